@@ -16,9 +16,9 @@ class Watch:
 
     def __init__(self, kill: Callable[[], None], seconds: float, look: Callable[[], bool] | None = None) -> None:
         """`look` says whether there is another reason to kill it; nothing does where it is None."""
+        self.killed = False
         self.expired = False
-        self.seen = False
-        """Whether `look` had it killed."""
+        """Whether that was for the time."""
         self._kill = kill
         self._seconds = seconds
         self._look = look
@@ -37,8 +37,8 @@ class Watch:
         end = time.monotonic() + self._seconds
         while not self._over.wait(self._pause(end)):
             self.expired = time.monotonic() >= end
-            self.seen = not self.expired and self._look is not None and self._look()
-            if self.expired or self.seen:
+            if self.expired or (self._look is not None and self._look()):
+                self.killed = True
                 self._kill()
                 return
 
