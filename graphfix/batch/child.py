@@ -81,6 +81,8 @@ class Child:
         return answer
 
     def _running(self) -> AskedProcess:
+        if self._process is not None and self._process.has_ended:  # the system may end one that waits
+            self._stop()
         if self._process is None:
             self._process = AskedProcess("graphfix.batch.worker", ONE_THREAD, apart=True)
             self._end = weakref.finalize(self, _ended, self._process)
