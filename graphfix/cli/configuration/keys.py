@@ -9,7 +9,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, TypeAlias
 
-from graphfix.cli.globs import Glob
+from graphfix.batch.globs import Glob
 from graphfix.cli.options import Parser, Whole, tolerance
 from graphfix.engine.request import Request
 from graphfix.engine.spelling import hint

@@ -8,8 +8,9 @@ from pathlib import Path
 
 from graphfix import report
 from graphfix.api.forgetting import forget_models
+from graphfix.batch import local_search
 from graphfix.cli import answers, terminal
-from graphfix.cli.lint import known_findings, sources
+from graphfix.cli.lint import known_findings
 from graphfix.cli.lint.known_findings import KnownFindings
 from graphfix.cli.lint.options import TEXT
 from graphfix.cli.requests import request
@@ -23,7 +24,7 @@ from graphfix.results.progress import Progress
 
 def answer(options: Namespace) -> int:
     """Check each model; the failure of one does not stop the others."""
-    models = sources.models(options.models, options.exclude)
+    models = local_search.models(options.models, options.exclude)
     asked = [_of(options, model) for model in models]
     _refuse(options, asked)  # before the work, not after it
     known = known_findings.opened(options.baseline, options.write_baseline)

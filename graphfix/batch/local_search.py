@@ -1,4 +1,4 @@
-"""The models that `check` is asked about: files, what folders hold, and what patterns name; each once."""
+"""The models of this machine that a command is asked about: files, folders' and patterns'; each once."""
 
 from __future__ import annotations
 
@@ -6,24 +6,27 @@ import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from graphfix.cli import globs
-from graphfix.cli.globs import Glob
+from graphfix.batch import globs
+from graphfix.batch.globs import Glob, Pattern
 from graphfix.results import GraphfixError
 
 SUFFIXES = (".onnx", ".tflite")
 """What a folder is searched for."""
+NO_MODEL = "the folder has no model (.onnx or .tflite) in it"
+NOT_NAMED = "the pattern names no model"
 
 
-def models(sources: Sequence[Path], exclude: Sequence[Glob]) -> list[Path]:
-    """The files, in the order of the sources, those of a folder or a pattern sorted by their parts.
+def models(sources: Sequence[Path], exclude: Sequence[Glob]) -> dict[Path, str]:
+    """The files, in the order of the sources, those of a folder or a pattern sorted by their parts; and their names.
 
+    A name is a path with `/` from the folder, or from where the pattern's first wildcard is; of a file it is its own.
     Raises GraphfixError for a folder without a model and for a pattern that names none.
     """
-    found: dict[str, Path] = {}
+    found: dict[str, tuple[Path, str]] = {}
     for source in sources:
-        for path in _of(source, exclude):
-            found.setdefault(_real(path), path)
-    return list(found.values())
+        for path, name in _of(source, exclude):
+            found.setdefault(_real(path), (path, name))
+    return dict(found.values())
 
 
 def _real(path: Path) -> str:
@@ -33,38 +36,39 @@ def _real(path: Path) -> str:
         return str(path)
 
 
-def _of(source: Path, exclude: Sequence[Glob]) -> list[Path]:
+def _of(source: Path, exclude: Sequence[Glob]) -> list[tuple[Path, str]]:
+    """The files of a source, and their names."""
     if source.is_dir():
-        files, none = list(_searched(source, None)), "the folder has no model (.onnx or .tflite) in it"
+        folder, files, none = source, list(_searched(source, None)), NO_MODEL
     elif globs.is_pattern(str(source)) and not os.path.lexists(source):
-        files, none = list(_named(source)), "the pattern names no model"
+        pattern = _pattern(source)
+        folder, files, none = Path(*pattern.folder), list(_named(pattern)), NOT_NAMED
     else:
-        return [source] if not _is_excluded(source, exclude) else []
+        return [(source, source.name)] if not _is_excluded(source, exclude) else []
     left = sorted((path for path in files if not _is_excluded(path, exclude)), key=lambda path: path.parts)
     if not left:
         why = f"all of the {len(files)} models here are excluded; mend --exclude" if files else f"{none}; name another"
         raise GraphfixError(f"{source}: {why}")
-    return left
+    return [(path, path.relative_to(folder).as_posix()) for path in left]
 
 
 def _is_excluded(path: Path, exclude: Sequence[Glob]) -> bool:
     return any(pattern.names(path) for pattern in exclude)
 
 
-def _named(pattern: Path) -> Iterator[Path]:
-    """The files that a pattern names; where it does not say how they end, those that end as models do."""
-    parts = pattern.parts
-    fixed = next(at for at, part in enumerate(parts) if globs.is_pattern(part))
-    folder = Path(*parts[:fixed])
-    depth = None if any("**" in part for part in parts) else len(parts) - fixed
+def _pattern(source: Path) -> Pattern:
     try:
-        matches = globs.regex("/".join(parts[fixed:])).fullmatch
+        return Pattern.of(source.parts)
     except ValueError as error:
-        raise GraphfixError(f"{pattern}: {error}; mend the pattern") from None
-    of_models = pattern.name.endswith("*")
+        raise GraphfixError(f"{source}: {error}; mend the pattern") from None
+
+
+def _named(pattern: Pattern) -> Iterator[Path]:
+    """The files that a pattern names."""
+    folder = Path(*pattern.folder)
     if folder.is_dir():
-        for path in _searched(folder, depth, all_files=not of_models):
-            if matches(path.relative_to(folder).as_posix()):
+        for path in _searched(folder, pattern.depth, all_files=not pattern.of_models):
+            if pattern.matches(path.relative_to(folder).as_posix()):
                 yield path
 
 
