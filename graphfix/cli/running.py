@@ -48,6 +48,12 @@ def _say_what_is_in_force(options: Namespace) -> None:
     terminal.say(f"configuration: {file}" if file is not None else "no configuration file", options.color, "aside")
 
 
+def _batch(options: Namespace) -> int:
+    from graphfix.cli.batch import command
+
+    return command.answer(options)
+
+
 def _show(options: Namespace) -> int:
     from graphfix.api import pipeline
     from graphfix.engine.extracts.selection import NodeSelection
@@ -105,6 +111,7 @@ COMMANDS: Mapping[str, Callable[[Namespace], int]] = MappingProxyType(
     {
         **dict.fromkeys(answers.ASKS, answers.answer),
         "check": lint.answer,
+        "batch": _batch,
         "show": _show,
         "explain": _explain,
         "config": configuration.answer,
