@@ -39,11 +39,16 @@ class Outputs:
 
     def refuse(self, source: str) -> None:
         """Raise GraphfixError where the result would replace the model, which is a path or a URL."""
+        place = self._folder.place(self._name)
+        if source == place:
+            raise GraphfixError(f"{place}: the output is the input; choose another folder")
         here = self._folder.local(self._name)
-        if here is not None and not stores.is_url(source):
-            publish.refuse(stores.local_path(source), here, in_place=False)
-        elif self._folder.place(self._name) == source:
-            raise GraphfixError(f"{source}: the output is the input; choose another folder")
+        if here is None:
+            return
+        if here.is_dir():
+            raise GraphfixError(f"{place}: a folder has the output's name; remove it, or choose another folder")
+        if not stores.is_url(source) and publish.is_one_file(stores.local_path(source), here):
+            raise GraphfixError(f"{place}: the output is the input; choose another folder")
 
     def published(self, source: Store, data: Collection[str]) -> Sequence[Digest]:
         """Let all appear; `data` are the names of the model's data files in its folder `source`.

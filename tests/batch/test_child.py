@@ -20,7 +20,7 @@ from graphfix.batch.job import Limits
 from graphfix.batch.messages import LocalJob, Locations
 from graphfix.engine.request import Request
 from graphfix.results import Outcome
-from tests.support import misbehaving as own
+from tests.support import small_models as own
 from tests.support.places import ROOT
 
 SHORT = 1.5
