@@ -41,6 +41,8 @@ class Job:
     command: Command
     request: Request
     limits: Limits
+    again: bool = False
+    """Whether it is done also where it was done before."""
 
 
 @dataclass(frozen=True, slots=True)
