@@ -43,7 +43,7 @@ def opened(url: str) -> Remote:
         raise GraphfixError(f"{url}: {_line(error)}; name a path, or a URL such as s3://bucket/folder") from None
     except Exception as error:  # noqa: BLE001 -- a store's package raises what it likes
         raise failed(error, url, "can't be opened") from None
-    return Remote(url.rstrip("/"), system, path.rstrip("/"))
+    return Remote(url if url.endswith("://") else url.rstrip("/"), system, path.rstrip("/"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +57,7 @@ class Remote:
 
     def place(self, name: str) -> str:
         """The URL."""
-        return f"{self.url}/{name}" if name else self.url
+        return f"{self.url}/{name}" if name and not self.url.endswith("/") else self.url + name
 
     def local(self, name: str) -> None:
         """None: it must be fetched."""
@@ -67,8 +67,8 @@ class Remote:
         with self._asked("", "can't be listed"):
             self.system.invalidate_cache()
             found = self.system.find(self.path, maxdepth=depth)
-        start = len(self.path) + 1
-        return sorted((path[start:] for path in found if len(path) > start), key=lambda name: name.split("/"))
+        names = (path.removeprefix(f"{self.path}/") if self.path else path.lstrip("/") for path in found)
+        return sorted(names, key=lambda name: name.split("/"))
 
     def is_folder(self) -> bool:
         """Whether something is below it."""
@@ -125,7 +125,7 @@ class Remote:
             self._send(name, iter((text.encode("utf-8"),)))
 
     def _at(self, name: str) -> str:
-        return f"{self.path}/{name}" if name else self.path
+        return f"{self.path}/{name}" if name and self.path else self.path or name
 
     @contextmanager
     def _asked(self, name: str, what: str) -> Iterator[None]:

@@ -35,7 +35,7 @@ def local_path(text: str) -> Path:
 def parted(source: str) -> tuple[Store, str]:
     """The store of the folder that a file is in, and the file's name there. Raises GraphfixError as `store` does."""
     if is_url(source):
-        folder, _, name = source.rpartition("/")
-        return store(folder), name
+        folder, name = source[: source.rindex("/")], source[source.rindex("/") + 1 :]
+        return store(f"{folder}/" if folder.endswith(":/") else folder), name
     path = local_path(source)
     return Local(path.parent), path.name

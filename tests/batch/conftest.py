@@ -28,20 +28,19 @@ def s3(s3_server: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     """The URL of an empty bucket; whoever reads it finds the server as users' programs do, by the environment."""
     for name, value in {**KEYS, "AWS_ENDPOINT_URL": s3_server}.items():
         monkeypatch.setenv(name, value)
-    system = fsspec.get_filesystem_class("s3")
-    system.clear_instance_cache()
     made = fsspec.filesystem("s3", use_listings_cache=False)
     made.mkdir(BUCKET)
     yield f"s3://{BUCKET}"
     made.rm(BUCKET, recursive=True)
-    system.clear_instance_cache()
 
 
 @pytest.fixture
 def memory() -> Iterator[str]:
     """The URL of an empty folder in this process."""
     yield "memory://store"
-    fsspec.filesystem("memory").store.clear()
+    system = fsspec.filesystem("memory")
+    system.store.clear()
+    system.pseudo_dirs[:] = [""]
 
 
 @pytest.fixture(params=["local", "file", "memory", "s3"])

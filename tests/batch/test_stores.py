@@ -247,8 +247,11 @@ def test_a_store_that_is_not_there_is_an_oserror(s3: str, monkeypatch: pytest.Mo
     monkeypatch.delenv("AWS_SECRET_ACCESS_KEY")
     monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
     fsspec.get_filesystem_class("s3").clear_instance_cache()
-    with pytest.raises(OSError, match=f"{s3}/m: can't be read: Unable to locate credentials"):
-        stores.store(s3).identity("m")
+    try:
+        with pytest.raises(OSError, match=f"{s3}/m: can't be read: Unable to locate credentials"):
+            stores.store(s3).identity("m")
+    finally:
+        fsspec.get_filesystem_class("s3").clear_instance_cache()
 
 
 def test_a_path_and_its_url_are_one_place(tmp_path: Path) -> None:
