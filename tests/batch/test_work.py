@@ -100,10 +100,10 @@ def test_a_check_writes_nothing_but_its_record(tmp_path: Path, there: str) -> No
 def test_both_files_of_a_conversion_appear(tmp_path: Path, there: str) -> None:
     asked = replace(job(own.adding(tmp_path / "m.onnx"), there), command="tosa")
     made = outcome(work.work(asked))
-    assert made.output == f"{there}/m.onnx.tosa"
+    assert made.output == f"{there}/m.tosa"
     assert made.conversion is not None
-    assert made.conversion.bytecode == f"{there}/m.onnx.mlirbc"
-    assert files(there) == ["m.onnx.mlirbc", "m.onnx.tosa"]
+    assert made.conversion.bytecode == f"{there}/m.mlirbc"
+    assert files(there) == ["m.mlirbc", "m.tosa"]
     assert outcome(work.work(asked)).reused
 
 
