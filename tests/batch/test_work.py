@@ -124,11 +124,11 @@ def test_a_model_on_which_litert_aborts_is_an_answer_and_no_end_of_the_child(tmp
 
 
 def test_paths_are_relative_to_where_the_caller_is_then(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("one", "two"):
-        own.adding(tmp_path / name / "m.onnx")
+    for name, made_in, op in (("one", own.adding, "Add"), ("two", own.multiplying, "Mul")):
+        made_in(tmp_path / name / "m.onnx")
         monkeypatch.chdir(tmp_path / name)
         made = outcome(work.work(job("m.onnx", "there")))
-        assert (made.model, made.output) == ("m.onnx", "there/m.onnx")
+        assert (made.model, made.output, made.sites[0].op) == ("m.onnx", "there/m.onnx", op)
         assert files(tmp_path / name / "there") == ["m.onnx"]
 
 
