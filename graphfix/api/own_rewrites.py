@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING
@@ -29,6 +29,7 @@ from graphfix.graph.protocols import (
 )
 from graphfix.report import pages
 from graphfix.results import GraphfixError
+from graphfix.results.records import dataclass
 from graphfix.results.shown import shown
 
 if TYPE_CHECKING:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -14,6 +14,7 @@ from graphfix.engine import binding
 from graphfix.engine import request as asked
 from graphfix.formats import publish
 from graphfix.results import Claims, Outcome, Site, Verdict
+from graphfix.results.records import dataclass
 
 if TYPE_CHECKING:
     from graphfix.engine.binding import Sizes

@@ -10,12 +10,12 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 
 from graphfix.graph.broadcast import Alignment, align, has_ranks
 from graphfix.graph.protocols import Model
 from graphfix.graph.view import Node, Value
 from graphfix.results import OpenSizes, Site
+from graphfix.results.records import dataclass, field
 from graphfix.shapes.dim import Dim, Incompatible, Size, Undecided, is_symbol
 
 CODE, MATERIALIZE = "GF103", "materialize-broadcasts"

@@ -8,7 +8,7 @@ second is not in the list. Other rewrites plan what their target needs: nothing 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import prod
 from typing import TypeAlias
 
@@ -22,6 +22,7 @@ from graphfix.graph.passing import carried_from, is_carried
 from graphfix.graph.protocols import ModelRewrite, Rewrite
 from graphfix.graph.view import Graph, Node, Value
 from graphfix.results import GraphfixError
+from graphfix.results.records import dataclass
 from graphfix.shapes.shape import Shape, same_shape
 
 Plans: TypeAlias = Sequence[tuple[Node, Sequence[Edit]]]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import fields
 from pathlib import Path
 from types import MappingProxyType, ModuleType
 from typing import TYPE_CHECKING, Any, Literal
@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from graphfix.engine import offered, target_files, targets
 from graphfix.results import GraphfixError
 from graphfix.results.progress import Progress, silent
+from graphfix.results.records import dataclass, field
 
 if TYPE_CHECKING:
     from graphfix.engine.policy import Policy

@@ -10,11 +10,11 @@ import stat
 import weakref
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
 from graphfix.results import GraphfixError
+from graphfix.results.records import dataclass, field
 
 POINTER: Final = b"version https://git-lfs.github.com/"
 """How a pointer of Git LFS begins; no model of either format does."""

@@ -8,7 +8,6 @@ by the order of `rewrites.ALL` and by the engine's policy; a rewrite knows neith
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
 from typing import Literal, Protocol, TypeAlias
@@ -16,6 +15,7 @@ from typing import Literal, Protocol, TypeAlias
 from graphfix.graph.edits import Edit
 from graphfix.graph.view import Graph, Node, Value
 from graphfix.results import InputValue, StoredSize
+from graphfix.results.records import dataclass
 from graphfix.shapes.shape import Size
 
 BROADCASTING: Literal["broadcasting"] = "broadcasting"

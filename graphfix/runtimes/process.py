@@ -8,10 +8,10 @@ import signal
 import subprocess
 import sys
 import tempfile
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Self
 
+from graphfix.results.records import dataclass, field
 from graphfix.runtimes.more_outputs import more_outputs
 from graphfix.runtimes.session import RefusedError
 from graphfix.runtimes.watch import Watch

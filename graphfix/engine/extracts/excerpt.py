@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass
 
 from graphfix.graph.broadcast import Alignment, align
 from graphfix.graph.view import Graph, Node, Value
 from graphfix.results import Excerpt, NodeExcerpt, OperandAxis, OperandExcerpt, Site
+from graphfix.results.records import dataclass
 from graphfix.shapes.shape import Incompatible, Undecided
 
 STEPS = 2

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-
 from graphfix.formats.tflite.file.container import Container
 from graphfix.formats.tflite.file.records import ABSENT, NEW
 from graphfix.formats.tflite.infer.names import FREE
 from graphfix.formats.tflite.infer.value_dependence import computed
 from graphfix.graph.edits import Refused
+from graphfix.results.records import dataclass, field
 from graphfix.runtimes import litert
 from graphfix.runtimes.session import RefusedError
 

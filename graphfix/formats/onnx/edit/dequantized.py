@@ -5,13 +5,13 @@ from __future__ import annotations
 import hashlib
 from bisect import bisect_left, insort
 from collections.abc import Callable
-from dataclasses import dataclass, field
 
 from onnx import TensorProto
 
 from graphfix.formats.onnx.edit.quantized import DEQUANTIZE
 from graphfix.formats.onnx.view import Views, bytes_of
 from graphfix.graph.view import Graph, Node, Value
+from graphfix.results.records import dataclass, field
 
 Key = tuple[object, ...]
 """The operands behind the first, the attributes, and the element type and the dims of the constant."""

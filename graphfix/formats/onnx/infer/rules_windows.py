@@ -8,11 +8,11 @@ says the rank.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 
 from graphfix.formats.onnx.infer.operands import NOTHING, Call, Results
 from graphfix.formats.onnx.infer.rules_layout import unknowns
+from graphfix.results.records import dataclass
 from graphfix.shapes.shape import UNKNOWN, Shape, Size, same
 from graphfix.shapes.terms import Terms, as_size, bounds
 

@@ -10,12 +10,12 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from functools import reduce
 from typing import TypeAlias
 
 from graphfix.formats.onnx.file.messages import Dims
 from graphfix.results import StoredSize
+from graphfix.results.records import dataclass, field
 from graphfix.shapes.dim import Dim, Parts, Shape, Size, same
 from graphfix.shapes.name_table import LONGEST
 from graphfix.shapes.terms import Terms, as_size

@@ -8,7 +8,6 @@ that a schema does not list) passes.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from graphlib import CycleError, TopologicalSorter
 from typing import Final, NoReturn
 
@@ -38,6 +37,7 @@ from graphfix.formats.onnx.validate.parts import (
     signature_of,
 )
 from graphfix.operators.row import standard
+from graphfix.results.records import dataclass
 
 CALL_DEPTH: Final = 100
 """Functions that call functions deeper than this are followed by no runtime either."""

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable
-from dataclasses import dataclass, field
 
 from graphfix.formats.tflite.file.records import Quantization
 from graphfix.formats.tflite.view import SubgraphView
 from graphfix.graph.view import Value
+from graphfix.results.records import dataclass, field
 from graphfix.shapes.shape import Shape
 
 Key = tuple[str, tuple[int, ...], Quantization | None]
