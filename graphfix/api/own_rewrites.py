@@ -75,13 +75,15 @@ def steps(request: Request, policy: Policy) -> tuple[Step, ...]:
 
     Raises GraphfixError for a name that no rewrite has, and for what `load` refuses.
     """
-    from rewrites import ALL
+    import rewrites
 
     owns = load(request.rewrites)
     check_names(owns, (*request.only, *request.skip))
     left = {*request.skip, *([MATERIALIZE] if policy.broadcasts == "keep" else [])}
     wanted = request.only or (*request.goal.rules, *names(owns))
-    return chosen(placed(ALL, owns), set(wanted) - left)
+    if not owns:
+        return rewrites.steps(set(wanted) - left)
+    return chosen(placed(rewrites.ALL, owns), set(wanted) - left)
 
 
 def placed(steps: Sequence[Step], owns: Sequence[Own]) -> Iterator[Step]:

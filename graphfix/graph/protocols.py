@@ -96,16 +96,6 @@ def rewrite(module: ModuleType) -> Rewrite | ModelRewrite:
     return Rewrite(name, page, module.ON, module.CODE, module.plan, sees, getattr(module, "INSTEAD_OF", ()))
 
 
-def until_nothing_changes(*modules: ModuleType) -> UntilNothingChanges:
-    """These rewrites, in turn, until none has anything left to do."""
-    return UntilNothingChanges(tuple(map(rewrite, modules)))
-
-
-def in_order(*steps: ModuleType | UntilNothingChanges) -> tuple[Step, ...]:
-    """The steps of a list of modules and of groups that repeat."""
-    return tuple(rewrite(step) if isinstance(step, ModuleType) else step for step in steps)
-
-
 def flat(steps: Iterable[Step]) -> Iterator[Rewrite | ModelRewrite]:
     """Every rewrite of these steps."""
     for step in steps:
