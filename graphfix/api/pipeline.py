@@ -198,15 +198,17 @@ def _run(
 ) -> Report:
     """Run the rewrites, and ask what the target can't take; nothing is asked where rewrites were named."""
     from graphfix.engine import limits, run
-    from graphfix.engine.extracts import excerpt
 
     request.progress("planning")
-    before = excerpt.snapshot(model.graphs) if request.excerpt else None
     questions = None if request.only else limits.of(request.goal)
+    if not request.excerpt:
+        return run.run(model, steps, policy, done, questions)
+    from graphfix.engine.extracts import excerpt
+
+    before = excerpt.snapshot(model.graphs)
     report = run.run(model, steps, policy, done, questions)
-    if before is not None:
-        drawn = excerpt.excerpt(before, excerpt.snapshot(model.graphs), report.sites)
-        report.excerpt = replace(drawn, names=model.graph_names)
+    drawn = excerpt.excerpt(before, excerpt.snapshot(model.graphs), report.sites)
+    report.excerpt = replace(drawn, names=model.graph_names)
     return report
 
 

@@ -10,10 +10,9 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from math import prod
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from graphfix import operators
-from graphfix.engine.fusions import Fusions, find
 from graphfix.engine.targets import MATERIALIZE, Broadcasts, Unknown
 from graphfix.graph.broadcast import align, has_ranks
 from graphfix.graph.edits import Assume, Bypass, Canonicalize, Edit, Fold, Leave, Lift, Restate, Stretch
@@ -24,6 +23,9 @@ from graphfix.graph.view import Graph, Node, Value
 from graphfix.results import GraphfixError
 from graphfix.results.records import dataclass
 from graphfix.shapes.shape import Shape, same_shape
+
+if TYPE_CHECKING:
+    from graphfix.engine.fusions import Fusions
 
 Plans: TypeAlias = Sequence[tuple[Node, Sequence[Edit]]]
 """Nodes and what is to be done to each."""
@@ -71,7 +73,11 @@ class Policy:
 
     def fusions(self, rewrite: Rewrite | ModelRewrite, graph: Graph) -> Mapping[int, Fusions]:
         """By place of a node: the fusions that its plan heeds."""
-        return find(graph) if self.keep_fusions and rewrite.name in (EQUALIZE, MATERIALIZE, FOLD) else {}
+        if not (self.keep_fusions and rewrite.name in (EQUALIZE, MATERIALIZE, FOLD)):
+            return {}
+        from graphfix.engine.fusions import find
+
+        return find(graph)
 
     def _two_sided(self, node: Node, stretches: Sequence[Stretch]) -> Sequence[Stretch]:
         """With `two-sided`, the cheapest until at most one operand is repeated by the operator itself."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from bisect import bisect_left, insort
 from collections.abc import Callable
 
@@ -123,7 +122,9 @@ class DequantizedConstants:
 def digest_of(views: Views, tensor: TensorProto) -> bytes | None:
     """Return the digest of a tensor's elements; None where they can't be read."""
     array = views.elements(tensor)
-    return hashlib.sha256(bytes_of(array)).digest() if array is not None else None
+    from hashlib import sha256  # few models have such constants
+
+    return sha256(bytes_of(array)).digest() if array is not None else None
 
 
 def _key(node: Node, data_type: int, dims: tuple[int, ...]) -> Key:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import secrets
+import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final
@@ -147,7 +147,7 @@ def read(source: Path | bytes) -> Container:
     or no such model, or where `check_external` finds fault.
     """
     opened = open_source(source)
-    cutter = Cutter(opened, secrets.token_bytes(NONCE))
+    cutter = Cutter(opened, os.urandom(NONCE))
     proto = ModelProto()
     try:
         skeleton = cutter.skeleton()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable
 
 from graphfix.formats.tflite.file.records import Quantization
@@ -44,4 +43,6 @@ class HeldConstants:
 
 
 def _digest(data: bytes) -> bytes:
-    return hashlib.sha256(data).digest()
+    from hashlib import sha256  # few models have such constants
+
+    return sha256(data).digest()
