@@ -17,7 +17,7 @@ from graphfix.api.own_checks import guarded
 from graphfix.api.own_modules import load_file, unusable
 from graphfix.engine.offered import RULES
 from graphfix.engine.spelling import hint
-from graphfix.engine.targets import MATERIALIZE, TARGETS
+from graphfix.engine.targets import TARGETS
 from graphfix.graph.protocols import (
     ModelRewrite,
     Rewrite,
@@ -79,11 +79,8 @@ def steps(request: Request, policy: Policy) -> tuple[Step, ...]:
 
     owns = load(request.rewrites)
     check_names(owns, (*request.only, *request.skip))
-    left = {*request.skip, *([MATERIALIZE] if policy.broadcasts == "keep" else [])}
-    wanted = request.only or (*request.goal.rules, *names(owns))
-    if not owns:
-        return rewrites.steps(set(wanted) - left)
-    return chosen(placed(rewrites.ALL, owns), set(wanted) - left)
+    wanted = set(request.only or (*request.goal.rules, *names(owns))) - {*request.skip, *policy.left_out}
+    return chosen(placed(rewrites.ALL, owns), wanted) if owns else rewrites.steps(wanted)
 
 
 def placed(steps: Sequence[Step], owns: Sequence[Own]) -> Iterator[Step]:

@@ -188,7 +188,11 @@ def _loaded(source: Path, request: Request, seconds: Seconds, output: Path | Non
 
 def _chosen(request: Request, policy: Policy) -> tuple[Step, ...]:
     """The rewrites that run. Raises GraphfixError."""
-    from graphfix.api import own_rewrites  # what a package offers is looked up by no other command
+    if not (request.rewrites or request.only or request.skip):
+        import rewrites
+
+        return rewrites.steps(set(request.goal.rules).difference(policy.left_out))
+    from graphfix.api import own_rewrites
 
     return own_rewrites.steps(request, policy)
 

@@ -71,6 +71,11 @@ class Policy:
         """Whether what is not known is stretched by the run-time form, which aligns ranks as well."""
         return self.broadcasts != "keep" and self.unknown == "expand"
 
+    @property
+    def left_out(self) -> Collection[str]:
+        """The rewrites of which nothing would be carried out."""
+        return (MATERIALIZE,) if self.broadcasts == "keep" else ()
+
     def fusions(self, rewrite: Rewrite | ModelRewrite, graph: Graph) -> Mapping[int, Fusions]:
         """By place of a node: the fusions that its plan heeds."""
         if not (self.keep_fusions and rewrite.name in (EQUALIZE, MATERIALIZE, FOLD)):
