@@ -26,8 +26,7 @@ SPARED = frozenset({"target_file", "in_place", "report", "excerpt", "progress"})
 def digest(command: Command, request: Request) -> str:
     """The digest: of what the fields say, and of the content of the files that they name.
 
-    Raises GraphfixError for a rewrite that is neither a Python file nor the name of an installed one, and OSError for
-    a file that can't be read.
+    Raises GraphfixError for a rewrite that is given as an object of Python.
     """
     said = {name: form(getattr(request, name)) for name, form in FORMS.items()}
     text = json.dumps([command, said], sort_keys=True)
@@ -58,8 +57,12 @@ def _files(value: object) -> object:
 
 
 def _content(path: Path) -> object:
-    files = sorted(each for each in path.rglob("*") if each.is_file()) if path.is_dir() else [path]
-    return [[file.relative_to(path).as_posix(), digest_of(file, "").sha256] for file in files]
+    """The digests of a file, or of all below a folder; None for what can't be read: the work says why."""
+    try:
+        files = sorted(each for each in path.rglob("*") if each.is_file()) if path.is_dir() else [path]
+        return [[file.relative_to(path).as_posix(), digest_of(file, "").sha256] for file in files]
+    except (OSError, ValueError):
+        return None
 
 
 def _rewrites(value: Iterable[object]) -> object:
@@ -77,9 +80,11 @@ def _rewrite(given: object) -> object:
 
 
 def _installed(entry: EntryPoint) -> object:
-    spec = find_spec(entry.module)
-    file = spec.origin if spec is not None else None
-    content = _content(Path(file)) if file is not None and Path(file).is_file() else None
+    try:
+        spec = find_spec(entry.module)
+    except (ImportError, ValueError):
+        spec = None
+    content = _content(Path(spec.origin)) if spec is not None and spec.origin is not None else None
     return [entry.value, entry.dist.version if entry.dist is not None else None, content]
 
 

@@ -11,14 +11,12 @@ from pathlib import Path
 from typing import Final
 
 from graphfix.batch import stores
-from graphfix.batch.job import Job
+from graphfix.batch.job import Job, output_name
 from graphfix.batch.scratch import OWN
 from graphfix.batch.storage import Digest, Store, digest_of
 from graphfix.formats import publish
 from graphfix.results import GraphfixError
 
-TOSA: Final = ".tosa"
-"""Behind the model's name: `m.onnx` and `m.tflite` are two models."""
 _LONGEST: Final = 1 << 16
 _sharing = threading.Lock()
 """Models may share a data file: one at a time looks whether it is there, and lets it appear."""
@@ -28,7 +26,7 @@ class Outputs:
     """The files of a job in a scratch folder, which lie there as they will below the batch's folder."""
 
     def __init__(self, job: Job, made: Path) -> None:
-        self._name = job.name + TOSA * (job.command == "tosa")
+        self._name = output_name(job.name, job.command) or job.name
         self._made = made
         self._folder = stores.store(job.output)
 
@@ -39,11 +37,16 @@ class Outputs:
 
     def refuse(self, source: str) -> None:
         """Raise GraphfixError where the result would replace the model, which is a path or a URL."""
+        place = self._folder.place(self._name)
+        if source == place:
+            raise GraphfixError(f"{place}: the output is the input; choose another folder")
         here = self._folder.local(self._name)
-        if here is not None and not stores.is_url(source):
-            publish.refuse(stores.local_path(source), here, in_place=False)
-        elif self._folder.place(self._name) == source:
-            raise GraphfixError(f"{source}: the output is the input; choose another folder")
+        if here is None:
+            return
+        if here.is_dir():
+            raise GraphfixError(f"{place}: a folder has the output's name; remove it, or choose another folder")
+        if not stores.is_url(source) and publish.is_one_file(stores.local_path(source), here):
+            raise GraphfixError(f"{place}: the output is the input; choose another folder")
 
     def published(self, source: Store, data: Collection[str]) -> Sequence[Digest]:
         """Let all appear; `data` are the names of the model's data files in its folder `source`.
