@@ -91,10 +91,10 @@ class Tally:
 
     def text(self, seconds: float) -> str:
         """`9 models: 7 written, 2 failed (1 time); 3 of them reused; 4.50 s, 2.00 models a second`."""
-        words = [f"{number} {said}{self._why(said)}" for said, number in self.words.most_common()]
-        reused = [f"{self.reused} of them reused"] * bool(self.reused)
-        rate = f"{seconds:.2f} s, {self.models / max(seconds, 1e-9):.2f} models a second"
-        return f"{counted(self.models, 'model')}: {'; '.join([', '.join(words), *reused, rate])}"
+        words = ", ".join(f"{number} {said}{self._why(said)}" for said, number in self.words.most_common())
+        reused = f"; {self.reused} of them reused" * bool(self.reused)
+        rate = f"; {seconds:.2f} s, {self.models / max(seconds, 1e-9):.2f} models a second"
+        return f"{counted(self.models, 'model')}{': ' * bool(words)}{words}{reused}{rate}"
 
     def _why(self, said: str) -> str:
         return f" ({', '.join(f'{number} {kind}' for kind, number in self.kinds.items())})" * (
