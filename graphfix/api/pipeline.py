@@ -282,7 +282,7 @@ def _outcome(
         rewrites=report.rewrites,
         sites=(*report.sites, *stale),
         assumes=(*(sizes.by_default if sizes is not None else ()), *model.assumes, *report.assumes),
-        open_sizes=report.open_sizes,
+        open_sizes=tuple(report.open_sizes),
         excerpt=report.excerpt,
         notes=() if request.only else tuple(limits.unasked(request.goal, model.format)),
         seconds=seconds,

@@ -46,6 +46,12 @@ def _say_what_is_in_force(options: Namespace) -> None:
     terminal.say(f"configuration: {file}" if file is not None else "no configuration file", options.color, "aside")
 
 
+def _batch(options: Namespace) -> int:
+    from graphfix.cli.batch import command
+
+    return command.answer(options)
+
+
 def _check(options: Namespace) -> int:
     from graphfix.cli.lint import command
 
@@ -115,6 +121,7 @@ COMMANDS: Mapping[str, Callable[[Namespace], int]] = MappingProxyType(
     {
         **dict.fromkeys(answers.ASKS, answers.answer),
         "check": _check,
+        "batch": _batch,
         "show": _show,
         "explain": _explain,
         "config": _config,

@@ -59,6 +59,16 @@ def trace(error: GraphfixError, options: Namespace) -> None:
 
 
 @contextlib.contextmanager
+def lines(shown: Progress | None) -> Iterator[None]:
+    """Lines are printed while a command is watched: a bar makes room for them."""
+    from graphfix.cli import progress
+
+    with shown.aside() if isinstance(shown, progress.Bar) else contextlib.nullcontext():
+        yield
+        sys.stdout.flush()
+
+
+@contextlib.contextmanager
 def watched(options: Namespace, model: str) -> Iterator[Progress | None]:
     """What is told of a long command: a line for each step with -v, a bar where a person watches, else nothing."""
     if not options.verbose and (options.quiet or not sys.stderr.isatty() or os.environ.get("TERM") == "dumb"):

@@ -68,16 +68,21 @@ def scratch(output: Path) -> Iterator[list[Path]]:
 def publish(made: list[Path], output: Path) -> None:
     """Rename the verified file to the output's name, and keep what was made beside it."""
     try:
-        if output.exists():
-            from shutil import copymode
-
-            copymode(output, made[0])
-        made[0].replace(output)
+        rename(made[0], output)
     except OSError as error:
         raise GraphfixError(
             f"{output}: can't be written: {error.strerror}; make room or choose another place"
         ) from None
     made.clear()
+
+
+def rename(made: Path, output: Path) -> None:
+    """Rename a file; it gets the permissions of what it replaces. Raises OSError."""
+    if output.exists():
+        from shutil import copymode
+
+        copymode(output, made)
+    made.replace(output)
 
 
 @contextlib.contextmanager

@@ -16,6 +16,8 @@ ALLOWED = {
     "graphfix",
     "graphfix.__main__",
     "graphfix.cli",
+    "graphfix.cli.batch",
+    "graphfix.cli.batch.options",
     "graphfix.cli.commands",
     "graphfix.cli.configuration",
     "graphfix.cli.configuration.options",

@@ -17,10 +17,10 @@ from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from graphfix.cli import globs
+from graphfix.batch import globs
+from graphfix.batch.globs import Glob
 from graphfix.cli.configuration import keys
 from graphfix.cli.configuration.keys import Options
-from graphfix.cli.globs import Glob
 from graphfix.engine import toml_files
 from graphfix.results import GraphfixError
 from graphfix.results.records import dataclass
