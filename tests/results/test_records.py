@@ -190,6 +190,13 @@ def test_a_frozen_record_comes_out_of_a_pickle_as_it_went_in() -> None:
     assert pickle.loads(pickle.dumps(Pickled(1, (2, 3)))) == Pickled(1, (2, 3))  # noqa: S301 -- made here
 
 
+def test_a_record_without_a_docstring_has_its_name_for_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The standard library would ask `inspect` for a signature, which takes longer than the class."""
+    monkeypatch.setattr("inspect.signature", None)
+    cls = type("Bare", (), {"__annotations__": {"one": int}})
+    assert records.dataclass(slots=True)(cls).__doc__ == "Bare"
+
+
 def test_a_method_is_compiled_at_its_first_call() -> None:
     cls = _mutable(records.dataclass)
     stub = cls.__init__
