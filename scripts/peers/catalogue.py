@@ -53,6 +53,11 @@ class Peer:
     works: bool = True
     """Whether it does anything to the model: the others are floors, and win nothing."""
 
+    @property
+    def label(self) -> str:
+        """What a picture calls it."""
+        return self.name if self.works or not self.packages else f"{self.name}: load, save"
+
     def command(self, python: Path, model: Path, output: Path) -> list[str]:
         """Return the command line for a model."""
         words = self.external if self.external and has_data(model) else self.words

@@ -16,6 +16,7 @@ import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
+from typing import IO
 
 from peers.record import MIB, Run
 
@@ -28,17 +29,17 @@ class FailedError(Exception):
 
 
 def timed(command: Sequence[str], limit: float, folder: Path | None = None) -> tuple[Run, str]:
-    """Run a command; return what it took and what it printed. Raises FailedError.
+    """Run a command; return what it took and what it printed on stdout. Raises FailedError.
 
     Beyond `limit` seconds it is killed with all that it started.
     """
-    with tempfile.TemporaryFile() as output:
+    with tempfile.TemporaryFile() as output, tempfile.TemporaryFile() as errors:
         start = time.perf_counter()
         child = subprocess.Popen(
             command,
             stdin=subprocess.DEVNULL,
             stdout=output,
-            stderr=output,
+            stderr=errors,
             cwd=folder,
             env=environment(),
             start_new_session=True,
@@ -51,12 +52,11 @@ def timed(command: Sequence[str], limit: float, folder: Path | None = None) -> t
         timer.cancel()
         timer.join()
         child.returncode = os.waitstatus_to_exitcode(status)
-        output.seek(0)
-        said = output.read().decode(errors="replace")
+        said, blamed = _text(output), _text(errors)
     if late.is_set():
         raise FailedError(f"longer than {limit:g} s")
     if child.returncode:
-        raise FailedError(_why(child.returncode, said))
+        raise FailedError(_why(child.returncode, blamed or said))
     return Run(seconds, usage.ru_utime + usage.ru_stime, usage.ru_maxrss * UNIT), said
 
 
@@ -68,6 +68,11 @@ def environment() -> Mapping[str, str]:
 def floor() -> float:
     """The MiB that no child's peak is below: what this process holds."""
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * UNIT / MIB
+
+
+def _text(file: IO[bytes]) -> str:
+    file.seek(0)
+    return file.read().decode(errors="replace").strip()
 
 
 def _kill(process: int, late: threading.Event) -> None:

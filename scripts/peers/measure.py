@@ -13,8 +13,8 @@ from peers.environments import Environment
 from peers.quality import judged
 from peers.record import Cell, Quality, Row, Run
 
-SLOW, FEWEST = 1.0, 3
-"""A peer that takes longer than a second is slow: fewer runs are enough to tell."""
+SLOW = ((10.0, 0), (1.0, 3))
+"""A peer that takes longer than these seconds is slow: so many runs more are enough to tell."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,24 +41,29 @@ def order(names: Sequence[str], turn: int) -> list[str]:
     return rotated[:: 1 - turn % 2 * 2]
 
 
+def turns(first: float, runs: int) -> int:
+    """Return how many runs a peer has behind its first one, which took so many seconds; the first counts if none."""
+    return next((min(few, runs) for seconds, few in SLOW if first > seconds), runs)
+
+
 def row(source: models.Source, asked: Asked, folder: Path) -> Row:
     """Measure one model. The first run of each warms the cache, and its result is what is judged."""
     model = source.placed(folder, asked.environments[OURS].python)
     bench = _Bench(model, frozenset(each.name for each in folder.iterdir()), asked)
     cells, original = bench.first(source)
     runs: dict[str, list[Run]] = {name: [] for name, cell in cells.items() if not cell.failure}
-    first = {name: cell.runs[0].seconds for name, cell in cells.items() if cell.runs}
+    due = {name: turns(cells[name].runs[0].seconds, asked.runs) for name in runs}
     named = {peer.name: peer for peer in asked.peers}
     for turn in range(asked.runs):
         asked.progress(f"{source.name}: turn {turn + 1} of {asked.runs}")
         for name in order([*runs], turn) if runs else ():
-            if turn < FEWEST or first[name] < SLOW:
+            if turn < due[name]:
                 try:
                     runs[name].append(bench.run(named[name], bench.output(0)))
                 except FailedError as error:
                     cells[name] = replace(cells[name], failure=f"not every time: {error}")
                 bench.clear()
-    cells |= {name: replace(cells[name], runs=tuple(each)) for name, each in runs.items()}
+    cells |= {name: replace(cells[name], runs=tuple(each) or cells[name].runs) for name, each in runs.items()}
     return Row(source.name, source.format, source.group, models.size(model), cells, original)
 
 

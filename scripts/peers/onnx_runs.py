@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -31,7 +32,7 @@ def _value(spec: Any, case: Case) -> Any:  # noqa: ANN401 -- onnxruntime has no 
     dtype = np.dtype(onnx.helper.tensor_dtype_to_np_dtype(_element(spec.type)))
     if spec.name in case.values:
         return np.full(shape, case.values[spec.name], dtype)
-    source = np.random.default_rng([SEED, len(spec.name)])
+    source = np.random.default_rng([SEED, zlib.crc32(spec.name.encode())])
     if spec.name == case.page:
         return page(SEED, tuple(shape)).astype(dtype)
     if dtype.kind == "f":

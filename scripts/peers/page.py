@@ -10,7 +10,6 @@ from textwrap import wrap
 from peers import prose, tables
 from peers.catalogue import FLOOR, ONNX, PEERS, TFLITE
 from peers.claims import Claim, claims
-from peers.measure import FEWEST
 from peers.pictures import MEMORY, SECONDS
 from peers.record import Results, Row
 from peers.summary import summary
@@ -20,8 +19,18 @@ PAGE = ROOT / "docs" / "benchmarks.md"
 NAMES = {ONNX: "ONNX", TFLITE: "TFLite"}
 NOTHING = " (does nothing to the model)"
 WORDS = {
-    ONNX: {"runtime": "onnxruntime without optimizations", "bodies": ", in bodies too", "authority": "onnx"},
-    TFLITE: {"runtime": "LiteRT's reference kernels", "bodies": " in the main graph", "authority": "TFLite"},
+    ONNX: {
+        "runtime": "onnxruntime without optimizations",
+        "bodies": ", in bodies too",
+        "authority": "the documents of onnx's operators'",
+        "besides": "; products of matrices count by their batch axes, a normalization's scale and bias do not",
+    },
+    TFLITE: {
+        "runtime": "LiteRT's reference kernels",
+        "bodies": " in the main graph",
+        "authority": "TFLite's",
+        "besides": "",
+    },
 }
 
 
@@ -53,7 +62,6 @@ def head(results: Results) -> list[str]:
     filled = prose.HEAD.format(
         seconds=SECONDS,
         memory=MEMORY,
-        fewest=FEWEST,
         memory_size=machine["memory"],
         versions=", ".join(f"{name} {version}" for name, version in sorted(results.versions.items())),
         peers="\n".join(f"| {peer.name} | {peer.said}{'' if peer.works else NOTHING} |" for peer in PEERS),

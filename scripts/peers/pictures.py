@@ -12,12 +12,12 @@ from peers.record import Results
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 SECONDS, MEMORY = "pictures/peers-seconds.svg", "pictures/peers-memory.svg"
-WIDTH, BAR, GAP, LEFT, RIGHT, TOP = 720, 18, 8, 170, 90, 44
+WIDTH, BAR, GAP, LEFT, RIGHT, TOP = 720, 18, 8, 170, 90, 46
 STYLE = (
     "text{font:13px system-ui,sans-serif;fill:#24292f}.t{font-weight:600;font-size:15px}.n{fill:#57606a}"
-    ".o{fill:#0f766e}.p{fill:#8c959f}.f{fill:#d0d7de}"
+    ".b{fill:#fff;stroke:#d0d7de}.o{fill:#0f766e}.p{fill:#8c959f}.f{fill:#d0d7de}"
     "@media (prefers-color-scheme:dark){text{fill:#e6edf3}.n{fill:#9da7b3}"
-    ".o{fill:#2dd4bf}.p{fill:#6e7681}.f{fill:#3d444d}}"
+    ".b{fill:#171a1e;stroke:#3d444d}.o{fill:#2dd4bf}.p{fill:#6e7681}.f{fill:#3d444d}}"
 )
 
 
@@ -47,19 +47,20 @@ def _bars(title: str, figures: Sequence[tuple[Peer, float | None]], form: str) -
     """Draw a bar each, the least first."""
     there = sorted(((peer, value) for peer, value in figures if value is not None), key=lambda each: each[1])
     most = max(value for _, value in there)
-    height = TOP + len(there) * (BAR + GAP) + 4
+    height = TOP + len(there) * (BAR + GAP) + 8
     size = f'width="{WIDTH}" height="{height}" aria-label="{escape(title)}"'
     lines = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height}" role="img" {size}>',
         f"<title>{escape(title)}</title><style>{STYLE}</style>",
-        f'<text class="t" x="8" y="24">{escape(title)}</text>',
+        f'<rect class="b" x="0.5" y="0.5" width="{WIDTH - 1}" height="{height - 1}" rx="8"/>',
+        f'<text class="t" x="16" y="28">{escape(title)}</text>',
     ]
     for at, (peer, value) in enumerate(there):
         y = TOP + at * (BAR + GAP)
         width = max(2.0, value / most * (WIDTH - LEFT - RIGHT))
         kind = "o" if peer.name.startswith("graphfix") else "p" if peer.works else "f"
         lines += [
-            f'<text x="{LEFT - 8}" y="{y + 14}" text-anchor="end">{escape(peer.name)}</text>',
+            f'<text x="{LEFT - 8}" y="{y + 14}" text-anchor="end">{escape(peer.label)}</text>',
             f'<rect class="{kind}" x="{LEFT}" y="{y}" width="{width:.1f}" height="{BAR}" rx="3"/>',
             f'<text class="n" x="{LEFT + width + 6:.1f}" y="{y + 14}">{form.format(value)}</text>',
         ]
