@@ -1,8 +1,9 @@
 """Measure graphfix beside the tools that people use on the same models, as whole processes; write docs/benchmarks.md.
 
-    python scripts/bench_peers.py                        everything that is fast enough (about 15 minutes), and the page
+    python scripts/bench_peers.py                        all tables (about 15 and 12 minutes), and the page
     python scripts/bench_peers.py --models nmp encoder   models whose name holds a word; the others keep their rows
     python scripts/bench_peers.py --quick --json out.json  three models, and nothing of docs/ is touched
+    python scripts/bench_peers.py --tables verification  the table of the verifiers alone (about 12 minutes)
     python scripts/bench_peers.py --write                the page and the pictures, from docs/benchmarks.json alone
 
 Both environments, graphfix from its wheel and the peers (scripts/peers/requirements.txt), are made in the cache folder
@@ -17,15 +18,20 @@ import argparse
 import datetime as dt
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from peers import environments, machine, measure, models, page, pictures, record
 from peers.catalogue import NAMED, PEERS, Peer
 from peers.clock import floor
+from peers.verifying import measuring
+from peers.verifying.verifiers import VERIFIERS
 
 ROOT = Path(__file__).resolve().parent.parent
 KEPT = ROOT / "docs" / "benchmarks.json"
+REWRITING, VERIFICATION = TABLES = ("rewriting", "verification")
 LARGE = ("inline-1.5gb", "external-3gb", "tflite-1gb")
 """Left out where nobody asks: they need 12 GB of disk, 8 GB of memory and some minutes."""
 
@@ -65,6 +71,10 @@ def _arguments() -> argparse.ArgumentParser:
     parser.add_argument(
         "--dir", type=Path, help="folder that keeps the models that are built (default: a temporary one)"
     )
+    parser.add_argument("--tables", nargs="+", choices=TABLES, default=TABLES, help="which to measure (default: both)")
+    parser.add_argument(
+        "--pair-limit", type=float, default=60, help="seconds that a verifier may take for a pair (default: 60)"
+    )
     parser.add_argument("--write", action="store_true", help="measure nothing")
     return parser
 
@@ -72,6 +82,21 @@ def _arguments() -> argparse.ArgumentParser:
 def measured(asked: argparse.Namespace) -> record.Results:
     """Measure what is asked; progress goes to stderr."""
     made = environments.made(asked.envs, asked.install)
+    # The verifiers last: their pairs are made by modules that the process which measures peaks has no room for.
+    rows = _rewriting(asked, made) if REWRITING in asked.tables else ()
+    verified = _verification(asked, made) if VERIFICATION in asked.tables else {}
+    method = {
+        "day": _today(),
+        "runs": str(asked.runs),
+        "limit": f"{asked.limit:g}",
+        "floor": f"{floor():.0f}",
+    }
+    versions = environments.versions(made, [*PEERS, *VERIFIERS])
+    return record.Results(rows, machine.described(), versions, method if rows else {}, verified)
+
+
+def _rewriting(asked: argparse.Namespace, made: Mapping[str, environments.Environment]) -> tuple[record.Row, ...]:
+    """Time every peer on every model."""
     sources = [each for each in models.chosen(asked.models, asked.quick) if _wanted(each, asked)]
     request = measure.Asked(_peers(asked.peers), asked.runs, asked.limit, made, _progress)
     rows = []
@@ -79,13 +104,18 @@ def measured(asked: argparse.Namespace) -> record.Results:
         with tempfile.TemporaryDirectory(prefix="graphfix-peers-", dir=asked.dir) as folder:
             rows.append(measure.row(source, request, Path(folder)))
         print(f"\r{number}/{len(sources)} {page.brief(rows[-1])}", file=sys.stderr, flush=True)
-    method = {
-        "day": dt.datetime.now(tz=dt.UTC).date().isoformat(),
-        "runs": str(asked.runs),
-        "limit": f"{asked.limit:g}",
-        "floor": f"{floor():.0f}",
-    }
-    return record.Results(tuple(rows), machine.described(), environments.versions(made), method)
+    return tuple(rows)
+
+
+def _verification(asked: argparse.Namespace, made: Mapping[str, environments.Environment]) -> Mapping[str, Any]:
+    """Ask every verifier about what the tools make of the zoo."""
+    sources = [each for each in models.chosen(asked.models, asked.quick) if each.group == models.FROM_ZOO]
+    found = measuring.verification(sources, measuring.Asked(asked.pair_limit, made, _progress, asked.dir))
+    return replace(found, method={**found.method, "day": _today()}).as_json() if sources else {}
+
+
+def _today() -> str:
+    return dt.datetime.now(tz=dt.UTC).date().isoformat()
 
 
 def _wanted(source: models.Source, asked: argparse.Namespace) -> bool:

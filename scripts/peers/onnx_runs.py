@@ -23,13 +23,13 @@ INLINE = 2_000_000_000
 def feeds(model: Path, name: str) -> dict[str, Any]:
     """Make the inputs: the zoo's at the sizes that its models are used at, else every free size is 2."""
     case = ONNX.get(name, Case())
-    return {each.name: _value(each, case) for each in _session(str(model)).get_inputs()}
+    return {each.name: _value(each, case) for each in session(str(model)).get_inputs()}
 
 
 def _value(spec: Any, case: Case) -> Any:  # noqa: ANN401 -- onnxruntime has no types
     given = case.shapes.get(spec.name)
     shape = [int(size) for size in given.split(",")] if given else [_size(size, case) for size in spec.shape]
-    dtype = np.dtype(onnx.helper.tensor_dtype_to_np_dtype(_element(spec.type)))
+    dtype = np.dtype(onnx.helper.tensor_dtype_to_np_dtype(element(spec.type)))
     if spec.name in case.values:
         return np.full(shape, case.values[spec.name], dtype)
     source = np.random.default_rng([SEED, zlib.crc32(spec.name.encode())])
@@ -44,15 +44,15 @@ def _size(size: object, case: Case) -> int:
     return size if isinstance(size, int) else 1 if case.shapes or case.values else FREE
 
 
-def _element(kind: str) -> int:
-    """Read `tensor(float)`."""
+def element(kind: str) -> int:
+    """Return the type of elements of `tensor(float)`."""
     name = kind.removeprefix("tensor(").removesuffix(")").upper()
     return int(onnx.TensorProto.DataType.Value(name))
 
 
 def outputs(model: Path, given: Mapping[str, Any]) -> dict[str, Any]:
     """Run the file as it is."""
-    return _run(_session(str(model)), given)
+    return ran(session(str(model)), given)
 
 
 def counted(model: Path, given: Mapping[str, Any]) -> tuple[int, int, int]:
@@ -61,12 +61,13 @@ def counted(model: Path, given: Mapping[str, Any]) -> tuple[int, int, int]:
     probes = onnx_probes.added(read)
     if model.with_name(f"{model.name}.data").exists():
         raise ValueError("it has external data")
-    found = _run(_session(read.SerializeToString()), given)
+    found = ran(session(read.SerializeToString()), given)
     ranks, stretched = count(onnx_probes.shapes(probe, found) for probe in probes)
     return onnx_probes.nodes(read.graph), ranks, stretched
 
 
-def _session(model: str | bytes) -> Any:  # noqa: ANN401 -- see above
+def session(model: str | bytes) -> Any:  # noqa: ANN401 -- see above
+    """Load a model: a path, or the bytes of a file."""
     options = rt.SessionOptions()
     options.log_severity_level = 4
     options.intra_op_num_threads = options.inter_op_num_threads = 1
@@ -75,7 +76,8 @@ def _session(model: str | bytes) -> Any:  # noqa: ANN401 -- see above
     return rt.InferenceSession(model, options, ["CPUExecutionProvider"])
 
 
-def _run(session: Any, given: Mapping[str, Any]) -> dict[str, Any]:  # noqa: ANN401 -- see above
-    names = [each.name for each in session.get_outputs()]
-    wanted = {each.name: given[each.name] for each in session.get_inputs()}
-    return dict(zip(names, session.run(names, wanted), strict=True))
+def ran(loaded: Any, given: Mapping[str, Any]) -> dict[str, Any]:  # noqa: ANN401 -- see above
+    """Run a session; return its outputs by name."""
+    names = [each.name for each in loaded.get_outputs()]
+    wanted = {each.name: given[each.name] for each in loaded.get_inputs()}
+    return dict(zip(names, loaded.run(names, wanted), strict=True))

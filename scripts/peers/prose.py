@@ -1,5 +1,9 @@
 """What the page says in words; figures and versions stand where the braces are."""
 
+from __future__ import annotations
+
+from textwrap import wrap
+
 HEAD = """\
 # Beside other tools
 
@@ -39,3 +43,12 @@ Medians over {count} models. The results were run in {runtime} beside the origin
 operands of broadcasting operators with another rank than the result, and operands that are repeated along an axis.
 Which operators broadcast is {authority} own word, not graphfix's{besides}.
 """
+
+
+def flowing(words: str) -> list[str]:
+    """Break paragraphs into lines again, now that they are filled; tables, pictures and titles stay."""
+    lines: list[str] = []
+    for paragraph in words.split("\n\n"):
+        kept = paragraph.startswith(("#", "|", "!", "-"))
+        lines += [*(paragraph.splitlines() if kept else wrap(paragraph, 120, break_on_hyphens=False)), ""]
+    return lines[:-1]
