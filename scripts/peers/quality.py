@@ -34,5 +34,5 @@ def judged(
     if done.returncode:
         nothing = Quality(False, reason=f"not judged: {(done.stderr.strip().splitlines() or ['?'])[-1][:160]}")
         return nothing, dict.fromkeys(results, nothing)
-    said = json.loads(done.stdout)
+    said = json.loads(done.stdout.replace(f"{model.parent}/", ""))
     return Quality(**said["original"]), {each: Quality(**found) for each, found in said["results"].items()}
