@@ -17,7 +17,10 @@ class AskingError(Exception):
 
 
 def ask(python: Path, module: str, question: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the answer of `python -m module`, which reads JSON and prints JSON. Raises AskingError."""
+    """Return the answer of `python -m module`, which reads JSON and prints JSON. Raises AskingError.
+
+    The question has a `model`; files beside it are named in the answer as if they were here.
+    """
     variables = {key: value for key, value in os.environ.items() if not key.startswith("PYTHON")}
     done = subprocess.run(
         [python, "-P", "-m", module],
@@ -29,4 +32,4 @@ def ask(python: Path, module: str, question: Mapping[str, Any]) -> dict[str, Any
     )
     if done.returncode:
         raise AskingError((done.stderr.strip().splitlines() or ["?"])[-1][:160])
-    return dict(json.loads(done.stdout))
+    return dict(json.loads(done.stdout.replace(f"{Path(question['model']).parent}/", "")))

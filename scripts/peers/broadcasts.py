@@ -6,7 +6,9 @@ Nothing here is graphfix's: for ONNX the documents of the operators in the onnx 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 
 Shape = tuple[int, ...]
 Seen = Sequence[tuple[Sequence[Shape], Shape]]
@@ -40,16 +42,29 @@ def onnx_operands(op: str, domain: str, version: int, count: int) -> Sequence[in
     return range(count) if _NUMPY in words else ()
 
 
-def count(nodes: Iterable[tuple[str, Seen]]) -> tuple[int, int]:
-    """Count operands of another rank than the result, and operands that are repeated along an axis."""
+@dataclass(frozen=True)
+class Counted:
+    """What a run broadcast: operands of another rank than the result, operands that are repeated along an axis."""
+
+    ranks: int
+    stretched: int
+    operators: Mapping[str, int]
+    """Operands that are either, by operator."""
+
+
+def count(nodes: Iterable[tuple[str, Seen]]) -> Counted:
+    """Count what nodes broadcast in a run."""
     ranks = stretched = 0
+    operators: Counter[str] = Counter()
     for op, seen in nodes:
         width = max((len(operands) for operands, _ in seen), default=0)
         for at in range(width):
             pairs = [(operands[at], result) for operands, result in seen]
-            ranks += any(len(mine) != len(result) for mine, result in pairs)
-            stretched += any(_stretched(op, mine, result) for mine, result in pairs)
-    return ranks, stretched
+            other = any(len(mine) != len(result) for mine, result in pairs)
+            repeated = any(_stretched(op, mine, result) for mine, result in pairs)
+            ranks, stretched = ranks + other, stretched + repeated
+            operators.update([op] if other or repeated else [])
+    return Counted(ranks, stretched, dict(sorted(operators.items())))
 
 
 def _stretched(op: str, mine: Shape, result: Shape) -> bool:

@@ -90,6 +90,11 @@ def _onnxsim(name: str, *options: str) -> Peer:
     return Peer(name, f"`onnxsim {' '.join(words[3:])}`", ("onnxsim", "onnx"), (ONNX,), words)
 
 
+_ONNXSIM = (
+    "import sys, onnx, onnxsim; model, _ = onnxsim.simplify(sys.argv[1], certify=False); onnx.save(model, sys.argv[2])"
+)
+
+
 def _polygraphy(name: str, *options: str) -> Peer:
     words = ("BIN/polygraphy", "surgeon", "sanitize", "MODEL", *options, "-o", "OUTPUT")
     said = f"`polygraphy surgeon sanitize {' '.join(options)}`".replace(" `", "`")
@@ -116,6 +121,13 @@ PEERS: Sequence[Peer] = (
     _onnxsim("onnxsim"),
     _onnxsim("onnxsim implicit", "--enable-optimization", "rewrite_implicit_broadcast"),
     _onnxsim("onnxsim rank0", "--enable-optimization", "rank0_to_rank1"),
+    Peer(
+        "onnxsim API",
+        "`onnx.save(onnxsim.simplify(a, certify=False)[0], b)`: it imports less than its command line",
+        ("onnxsim", "onnx"),
+        (ONNX,),
+        _python(_ONNXSIM),
+    ),
     Peer("onnxslim", "`onnxslim a b`", ("onnxslim", "onnx"), (ONNX,), ("BIN/onnxslim", "MODEL", "OUTPUT")),
     Peer(
         "onnxoptimizer",

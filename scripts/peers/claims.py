@@ -10,7 +10,7 @@ from peers.catalogue import FLOOR, ONNX
 from peers.record import Cell, Results, Row
 
 MINE = "graphfix explicit"
-OTHERS = ("onnxslim", "onnxsim")
+OTHERS = ("onnxslim", "onnxsim", "onnxsim API")
 PART = 5
 MOST = 1.3
 

@@ -8,6 +8,7 @@ Each result is run in a fork, so that what ends it, or takes too long, is said o
 from __future__ import annotations
 
 import json
+import re
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
@@ -17,17 +18,18 @@ from typing import Any, Protocol
 import numpy as np
 
 from peers import forks, onnx_runs, tflite_runs
+from peers.broadcasts import Counted
 from peers.record import Quality
 
 Feeds = Mapping[str, Any]
 LONGEST = 160
+_PREAMBLE = re.compile(
+    r"\[ONNXRuntimeError\] : \d+ : [A-Z_]+ : |Load model from \S+ failed:|/onnxruntime_src/\S+ (?=\S)"
+)
 
 
 class Format(Protocol):
     """What a format's module knows: what to feed, what comes out, and what is broadcast on the way."""
-
-    RUNTIME: str
-    LIBRARY: str
 
     def feeds(self, model: Path, name: str) -> Feeds:
         """Make seeded inputs for the original."""
@@ -35,8 +37,8 @@ class Format(Protocol):
     def outputs(self, model: Path, feeds: Feeds) -> Mapping[str, Any]:
         """Run without optimizations."""
 
-    def counted(self, model: Path, feeds: Feeds) -> tuple[int, int, int]:
-        """Count nodes, operands of another rank, and stretched operands."""
+    def counted(self, model: Path, feeds: Feeds) -> tuple[int, Counted]:
+        """Count the nodes, and what they broadcast."""
 
 
 @dataclass(frozen=True)
@@ -48,7 +50,7 @@ class Original:
     reason: str = ""
 
 
-def quality(runs: Any, model: Path, original: Original) -> Quality:  # noqa: ANN401 -- one of two modules: Format
+def quality(runs: Format, model: Path, original: Original) -> Quality:
     """Run one result and compare it."""
     if original.outputs is None:
         return Quality(False, reason=original.reason)
@@ -58,10 +60,10 @@ def quality(runs: Any, model: Path, original: Original) -> Quality:  # noqa: ANN
         return Quality(False, reason=_line(error))
     differs = difference(original.outputs, found)
     try:
-        nodes, ranks, stretched = runs.counted(model, original.feeds)
+        nodes, left = runs.counted(model, original.feeds)
     except Exception as error:  # noqa: BLE001
         return Quality(True, not differs, reason=differs or f"not observed: {_line(error)}")
-    return Quality(True, not differs, ranks, stretched, nodes, differs)
+    return Quality(True, not differs, left.ranks, left.stretched, nodes, differs, left.operators)
 
 
 def difference(before: Mapping[str, Any], after: Mapping[str, Any]) -> str:
@@ -97,7 +99,8 @@ def _amount(mine: np.ndarray, other: np.ndarray) -> str:
 
 
 def _line(error: Exception) -> str:
-    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    words = _PREAMBLE.sub("", str(error))
+    lines = [line.strip() for line in words.splitlines() if line.strip()]
     return (lines[0] if lines else type(error).__name__)[:LONGEST]
 
 
@@ -109,7 +112,7 @@ def in_fork(work: Callable[[], Quality], limit: float) -> Quality:
         return Quality(False, reason=f"its run {error}")
 
 
-def _original(runs: Any, model: Path, name: str) -> Original:  # noqa: ANN401 -- see above
+def _original(runs: Format, model: Path, name: str) -> Original:
     try:
         feeds = runs.feeds(model, name)
         return Original(feeds, runs.outputs(model, feeds))
@@ -121,7 +124,7 @@ def main(text: str) -> str:
     """Judge what the text asks, and return the answer; both are JSON."""
     asked = json.loads(text)
     model, limit = Path(asked["model"]), asked["limit"]
-    runs = onnx_runs if model.suffix == ".onnx" else tflite_runs
+    runs: Format = onnx_runs if model.suffix == ".onnx" else tflite_runs
     original = _original(runs, model, asked["name"])
     own = in_fork(lambda: quality(runs, model, original), limit)
     found = {

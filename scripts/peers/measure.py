@@ -13,7 +13,7 @@ from peers.environments import Environment
 from peers.quality import judged
 from peers.record import Cell, Quality, Row, Run
 
-SLOW = ((10.0, 0), (1.0, 3))
+SLOW = ((10.0, 0), (0.5, 3))
 """A peer that takes longer than these seconds is slow: so many runs more are enough to tell."""
 
 
@@ -61,7 +61,9 @@ def row(source: models.Source, asked: Asked, folder: Path) -> Row:
                 try:
                     runs[name].append(bench.run(named[name], bench.output(0)))
                 except FailedError as error:
-                    cells[name] = replace(cells[name], failure=f"not every time: {error}")
+                    cells[name] = replace(
+                        cells[name], failure=f"not every time: {error}".replace(f"{bench.model.parent}/", "")
+                    )
                 bench.clear()
     cells |= {name: replace(cells[name], runs=tuple(each) or cells[name].runs) for name, each in runs.items()}
     return Row(source.name, source.format, source.group, models.size(model), cells, original)
@@ -102,7 +104,7 @@ class _Bench:
             try:
                 cells[peer.name] = Cell((self.run(peer, self.output(number)),))
             except FailedError as error:
-                cells[peer.name] = Cell(failure=str(error))
+                cells[peer.name] = Cell(failure=str(error).replace(f"{self.model.parent}/", ""))
                 self.clear(written)
                 continue
             new = [each for each in self.model.parent.iterdir() if each.name not in written]

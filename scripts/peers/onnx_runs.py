@@ -13,7 +13,7 @@ import onnxruntime as rt
 from tosa_zoo import ONNX, Case, page
 
 from peers import onnx_probes
-from peers.broadcasts import count
+from peers.broadcasts import Counted, count
 
 SEED, FREE, LARGEST = 7, 2, 10
 INLINE = 2_000_000_000
@@ -55,15 +55,14 @@ def outputs(model: Path, given: Mapping[str, Any]) -> dict[str, Any]:
     return ran(session(str(model)), given)
 
 
-def counted(model: Path, given: Mapping[str, Any]) -> tuple[int, int, int]:
+def counted(model: Path, given: Mapping[str, Any]) -> tuple[int, Counted]:
     """Run a copy in which a Shape node reads what each broadcasting node reads and makes."""
     read = onnx.load(model, load_external_data=False)
     probes = onnx_probes.added(read)
     if model.with_name(f"{model.name}.data").exists():
         raise ValueError("it has external data")
     found = ran(session(read.SerializeToString()), given)
-    ranks, stretched = count(onnx_probes.shapes(probe, found) for probe in probes)
-    return onnx_probes.nodes(read.graph), ranks, stretched
+    return onnx_probes.nodes(read.graph), count(onnx_probes.shapes(probe, found) for probe in probes)
 
 
 def session(model: str | bytes) -> Any:  # noqa: ANN401 -- see above

@@ -8,10 +8,10 @@ from pathlib import Path
 
 from peers import prose, tables
 from peers.catalogue import FLOOR, ONNX, PEERS, TFLITE
-from peers.claims import Claim, claims
+from peers.claims import MINE, Claim, claims
 from peers.pictures import MEMORY, SECONDS
 from peers.record import Results, Row
-from peers.summary import summary
+from peers.summary import leaves, summary
 from peers.verifying import record as verifying
 from peers.verifying import section
 
@@ -19,6 +19,10 @@ ROOT = Path(__file__).resolve().parents[2]
 PAGE = ROOT / "docs" / "benchmarks.md"
 NAMES = {ONNX: "ONNX", TFLITE: "TFLite"}
 NOTHING = " (does nothing to the model)"
+EXEMPT = {
+    ONNX: "constant matrices of a product, and Pow's exponent",
+    TFLITE: "PRELU's alpha, and POW's exponent",
+}
 WORDS = {
     ONNX: {
         "runtime": "onnxruntime without optimizations",
@@ -103,6 +107,8 @@ def _tables(title: str, rows: Sequence[Row], format_: str, *, summed: bool) -> l
             *prose.flowing(said),
             "",
             *summary(rows),
+            "",
+            *prose.flowing(prose.LEFT.format(left=leaves(MINE, rows) or "nothing", exempt=EXEMPT[format_])),
             "",
         ]
     lines += [f"Seconds, and how many times `{FLOOR[format_]}` that is:", ""]

@@ -18,8 +18,8 @@ models. `python scripts/bench_peers.py` measures all of it and writes this page;
 A figure is that of a whole process, from its start to its end, as a user starts it: graphfix is installed from a
 wheel in an environment of its own, the others in another, with bytecode compiled, each called by its documented
 entry with the fewest imports that it needs. They take turns in an order that rotates, on a warm cache; the median of
-{runs} runs counts (of 3 for what takes longer than a second), after one that is not counted; what takes longer than
-ten seconds runs once. Memory is the largest resident set; below {floor} MiB nothing is told apart. A run is ended
+{runs} runs counts (of 3 for what takes longer than half a second), after one that is not counted; what takes longer
+than ten seconds runs once. Memory is the largest resident set; below {floor} MiB nothing is told apart. A run is ended
 after {limit} seconds.
 
 Measured on {day}: {processor}, {memory_size}; {system}; Python {python}; {versions}.
@@ -42,6 +42,11 @@ Medians over {count} models. The results were run in {runtime} beside the origin
 *equal* is every output bit by bit. What is left was counted in a run, from the shapes that values had{bodies}:
 operands of broadcasting operators with another rank than the result, and operands that are repeated along an axis.
 Which operators broadcast is {authority} own word, not graphfix's{besides}.
+"""
+
+LEFT = """\
+What target explicit leaves is {left}. `graphfix check` lists these as exempt, with the reason: {exempt}. Tools
+that fuse operators round otherwise: how far they are from equal stands below.
 """
 
 

@@ -37,6 +37,8 @@ class Quality:
     nodes: int | None = None
     reason: str = ""
     """Why it does not load, is not equal, or was not observed."""
+    operators: Mapping[str, int] = field(default_factory=dict)
+    """Operands that are counted, by operator."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from peers import tables
 from peers.catalogue import FLOOR, Peer
-from peers.record import Cell, Row
+from peers.record import Cell, Quality, Row
 
 HEADS = (
     "tool",
@@ -22,60 +23,70 @@ HEADS = (
     "other ranks left",
     "stretched left",
 )
-FIGURES = (1, 2, 3, 4, 8, 9)
-"""The columns in which less is better, from the second on; in the others nothing is set in bold."""
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
-    """A peer over all models of a zoo: medians of what it takes, sums of what it leaves where its results are run."""
+class Figure:
+    """A figure of a tool: how it is written, and what it weighs where less is better; None: nobody is best in it."""
 
-    peer: Peer
-    figures: tuple[float | None, ...]
-    texts: tuple[str, ...]
+    text: str = ""
+    weight: float | None = None
 
 
 def summary(rows: Sequence[Row]) -> list[str]:
-    """Return the table; what is left is counted on the models that every peer's result runs for."""
-    lines = [line(peer, rows) for peer in tables.of_format(rows[0].format) if any(peer.name in r.cells for r in rows)]
-    able = [each.peer.works for each in lines]
-    least = {at: tables.best([each.figures[at] for each in lines], able) for at in FIGURES}
-    written = [["the original", *original(rows)]]
-    for each in lines:
-        cells = [tables.bold(text, each.figures[at], least.get(at)) for at, text in enumerate(each.texts)]
-        written.append([each.peer.name, *cells])
-    return tables.table(HEADS, written)
+    """Return the table: medians of what each tool takes, and sums of what it leaves."""
+    peers = [peer for peer in tables.of_format(rows[0].format) if any(peer.name in row.cells for row in rows)]
+    lines = [figures(peer, rows) for peer in peers]
+    able = [peer.works for peer in peers]
+    columns = [
+        tables.bold([each.text for each in column], [each.weight for each in column], able)
+        for column in zip(*lines, strict=True)
+    ]
+    return tables.table(HEADS, zip([peer.name for peer in peers], *columns, strict=True))
 
 
-def line(peer: Peer, rows: Sequence[Row]) -> Line:
-    """Sum up one peer."""
-    cells = [(row, row.cells[peer.name]) for row in rows if peer.name in row.cells]
-    done = [(row, cell) for row, cell in cells if not cell.failure]
-    ratios = [_ratio(row, cell) for row, cell in done]
-    qualities = [cell.quality for _, cell in done if cell.quality and (row_runs := cell.quality) and row_runs]
-    seen = [each for each in qualities if each.ranks is not None]
-    figures: tuple[float | None, ...] = (
-        len(done),
-        tables.median(cell.seconds for _, cell in done),
-        tables.median(ratios),
-        tables.median(cell.cpu for _, cell in done),
-        tables.median(cell.mib for _, cell in done),
-        sum(each.equal is True for each in qualities),
-        sum(each.equal is False for each in qualities),
-        sum(not each.loads and not each.reason.startswith("the original") for each in qualities),
-        sum(each.ranks or 0 for each in seen) if seen else None,
-        sum(each.stretched or 0 for each in seen) if seen else None,
-    )
-    forms = ("{:.0f}", "{:.2f}", "{:.2f}", "{:.2f}", "{:.0f}", "{:.0f}", "{:.0f}", "{:.0f}", "{:.0f}", "{:.0f}")
-    texts = tuple("" if each is None else form.format(each) for each, form in zip(figures, forms, strict=True))
-    return Line(peer, figures, (f"{len(done)} of {len(cells)}", *texts[1:]))
+def figures(peer: Peer, rows: Sequence[Row]) -> list[Figure]:
+    """Sum up one tool."""
+    asked = [row for row in rows if peer.name in row.cells]
+    done = [row for row in asked if not row.cells[peer.name].failure]
+    cells = [row.cells[peer.name] for row in done]
+    qualities = [cell.quality for cell in cells if cell.quality]
+    equal = sum(each.equal is True for each in qualities)
+    return [
+        Figure(f"{len(done)} of {len(asked)}"),
+        _median([cell.seconds for cell in cells], "{:.2f}"),
+        _median([_ratio(row, row.cells[peer.name]) for row in done], "{:.2f}"),
+        _median([cell.cpu for cell in cells], "{:.2f}"),
+        _median([cell.mib for cell in cells], "{:.0f}"),
+        Figure(str(equal), -equal),
+        Figure(str(sum(each.equal is False for each in qualities))),
+        Figure(str(sum(not each.loads and not tables.original_fails(each) for each in qualities))),
+        _left(done, peer, lambda quality: quality.ranks),
+        _left(done, peer, lambda quality: quality.stretched),
+    ]
 
 
-def original(rows: Sequence[Row]) -> list[str]:
-    """What the models are before anything is done."""
-    seen = [row.original for row in rows if row.original and row.original.ranks is not None]
-    sums = [str(sum(each.ranks or 0 for each in seen)), str(sum(each.stretched or 0 for each in seen))]
-    return [str(len(rows)), *[""] * 7, *sums]
+def _median(values: Sequence[float | None], form: str) -> Figure:
+    middle = tables.median(values)
+    return Figure() if middle is None else Figure(form.format(middle), middle)
+
+
+def _left(done: Sequence[Row], peer: Peer, of: Callable[[Quality], int | None]) -> Figure:
+    """What is left of what the same models had, where both were observed."""
+    qualities = [(row.cells[peer.name].quality, row.original) for row in done]
+    pairs = [(of(mine), of(own)) for mine, own in qualities if mine and own]
+    seen = [(after, before) for after, before in pairs if after is not None and before is not None]
+    after, before = (sum(column) for column in zip(*seen, strict=True)) if seen else (0, 0)
+    return Figure(f"{after} of {before}", after / before) if before else Figure()
+
+
+def leaves(name: str, rows: Sequence[Row]) -> str:
+    """Say of which operators the operands are that a tool leaves, the most frequent first."""
+    total: Counter[str] = Counter()
+    for row in rows:
+        quality = row.cells[name].quality if name in row.cells else None
+        total.update(quality.operators if quality else {})
+    return ", ".join(f"{count} of {op}" for op, count in total.most_common())
 
 
 def _ratio(row: Row, cell: Cell) -> float | None:

@@ -27,14 +27,12 @@ def of_format(format_: str) -> list[Peer]:
     return [peer for peer in PEERS if format_ in peer.formats]
 
 
-def best(figures: Sequence[float | None], able: Sequence[bool]) -> float | None:
-    """Return the least figure of those that may win."""
-    return min((each for each, may in zip(figures, able, strict=True) if may and each is not None), default=None)
-
-
-def bold(text: str, figure: float | None, least: float | None) -> str:
-    """Set the best of a line in bold."""
-    return f"**{text}**" if text and figure is not None and figure == least else text
+def bold(texts: Sequence[str], figures: Sequence[float | None], able: Sequence[bool]) -> list[str]:
+    """Set in bold what has the least figure of those that may win."""
+    weights = [figure if may else None for figure, may in zip(figures, able, strict=True)]
+    least = min((weight for weight in weights if weight is not None), default=None)
+    won = [weight is not None and weight == least for weight in weights]
+    return [f"**{text}**" if best and text else text for text, best in zip(texts, won, strict=True)]
 
 
 def by_model(rows: Sequence[Row], weight: Weight, shown: Shown) -> list[str]:
@@ -46,9 +44,8 @@ def by_model(rows: Sequence[Row], weight: Weight, shown: Shown) -> list[str]:
 def _cells(row: Row, peers: Sequence[Peer], weight: Weight, shown: Shown) -> list[str]:
     cells = [row.cells.get(peer.name) for peer in peers]
     figures = [None if cell is None or cell.failure else weight(cell) for cell in cells]
-    least = best(figures, [peer.works for peer in peers])
     texts = ["" if cell is None else "fails" if cell.failure else shown(cell, row) for cell in cells]
-    return [row.model, *(bold(text, figure, least) for text, figure in zip(texts, figures, strict=True))]
+    return [row.model, *bold(texts, figures, [peer.works for peer in peers])]
 
 
 def seconds(cell: Cell, row: Row) -> str:
@@ -86,9 +83,14 @@ def became(cell: Cell, _: Row) -> str:
 def outcome(quality: Quality) -> str:
     """Say one quality in a cell."""
     if not quality.loads:
-        return "no original" if quality.reason.startswith("the original") else "does not load"
+        return "no original" if original_fails(quality) else "does not load"
     said = "equal" if quality.equal else "not equal"
     return f"{said}, {_number(quality.ranks)}, {_number(quality.stretched)}"
+
+
+def original_fails(quality: Quality) -> bool:
+    """Whether the runtime does not take the original: nothing is said of the result."""
+    return quality.reason.startswith("the original")
 
 
 def _number(count: int | None) -> str:

@@ -11,7 +11,7 @@ import numpy as np
 from ai_edge_litert import schema_py_generated as schema
 from ai_edge_litert.interpreter import Interpreter, OpResolverType
 
-from peers.broadcasts import TFLITE, Seen, Shape, count
+from peers.broadcasts import TFLITE, Counted, Seen, Shape, count
 
 SEED = 7
 NAMES = {code: name for name, code in vars(schema.BuiltinOperator).items() if not name.startswith("_")}
@@ -38,14 +38,13 @@ def outputs(model: Path, given: Mapping[str, Any]) -> dict[str, Any]:
     return {str(at): made.get_tensor(each["index"]) for at, each in enumerate(made.get_output_details())}
 
 
-def counted(model: Path, given: Mapping[str, Any]) -> tuple[int, int, int]:
+def counted(model: Path, given: Mapping[str, Any]) -> tuple[int, Counted]:
     """Run with all tensors kept, and look at the sizes of what the operators of the main graph read and make."""
     made = ran(session(model, preserve=True), given)
     read = schema.Model.GetRootAs(model.read_bytes(), 0)
     graph = read.Subgraphs(0)
-    ranks, stretched = count(_seen(made, read, graph))
     total = sum(read.Subgraphs(at).OperatorsLength() for at in range(read.SubgraphsLength()))
-    return total, ranks, stretched
+    return total, count(_seen(made, read, graph))
 
 
 def _seen(made: Any, read: Any, graph: Any) -> Iterator[tuple[str, Seen]]:  # noqa: ANN401 -- flatbuffers has no types

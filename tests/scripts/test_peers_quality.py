@@ -24,7 +24,8 @@ def saved(folder: Path, text: str, name: str = "m") -> Path:
 
 def counted(path: Path) -> tuple[int, int]:
     runs = onnx_runs if path.suffix == ".onnx" else tflite_runs
-    return runs.counted(path, runs.feeds(path, ""))[1:]
+    left = runs.counted(path, runs.feeds(path, ""))[1]
+    return left.ranks, left.stretched
 
 
 @pytest.mark.parametrize(

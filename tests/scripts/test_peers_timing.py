@@ -84,5 +84,5 @@ def test_external_data_is_copied_too(tmp_path: Path) -> None:
 
 
 def test_what_is_slow_runs_fewer_times() -> None:
-    assert [measure.turns(first, 5) for first in (0.5, 2.0, 20.0)] == [5, 3, 0]
+    assert [measure.turns(first, 5) for first in (0.4, 2.0, 20.0)] == [5, 3, 0]
     assert measure.turns(2.0, 1) == 1

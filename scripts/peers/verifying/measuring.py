@@ -18,7 +18,7 @@ from tempfile import TemporaryDirectory
 from peers.asking import ask
 from peers.catalogue import NAMED as MAKERS_BY_NAME
 from peers.catalogue import OURS
-from peers.clock import FailedError, ran, timed
+from peers.clock import Ended, FailedError, ran, timed
 from peers.environments import Environment
 from peers.measure import order
 from peers.models import Source
@@ -124,13 +124,13 @@ def _made(source: Source, model: Path, asked: Asked) -> _Made:
             timed(maker.command(environment.python, model, output), asked.limit, model.parent)
             made.results[name] = output.rename(output)  # raises where nothing was written
         except (FailedError, FileNotFoundError) as error:
-            made.failures.append(f"{source.name}, {name}: {error}")
+            made.failures.append(f"{source.name}, {name}: {error}".replace(f"{model.parent}/", ""))
     asked.progress(f"{source.name}: what the runs say")
     question = {"model": str(model), "name": source.name, "limit": asked.limit}
     said = ask(python, WITNESS, {**question, "results": {name: str(path) for name, path in made.results.items()}})
     made.witnesses = {name: record.witness(each) for name, each in said.items()}
     for kind, each in ask(python, PLANTED, {**question, "folder": str(model.parent)}).items():
-        made.faults[kind] = Path(each["path"])
+        made.faults[kind] = model.with_name(each["path"])
         made.witnesses[kind] = record.witness(each["witness"])
     return made
 
@@ -166,7 +166,7 @@ class _Bench:
         python = self.asked.environments[verifier.environment].python
         before = self._original(verifier, files, python)
         ended = ran(verifier.command(files, python), self.asked.limit, self.model.parent)
-        answer = answered(ended, verifier.read, self.asked.limit)
+        answer = answered(_nearby(ended, self.model.parent), verifier.read, self.asked.limit)
         return replace(answer, seconds=answer.seconds + before.seconds, cpu=answer.cpu + before.cpu)
 
     def _original(self, verifier: Verifier, files: Files, python: Path) -> Run:
@@ -175,3 +175,9 @@ class _Bench:
         if command and command not in self.originals:
             self.originals[command] = ran(command, self.asked.limit, self.model.parent).run
         return self.originals.get(command, NO_RUN)
+
+
+def _nearby(ended: Ended, folder: Path) -> Ended:
+    """Name the files of a folder in what a process said as if it was here."""
+    here = f"{folder}/"
+    return replace(ended, said=ended.said.replace(here, ""), blamed=ended.blamed.replace(here, ""))
