@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from peers.asking import ask
+from peers.asking import AskingError, ask
 from peers.catalogue import NAMED as MAKERS_BY_NAME
 from peers.catalogue import OURS
 from peers.clock import Ended, FailedError, ran, timed
@@ -25,7 +25,8 @@ from peers.models import Source
 from peers.record import Run
 from peers.verifying import inputs, record
 from peers.verifying.answers import answered
-from peers.verifying.record import Answer, Pair, Verification, Witness
+from peers.verifying.faults import FAULTS
+from peers.verifying.record import NOT_RUN, Answer, Pair, Verification, Witness
 from peers.verifying.verifiers import NAMED, VERIFIERS, Files, Verifier
 
 MAKERS = (
@@ -98,13 +99,14 @@ class _Made:
 
 def _model(source: Source, asked: Asked) -> tuple[list[Pair], list[str]]:
     """Make the pairs of one model, and ask about them."""
-    with TemporaryDirectory(prefix="graphfix-pairs-", dir=asked.folder) as name:
-        folder = Path(name)
+    with TemporaryDirectory(prefix="graphfix-pairs-", dir=asked.folder) as place:
+        folder = Path(place)
         python = asked.environments[OURS].python
         model = source.placed(folder, python)
         made = _made(source, model, asked)
         bench = _Bench(model, source, asked)
-        pairs = [bench.pair(maker, "", path, made.witnesses[maker]) for maker, path in made.results.items()]
+        unseen = Witness(NOT_RUN, reason="no witness")
+        pairs = [bench.pair(name, "", path, made.witnesses.get(name, unseen)) for name, path in made.results.items()]
         pairs += [bench.pair("", kind, path, made.witnesses[kind]) for kind, path in made.faults.items()]
     return pairs, made.failures
 
@@ -112,7 +114,6 @@ def _model(source: Source, asked: Asked) -> tuple[list[Pair], list[str]]:
 def _made(source: Source, model: Path, asked: Asked) -> _Made:
     """Let every tool make its result, plant the faults, and run all of them."""
     made = _Made()
-    python = asked.environments[OURS].python
     for number, name in enumerate(each for each in MAKERS if source.format in MAKERS_BY_NAME[each].formats):
         maker = MAKERS_BY_NAME[name]
         environment = asked.environments[maker.environment]
@@ -126,13 +127,23 @@ def _made(source: Source, model: Path, asked: Asked) -> _Made:
         except (FailedError, FileNotFoundError) as error:
             made.failures.append(f"{source.name}, {name}: {error}".replace(f"{model.parent}/", ""))
     asked.progress(f"{source.name}: what the runs say")
+    try:
+        _witnessed(source, model, asked, made)
+    except AskingError as error:
+        made.failures.append(f"{source.name}, witness: {error}")
+    return made
+
+
+def _witnessed(source: Source, model: Path, asked: Asked, made: _Made) -> None:
+    """Run all results, and plant faults that show in runs. Raises AskingError."""
+    python = asked.environments[OURS].python
     question = {"model": str(model), "name": source.name, "limit": asked.limit}
     said = ask(python, WITNESS, {**question, "results": {name: str(path) for name, path in made.results.items()}})
-    made.witnesses = {name: record.witness(each) for name, each in said.items()}
-    for kind, each in ask(python, PLANTED, {**question, "folder": str(model.parent)}).items():
-        made.faults[kind] = model.with_name(each["path"])
-        made.witnesses[kind] = record.witness(each["witness"])
-    return made
+    made.witnesses |= {name: record.witness(each) for name, each in said.items()}
+    if source.name in FAULTS:
+        for kind, each in ask(python, PLANTED, {**question, "folder": str(model.parent)}).items():
+            made.faults[kind] = model.with_name(each["path"])
+            made.witnesses[kind] = record.witness(each["witness"])
 
 
 @dataclass(slots=True)

@@ -31,7 +31,7 @@ class PlantingError(Exception):
 def planted(model: Path, name: str, folder: Path) -> dict[str, tuple[Path, Witness]]:
     """Write the model with each of its faults into a folder; return them by kind. Raises PlantingError."""
     original = Original(model, inputs.of(name))
-    return {kind: _first(original, model, kind, folder) for kind in FAULTS.get(name, ())}
+    return {kind: _first(original, model, kind, folder) for kind in FAULTS[name]}
 
 
 def _first(original: Original, model: Path, kind: str, folder: Path) -> tuple[Path, Witness]:
