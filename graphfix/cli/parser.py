@@ -41,7 +41,7 @@ def parser(asked: str | None = None) -> Parser:
         allow_abbrev=False,
     )
     whole.add_argument("--version", action="version", version=f"graphfix {__version__}")
-    commands = whole.add_subparsers(dest="command", metavar="COMMAND", required=True)
+    commands = whole.add_subparsers(prog="graphfix", dest="command", metavar="COMMAND", required=True)
     everything = asked in (None, CONFIG)
     for name, (what, offer) in COMMANDS.items():
         command = _command(commands, name, what)

@@ -7,11 +7,11 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from graphfix.report import printable
 from graphfix.results.progress import Progress
+from graphfix.results.records import dataclass, field
 
 if TYPE_CHECKING:
     from rich.progress import Progress as Display

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from types import MappingProxyType
 
 from graphfix.report.colour import Paint, Style, plain
 from graphfix.report.text import Entry, Failure, counted, findings, printable
 from graphfix.results import Outcome
+from graphfix.results.records import dataclass, field
 
 WIDTH = len("contradicted")
 """Of the column of the words."""

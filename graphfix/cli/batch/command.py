@@ -7,7 +7,6 @@ import sys
 import time
 from argparse import Namespace
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 
 from graphfix import report
 from graphfix.batch import executors, scratch, sources
@@ -20,6 +19,7 @@ from graphfix.cli.batch.requests import Requests, refuse_options
 from graphfix.cli.status import DONE, WORST
 from graphfix.report.batch import Line, Tally
 from graphfix.report.text import counted
+from graphfix.results.records import dataclass, field
 
 
 @dataclass(frozen=True, slots=True)

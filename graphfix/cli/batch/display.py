@@ -5,12 +5,12 @@ from __future__ import annotations
 import time
 from collections import deque
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
 
 from graphfix.batch.job import Finished
 from graphfix.report.batch import Line
 from graphfix.report.text import cut
 from graphfix.results.progress import Progress
+from graphfix.results.records import dataclass, field
 
 RECENT = 100
 """Models of whose ends the rate is made: at first a batch that goes on has many that are done already."""

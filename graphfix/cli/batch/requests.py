@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from argparse import Namespace
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import TypeAlias
@@ -16,6 +16,7 @@ from graphfix.cli.configuration.settings import Settings
 from graphfix.cli.requests import request
 from graphfix.engine.request import Request
 from graphfix.results import GraphfixError
+from graphfix.results.records import dataclass, field
 
 LACKS: Mapping[Command, tuple[str, ...]] = MappingProxyType(
     {

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import secrets
+import os
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
@@ -26,6 +25,7 @@ from graphfix.formats.onnx.file.external import (
 from graphfix.formats.onnx.file.payloads import NONCE, Cut, Cutter, Weaver, cut_of
 from graphfix.formats.onnx.file.wire import MalformedError
 from graphfix.results import GraphfixError
+from graphfix.results.records import dataclass
 
 OPSETS_SINCE: Final = 3
 """The IR version from which a model names its operator sets (onnx.proto, ModelProto.opset_import)."""
@@ -166,7 +166,7 @@ def external_locations(source: Path) -> Sequence[str]:
 
 def _read(source: Path | bytes) -> Container:
     opened = open_source(source)
-    cutter = Cutter(opened, secrets.token_bytes(NONCE))
+    cutter = Cutter(opened, os.urandom(NONCE))
     proto = ModelProto()
     try:
         skeleton = cutter.skeleton()
