@@ -132,6 +132,31 @@ def _busy(dask_worker: Any) -> int:  # noqa: ANN401 - Dask gives a function with
     return len(dask_worker.state.executing)
 
 
+@pytest.mark.parametrize(("retries", "tries", "said"), [(2, 3, ""), (1, 2, "no store")])
+def test_what_a_store_can_not_do_is_tried_again_as_often_as_is_asked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, retries: int, tries: int, said: str
+) -> None:
+    tried = []
+
+    def work(asked: Job, _stop: object) -> Finished:
+        tried.append(asked.limits.bytes)
+        if len(tried) < 3:
+            raise OSError("no store")
+        return Finished(asked, Outcome("fix", asked.source, "onnx"), 0.1)
+
+    class Silent:
+        def finished(self, _: Finished) -> None: ...
+        def tick(self) -> None: ...
+
+    monkeypatch.setattr(cluster.work, "work", work)
+    settings = {"n_workers": 1, "threads_per_worker": 2, "memory_limit": "1GiB", "dashboard_address": ":0"}
+    with LocalCluster(processes=False, **settings) as made, Client(made, set_as_default=False) as client:
+        (done,) = run(iter([job(tmp_path, "")]), Cluster(client, retries), Silent(), lambda each: each)
+    assert tried == [512 << 20] * tries
+    assert said in getattr(done.entry, "error", "")
+    assert bool(said) == (getattr(done.entry, "error", "") != "")
+
+
 def test_workers_that_end_again_and_again_are_named_with_what_the_scheduler_allows(client: Client) -> None:
     worker = type("Worker", (), {"address": "tcp://10.0.0.1:2"})()
     said = Cluster(client, retries=0).reason(KilledWorker("key", worker, 3))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import pickle
 import re
 import shutil
 import signal
@@ -16,8 +17,10 @@ from pathlib import Path
 import pytest
 
 from graphfix import report
-from graphfix.batch.job import output_name
-from graphfix.cli import commands
+from graphfix.batch.job import Command, output_name
+from graphfix.cli import commands, parser
+from graphfix.cli.batch.requests import Requests
+from graphfix.cli.configuration import settings
 from tests.support import small_models
 from tests.support.asking import Answer, ask, listing, refused
 from tests.support.places import MODELS, ROOT
@@ -141,10 +144,40 @@ def test_overrides_ask_other_things_of_some_models(zoo: Path, capsys: pytest.Cap
     assert [each["target"] for each in json.loads(Path("r.json").read_text())["models"]] == ["ranks", "explicit"]
 
 
-def test_a_configuration_for_fix_says_nothing_to_tosa(zoo: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    Path("graphfix.toml").write_text('target = "compact"\nbroadcasts = "keep"\ncheck = true\njobs = 1\n')
-    answer = ask(capsys, "batch", zoo / "b.onnx", "-o", "out")
-    assert [word for word, _, _ in lines(answer)] == ["clean"], answer
+def requests_of(command: Command, *argv: str) -> Requests:
+    options = settings.in_force(parser.said(["batch", *argv])).of(None)
+    return Requests.of(options, command, options.sources)
+
+
+def test_a_configuration_for_other_commands_says_nothing_to_tosa(zoo: Path) -> None:
+    Path("graphfix.toml").write_text(
+        'target = "compact"\nbroadcasts = "keep"\nkeep-fusions = true\nruns = 9\nseed = 5\n'
+    )
+    argv = ("zoo/b.onnx", "-o", "out")
+    asked = requests_of("tosa", *argv).for_model("zoo/b.onnx")
+    assert (asked.goal.name, asked.broadcasts, asked.keep_fusions, asked.runs, asked.seed) == (
+        "explicit",
+        None,
+        False,
+        4,
+        5,
+    )
+    asked = requests_of("fix", *argv).for_model("zoo/b.onnx")
+    assert (asked.goal.name, asked.broadcasts, asked.keep_fusions, asked.runs) == ("compact", "keep", True, 9)
+    assert zoo.exists()
+
+
+def test_a_request_means_the_same_elsewhere_and_is_one_for_all_that_ask_for_the_same(zoo: Path) -> None:
+    own = small_models.rewrite(zoo, "return")
+    Path("t.toml").write_text('base = "ranks"\n')
+    Path("graphfix.toml").write_text('[[overrides]]\nfiles = ["a.tflite"]\nseed = 7\n')
+    more = ("--rewrites", "zoo/own.py", "--target-file", "t.toml", "--report", "r.md")
+    requests = requests_of("fix", "zoo/b.onnx", "zoo/half.onnx", "zoo/a.tflite", "-o", "out", *more)
+    asked = requests.for_model("zoo/b.onnx")
+    assert asked is requests.for_model("zoo/half.onnx")
+    assert requests.for_model("zoo/a.tflite").seed == 7
+    assert (asked.rewrites, asked.target_file, asked.report) == ([own], zoo.parent / "t.toml", (zoo.parent / "r.md",))
+    assert pickle.loads(pickle.dumps(asked)) == asked  # noqa: S301 -- it is sent so
 
 
 @pytest.mark.parametrize("form", [suffix for suffix in report.FORMS if suffix != ".node_data.json"])
