@@ -118,7 +118,8 @@ def test_a_job_that_is_stopped_ends_on_its_worker_and_leaves_nothing(client: Cli
     (tmp_path / "out").mkdir()
     begun = tmp_path / "begun"
     workers = Cluster(client, retries=0)
-    future = workers.submit(job(tmp_path, f"open({str(begun)!r}, 'w').close()\n    {small_models.HANG}"))
+    plan = f"open({str(begun)!r}, 'w').close()\n    {small_models.HANG}"
+    future = workers.submit(job(tmp_path, plan, Limits(100 * WITHIN)))
     until(begun.exists)
     assert workers.running() == ["m.onnx"]
     workers.stop()
