@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import secrets
+import os
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
@@ -26,6 +25,7 @@ from graphfix.formats.onnx.file.external import (
 from graphfix.formats.onnx.file.payloads import NONCE, Cut, Cutter, Weaver, cut_of
 from graphfix.formats.onnx.file.wire import MalformedError
 from graphfix.results import GraphfixError
+from graphfix.results.records import dataclass
 
 OPSETS_SINCE: Final = 3
 """The IR version from which a model names its operator sets (onnx.proto, ModelProto.opset_import)."""
@@ -148,7 +148,7 @@ def read(source: Path | bytes) -> Container:
     or no such model, or where `check_external` finds fault.
     """
     opened = open_source(source)
-    cutter = Cutter(opened, secrets.token_bytes(NONCE))
+    cutter = Cutter(opened, os.urandom(NONCE))
     skeleton = _skeleton(cutter, opened.name)
     proto = _parsed(skeleton, opened.name)
     path = None if isinstance(source, bytes) else source
@@ -164,7 +164,7 @@ def external_locations(source: Path) -> Sequence[str]:
     Raises GraphfixError for what is no ONNX model.
     """
     opened = open_source(source)
-    skeleton = _skeleton(Cutter(opened, secrets.token_bytes(NONCE)), opened.name)
+    skeleton = _skeleton(Cutter(opened, os.urandom(NONCE)), opened.name)
     if not may_have_external(skeleton):
         return ()
     proto = _parsed(skeleton, opened.name)
