@@ -67,7 +67,7 @@ class Child:
         process = bounds.process
         with bounds.watch:
             answer: tuple[str, Any] = process.ask(message)
-        if bounds.watch.killed or sessions.used(process.pid) > min(KEPT, bounds.bytes // 2):
+        if bounds.watch.killed or sessions.anonymous(process.pid) > min(KEPT, bounds.bytes // 2):
             self._stop()
         return answer
 

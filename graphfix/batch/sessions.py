@@ -33,7 +33,7 @@ def used(session: int) -> int:
 
     The pages of a mapped model count as the process's (rss), and go when the system needs room.
     """
-    return sum(map(_anonymous, members(session)))
+    return sum(map(anonymous, members(session)))
 
 
 def members(session: int) -> list[int]:
@@ -60,7 +60,8 @@ def _session(pid: int) -> int:
         return 0
 
 
-def _anonymous(pid: int) -> int:
+def anonymous(pid: int) -> int:
+    """Bytes of memory of one process, likewise; 0 where it has ended."""
     try:
         info = psutil.Process(pid).memory_info()
     except psutil.Error:

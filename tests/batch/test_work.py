@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 import threading
 import time
 from collections.abc import Iterator
@@ -74,7 +75,9 @@ def files(folder: str | Path) -> list[str]:
 def test_a_model_is_fixed_verified_published_and_remembered(tmp_path: Path, there: str) -> None:
     asked = job(own.adding(tmp_path / "m.onnx"), there, Request())
     asked = replace(asked, name="sub/m.onnx")
-    made = outcome(work.work(asked))
+    finished = work.work(asked)
+    assert pickle.loads(pickle.dumps(finished)) == finished  # noqa: S301 -- our own; a cluster sends it
+    made = outcome(finished)
     assert (made.model, made.output, made.reused) == (asked.source, f"{there}/sub/m.onnx", False)
     assert made.verdict is not None
     assert made.verdict.status == "proved"

@@ -147,7 +147,12 @@ def read(source: Path | bytes) -> Container:
     Raises GraphfixError, one line with the source's name, where the source is missing, empty, unreadable
     or no such model, or where `check_external` finds fault.
     """
-    container = _read(source)
+    opened = open_source(source)
+    cutter = Cutter(opened, os.urandom(NONCE))
+    skeleton = _skeleton(cutter, opened.name)
+    proto = _parsed(skeleton, opened.name)
+    path = None if isinstance(source, bytes) else source
+    container = Container(proto, path, opened, cutter.nonce, cutter.cuts, may_have_external(skeleton))
     if container.has_external:
         container.check_external()
     return container
@@ -158,25 +163,29 @@ def external_locations(source: Path) -> Sequence[str]:
 
     Raises GraphfixError for what is no ONNX model.
     """
-    container = _read(source)
-    if not container.has_external:
-        return ()
-    return [each for each in external_files(container.proto, source.parent) if is_below(each)]
-
-
-def _read(source: Path | bytes) -> Container:
     opened = open_source(source)
-    cutter = Cutter(opened, os.urandom(NONCE))
+    skeleton = _skeleton(Cutter(opened, os.urandom(NONCE)), opened.name)
+    if not may_have_external(skeleton):
+        return ()
+    proto = _parsed(skeleton, opened.name)
+    return [each for each in external_files(proto, source.parent) if is_below(each)]
+
+
+def _skeleton(cutter: Cutter, name: str) -> bytes:
+    try:
+        return cutter.skeleton()
+    except MalformedError as error:
+        raise _no_model(name, str(error)) from error
+
+
+def _parsed(skeleton: bytes, name: str) -> ModelProto:
     proto = ModelProto()
     try:
-        skeleton = cutter.skeleton()
         proto.ParseFromString(skeleton)
-    except (MalformedError, DecodeError) as error:
-        why = str(error) if isinstance(error, MalformedError) else "a message in it is damaged"
-        raise _no_model(opened.name, why) from error
-    _refuse_incomplete(proto, opened.name)
-    path = None if isinstance(source, bytes) else source
-    return Container(proto, path, opened, cutter.nonce, cutter.cuts, may_have_external(skeleton))
+    except DecodeError as error:
+        raise _no_model(name, "a message in it is damaged") from error
+    _refuse_incomplete(proto, name)
+    return proto
 
 
 def _refuse_incomplete(proto: ModelProto, name: str) -> None:
