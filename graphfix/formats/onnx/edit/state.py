@@ -79,18 +79,20 @@ class State:
 
     def put(self, node: Node, index: int, value: Value) -> Node:
         """Let the node read `value` as operand `index`."""
-        node = node.graph.at(node.index)
-        old = node.operands[index]
+        graph, place = node.graph, node.index
+        node = graph.at(place)
+        operands = node.operands
+        old = operands[index]
         if old is value:
             return node
-        if node.index >= 0:
-            self.message(node).input[index] = value.name
-        new = node.reading((*node.operands[:index], value, *node.operands[index + 1 :]))
+        if place >= 0:
+            self.views.protos[graph][place].input[index] = value.name
+        new = node.reading((*operands[:index], value, *operands[index + 1 :]))
         self.enter(new)
         maker = value.producer
         if old is not None and (maker is None or old not in maker.operands):
             self.dead[old] = None
-        new.graph.note(new.index, value)
+        graph.note(place, value)
         return new
 
     def reshape(self, value: Value, shape: Shape) -> Value:

@@ -43,10 +43,11 @@ def is_standard(domain: str) -> bool:
 
 def steps(nodes: Sequence[NodeProto]) -> list[Step]:
     """Read the nodes of a graph."""
+    known: dict[str, str] = {}  # one text for each operator: few are distinct
     return [
         Step(
             node,
-            node.op_type,
+            known.setdefault(op := node.op_type, op),
             standard(domain) if (domain := node.domain) else "",
             node.input[:],
             node.output[:],
