@@ -34,8 +34,10 @@ class Order:
         What was taken out since, or has another shape now, is made again.
         """
         value = self.made.get(key)
-        producer = value.producer if value is not None else None
-        if value is None or (producer is not None and (producer.index in self.gone or value not in producer.results)):
+        if value is None or value.place is None:
+            return value
+        producer = value.graph.at(value.place)
+        if producer.index in self.gone or value not in producer.results:
             return None
         self.reuse_before(value, reader)
         return value
@@ -78,17 +80,17 @@ class Order:
         self._move_before_readers()
         nodes = [*self.graph.nodes, *self.graph.made]
         keys = self._keys()
-        rearrange(nodes, keys)
-        del nodes[len(nodes) - len(self.gone) :]
-        self.graph.nodes = nodes
+        places = sorted(range(len(nodes)), key=keys.__getitem__)
+        del places[len(nodes) - len(self.gone) :]
+        self.graph.nodes = [nodes[place] for place in places]
         return keys
 
     def _move_before_readers(self) -> None:
         """Let no new node stand behind a new node that reads it."""
-        for node in reversed(self.graph.made):
+        for place, node in zip(range(len(self.graph.made) - 1, -1, -1), reversed(self.graph.made), strict=True):
             for operand in node.operands:
-                if operand is not None:
-                    self.reuse_before(operand, self.anchors[-1 - node.index])
+                if operand is not None and operand.place is not None and operand.place < 0:
+                    self.reuse_before(operand, self.anchors[place])
 
     def _keys(self) -> list[int]:
         """Three ints a position, for early, other new and the file's nodes; those that are gone come last."""
