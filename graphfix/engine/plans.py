@@ -36,11 +36,20 @@ class Plans:
 
     def find(self, node: Node) -> Known | None:
         """Return the plan of a node that looks the same."""
-        key = _looks(node, by_identity=True)
+        row = node.row  # rows are never freed, and hashing one takes long
+        looks: list[object] = [id(row) if row is not None else (node.domain, node.op)]
+        if node.attributes:
+            looks.append(tuple(node.attributes.items()))
+        for value in node.operands:
+            if value is not None:
+                looks += (id(value.shape), value.kind, value.dtype, value.stale)
+            else:
+                looks.append(None)
+        key = tuple(looks)
         same = self._same.get(key)
         if same is not None:
             return same[0]
-        known = self._known.get(_looks(node, by_identity=False))
+        known = self._known.get(_looks(node))
         if known is not None and len(self._same) < MOST:
             self._same[key] = known, [None if value is None else value.shape for value in node.operands]
         return known
@@ -48,18 +57,11 @@ class Plans:
     def keep(self, node: Node, edits: Sequence[Edit]) -> None:
         """Remember the plan that was made for a node."""
         met = meetings(node) if any(edit.code == CODE for edit in edits if isinstance(edit, Stretch)) else ()
-        self._known[_looks(node, by_identity=False)] = Known(edits, met)
+        self._known[_looks(node)] = Known(edits, met)
 
 
-def _looks(node: Node, *, by_identity: bool) -> tuple[object, ...]:
+def _looks(node: Node) -> tuple[object, ...]:
     """All that a plan may follow from."""
-    # rows are never freed, and hashing one takes long
-    looks: list[object] = [id(node.row) if node.row is not None else (node.domain, node.op)]
-    if node.attributes:
-        looks.append(tuple(node.attributes.items()))
-    for value in node.operands:
-        if value is not None:
-            looks += (id(value.shape) if by_identity else value.shape, value.kind, value.dtype, value.stale)
-        else:
-            looks.append(None)
-    return tuple(looks)
+    what = id(node.row) if node.row is not None else (node.domain, node.op)
+    operands = [value and (value.shape, value.kind, value.dtype, value.stale) for value in node.operands]
+    return what, tuple(node.attributes.items()), *operands

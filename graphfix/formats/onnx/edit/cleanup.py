@@ -68,7 +68,7 @@ def drop_claims(graph: Holder, names: Container[str]) -> None:
         graph.value_info.extend(kept)
 
 
-def declare_shapes(builder: NodeBuilder, removed: Container[str], equal: Container[str] = ()) -> bytes:
+def declare_shapes(builder: NodeBuilder, removed: Container[str], equal: Container[str] = ()) -> bytes | bytearray:
     """Declare the shapes of what was made and of what has other dims now; quantization notes follow their operands.
 
     Returns the records of the new value infos, which are no messages of the graph yet.
@@ -104,7 +104,7 @@ def declare_shapes(builder: NodeBuilder, removed: Container[str], equal: Contain
             copy.CopyFrom(notes[source.name])
             copy.tensor_name = value.name
             notes[value.name] = copy
-    return bytes(new)
+    return new
 
 
 def _sources(builder: NodeBuilder) -> list[tuple[Value, Value]]:

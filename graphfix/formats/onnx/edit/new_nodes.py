@@ -81,10 +81,10 @@ class NodeBuilder:
         domain: str = "",
     ) -> Value:
         """Add a node with one result before `reader`."""
-        name = self.fresh(result)
+        name, order = self.fresh(result), self.order
         kind: Kind = "constant" if op == "Constant" else "result"
-        value = Value(name, shape, dtype, kind, self.graph, None, self.order.next_place)
-        self._enter(op, domain, name, operands, value, reader, attributes)
+        value = Value(name, shape, dtype, kind, self.graph, None, -1 - len(order.anchors))
+        order.enter(op, domain, self.scope.versions.get(domain, 1), name, operands, value, reader, attributes)
         return value
 
     def copy(
@@ -267,7 +267,7 @@ class NodeBuilder:
         """Every node in the order of `arrange`: the record of one that was made, None for one of the file."""
         return records(self.graph.nodes, self.templates)
 
-    def arrange(self, value_infos: bytes, *, messages: bool) -> None:
+    def arrange(self, value_infos: bytes | bytearray, *, messages: bool) -> None:
         """Put every node that was made before its first reader, remove those that are gone; file and view alike.
 
         Without `messages` those that were made, and new `value_infos`, are none in the file yet: `records` says them.

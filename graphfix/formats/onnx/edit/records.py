@@ -92,7 +92,11 @@ def value_info_record(name: str, declared: bytes) -> bytes:
 
 
 def write(
-    holder: Holder, made: Sequence[Node], templates: Mapping[int, NodeProto], keys: Sequence[int], value_infos: bytes
+    holder: Holder,
+    made: Sequence[Node],
+    templates: Mapping[int, NodeProto],
+    keys: Sequence[int],
+    value_infos: bytes | bytearray,
 ) -> None:
     """Make messages of new nodes and value infos, in a graph that is edited on or is inside another one.
 
@@ -100,5 +104,5 @@ def write(
     """
     for node in made:
         holder.node.add().MergeFromString(_body(node, templates.get(node.index)))
-    holder.MergeFromString(value_infos)
+    holder.MergeFromString(bytes(value_infos))
     rearrange(holder.node, keys)

@@ -67,9 +67,8 @@ class State:
     def enter(self, node: Node) -> None:
         """Put a node in its place, instead of the one that is there."""
         set_node(node)
-        known = self.dequantized.get(node.graph)
-        if known is not None and node.index >= 0:
-            known.changed.add(node.index)
+        if self.dequantized and node.index >= 0 and node.graph in self.dequantized:
+            self.dequantized[node.graph].changed.add(node.index)
 
     def constants_of(self, graph: Graph) -> DequantizedConstants:
         """Return what the DequantizeLinear nodes of a graph make of constants."""

@@ -26,10 +26,10 @@ class Additions:
 
     nodes: Callable[[], Iterable[bytes | None]]
     """Every node in order: the record of a new one, None for the skeleton's next one."""
-    value_infos: bytes
+    value_infos: bytes | bytearray
     """The records of the new ones."""
 
-    def woven(self, serialized: bytes) -> bytes:
+    def woven(self, serialized: bytes) -> bytearray:
         """The serialized model with what is added."""
         view = memoryview(serialized)
         start, _, body, stop = next(records(view, 0, len(serialized), {GRAPH}))
@@ -50,7 +50,9 @@ class Additions:
             graph += self.value_infos
             done = at
         graph += view[done:stop]
-        return b"".join((view[:start], encode(GRAPH), encode(len(graph)), graph, view[stop:]))
+        graph[:0] = serialized[:start] + encode(GRAPH) + encode(len(graph))
+        graph += view[stop:]
+        return graph
 
 
 def _behind_value_infos(view: memoryview, start: int, stop: int) -> int:

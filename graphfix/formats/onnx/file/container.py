@@ -135,7 +135,7 @@ class Container:
         except (DecodeError, OSError, TypeError, ValueError):
             return None
 
-    def _serialized(self) -> bytes:
+    def _serialized(self) -> bytes | bytearray:
         try:
             serialized: bytes = self.skeleton.SerializeToString(deterministic=True)
         except EncodeError as error:
@@ -143,7 +143,7 @@ class Container:
             raise GraphfixError(what) from error
         return serialized if self.additions is None else self.additions.woven(serialized)
 
-    def _pieces(self, serialized: bytes) -> Sequence[Piece]:
+    def _pieces(self, serialized: bytes | bytearray) -> Sequence[Piece]:
         return Weaver(serialized, self.nonce, self.cuts).pieces()
 
 

@@ -25,6 +25,7 @@ class Step:
     """What is read of a node's message, once: protobuf makes a new object each time a field is read."""
 
     message: NodeProto
+    name: str
     op: str
     domain: str
     """Empty for the standard operators."""
@@ -34,6 +35,10 @@ class Step:
     """Whether it has no attributes."""
     attributes: dict[str, object] | None = None
     """Those that are numbers, lists of numbers or text, once they are read."""
+
+    def forget(self) -> None:
+        """Free the names: the node of the view that is made of them takes their place in memory."""
+        self.inputs = self.outputs = []
 
 
 def is_standard(domain: str) -> bool:
@@ -47,6 +52,7 @@ def steps(nodes: Sequence[NodeProto]) -> list[Step]:
     return [
         Step(
             node,
+            node.name,
             known.setdefault(op := node.op_type, op),
             standard(domain) if (domain := node.domain) else "",
             node.input[:],
