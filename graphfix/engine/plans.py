@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 
 from graphfix.engine.open_sizes import CODE, Meeting, meetings
 from graphfix.graph.edits import Edit, Stretch
 from graphfix.graph.view import Node
 from graphfix.results import Site
+from graphfix.results.records import dataclass, field
 from graphfix.shapes.shape import Shape
 
 MOST = 1 << 14

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from functools import partial
 from typing import Literal, TypeAlias
 
@@ -19,6 +19,7 @@ from graphfix.graph.edits import Assume, Edit, Leave, Lift, Refused, Replace, St
 from graphfix.graph.protocols import Model, ModelRewrite, Rewrite, Step, UntilNothingChanges, flat
 from graphfix.graph.view import Graph, Node, StaleShape, UnrankedOperand
 from graphfix.results import Excerpt, GraphfixError, OpenSizes, RewriteError, Site
+from graphfix.results.records import dataclass, field
 from graphfix.results.sites import Sites
 from graphfix.shapes.shape import Incompatible, Undecided
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from typing import Final
 
 from onnx import GraphProto, ModelProto
 
 from graphfix.formats.onnx.file.wire import LEN, encode, records, tag_of
+from graphfix.results.records import dataclass
 
 GRAPH: Final = tag_of(ModelProto.GRAPH_FIELD_NUMBER, LEN)
 NODE: Final = tag_of(GraphProto.NODE_FIELD_NUMBER, LEN)
