@@ -2,26 +2,18 @@
 
 from __future__ import annotations
 
-import os
-import signal
 import threading
-import time
 import weakref
 from concurrent.futures import CancelledError
-from contextlib import suppress
 from typing import Any, Final, Literal
 
-from graphfix.batch import memory
+from graphfix.batch import memory, sessions
 from graphfix.batch.job import Limits
 from graphfix.runtimes.pipes import GONE, AskedProcess, cause
 from graphfix.runtimes.watch import Watch
 
 KEPT: Final = 256 << 20
 """Bytes; a process that holds more after a model makes way for a new one."""
-GONE_WITHIN: Final = 2.0
-"""Seconds that the processes of a killed session are waited for."""
-PAUSE: Final = 0.005
-"""Seconds between two looks at a process that ends."""
 ONE_THREAD: Final = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
 """Several models are done at once: each has one processor."""
 
@@ -56,7 +48,6 @@ class Child:
             try:
                 kind, answer = self._answer(bounds, message)
             except GONE:
-                bounds.wait_for_end()
                 self._stop()
                 raise bounds.why() from None
             except BaseException:
@@ -76,7 +67,7 @@ class Child:
         process = bounds.process
         with bounds.watch:
             answer: tuple[str, Any] = process.ask(message)
-        if bounds.watch.killed or memory.used(process.pid) > min(KEPT, bounds.bytes // 2):
+        if bounds.watch.killed or sessions.used(process.pid) > min(KEPT, bounds.bytes // 2):
             self._stop()
         return answer
 
@@ -103,18 +94,12 @@ class _Bounds:
         self._seconds = limits.seconds
         self._stop = stop
         self._heavy = False
-        self.watch = Watch(lambda: _kill(process.pid), limits.seconds, self._are_passed)
+        self.watch = Watch(lambda: sessions.kill(process.pid), limits.seconds, self._are_passed)
 
     def _are_passed(self) -> bool:
-        """Whether the process needs too much, or has ended while what it left keeps its pipe open."""
-        self._heavy = memory.used(self.process.pid) > self.bytes
+        """Whether the process needs too much, or has ended: what it has started keeps its pipe open."""
+        self._heavy = sessions.used(self.process.pid) > self.bytes
         return self._heavy or self._stop.is_set() or self.process.has_ended
-
-    def wait_for_end(self) -> None:
-        """Let a process end that is about to, so that its status says why."""
-        end = time.monotonic() + GONE_WITHIN
-        while not (self.process.has_ended or self.watch.killed or time.monotonic() > end):
-            time.sleep(PAUSE)
 
     def why(self) -> Exception:
         """Why the process has ended without an answer."""
@@ -129,22 +114,8 @@ class _Bounds:
 
 def _ended(process: AskedProcess) -> int:
     """Kill a process and its session, and return its status."""
-    _kill(process.pid)
+    sessions.kill(process.pid)
     return process.end()
-
-
-def _kill(session: int) -> None:
-    """Kill all processes of a session, and wait for them: what they write to is removed next."""
-    with suppress(ProcessLookupError, PermissionError):  # macOS has no permission for a group of zombies
-        os.killpg(session, signal.SIGKILL)  # at once: none of them sees another one gone
-    end = time.monotonic() + GONE_WITHIN
-    while left := memory.running(session):
-        for pid in left:
-            with suppress(ProcessLookupError):
-                os.kill(pid, signal.SIGKILL)
-        if time.monotonic() > end:
-            return
-        time.sleep(PAUSE)
 
 
 def _size(number: int) -> str:

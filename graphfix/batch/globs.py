@@ -5,9 +5,11 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
+
+from graphfix.results.records import dataclass
 
 MAGIC = frozenset("*?[")
 """What makes a name a pattern."""

@@ -1,8 +1,7 @@
-"""How much memory there is, and how much a process and all that it has started need."""
+"""How much memory there is for the models of a batch."""
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import Final
 
@@ -50,43 +49,3 @@ def _number(file: Path) -> int:
     except OSError:
         return 0
     return int(text) if text.isdigit() else 0  # `max`
-
-
-def used(session: int) -> int:
-    """Bytes of memory of all processes of a session, without the files that they have mapped.
-
-    The pages of a mapped model count as the process's (rss), and go when the system needs room.
-    """
-    return sum(map(_anonymous, members(session)))
-
-
-def members(session: int) -> list[int]:
-    """The processes of a session: whom a process has started stays in it, also when the one in between is gone."""
-    return [pid for pid in psutil.pids() if _session(pid) == session]
-
-
-def running(session: int) -> list[int]:
-    """Those of its members that still run: one that has ended, and that nobody has asked how, is none."""
-    return [pid for pid in members(session) if _runs(pid)]
-
-
-def _runs(pid: int) -> bool:
-    try:
-        return bool(psutil.Process(pid).status() != psutil.STATUS_ZOMBIE)
-    except psutil.Error:
-        return False
-
-
-def _session(pid: int) -> int:
-    try:
-        return os.getsid(pid)
-    except OSError:  # it has ended meanwhile
-        return 0
-
-
-def _anonymous(pid: int) -> int:
-    try:
-        info = psutil.Process(pid).memory_info()
-    except psutil.Error:
-        return 0
-    return int(info.rss - getattr(info, "shared", 0))  # macOS does not say what is shared

@@ -11,14 +11,12 @@ from pathlib import Path
 from typing import Final
 
 from graphfix.batch import stores
-from graphfix.batch.job import Job
+from graphfix.batch.job import Job, output_name
 from graphfix.batch.scratch import OWN
 from graphfix.batch.storage import Digest, Store, digest_of
 from graphfix.formats import publish
 from graphfix.results import GraphfixError
 
-TOSA: Final = ".tosa"
-"""Behind the model's name: `m.onnx` and `m.tflite` are two models."""
 _LONGEST: Final = 1 << 16
 _sharing = threading.Lock()
 """Models may share a data file: one at a time looks whether it is there, and lets it appear."""
@@ -28,7 +26,7 @@ class Outputs:
     """The files of a job in a scratch folder, which lie there as they will below the batch's folder."""
 
     def __init__(self, job: Job, made: Path) -> None:
-        self._name = job.name + TOSA * (job.command == "tosa")
+        self._name = output_name(job.name, job.command) or job.name
         self._made = made
         self._folder = stores.store(job.output)
 

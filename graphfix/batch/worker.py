@@ -10,13 +10,13 @@ import gc
 import os
 import pickle
 import select
-import signal
 import sys
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 from typing import BinaryIO, Final
 
+from graphfix.batch import sessions
 from graphfix.batch.messages import LocalJob, Locations
 from graphfix.report import Entry, Failure
 from graphfix.results import GraphfixError, Outcome, OverwriteError
@@ -42,12 +42,12 @@ def _end_with_parent() -> None:
     """
     if os.fork():
         return
-    os.closerange(1, 3)  # the answers end with the process that gives them
     waiting = select.poll()
     waiting.register(0, select.POLLHUP)
     while not any(event & select.POLLHUP for _, event in waiting.poll()):
         pass
-    os.killpg(0, signal.SIGKILL)
+    sessions.kill(os.getsid(0))
+    os._exit(0)
 
 
 def _serve(messages: BinaryIO, answers: BinaryIO) -> None:

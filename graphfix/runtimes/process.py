@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import subprocess
 import tempfile
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
+from graphfix.results.records import dataclass, field
 from graphfix.runtimes.more_outputs import more_outputs
 from graphfix.runtimes.pipes import GONE, AskedProcess, cause, environment
 from graphfix.runtimes.session import RefusedError

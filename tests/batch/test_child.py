@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from graphfix.batch import child, memory
+from graphfix.batch import child, sessions
 from graphfix.batch.child import Child, StoppedError
 from graphfix.batch.job import Limits
 from graphfix.batch.messages import LocalJob, Locations
@@ -58,7 +58,7 @@ def session(asked: Child) -> int:
 def gone(number: int, seconds: float = AT_ONCE) -> bool:
     """Whether no process of a session runs any more, within so many seconds."""
     end = time.monotonic() + seconds
-    while memory.running(number):
+    while sessions.running(number):
         if time.monotonic() > end:
             return False
         time.sleep(0.02)
@@ -170,7 +170,7 @@ def test_all_processes_end_at_once_when_the_parent_is_killed(tmp_path: Path, pla
         assert asking.stdout is not None
         number = int(asking.stdout.readline())
         time.sleep(SHORT)
-        assert len(memory.running(number)) == processes
+        assert len(sessions.running(number)) == processes
         asking.kill()
         assert gone(number)
     assert not (tmp_path / "made.onnx").exists()

@@ -100,10 +100,10 @@ def test_a_check_writes_nothing_but_its_record(tmp_path: Path, there: str) -> No
 def test_both_files_of_a_conversion_appear(tmp_path: Path, there: str) -> None:
     asked = replace(job(own.adding(tmp_path / "m.onnx"), there), command="tosa")
     made = outcome(work.work(asked))
-    assert made.output == f"{there}/m.onnx.tosa"
+    assert made.output == f"{there}/m.tosa"
     assert made.conversion is not None
-    assert made.conversion.bytecode == f"{there}/m.onnx.mlirbc"
-    assert files(there) == ["m.onnx.mlirbc", "m.onnx.tosa"]
+    assert made.conversion.bytecode == f"{there}/m.mlirbc"
+    assert files(there) == ["m.mlirbc", "m.tosa"]
     assert outcome(work.work(asked)).reused
 
 
@@ -124,11 +124,11 @@ def test_a_model_on_which_litert_aborts_is_an_answer_and_no_end_of_the_child(tmp
 
 
 def test_paths_are_relative_to_where_the_caller_is_then(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("one", "two"):
-        own.adding(tmp_path / name / "m.onnx")
+    for name, made_in, op in (("one", own.adding, "Add"), ("two", own.multiplying, "Mul")):
+        made_in(tmp_path / name / "m.onnx")
         monkeypatch.chdir(tmp_path / name)
         made = outcome(work.work(job("m.onnx", "there")))
-        assert (made.model, made.output) == ("m.onnx", "there/m.onnx")
+        assert (made.model, made.output, made.sites[0].op) == ("m.onnx", "there/m.onnx", op)
         assert files(tmp_path / name / "there") == ["m.onnx"]
 
 

@@ -16,7 +16,7 @@ GREEDY = "import time\n    held = b'x' * (1 << 30)\n    time.sleep(1000)"
 GREEDY_LATER = (
     "import subprocess, sys, time\n"
     "    code = \"import time; held = b'x' * (1 << 30); time.sleep(1000)\"\n"
-    "    subprocess.Popen([sys.executable, '-c', code])\n"
+    "    subprocess.Popen([sys.executable, '-c', code], process_group=0)\n"
     "    time.sleep(1000)"
 )
 """Not itself: what it starts."""
