@@ -7,6 +7,7 @@ import io
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
@@ -34,8 +35,7 @@ def opened(url: str) -> Remote:
     except ImportError:
         raise GraphfixError(f"{url}: a URL needs fsspec, which is not installed: {INSTALL}") from None
     try:
-        # A listing that is kept does not show what was made since.
-        system, path = fsspec.core.url_to_fs(url, use_listings_cache=False)
+        system, path = fsspec.core.url_to_fs(url)
     except ImportError as error:
         how = INSTALL if url.startswith(("s3://", "s3a://")) else _line(error)
         raise GraphfixError(f"{url}: what reads such URLs is not installed: {how}") from None
@@ -55,6 +55,11 @@ class Remote:
     path: str
     """As fsspec names the folder."""
 
+    def _fresh(self) -> AbstractFileSystem:
+        """The system, which keeps listings: none that was made before, for what is new is not in it."""
+        self.system.invalidate_cache()
+        return self.system
+
     def place(self, name: str) -> str:
         """The URL."""
         return f"{self.url}/{name}" if name and not self.url.endswith("/") else self.url + name
@@ -65,23 +70,20 @@ class Remote:
     def names(self, depth: int | None = None) -> list[str]:
         """All files below the folder, so many folders deep, sorted by their parts."""
         with self._asked("", "can't be listed"):
-            self.system.invalidate_cache()
-            found = self.system.find(self.path, maxdepth=depth)
+            found = self._fresh().find(self.path, maxdepth=depth)
         names = (path.removeprefix(f"{self.path}/") if self.path else path.lstrip("/") for path in found)
         return sorted(names, key=lambda name: name.split("/"))
 
     def is_folder(self) -> bool:
         """Whether something is below it."""
         with self._asked("", "can't be listed"):
-            self.system.invalidate_cache()
-            return bool(self.system.isdir(self.path))
+            return bool(self._fresh().isdir(self.path))
 
     def identity(self, name: str) -> Identity | None:
         """What the store says of the file."""
         with self._asked(name, "can't be read"):
-            self.system.invalidate_cache()
             try:
-                return identity_of(self.system.info(self._at(name)))
+                return identity_of(self._fresh().info(self._at(name)))
             except FileNotFoundError:
                 return None
 
@@ -140,14 +142,16 @@ class Remote:
     def _read(self, name: str, take: Callable[[bytes], object]) -> Digest:
         """Give the file away in pieces, while its digest is made."""
         digest, size = hashlib.sha256(), 0
-        with self._asked(name, "can't be read"):
-            self.system.invalidate_cache()
-            with self.system.open(self._at(name), "rb", block_size=CHUNK, cache_type="none") as file:
-                said = getattr(file, "details", None) or self.system.info(self._at(name))
-                for piece in _pieces(file):
-                    digest.update(piece)
-                    size += len(piece)
-                    take(piece)
+        path = self._at(name)
+        with (
+            self._asked(name, "can't be read"),
+            self._fresh().open(path, "rb", block_size=CHUNK, cache_type="none") as file,
+        ):
+            said = getattr(file, "details", None) or self.system.info(path)
+            for piece in _pieces(file):
+                digest.update(piece)
+                size += len(piece)
+                take(piece)
         there = identity_of(said)
         if there is None or there.size != size:
             raise OSError(f"{self.place(name)}: it was changed while it was read; try again")
@@ -159,23 +163,27 @@ class Remote:
         A store of objects takes a small one in one request. A file that is written is closed by its `with`, and
         so completed, when an error ends that: it is opened without, and discarded.
         """
-        first = next(pieces, b"")
-        second = next(pieces, b"")
+        if "memory" in self.system.protocol:  # there a file appears when it is opened
+            self.system.pipe_file(self._at(name), b"".join(pieces))
+            return
+        first, second = next(pieces, b""), next(pieces, b"")
         if self.system.async_impl and not second:
             self.system.pipe_file(self._at(name), first)
             return
+        pieces = chain((first, second), pieces)
+        del first, second  # each piece is as big as the store's buffer
         if not self.system.async_impl:
             self.system.makedirs(self._at(name).rpartition("/")[0], exist_ok=True)
         file = self.system.open(self._at(name), "wb", block_size=CHUNK, autocommit=False)
         try:
-            file.write(first)
-            file.write(second)
             for piece in pieces:
                 file.write(piece)
             file.close()
             file.commit()
         except BaseException:
             file.discard()
+            with suppress(AttributeError):  # files of other kinds do not complete what was not closed
+                file.closed = True  # else it is closed, and so completed, when it is collected
             raise
 
 

@@ -28,7 +28,7 @@ def s3(s3_server: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     """The URL of an empty bucket; whoever reads it finds the server as users' programs do, by the environment."""
     for name, value in {**KEYS, "AWS_ENDPOINT_URL": s3_server}.items():
         monkeypatch.setenv(name, value)
-    made = fsspec.filesystem("s3", use_listings_cache=False)
+    made = fsspec.filesystem("s3")
     made.mkdir(BUCKET)
     yield f"s3://{BUCKET}"
     made.rm(BUCKET, recursive=True)
