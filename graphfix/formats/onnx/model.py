@@ -63,11 +63,10 @@ class OnnxModel:
         """By label as in the ranges: what is a sum of others."""
         self._equal_names: frozenset[str] = frozenset()
         """The symbols that stand for others too: no stored shape gains one."""
-        self._own_facts = False
-        """Whether nothing is believed that another program says (`own_facts_only`)."""
+        self._own_facts = self._trust_stored = False
+        """Whether nothing is believed that another program says (`own_facts_only`); whether stored sizes are."""
         self._stored: StoredNames | None = None
         """The sizes that the file was read with."""
-        self._trust_stored = False
         self._narrowed: list[str] = []
         """The inputs that were int64 and are int32."""
         self._rebuild_view(nodes)
@@ -277,19 +276,17 @@ class OnnxModel:
 
     def _write_edits(self) -> None:
         """Write the edits into the file, once."""
-        if self._written:
-            return
-        self._written = True
-        if not self.changed:
+        done, self._written = self._written, True
+        if done or not self.changed:
             return
         state = self._state
         cleanup.drop_dead(state)
         for builder in state.builders.values():
             cleanup.share_payloads(state, builder, self.container.is_cut)
             value_infos = cleanup.declare_shapes(builder, state.removed.get(builder.graph, ()), self._equal_names)
-            inside = builder.graph is not self.graphs[0] or bool(state.decided)
-            builder.arrange(value_infos, messages=inside)
-            if not inside:
+            messages = builder.graph is not self.graphs[0] or bool(state.decided)
+            builder.arrange(value_infos, messages=messages)
+            if not messages:
                 self.container.additions = Additions(builder.records, value_infos)
         for graph, names in state.removed.items():
             cleanup.drop_claims(self._views.holders[graph], names)
