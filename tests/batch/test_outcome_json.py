@@ -75,7 +75,7 @@ def same(value: object) -> object:
         return type(value), {each.name: same(getattr(value, each.name)) for each in fields(value)}
     if isinstance(value, Mapping):
         return {key: same(each) for key, each in value.items()}
-    return tuple(map(same, value)) if isinstance(value, (list, tuple)) else value
+    return tuple(map(same, value)) if isinstance(value, Sequence) and not isinstance(value, str) else value
 
 
 MODELS = sorted(
