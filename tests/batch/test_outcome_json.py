@@ -18,7 +18,6 @@ from graphfix.api import pipeline
 from graphfix.batch.outcome_json import TAGS, from_json, to_json
 from graphfix.engine.request import Request
 from graphfix.results import Outcome, Site
-from graphfix.results.sites import Sites
 from graphfix.tosa import command
 from tests.support.places import ROOT
 
@@ -76,7 +75,7 @@ def same(value: object) -> object:
         return type(value), {each.name: same(getattr(value, each.name)) for each in fields(value)}
     if isinstance(value, Mapping):
         return {key: same(each) for key, each in value.items()}
-    return tuple(map(same, value)) if isinstance(value, (list, tuple, Sites)) else value
+    return tuple(map(same, value)) if isinstance(value, Sequence) and not isinstance(value, str) else value
 
 
 MODELS = sorted(
