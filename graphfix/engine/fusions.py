@@ -7,12 +7,12 @@ that is worked out once. Patterns that begin alike are followed together, so tha
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache
 from typing import Literal, TypeAlias
 
 from graphfix.engine.fusion_patterns import Line, Operator, Outside, Pattern, Step, is_identity, met, patterns
 from graphfix.graph.view import Graph, Node, Value
+from graphfix.results.records import dataclass
 
 Change: TypeAlias = Literal["rank", "sizes"]
 """What an edit changes of an operand's shape: unit axes come or go, or axes are stretched, or are no longer."""
@@ -172,7 +172,7 @@ def _source(value: Value) -> Value:
 
 def _readers(value: Value) -> Iterator[Node]:
     """Yield who reads a link; more than a few readers are none."""
-    if len(value.graph.noted.get(value, ())) > FEW:
+    if len(value.places) > FEW:
         return
     for node in {id(node): node for node, _ in value.reads}.values():
         result = node.results[0] if node.results and is_identity(node) else None

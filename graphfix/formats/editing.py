@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
 from typing import Protocol, TypeAlias, TypeVar
 
 from graphfix.graph.edits import (
@@ -26,6 +25,7 @@ from graphfix.graph.edits import (
     Upgrade,
 )
 from graphfix.graph.view import Node, Value, set_node
+from graphfix.results.records import dataclass, field
 from graphfix.shapes.shape import Shape
 
 NodeEdit: TypeAlias = Fold | Canonicalize | Evaluate | Replace | Inline
@@ -43,11 +43,11 @@ class FreshNames:
 
     def __call__(self, stem: str) -> str:
         """Return a name that nothing has, and take it."""
-        name = stem
-        while name in self.taken:
+        name, taken = stem, self.taken
+        while name in taken:
             self.counters[stem] = self.counters.get(stem, 0) + 1
             name = f"{stem}_{self.counters[stem]}"
-        self.taken.add(name)
+        taken.add(name)
         return name
 
 

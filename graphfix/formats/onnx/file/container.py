@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import secrets
+import os
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
@@ -15,16 +14,19 @@ from onnx import ModelProto, TensorProto, numpy_helper
 from onnx.external_data_helper import load_external_data_for_tensor
 
 from graphfix.formats.files import Piece, Source, Staging, open_source, reason, staged
+from graphfix.formats.onnx.file.additions import Additions
 from graphfix.formats.onnx.file.external import (
     check_external,
     copy_beside,
     external_files,
+    is_below,
     may_have_external,
     refuse_data_name,
 )
 from graphfix.formats.onnx.file.payloads import NONCE, Cut, Cutter, Weaver, cut_of
 from graphfix.formats.onnx.file.wire import MalformedError
 from graphfix.results import GraphfixError
+from graphfix.results.records import dataclass
 
 OPSETS_SINCE: Final = 3
 """The IR version from which a model names its operator sets (onnx.proto, ModelProto.opset_import)."""
@@ -34,8 +36,8 @@ OPSETS_SINCE: Final = 3
 class Container:
     """A model as it was read: its messages, to be edited, and where the payloads lie that stayed behind."""
 
-    proto: ModelProto
-    """The skeleton: an ordinary model in which each payload >= THRESHOLD is a marker in `raw_data`."""
+    skeleton: ModelProto
+    """An ordinary model in which each payload >= THRESHOLD is a marker in `raw_data`, without the additions."""
     path: Path | None
     """Where it was read from; None for bytes."""
     source: Source
@@ -43,6 +45,17 @@ class Container:
     cuts: Sequence[Cut]
     has_external: bool = False
     """Whether some tensor may have its data in another file."""
+    additions: Additions | None = None
+    """What is added while the model is written."""
+
+    @property
+    def proto(self) -> ModelProto:
+        """The skeleton, with everything in it: what is added becomes messages where somebody looks."""
+        if self.additions is not None:
+            serialized = self._serialized()
+            self.additions = None
+            self.skeleton.ParseFromString(serialized)
+        return self.skeleton
 
     def is_cut(self, tensor: TensorProto) -> bool:
         """Tell whether the tensor's payload stayed in the source. A copy of a cut tensor is cut."""
@@ -123,15 +136,15 @@ class Container:
         except (DecodeError, OSError, TypeError, ValueError):
             return None
 
-    def _serialized(self) -> bytes:
+    def _serialized(self) -> bytes | bytearray:
         try:
-            serialized: bytes = self.proto.SerializeToString(deterministic=True)
+            serialized: bytes = self.skeleton.SerializeToString(deterministic=True)
         except EncodeError as error:
             what = f"{self.source.name}: the model can't be serialized ({error}); split it"
             raise GraphfixError(what) from error
-        return serialized
+        return serialized if self.additions is None else self.additions.woven(serialized)
 
-    def _pieces(self, serialized: bytes) -> Sequence[Piece]:
+    def _pieces(self, serialized: bytes | bytearray) -> Sequence[Piece]:
         return Weaver(serialized, self.nonce, self.cuts).pieces()
 
 
@@ -146,8 +159,26 @@ def read(source: Path | bytes) -> Container:
     Raises GraphfixError, one line with the source's name, where the source is missing, empty, unreadable
     or no such model, or where `check_external` finds fault.
     """
+    container = _read(source)
+    if container.has_external:
+        container.check_external()
+    return container
+
+
+def external_locations(source: Path) -> Sequence[str]:
+    """List where a model says that its external data lies, below its folder; whether it is there is not asked.
+
+    Raises GraphfixError for what is no ONNX model.
+    """
+    container = _read(source)
+    if not container.has_external:
+        return ()
+    return [each for each in external_files(container.proto, source.parent) if is_below(each)]
+
+
+def _read(source: Path | bytes) -> Container:
     opened = open_source(source)
-    cutter = Cutter(opened, secrets.token_bytes(NONCE))
+    cutter = Cutter(opened, os.urandom(NONCE))
     proto = ModelProto()
     try:
         skeleton = cutter.skeleton()
@@ -157,10 +188,7 @@ def read(source: Path | bytes) -> Container:
         raise _no_model(opened.name, why) from error
     _refuse_incomplete(proto, opened.name)
     path = None if isinstance(source, bytes) else source
-    container = Container(proto, path, opened, cutter.nonce, cutter.cuts, may_have_external(skeleton))
-    if container.has_external:
-        container.check_external()
-    return container
+    return Container(proto, path, opened, cutter.nonce, cutter.cuts, may_have_external(skeleton))
 
 
 def _refuse_incomplete(proto: ModelProto, name: str) -> None:

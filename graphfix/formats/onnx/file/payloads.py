@@ -9,7 +9,6 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
 from typing import Final
 
 from graphfix.formats.files import Piece, Source, Span
@@ -25,6 +24,7 @@ from graphfix.formats.onnx.file.wire import (
     records,
     refuse_uneven,
 )
+from graphfix.results.records import dataclass, field
 
 THRESHOLD: Final = 4096
 """Bytes; a smaller payload stays in the skeleton."""
@@ -133,7 +133,7 @@ def _joined(spans: Sequence[Span]) -> tuple[Span, ...]:
 class Weaver:
     """Puts the payloads back into a serialized skeleton."""
 
-    blob: bytes
+    blob: bytes | bytearray
     nonce: bytes
     cuts: Sequence[Cut]
     at: list[int] = field(default_factory=list)
@@ -168,9 +168,10 @@ class Weaver:
         return encode(tag) + encode(inside), inner, inside
 
     def _payload(self, body: int, stop: int) -> tuple[bytes, Sequence[Piece], int]:
-        cut = cut_of(self.blob[body:stop], self.nonce, self.cuts)
+        held = bytes(self.blob[body:stop])
+        cut = cut_of(held, self.nonce, self.cuts)
         if cut is None:
-            return encode(RAW) + encode(stop - body), [self.blob[body:stop]], stop - body
+            return encode(RAW) + encode(stop - body), [held], stop - body
         return b"", cut.records, cut.size
 
     def _marked(self, body: int, stop: int) -> bool:

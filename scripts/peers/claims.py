@@ -1,0 +1,78 @@
+"""What graphfix claims beside the others, held against the results: on each model of the zoo, or over all of them."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from peers.catalogue import FLOOR, ONNX
+from peers.record import Cell, Results, Row
+
+MINE = "graphfix explicit"
+OTHERS = ("onnxslim", "onnxsim", "onnxsim API")
+PART = 5
+MOST = 1.3
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """One claim: what it says, whether it holds, and the figure that decides."""
+
+    said: str
+    holds: bool
+    figure: str
+
+    @property
+    def line(self) -> str:
+        """The claim in one line."""
+        return f"{self.said}: {'it holds' if self.holds else 'it does not hold'}; {self.figure}"
+
+
+def claims(results: Results) -> list[Claim]:
+    """Return those that the results have models for."""
+    rows = [row for row in results.rows if row.group == "zoo" and row.format == ONNX and _done(row.cells, MINE)]
+    found = [
+        claim
+        for other in OTHERS
+        for claim in (
+            _each(rows, other, f"at most a fifth of {other}'s time on each model", _seconds, 1 / PART, "of its time"),
+            _each(rows, other, f"less memory than {other} on each model", _memory, 1, "of its memory"),
+        )
+    ]
+    floor = [row for row in rows if _done(row.cells, FLOOR[ONNX])]
+    if floor:
+        ratio = statistics.median(_ratio(row.cells, FLOOR[ONNX], _seconds) for row in floor)
+        said = f"at most {MOST} times onnx's own load and save, the median of {len(floor)} models"
+        found.append(Claim(said, ratio <= MOST, f"{ratio:.2f} times"))
+    return [claim for claim in found if claim is not None]
+
+
+def _each(
+    rows: Sequence[Row], other: str, said: str, of: Callable[[Cell], float], limit: float, unit: str
+) -> Claim | None:
+    ratios = {row.model: _ratio(row.cells, other, of) for row in rows if _done(row.cells, other)}
+    if not ratios:
+        return None
+    beyond = sorted((name for name, ratio in ratios.items() if ratio > limit), key=lambda name: -ratios[name])
+    worst = max(ratios, key=lambda name: ratios[name])
+    share = f"{len(ratios) - len(beyond)} of {len(ratios)} models"
+    middle = statistics.median(ratios.values())
+    figure = f"{share}, the most is {ratios[worst]:.2f} {unit} ({worst}), the median {middle:.2f}"
+    return Claim(said, not beyond, figure)
+
+
+def _done(cells: Mapping[str, Cell], name: str) -> bool:
+    return name in cells and not cells[name].failure and bool(cells[name].runs)
+
+
+def _ratio(cells: Mapping[str, Cell], other: str, of: Callable[[Cell], float]) -> float:
+    return of(cells[MINE]) / of(cells[other])
+
+
+def _seconds(cell: Cell) -> float:
+    return cell.seconds or 0.0
+
+
+def _memory(cell: Cell) -> float:
+    return cell.mib or 0.0

@@ -1,0 +1,165 @@
+"""docs/benchmarks.md, written from the results."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from peers import prose, tables
+from peers.catalogue import FLOOR, ONNX, PEERS, TFLITE
+from peers.claims import MINE, Claim, claims
+from peers.pictures import MEMORY, SECONDS
+from peers.record import Results, Row
+from peers.summary import leaves, summary
+from peers.verifying import record as verifying
+from peers.verifying import section
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGE = ROOT / "docs" / "benchmarks.md"
+NAMES = {ONNX: "ONNX", TFLITE: "TFLite"}
+NOTHING = " (does nothing to the model)"
+EXEMPT = {
+    ONNX: "constant matrices of a product, and Pow's exponent",
+    TFLITE: "PRELU's alpha, and POW's exponent",
+}
+WORDS = {
+    ONNX: {
+        "runtime": "onnxruntime without optimizations",
+        "bodies": ", in bodies too",
+        "authority": "the documents of onnx's operators'",
+        "besides": "; products of matrices count by their batch axes, a normalization's scale and bias do not",
+    },
+    TFLITE: {
+        "runtime": "LiteRT's reference kernels",
+        "bodies": " in the main graph",
+        "authority": "TFLite's",
+        "besides": "",
+    },
+}
+
+
+def update(results: Results) -> None:
+    """Write the page."""
+    PAGE.write_text(text(results), encoding="utf-8")
+
+
+def claimed(results: Results) -> list[Claim]:
+    """Return the claims that the page makes."""
+    return claims(results)
+
+
+def text(results: Results) -> str:
+    """Return the whole page."""
+    parts = [section(results) for section in SECTIONS]
+    return "\n\n".join("\n".join(lines) for lines in parts if lines) + "\n"
+
+
+def brief(row: Row) -> str:
+    """Return a line of progress: the seconds of each peer on a model."""
+    cells = [f"{name} {'fails' if cell.failure else f'{cell.seconds:.2f}'}" for name, cell in row.cells.items()]
+    return f"{row.model}: {', '.join(cells)}"
+
+
+def head(results: Results) -> list[str]:
+    """Say what is measured, how and where."""
+    method, machine = defaultdict(lambda: "?", results.method), defaultdict(lambda: "?", results.machine)
+    filled = prose.HEAD.format(
+        seconds=SECONDS,
+        memory=MEMORY,
+        memory_size=machine["memory"],
+        versions=", ".join(f"{name} {version}" for name, version in sorted(results.versions.items())),
+        peers="\n".join(f"| {peer.name} | {peer.said}{'' if peer.works else NOTHING} |" for peer in PEERS),
+        **{name: method[name] for name in ("runs", "floor", "limit", "day")},
+        **{name: machine[name] for name in ("processor", "system", "python")},
+    )
+    return prose.flowing(filled)
+
+
+def claims_section(results: Results) -> list[str]:
+    """Say what is claimed, and whether it holds."""
+    found = claims(results)
+    lines = [f"- {'Holds' if each.holds else '**Does not hold**'}: {each.said} ({each.figure})." for each in found]
+    return (
+        ["## What graphfix claims", "", "Of `fix --no-verify` on the zoo's ONNX models:", "", *lines] if found else []
+    )
+
+
+def zoo(results: Results, format_: str) -> list[str]:
+    """The summary and the tables of one format's zoo."""
+    rows = [row for row in results.rows if row.group == "zoo" and row.format == format_]
+    return _tables(f"The zoo, {NAMES[format_]}", rows, format_, summed=True)
+
+
+def made(results: Results, format_: str) -> list[str]:
+    """The tables of the models that are made for a size."""
+    rows = [row for row in results.rows if row.group == "made" and row.format == format_]
+    return _tables(f"Made models, {NAMES[format_]}", rows, format_, summed=False)
+
+
+def _tables(title: str, rows: Sequence[Row], format_: str, *, summed: bool) -> list[str]:
+    if not rows:
+        return []
+    lines = [f"## {title}", ""]
+    if summed:
+        said = prose.ZOO.format(count=len(rows), **WORDS[format_])
+        lines += [
+            *prose.flowing(said),
+            "",
+            *summary(rows),
+            "",
+            *prose.flowing(prose.LEFT.format(left=leaves(MINE, rows) or "nothing", exempt=EXEMPT[format_])),
+            "",
+        ]
+    lines += [f"Seconds, and how many times `{FLOOR[format_]}` that is:", ""]
+    lines += [*tables.by_model(rows, lambda cell: cell.seconds, tables.seconds), "", "Seconds of the processors:", ""]
+    lines += [*tables.by_model(rows, lambda cell: cell.cpu, tables.cpu), "", "Peak MiB:", ""]
+    lines += tables.by_model(rows, lambda cell: cell.mib, tables.memory)
+    if any(cell.quality for row in rows for cell in row.cells.values()):
+        lines += ["", "What became of it: equal or not, operands of another rank, stretched operands:", ""]
+        lines += tables.by_model(rows, tables.left, tables.became)
+    return [*lines, *_reasons(rows)]
+
+
+def _reasons(rows: Sequence[Row]) -> list[str]:
+    """Why cells say what they say."""
+    lines = []
+    for row in rows:
+        for name, cell in row.cells.items():
+            why = cell.failure or (cell.quality.reason if cell.quality else "")
+            if why:
+                lines.append(f"- {row.model}, {name}: {'fails: ' if cell.failure else ''}{tables.plain(why)}")
+    return ["", "Why:", "", *lines] if lines else []
+
+
+def _zoo_onnx(results: Results) -> list[str]:
+    return zoo(results, ONNX)
+
+
+def _zoo_tflite(results: Results) -> list[str]:
+    return zoo(results, TFLITE)
+
+
+def _made_onnx(results: Results) -> list[str]:
+    return made(results, ONNX)
+
+
+def _made_tflite(results: Results) -> list[str]:
+    return made(results, TFLITE)
+
+
+def _verification(results: Results) -> list[str]:
+    found = verifying.read(results.verification)
+    return section.lines(found) if found else []
+
+
+SECTIONS: Sequence[Callable[[Results], list[str]]] = (
+    head,
+    claims_section,
+    _zoo_onnx,
+    _zoo_tflite,
+    _made_onnx,
+    _made_tflite,
+    _verification,
+)
+"""The parts of the page in order; each is the lines of one, none where there is nothing to show."""
