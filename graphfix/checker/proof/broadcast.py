@@ -4,28 +4,35 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, TypeAlias
 
+from graphfix.checker.proof.nests import Frame, Nest
 from graphfix.checker.proof.sizes import result_size, right_aligned
-from graphfix.checker.proof.terms import CONSTANTS, Frame, View, composed, extent, whole
+from graphfix.checker.proof.terms import CONSTANTS, View, composed, extent, whole
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
+    from graphfix.checker.proof.nests import Axes
     from graphfix.checker.proof.sizes import Dims, Sizes
-    from graphfix.checker.proof.terms import Axes, Core, Extent, TermTable
+    from graphfix.checker.proof.terms import Core, Extent, TermTable
 
 Key: TypeAlias = tuple[object, ...]
 Broadcast: TypeAlias = "tuple[tuple[Core, ...], tuple[Axes, ...], Sizes]"
-"""The operands' cores, their maps and the space: what the key of every broadcasting operator's term ends with."""
+"""The operands' cores, their maps and the space."""
 
 MATRIX = 2
 PRODUCT_AXES = 3
 """The last axes of a matrix product's space: of its rows, its columns, and the sum."""
-BROADCASTING = frozenset({"each", "onto", "product", "gemm"})
+EACH = "each"
+"""How the terms of elementwise operators begin; their nest comes next, then what they read."""
+BROADCASTING = frozenset({EACH, "onto", "product", "gemm"})
 """The rules by which operands are broadcast: what a term of one begins with."""
 
 
 def broadcast_of(core: Core) -> Broadcast | None:
     """Return what an operator's operands are read by, as terms are compared; None where they are read exactly."""
+    nest = core.key[1]
+    if core.key[0] == EACH and isinstance(nest, Nest):
+        return core.key[2:], nest.maps, nest.space  # type: ignore[return-value]  # as `_read` makes it
     return core.key[-3:] if core.key[0] in BROADCASTING else None  # type: ignore[return-value]  # keys hold anything
 
 
@@ -84,7 +91,7 @@ def _frame(maps: Sequence[Axes], space: Sizes) -> Frame:
 
 
 def _read(table: TermTable, key: Key, cores: Sequence[Core], frame: Frame, description: str) -> View:
-    core, new = table.core(("each", key, tuple(cores), frame.maps, frame.space), description)
+    core, new = table.core((EACH, table.nest(key, frame.maps, frame.space), *cores), description)
     if new:
         core.sizes = frame.core_sizes
     return View(core, frame.axes, frame.sizes)

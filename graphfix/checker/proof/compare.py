@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from graphfix.checker.files.asked import AskedError
 from graphfix.checker.proof.explain import given_by
+from graphfix.checker.proof.nests import Nest
 from graphfix.checker.proof.result import Proof, UnprovedError
 from graphfix.checker.proof.sizes import result_size
 from graphfix.checker.proof.terms import Core, shown
@@ -146,6 +147,8 @@ def _read(key: tuple[object, ...]) -> Iterator[Core]:
     for part in key:
         if isinstance(part, Core):
             yield part
+        elif isinstance(part, Nest):
+            yield from _read(part.operator)
         elif isinstance(part, tuple):
             yield from _read(part)
 
@@ -153,6 +156,8 @@ def _read(key: tuple[object, ...]) -> Iterator[Core]:
 def _kind(core: Core) -> object:
     """Name the operator of a term."""
     operator = core.key[1]
+    if isinstance(operator, Nest):
+        operator = operator.operator
     while isinstance(operator, tuple) and operator and isinstance(operator[0], tuple):
         operator = operator[0]
     return operator[:2] if isinstance(operator, tuple) else core.key[1:3]

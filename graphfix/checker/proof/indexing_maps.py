@@ -12,8 +12,9 @@ from graphfix.checker.proof.terms import whole
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from graphfix.checker.proof.nests import Axes
     from graphfix.checker.proof.sizes import Size, Sizes
-    from graphfix.checker.proof.terms import Axes, Core, View
+    from graphfix.checker.proof.terms import Core, View
 
 
 @dataclass(frozen=True, slots=True)

@@ -119,7 +119,7 @@ def add_once(places: list[Place], place: Place) -> None:
 
 def reached(places: Sequence[Place], place: Place) -> bool:
     """Whether what is executed at these places is executed whenever this one is."""
-    return any(place[: len(other)] == other for other in places)
+    return place in places or any(place[: len(other)] == other for other in places)
 
 
 def _order(size: Size) -> tuple[bool, int]:

@@ -6,36 +6,33 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from graphfix.checker.proof.arithmetic import Arithmetic
+from graphfix.checker.proof.nests import Nest
 from graphfix.checker.proof.sizes import add_once, reached, result_size
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from graphfix.checker.files.constant_bytes import Payload
+    from graphfix.checker.proof.nests import Axes, Frame
     from graphfix.checker.proof.sizes import Algebra, Place, Size, Sizes
-
-Axes: TypeAlias = tuple[int | None, ...]
-"""For each axis of a view the axis of its core that it follows; None where it follows none, or one of size 1."""
 
 
 class Core:
     """An input, a constant, or one result of an operator on certain uses: equal terms are one object."""
 
-    __slots__ = (
-        "content", "counted", "description", "dtype", "key", "matched", "number", "payload", "places", "shape_of",
-        "shaped", "sizes",
-    )  # fmt: skip
+    # Few cores are constants or have no rank: what is only of those is none of the class until it is said of one.
+    __slots__ = ("__dict__", "counted", "description", "dtype", "key", "matched", "number", "places", "sizes")
+    content: Sizes | None = None
+    payload: Payload | None = None
+    shape_of: View | None = None
+    shaped: Core | None = None
 
     def __init__(self, key: tuple[object, ...], number: int, description: str, *, counted: bool) -> None:
         """Enter a core; `description` is the node that made it, `counted` whether the other file must have it too."""
         self.key, self.number, self.description, self.counted = key, number, description, counted
         self.sizes: Sizes | None = None
-        self.content: Sizes | None = None
-        self.payload: Payload | None = None
-        self.shape_of: View | None = None
-        self.shaped: Core | None = None
         self.matched = False
-        self.places: list[Place] = []
+        self.places: tuple[Place, ...] = ()
         self.dtype: int | bytes | None = None
 
     def __repr__(self) -> str:
@@ -93,18 +90,6 @@ class Split(NamedTuple):
     """Whether the parts have the axis."""
 
 
-class Frame(NamedTuple):
-    """How operands are read together: the map of each, and the space, for the axes that some operand follows."""
-
-    maps: tuple[Axes, ...]
-    space: Sizes
-    core_sizes: Sizes
-    """The sizes that the core has."""
-    axes: Axes
-    """The map of the result."""
-    sizes: Sizes
-
-
 @dataclass(slots=True, eq=False)
 class TermTable:
     """The terms of both files: two values are equal when they are one view of one core."""
@@ -119,6 +104,7 @@ class TermTable:
     """The operators' results that the second file has and the first one has not."""
     frames: dict[object, Frame] = field(default_factory=dict)
     """How operands of certain maps and sizes are read together, right-aligned: most nodes of a model are alike."""
+    nests: dict[tuple[object, ...], Nest] = field(default_factory=dict)
     checks: dict[frozenset[Extent], list[Place]] = field(default_factory=dict)
     """Shapes, one of an unknown rank at least, that the first file's nodes see to fit, and where."""
     second_checks: dict[tuple[frozenset[Extent], Place], None] = field(default_factory=dict)
@@ -163,21 +149,38 @@ class TermTable:
         """Find or enter a core; True when it is new and its sizes are to be set."""
         found = self.cores.get(key)
         if found is not None:
-            found.matched = found.matched or self.closed
-            self._placed(found)
+            self.meet(found)
             return found, False
+        return self.enter(key, description, counted=counted), True
+
+    def enter(self, key: tuple[object, ...], description: str, *, counted: bool = True) -> Core:
+        """Enter a core that is not there yet."""
         made = self.cores[key] = Core(key, len(self.cores), description, counted=counted)
         self._placed(made)
-        return made, True
+        return made
+
+    def meet(self, core: Core) -> None:
+        """Enter that a core is there once more."""
+        core.matched = core.matched or self.closed
+        self._placed(core)
 
     def _placed(self, core: Core) -> None:
         """Enter where the first file computes it; the second may do so only where the first does as well."""
         if not core.counted:
             return
         if not self.closed:
-            add_once(core.places, self.algebra.place)
+            if self.algebra.place not in core.places:
+                core.places = (*core.places, self.algebra.place)
         elif not reached(core.places, self.algebra.place):
             self.unmatched.append(core)
+
+    def nest(self, operator: tuple[object, ...], maps: tuple[Axes, ...], space: Sizes) -> Nest:
+        """Return an operator over a space, the same object each time."""
+        key = operator, maps, space
+        found = self.nests.get(key)
+        if found is None:
+            found = self.nests[key] = Nest(operator, maps, space)
+        return found
 
     def close(self) -> None:
         """Say that the first file is read."""

@@ -15,7 +15,7 @@ from graphfix.checker.files.onnx import skeleton, tensors
 from graphfix.results import GraphfixError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
     from pathlib import Path
 
     from onnx import ModelProto
@@ -45,11 +45,15 @@ class Source:
     mark: bytes = field(default_factory=lambda: os.urandom(16))
     """Begins the placeholder of a payload: made anew for each reading, so that no file can hold it."""
     files: dict[Path, Opened] = field(default_factory=dict)
+    words: frozenset[bytes] = frozenset()
+    """Those of the words that were asked for that stand somewhere in the file: no name holds any other of them."""
 
-    def read(self) -> ModelProto:
+    def read(self, words: Iterable[bytes]) -> ModelProto:
         """Read the model; the placeholder of a big payload says where it is. Raises GraphfixError."""
         self._open(self.path)
-        return skeleton.read(self.path, self._placeholder, whole=_WHOLE)
+        data = skeleton.message(self.path, self._placeholder, whole=_WHOLE)
+        self.words = frozenset(word for word in words if word in data)
+        return skeleton.parsed(self.path, data)
 
     def _placeholder(self, number: int, start: int, end: int) -> bytes:
         place = self.mark + _PLACE.pack(number, start, end)

@@ -44,18 +44,27 @@ def read(path: Path, placeholder: Placeholder | None = None, *, whole: int = 0) 
 
     A file of up to `whole` bytes is read as it is.
     """
+    return parsed(path, message(path, placeholder, whole=whole))
+
+
+def message(path: Path, placeholder: Placeholder | None = None, *, whole: int = 0) -> bytes:
+    """Return the message that `read` reads. Raises GraphfixError."""
     try:
         with path.open("rb") as file:
-            skeleton = _skeleton(file, placeholder, whole)
+            return _skeleton(file, placeholder, whole)
     except OSError as error:
         raise GraphfixError(
             f"{path}: can't be read: {error.strerror}; give the path of a model that can be read"
         ) from None
     except ValueError as error:
         raise _no_model(path, str(error)) from None
+
+
+def parsed(path: Path, data: bytes) -> onnx.ModelProto:
+    """Parse a message. Raises GraphfixError for what is no model."""
     model = onnx.ModelProto()
     try:
-        model.ParseFromString(skeleton)
+        model.ParseFromString(data)
     except DecodeError:
         raise _no_model(path, "a message in it is damaged") from None
     if not model.HasField("graph") or not model.opset_import:

@@ -34,6 +34,11 @@ To others one more may mean another thing (Split), or call for another kernel (M
 """
 
 
+def described(op: str, name: str, index: int) -> str:
+    """Return what reports call a node by."""
+    return f"{op} '{name}'" if name else f"{op}#{index}"
+
+
 def call_of(
     constants: FileConstants,
     node: NodeProto,
@@ -53,7 +58,6 @@ def call_of(
     version = environment.versions.get(domain, NOT_IMPORTED)
     name = node.name
     label = name or f"{op}#{index}"
-    description = f"{op} '{label}'" if name else label
     written = constants.attributes(attributes) if attributes else ()
     given = len(operands) if "" not in operands else pattern(operands)
     made = len(named) if "" not in named else pattern(named)
@@ -86,7 +90,7 @@ def call_of(
         inputs=operands,
         outputs=names,
         attributes=attributes,
-        description=description,
+        description=described(op, name, index),
         table=constants.shared.table,
         key=keys[1],
         full=keys[2],

@@ -165,7 +165,7 @@ class ClosedWorld:
         """Enter a node that makes more elements than any term of the first file is known to have."""
         for view in results:
             sizes = None if view is None else view.sizes
-            if sizes is None or prod([size for size in sizes if isinstance(size, int)]) <= _FEW:
+            if sizes is None or not is_large(sizes):
                 continue
             kept = _without_units(sizes)
             if not self.closed or all(kept != _without_units(core.sizes or ()) for core in table.cores.values()):
@@ -188,6 +188,11 @@ class ClosedWorld:
 
 _SPECIFIED = frozenset({"", "ai.onnx.ml"})
 """Domains whose operators onnx defines."""
+
+
+def is_large(sizes: Sizes | None) -> bool:
+    """Whether not every runtime has room for so many elements, as far as the sizes are known."""
+    return sizes is not None and prod([size for size in sizes if isinstance(size, int)]) > _FEW
 
 
 def _without_units(sizes: Sizes) -> Sizes:

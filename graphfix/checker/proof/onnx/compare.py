@@ -21,12 +21,13 @@ from graphfix.checker.proof.constants import Constants
 from graphfix.checker.proof.onnx import set_inputs, unrolled_loops
 from graphfix.checker.proof.onnx.closed_world import ClosedWorld
 from graphfix.checker.proof.onnx.constants import FileConstants
+from graphfix.checker.proof.onnx.declared import element_type
 from graphfix.checker.proof.onnx.input_sizes import FreeSizes, declared_dims, is_named
 from graphfix.checker.proof.onnx.model_parts import key_of, unlisted
+from graphfix.checker.proof.onnx.names import INLINED
 from graphfix.checker.proof.onnx.operands import Environment, bodies
 from graphfix.checker.proof.onnx.reader import Reading
 from graphfix.checker.proof.onnx.stored_sizes import StoredSizes
-from graphfix.checker.proof.onnx.types import element_type
 from graphfix.checker.proof.onnx.validate import imported
 from graphfix.checker.proof.result import Proof, UnprovedError
 from graphfix.checker.proof.sizes import Algebra
@@ -62,10 +63,9 @@ def compared(
     narrow_inputs: bool = False,
 ) -> Proof:
     """Read both files and compare them. Raises UnprovedError and GraphfixError."""
-    table = TermTable(Algebra())
+    table, sources = TermTable(Algebra()), (Source(before, stack), Source(after, stack))
     constants = Constants(table)
-    sources = Source(before, stack), Source(after, stack)
-    one, two = (source.read() for source in sources)
+    one, two = sources[0].read({INLINED, *unrolled_loops.LOOPS}), sources[1].read({INLINED})
     narrowed = _narrowed(one, two) if narrow_inputs else frozenset[str]()
     _interface(one, two, values, narrowed)
     refuse_unknown(_input_dims(one), _input_dims(two), bindings, shapes)
@@ -73,7 +73,7 @@ def compared(
     assumed, bindings = _assumed(one.graph, bindings), {**bindings, **sizes}
     equal = equal_sizes(same, _input_dims(one), bindings, shapes)
     world = ClosedWorld()
-    unrolled = unrolled_loops.written_out(one, two)
+    unrolled = not unrolled_loops.LOOPS.isdisjoint(sources[0].words) and unrolled_loops.written_out(one, two)
     first = Reading(table, FileConstants(sources[0], constants, world), one, notes=notes, unrolled=unrolled)
     environment = _environment(first, bindings, shapes, equal, constant)
     if trust_stored:
@@ -92,10 +92,10 @@ def compared(
         source.check()
     odd = world.reason, world.size_names.unknown(), unlisted(one, two, (first.called, second.called))
     table.objections += [reason for reason in odd if reason is not None]
-    names = [output.name for output in one.graph.output]
+    outcome = list(zip((output.name for output in one.graph.output), outputs, theirs, strict=True))
     believed = () if environment.believed is None else tuple(environment.believed.believed)
     assumes = [*assumed, *table.assumes, *map(str, believed)]
-    proof = replace(concluded(table, list(zip(names, outputs, theirs, strict=True)), assumes), believed=believed)
+    proof = replace(concluded(table, outcome, assumes), believed=believed)
     sites = tuple(first.definitions.sites)
     return replace(proof, status="bounded", inexact=sites) if proof.proved and sites else proof
 
@@ -106,7 +106,7 @@ def note_nodes(
     """Read one file, and note its nodes: for `proving.maps`. Raises UnprovedError and GraphfixError."""
     table = TermTable(Algebra())
     source = Source(path, stack)
-    model = source.read()
+    model = source.read({INLINED})
     reading = Reading(table, FileConstants(source, Constants(table)), model, notes=notes)
     reading.run(model.graph, _environment(reading, bindings, shapes))
     return table
@@ -115,7 +115,7 @@ def note_nodes(
 def refuse(path: Path, stack: ExitStack) -> None:
     """Raises GraphfixError for a file that is no model, or whose constants lie in files that are not there."""
     source = Source(path, stack)
-    for tensor in source.read().graph.initializer:
+    for tensor in source.read(()).graph.initializer:
         if tensor.data_location == TensorProto.EXTERNAL:
             source.payload(tensor)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 from graphfix.checker.proof.sizes import result_sizes
@@ -11,8 +12,9 @@ from graphfix.checker.proof.sizes import result_sizes
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from onnx import GraphProto, NodeProto, ValueInfoProto
+    from onnx import GraphProto, NodeProto
 
+    from graphfix.checker.proof.onnx.declared import Declared
     from graphfix.checker.proof.onnx.operands import Environment
     from graphfix.checker.proof.terms import View
 
@@ -26,18 +28,20 @@ class Oddities(Protocol):
         """Enter something that a runtime may refuse."""
 
 
-INLINED = "_inlfunc_"
+INLINED = b"_inlfunc_"
+"""What the names that runtimes make begin with."""
 Place: TypeAlias = "tuple[str, str, View, int]"
 """A graph, a name in it, the value that has it, and an axis."""
 
 
-def enter_node_names(world: Oddities, graph: str, nodes: Sequence[NodeProto]) -> None:
-    """Enter names that two nodes of a graph have. Constants do not count: onnxruntime makes initializers of them."""
-    for node in [node for node in nodes if node.device_configurations]:
-        held = tuple(each.SerializeToString(deterministic=True) for each in node.device_configurations)
-        world.odd(("devices", graph, held), f"a node of the second file names devices: {node.name!r}")
+def enter_node_names(world: Oddities, graph: str, nodes: Sequence[NodeProto], *, inlined: bool) -> None:
+    """Enter names that two nodes of a graph have. Constants do not count: onnxruntime makes initializers of them.
+
+    `inlined` says that the file has some name as runtimes make them.
+    """
     names = [name for node in nodes if (name := node.name)]
-    _enter_made(world, names)
+    if inlined:
+        _enter_made(world, names)
     if len(set(names)) == len(names):
         return
     for name, count in Counter(node.name for node in nodes if node.op_type != "Constant").items():
@@ -45,12 +49,18 @@ def enter_node_names(world: Oddities, graph: str, nodes: Sequence[NodeProto]) ->
             world.odd(("nodes", graph, name), f"{count} nodes of the second file have the name {name!r}")
 
 
+def enter_devices(world: Oddities, graph: str, node: NodeProto) -> None:
+    """Enter the devices that a node names, if it does."""
+    held = tuple([each.SerializeToString(deterministic=True) for each in node.device_configurations])
+    if held:
+        world.odd(("devices", graph, held), f"a node of the second file names devices: {node.name!r}")
+
+
 def _enter_made(world: Oddities, names: Iterable[str]) -> None:
     """Enter names as onnxruntime makes them for the nodes and values of functions, without looking who has them."""
-    if INLINED in "".join(map(str, names)):
-        for name in names:
-            if INLINED in str(name):
-                world.odd(("inlined", name), f"the second file has a name as runtimes make them: {name!r}")
+    for name in names:
+        if INLINED.decode() in str(name):
+            world.odd(("inlined", name), f"the second file has a name as runtimes make them: {name!r}")
 
 
 def enter_body_names(world: Oddities, graph: GraphProto, outer: Environment) -> None:
@@ -67,29 +77,33 @@ def enter_body_names(world: Oddities, graph: GraphProto, outer: Environment) -> 
         world.odd(("held", graph.name, name), f"the input {name!r} of a body of the second file is a constant as well")
 
 
-def enter_graph_names(world: Oddities, graph: GraphProto, values: Mapping[str, View], *, body: bool) -> None:
-    """Enter the values of a graph that have no name, and declarations of values that are not there."""
+def enter_graph_names(
+    world: Oddities,
+    graph: GraphProto,
+    infos: tuple[Sequence[Declared], Sequence[Declared]],
+    values: Mapping[str, View],
+    *,
+    body: bool,
+    inlined: bool,
+) -> None:
+    """Enter the values of a graph that have no name, and declarations of values that are not there.
+
+    `infos` are its inputs and outputs, and the other values of which something is declared.
+    """
     named = [*(info.name for info in (*graph.input, *graph.output)), *_initializers(graph)]
-    _enter_made(world, values)
+    if inlined:
+        _enter_made(world, values)
     if not all(named):
         world.odd(("nameless", graph.name), "an input, an output or a constant of the second file has no name")
     if body:
         outputs = Counter(info.name for info in graph.output)
         for name in (name for name, count in outputs.items() if count > 1):
             world.odd(("twice", graph.name, name), f"a body of the second file returns {name!r} twice")
-    for info in (*graph.input, *graph.output, *graph.value_info):
-        if not info.type.tensor_type.elem_type and _is_untyped(info, body=body):
-            world.odd(("untyped", graph.name, info.name), f"the second file does not say the type of {info.name!r}")
-    for info in graph.value_info:
-        if info.name not in values:
-            world.odd(
-                ("value info", graph.name, info.name), f"the second file declares {info.name!r}, which is no value"
-            )
-
-
-def _is_untyped(info: ValueInfoProto, *, body: bool) -> bool:
-    """Whether a tensor has no element type, or a value of a body no type at all."""
-    return bool(info.type.HasField("tensor_type")) or (body and info.type.WhichOneof("value") is None)
+    untyped = [name for name, kind in chain(*infos) if not kind.kind and (kind.is_tensor or (body and kind.is_nothing))]
+    for name in untyped:
+        world.odd(("untyped", graph.name, name), f"the second file does not say the type of {name!r}")
+    for name in [name for name, _ in infos[1] if name not in values]:
+        world.odd(("value info", graph.name, name), f"the second file declares {name!r}, which is no value")
 
 
 def own_names(graph: GraphProto) -> list[str]:
@@ -105,27 +119,35 @@ def _initializers(graph: GraphProto) -> list[str]:
 class SizeNames:
     """Which sizes the two files give one name: onnxruntime lays out memory by names, wherever they are declared."""
 
-    first: dict[Place, str | None] = field(default_factory=dict)
-    """None where the file has several such places, of different names."""
+    first: dict[tuple[str, str], dict[tuple[View, int], str | None]] = field(default_factory=dict)
+    """By graph and name of a value; None where the file has several such places, of different names."""
     second: dict[str, list[tuple[Place, object]]] = field(default_factory=dict)
     """By name the places, and what the proof knows of the size there."""
+    _met: set[tuple[object, ...]] = field(default_factory=set)
 
-    def enter(self, world: Oddities, graph: str, info: ValueInfoProto, view: View) -> None:
+    def enter(self, world: Oddities, graph: str, info: Declared, view: View) -> None:
         """Enter the names that a graph declares of the sizes of a value."""
-        sizes, value = None, info.name
-        for axis, dim in enumerate(info.type.tensor_type.shape.dim):
-            number = dim.dim_value
-            if number > 0 or not (name := dim.dim_param):
-                if number < 0:
-                    world.odd(("negative", graph, value, axis), f"the second file says a size below 0 of {value!r}")
-                continue
-            place = (graph, value, view, axis)
-            if not world.closed:
-                self.first[place] = name if self.first.get(place, name) == name else None
-                continue
-            if sizes is None:
-                sizes = () if view.sizes is None else result_sizes(view.sizes)
-            self.second.setdefault(name, []).append((place, sizes[axis] if axis < len(sizes) else None))
+        value, kind = info
+        for axis in kind.below_0:
+            world.odd(("negative", graph, value, axis), f"the second file says a size below 0 of {value!r}")
+        if not world.closed:
+            first = self.first.setdefault((graph, value), {})
+            for axis, name in kind.names:
+                first[view, axis] = name if first.get((view, axis), name) == name else None
+            return
+        sizes = () if view.sizes is None else result_sizes(view.sizes)
+        known = self.first.get((graph, value))
+        for axis, name in kind.names:
+            size = sizes[axis] if axis < len(sizes) else None
+            mark = name, size, None if known is None else known.get((view, axis))
+            # Places of one size are joined: of those with one name in the first file the first stands for all.
+            if size is None or mark not in self._met:
+                self._met.add(mark)
+                self.second.setdefault(name, []).append(((graph, value, view, axis), size))
+
+    def _in_first(self, place: Place) -> str | None:
+        graph, value, view, axis = place
+        return self.first.get((graph, value), {}).get((view, axis))
 
     def unknown(self) -> str | None:
         """Say which name the second file gives to two sizes that may differ, and the first does not."""
@@ -142,7 +164,7 @@ class SizeNames:
             return mark
 
         for place, size in places:
-            for mark in (("size", size) if size is not None else None, self.first.get(place)):
+            for mark in (("size", size) if size is not None else None, self._in_first(place)):
                 if mark is not None and top(mark) != top(place):
                     above[top(place)] = top(mark)
         whole = top(places[0][0])

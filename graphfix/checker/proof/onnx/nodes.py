@@ -19,8 +19,8 @@ from graphfix.checker.proof.terms import View, whole
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
+    from graphfix.checker.proof.nests import Axes
     from graphfix.checker.proof.onnx.operands import Call
-    from graphfix.checker.proof.terms import Axes
 
 MATRIX = 2
 DIFFERING_SHAPES_SINCE = 8

@@ -9,8 +9,9 @@ import onnx
 from onnx import TensorProto, TypeProto
 
 from graphfix.checker.files.onnx.schema import schema
+from graphfix.checker.proof.onnx.declared import element_type
 from graphfix.checker.proof.onnx.table import MS
-from graphfix.checker.proof.onnx.types import KNOWN_TYPES, dtype, element_type, set_type
+from graphfix.checker.proof.onnx.types import KNOWN_TYPES, dtype, set_type
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence

@@ -7,18 +7,27 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from graphfix.checker.proof.onnx import table as onnx_ops
+from graphfix.checker.proof.onnx.alike import Alike, Names
 from graphfix.checker.proof.onnx.calls import call_of, enter_call, function_of
 from graphfix.checker.proof.onnx.closed_world import GROWING
 from graphfix.checker.proof.onnx.constant_folding import computed
+from graphfix.checker.proof.onnx.declared import declared
 from graphfix.checker.proof.onnx.decompositions import DEFINED, defined
 from graphfix.checker.proof.onnx.definitions import Definitions
 from graphfix.checker.proof.onnx.explain import note_of
 from graphfix.checker.proof.onnx.model_parts import declared_by, key_of
-from graphfix.checker.proof.onnx.names import enter_body_names, enter_graph_names, enter_node_names, own_names
+from graphfix.checker.proof.onnx.names import (
+    INLINED,
+    enter_body_names,
+    enter_devices,
+    enter_graph_names,
+    enter_node_names,
+    own_names,
+)
 from graphfix.checker.proof.onnx.nodes import exact, view_or_term
 from graphfix.checker.proof.onnx.operands import Environment, attributes_of, graphs
 from graphfix.checker.proof.onnx.operator_types import infer_types
-from graphfix.checker.proof.onnx.types import check_value_infos
+from graphfix.checker.proof.onnx.types import check_values
 from graphfix.checker.proof.onnx.validate import imported, random, unique_names
 from graphfix.checker.proof.result import UnprovedError
 from graphfix.checker.proof.terms import View, whole
@@ -65,9 +74,13 @@ class Reading:
     within: int = 0
     """How many nodes of bodies and functions were read."""
 
+    inlined: bool = False
+    """Whether the file may hold a name as runtimes make them."""
+
     def __post_init__(self) -> None:
         """Index the functions."""
         self.functions = {key_of(each): each for each in self.model.functions}
+        self.inlined = INLINED in self.constants.source.words
 
     def after(self, constants: FileConstants, model: ModelProto) -> Reading:
         """Return what reads the second file."""
@@ -86,7 +99,7 @@ class Reading:
         """Read the nodes of a graph whose inputs are in the environment; return its outputs."""
         unique_names(graph)
         world = self.constants.world
-        enter_node_names(world, graph.name, graph.node)
+        enter_node_names(world, graph.name, graph.node, inlined=self.inlined)
         if environment.outer is not None:
             enter_body_names(world, graph, environment.outer)
         for tensor in graph.initializer:
@@ -97,12 +110,13 @@ class Reading:
             if sparse.values.name not in environment.values:
                 environment.values[sparse.values.name] = self.constants.sparse(sparse)
                 environment.stored.add(sparse.values.name)
-        self.nodes(graph.node, environment)
+        self.nodes(graph.name, graph.node, environment)
         body = environment.outer is not None
-        enter_graph_names(world, graph, environment.values, body=body)
+        infos = declared((*graph.input, *graph.output)), declared(graph.value_info)
+        enter_graph_names(world, graph, infos, environment.values, body=body, inlined=self.inlined)
         enter_names = partial(world.size_names.enter, world, graph.name)
-        for infos in ((*graph.input, *graph.output), graph.value_info):
-            check_value_infos(self.table, infos, environment.values, enter_names)
+        for each in infos:
+            check_values(self.table, each, environment.values, enter_names)
         return tuple(environment.find(output.name) for output in graph.output)
 
     def body(
@@ -133,39 +147,32 @@ class Reading:
             )
         return given
 
-    def nodes(self, nodes: Sequence[NodeProto], environment: Environment) -> None:
-        """Read nodes in their order. Raises UnprovedError."""
+    def nodes(self, graph: str, nodes: Sequence[NodeProto], environment: Environment) -> None:
+        """Read the nodes of a graph in their order. Raises UnprovedError."""
         self.within += len(nodes) if environment.depth else 0
         if self.within > _MOST_NODES:
             raise UnprovedError(f"more than {_MOST_NODES} nodes of bodies and functions would have to be read")
-        values, made = environment.values, {*environment.values, *environment.absent}
-        for index, node in enumerate(nodes):
-            names = node.output[:]
-            results = self.node(node, index, names, environment)
-            for name, view in zip(names, results, strict=False):
-                if name and view is not None:
-                    values[name] = view
-            for name in names:
-                if name in made:
-                    raise UnprovedError(f"two values have the name {name!r}: runtimes do not agree on which is read")
-                if name:
-                    made.add(name)
+        learns = self.notes is None and not (self.table.closed and self.definitions.defined)
+        alike = Alike(self.table, environment.values, set(environment.absent), learns)
+        alike.read(nodes, partial(self.node, graph, environment))
 
     def among(self, nodes: Sequence[NodeProto], version: int, values: dict[str, View]) -> View:
         """Read nodes of the standard operator set on these values; return the result of the last."""
         environment = Environment({"": version}, values=values, of_file=False)
         notes, self.notes = self.notes, None  # they are no nodes of the file
-        self.nodes(nodes, environment)
+        self.nodes(environment.path, nodes, environment)
         self.notes = notes
         return environment.values[nodes[-1].output[0]]
 
     # --- nodes ------------------------------------------------------------------------------------------------
 
     def node(
-        self, node: NodeProto, index: int, names: Sequence[str], environment: Environment
+        self, graph: str, environment: Environment, node: NodeProto, index: int, ends: tuple[Names, Names]
     ) -> Sequence[View | None]:
-        """Return the results of a node, whose names are these."""
-        operands, values = node.input[:], environment.values
+        """Return the results of a node; `ends` are the names of its operands and of its results."""
+        operands, names = ends
+        enter_devices(self.constants.world, graph, node)
+        values = environment.values
         if environment.absent:  # what a call does not give is an operand without a name
             operands = ["" if name in environment.absent else name for name in operands]
         views = [values.get(name) or environment.find(name) if name else None for name in operands]
@@ -282,10 +289,10 @@ class Reading:
         inner.values.update((name, view) for name, view in zip(function.input, views, strict=False) if view is not None)
         inner.absent = frozenset(function.input) - inner.values.keys()
         before = len(self.effects)
-        enter_node_names(self.constants.world, path, function.node)
-        self.nodes(function.node, inner)
+        enter_node_names(self.constants.world, path, function.node, inlined=self.inlined)
+        self.nodes(path, function.node, inner)
         enter_names = partial(self.constants.world.size_names.enter, self.constants.world, path)
-        check_value_infos(self.table, function.value_info, inner.values, enter_names)
+        check_values(self.table, declared(function.value_info), inner.values, enter_names)
         results = tuple(inner.values.get(name) for name in function.output)
         if len(self.effects) == before and not any(map(graphs, attributes.values())):
             self.calls[key] = results

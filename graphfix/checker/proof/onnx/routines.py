@@ -43,7 +43,7 @@ _PACKING: Mapping[tuple[str, str], tuple[int, ...]] = {
     **dict.fromkeys((("", "LSTM"), ("", "GRU")), (1, 2)),
 }
 """Operators with the matrices that onnxruntime packs ahead of time where they are constant, and sums by shapes."""
-_TWO_WAYS = _BY_SHAPE | _PACKING.keys() | {
+TWO_WAYS = _BY_SHAPE | _PACKING.keys() | {
     ("", "Cast"), ("", "CastLike"), ("", "QuantizeLinear"), (onnx_ops.MS, "QuantizeLinear"),
 }  # fmt: skip
 POWER = 2
@@ -79,7 +79,7 @@ Where one has another rank, runtimes take it computed and refuse it stored, or t
 def enter_mapped(call: Call, core: Core) -> None:
     """Enter how an operator that reads by maps has its operands; unit axes do not move an element."""
     operator = call.domain, call.op
-    if operator in _TWO_WAYS:
+    if operator in TWO_WAYS:
         _enter_routine(call, core, operator)
     if call.domain:
         _enter_stored(call, core, read_by_maps(*operator))

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from functools import cache
+from functools import cache, lru_cache
 from typing import TYPE_CHECKING
 
-from onnx import TensorProto, TypeProto
+from onnx import TensorProto
 
 from graphfix.checker.proof.sizes import Symbol, result_sizes
 from graphfix.checker.proof.terms import CONSTANTS
@@ -13,8 +13,8 @@ from graphfix.checker.proof.terms import CONSTANTS
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from onnx import ValueInfoProto
-
+    from graphfix.checker.proof.onnx.declared import Declared
+    from graphfix.checker.proof.sizes import Sizes
     from graphfix.checker.proof.terms import Core, TermTable, View
 
 KNOWN_TYPES = frozenset(TensorProto.DataType.values())
@@ -23,27 +23,6 @@ _FREE = frozenset({"declared", "input"})
 """What names a size that an input may have freely."""
 NAMES = {"float": "float32", "double": "float64"}
 """Types that onnx calls by other names than numpy."""
-
-
-def element_type(given: TypeProto) -> int | bytes:
-    """Return the type of a tensor's elements; of anything else the whole type, without shapes and descriptions."""
-    if given.HasField("tensor_type"):
-        return given.tensor_type.elem_type
-    copy = TypeProto()
-    copy.CopyFrom(given)
-    _shapeless(copy)
-    return bytes(copy.SerializeToString(deterministic=True))
-
-
-def _shapeless(given: TypeProto) -> None:
-    given.ClearField("denotation")
-    kind = given.WhichOneof("value")
-    if kind in ("tensor_type", "sparse_tensor_type"):
-        getattr(given, kind).ClearField("shape")
-    elif kind in ("sequence_type", "optional_type"):
-        _shapeless(getattr(given, kind).elem_type)
-    elif kind == "map_type":
-        _shapeless(given.map_type.value_type)
 
 
 def is_free(size: object) -> bool:
@@ -77,11 +56,11 @@ _CONSTANTS = CONSTANTS | {"nothing"}
 _NUMBERS: Mapping[str, int] = {type_name(number): number for number in TensorProto.DataType.values()}
 
 
-def check_value_infos(
+def check_values(
     table: TermTable,
-    infos: Iterable[ValueInfoProto],
+    infos: Iterable[Declared],
     values: Mapping[str, View],
-    enter_names: Callable[[ValueInfoProto, View], None],
+    enter_names: Callable[[Declared, View], None],
 ) -> None:
     """Compare the types and sizes that a file declares of values with what they are; enter where they differ.
 
@@ -90,19 +69,17 @@ def check_value_infos(
     value with a size that is not a number.
     """
     for info in infos:
-        name, kind = info.name, info.type
+        name, kind = info
         view = values.get(name)
         if view is None:
             continue
-        tensor = kind.tensor_type if kind.HasField("tensor_type") else None
-        _check_type(table, name, view, element_type(kind) if tensor is None else tensor.elem_type)
-        if tensor is None:
+        _check_type(table, name, view, kind.kind)
+        if not kind.is_tensor:
             _check_elements(table, info, view)
-        elif tensor.HasField("shape"):
-            dims = tuple([dim.dim_value if dim.HasField("dim_value") else -1 for dim in tensor.shape.dim])
-            if min(dims, default=0) < 0:
+        elif kind.dims is not None:
+            if kind.names or kind.below_0:
                 enter_names(info, view)
-            _check_shape(table, name, view, dims)
+            _check_shape(table, name, view, kind.dims)
 
 
 def _check_type(table: TermTable, name: str, view: View, declared: int | bytes) -> None:
@@ -114,12 +91,12 @@ def _check_type(table: TermTable, name: str, view: View, declared: int | bytes) 
         table.misdeclared.add((view, declared))
 
 
-def _check_elements(table: TermTable, info: ValueInfoProto, view: View) -> None:
+def _check_elements(table: TermTable, info: Declared, view: View) -> None:
     """Of the sizes of a sequence's elements no rule knows: the first file says the same."""
-    said = info.type.SerializeToString(deterministic=True)
+    said = info.type.data
     if not table.closed:
         table.elements.add((info.name, view, said))
-    elif said != element_type(info.type) and (info.name, view, said) not in table.elements:
+    elif said != info.type.kind and (info.name, view, said) not in table.elements:
         table.objections.append(f"the second file declares sizes of what {info.name!r} holds, which nothing says")
 
 
@@ -130,9 +107,17 @@ def _check_shape(table: TermTable, name: str, view: View, dims: tuple[int, ...])
     if view.sizes == dims:
         return
     sizes = None if view.sizes is None else result_sizes(view.sizes)
+    if sizes is not None and _states(dims, sizes):
+        return
     if not _agrees(dims, (sizes, *table.declared.get((name, view), ()))):
         shape = ",".join("?" if size < 0 else str(size) for size in dims)
         table.objections.append(f"the second file declares {name!r} as [{shape}], which it is not known to be")
+
+
+@lru_cache(maxsize=1 << 8)
+def _states(dims: tuple[int, ...], sizes: Sizes) -> bool:
+    """Whether each number that is declared is the size: most values have one of a few shapes."""
+    return _agrees(dims, (sizes,))
 
 
 def _agrees(dims: tuple[int, ...], known: Sequence[Sequence[object] | None]) -> bool:

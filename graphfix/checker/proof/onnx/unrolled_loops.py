@@ -62,6 +62,10 @@ class Reader(Protocol):
         """Read nodes of the standard operator set on these values; return the result of the last."""
 
 
+LOOPS: Final = frozenset({b"Loop", b"Scan"})
+"""The operators: without these words a file has none of them."""
+
+
 def written_out(one: ModelProto, two: ModelProto) -> bool:
     """Whether a result of a loop in the first file is one of no loop in the second: those are read as they run."""
     ours, theirs = ({name for node in _loops(model.graph) for name in node.output} for model in (one, two))
