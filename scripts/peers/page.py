@@ -111,17 +111,25 @@ def _tables(title: str, rows: Sequence[Row], format_: str, *, summed: bool) -> l
             "",
             *summary(rows),
             "",
-            *flowing(prose.LEFT.format(left=leaves(MINE, rows) or "nothing", exempt=EXEMPT[format_])),
-            "",
+            *_exempt(rows, format_),
         ]
     lines += [f"Seconds, and how many times `{FLOOR[format_]}` that is:", ""]
     lines += [*tables.by_model(rows, lambda cell: cell.seconds, tables.seconds), "", "Seconds of the processors:", ""]
     lines += [*tables.by_model(rows, lambda cell: cell.cpu, tables.cpu), "", "Peak MiB:", ""]
     lines += tables.by_model(rows, lambda cell: cell.mib, tables.memory)
+    if not summed:
+        lines += ["", "MiB written; what is little leaves the weights in the file that they lie in:", ""]
+        lines += tables.by_model(rows, lambda _: None, tables.written)
     if any(cell.quality for row in rows for cell in row.cells.values()):
         lines += ["", "What became of it: equal or not, operands of another rank, stretched operands:", ""]
         lines += tables.by_model(rows, tables.left, tables.became)
     return [*lines, *_reasons(rows)]
+
+
+def _exempt(rows: Sequence[Row], format_: str) -> list[str]:
+    """Say what target explicit leaves, where it leaves something."""
+    left = leaves(MINE, rows)
+    return [*flowing(prose.LEFT.format(left=left, exempt=EXEMPT[format_])), ""] if left else []
 
 
 def _reasons(rows: Sequence[Row]) -> list[str]:
