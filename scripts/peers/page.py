@@ -26,13 +26,13 @@ WORDS = {
     ONNX: {
         "runtime": "onnxruntime without optimizations",
         "bodies": ", in bodies too",
-        "authority": "the documents of onnx's operators'",
+        "authority": "their documents in onnx say",
         "besides": "; products of matrices count by their batch axes, a normalization's scale and bias do not",
     },
     TFLITE: {
         "runtime": "LiteRT's reference kernels",
         "bodies": " in the main graph",
-        "authority": "TFLite's",
+        "authority": "TFLite's MLIR dialect says",
         "besides": "",
     },
 }

@@ -38,7 +38,7 @@ Medians over {count} models. The results were run in {runtime} beside the origin
 *equal* is every output bit by bit; tools that fuse operators round otherwise, and how far stands below. What is left
 was counted in a run, from the shapes that values had{bodies}, of what the same models had before: operands of
 broadcasting operators with another rank than the result, and operands that are repeated along an axis. Which operators
-broadcast is {authority} own word, not graphfix's{besides}.
+broadcast is what {authority}, not graphfix's catalogue{besides}.
 """
 
 LEFT = """\
