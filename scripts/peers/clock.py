@@ -15,6 +15,7 @@ import threading
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
@@ -28,11 +29,31 @@ class FailedError(Exception):
     """A process did not end well: one line that says how."""
 
 
-def timed(command: Sequence[str], limit: float, folder: Path | None = None) -> tuple[Run, str]:
-    """Run a command; return what it took and what it printed on stdout. Raises FailedError.
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """A process that came to an end: what it took, how it ended, and what it printed."""
 
-    Beyond `limit` seconds it is killed with all that it started.
-    """
+    run: Run
+    status: int
+    """Its exit status, or the negative number of the signal that ended it."""
+    said: str
+    """On stdout."""
+    blamed: str = ""
+    """On stderr."""
+    late: bool = False
+    """Whether it was killed since it took too long."""
+
+
+def timed(command: Sequence[str], limit: float, folder: Path | None = None) -> tuple[Run, str]:
+    """Run a command that has to end well; return what it took and what it printed on stdout. Raises FailedError."""
+    ended = ran(command, limit, folder)
+    if ended.late or ended.status:
+        raise FailedError(why(ended, limit))
+    return ended.run, ended.said
+
+
+def ran(command: Sequence[str], limit: float, folder: Path | None = None) -> Ended:
+    """Run a command. Beyond `limit` seconds it is killed with all that it started."""
     with tempfile.TemporaryFile() as output, tempfile.TemporaryFile() as errors:
         start = time.perf_counter()
         child = subprocess.Popen(
@@ -53,11 +74,18 @@ def timed(command: Sequence[str], limit: float, folder: Path | None = None) -> t
         timer.join()
         child.returncode = os.waitstatus_to_exitcode(status)
         said, blamed = _text(output), _text(errors)
-    if late.is_set():
-        raise FailedError(f"longer than {limit:g} s")
-    if child.returncode:
-        raise FailedError(_why(child.returncode, blamed or said))
-    return Run(seconds, usage.ru_utime + usage.ru_stime, usage.ru_maxrss * UNIT), said
+    run = Run(seconds, usage.ru_utime + usage.ru_stime, usage.ru_maxrss * UNIT)
+    return Ended(run, child.returncode, said, blamed, late.is_set())
+
+
+def why(ended: Ended, limit: float) -> str:
+    """Say why a process did not end well: the limit, the signal, else the last line that it printed."""
+    if ended.late:
+        return f"longer than {limit:g} s"
+    if ended.status < 0:
+        return f"ended by {signal.Signals(-ended.status).name}"
+    lines = [line.strip() for line in (ended.blamed or ended.said).splitlines() if any(map(str.isalnum, line))]
+    return (lines[-1] if lines else f"exit status {ended.status}")[:LONGEST_LINE]
 
 
 def environment() -> Mapping[str, str]:
@@ -79,11 +107,3 @@ def _kill(process: int, late: threading.Event) -> None:
     late.set()
     with suppress(ProcessLookupError):
         os.killpg(process, signal.SIGKILL)
-
-
-def _why(status: int, said: str) -> str:
-    """Say the signal that ended a process, else the last line that it printed."""
-    if status < 0:
-        return f"ended by {signal.Signals(-status).name}"
-    lines = [line.strip() for line in said.splitlines() if any(map(str.isalnum, line))]
-    return (lines[-1] if lines else f"exit status {status}")[:LONGEST_LINE]

@@ -11,11 +11,12 @@ import os
 import subprocess
 import sys
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Protocol
 
-from peers.catalogue import OURS, PEERS, THEIRS, Peer
+from peers.catalogue import OURS, THEIRS, Peer
 
 ROOT = Path(__file__).resolve().parents[2]
 REQUIREMENTS = Path(__file__).with_name("requirements.txt")
@@ -25,6 +26,18 @@ _VERSIONS = (
     "import importlib.metadata as m, json;"
     "print(json.dumps({each.name.lower().replace('_', '-'): each.version for each in m.distributions()}))"
 )
+
+
+class Tool(Protocol):
+    """A peer or a verifier: what it needs, and where it is installed."""
+
+    @property
+    def packages(self) -> tuple[str, ...]:
+        """The packages whose versions count."""
+
+    @property
+    def environment(self) -> str:
+        """The name of its environment."""
 
 
 class EnvironmentFailedError(Exception):
@@ -102,11 +115,11 @@ def _said(command: Sequence[str]) -> str:
     return done.stdout
 
 
-def versions(environments: Mapping[str, Environment]) -> dict[str, str]:
-    """Return the version of every package that a peer names, as its own environment has it."""
+def versions(environments: Mapping[str, Environment], tools: Iterable[Tool]) -> dict[str, str]:
+    """Return the version of every package that a tool names, as its own environment has it."""
     return {
-        package: environments[peer.environment].versions[package]
-        for peer in PEERS
-        for package in peer.packages
-        if package in environments[peer.environment].versions
+        package: environments[tool.environment].versions[package]
+        for tool in tools
+        for package in tool.packages
+        if package in environments[tool.environment].versions
     }

@@ -8,10 +8,7 @@ Each result is run in a fork, so that what ends it, or takes too long, is said o
 from __future__ import annotations
 
 import json
-import os
 import re
-import resource
-import signal
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
@@ -20,7 +17,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from peers import onnx_runs, tflite_runs
+from peers import forks, onnx_runs, tflite_runs
 from peers.broadcasts import Counted
 from peers.record import Quality
 
@@ -77,12 +74,13 @@ def difference(before: Mapping[str, Any], after: Mapping[str, Any]) -> str:
         mine, other = np.asarray(value), np.asarray(after[name])
         if mine.shape != other.shape or mine.dtype != other.dtype:
             return f"{name}: {mine.dtype}{list(mine.shape)} became {other.dtype}{list(other.shape)}"
-        if not _same(mine, other):
+        if not same(mine, other):
             return f"{name}: {_amount(mine, other)}"
     return ""
 
 
-def _same(mine: np.ndarray, other: np.ndarray) -> bool:
+def same(mine: np.ndarray, other: np.ndarray) -> bool:
+    """Whether two arrays of one shape hold the same bits; NaN is NaN."""
     if mine.tobytes() == other.tobytes() and mine.dtype != np.object_:
         return True
     if mine.dtype.kind not in "fc":
@@ -106,32 +104,12 @@ def _line(error: Exception) -> str:
     return (lines[0] if lines else type(error).__name__)[:LONGEST]
 
 
-# --- one process each -------------------------------------------------------------------------------------------------
-
-
 def in_fork(work: Callable[[], Quality], limit: float) -> Quality:
-    """Do the work in another process; say what ended it where it does not answer."""
-    reading, writing = os.pipe()
-    process = os.fork()
-    if not process:
-        os.close(reading)
-        signal.alarm(int(limit))
-        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-        with os.fdopen(writing, "w", encoding="utf-8") as pipe:
-            json.dump(asdict(work()), pipe)
-            pipe.flush()
-            os._exit(0)
-    os.close(writing)
-    with os.fdopen(reading, encoding="utf-8") as pipe:
-        said = pipe.read()
-    _, status = os.waitpid(process, 0)
-    code = os.waitstatus_to_exitcode(status)
-    if code == 0 and said:
-        return Quality(**json.loads(said))
-    if code == -signal.SIGALRM:
-        return Quality(False, reason=f"its run takes longer than {limit:g} s")
-    how = f"ended by {signal.Signals(-code).name}" if code < 0 else f"ended with {code}"
-    return Quality(False, reason=f"its run {how}")
+    """Judge in a fork; say what ended it where it does not answer."""
+    try:
+        return Quality(**forks.in_fork(lambda: asdict(work()), limit))
+    except forks.ForkError as error:
+        return Quality(False, reason=f"its run {error}")
 
 
 def _original(runs: Format, model: Path, name: str) -> Original:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from textwrap import wrap
 
 from peers import prose, tables
 from peers.catalogue import FLOOR, ONNX, PEERS, TFLITE
@@ -13,6 +12,8 @@ from peers.claims import MINE, claims
 from peers.pictures import MEMORY, SECONDS
 from peers.record import Results, Row
 from peers.summary import leaves, summary
+from peers.verifying import record as verifying
+from peers.verifying import section
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = ROOT / "docs" / "benchmarks.md"
@@ -67,16 +68,7 @@ def head(results: Results) -> list[str]:
         **{name: method[name] for name in ("runs", "floor", "limit", "day")},
         **{name: machine[name] for name in ("processor", "system", "python")},
     )
-    return flowing(filled)
-
-
-def flowing(words: str) -> list[str]:
-    """Break paragraphs into lines again, now that they are filled; tables, pictures and titles stay."""
-    lines: list[str] = []
-    for paragraph in words.split("\n\n"):
-        kept = paragraph.startswith(("#", "|", "!", "-"))
-        lines += [*(paragraph.splitlines() if kept else wrap(paragraph, 120, break_on_hyphens=False)), ""]
-    return lines[:-1]
+    return prose.flowing(filled)
 
 
 def claims_section(results: Results) -> list[str]:
@@ -107,7 +99,7 @@ def _tables(title: str, rows: Sequence[Row], format_: str, *, summed: bool) -> l
     if summed:
         said = prose.ZOO.format(count=len(rows), **WORDS[format_])
         lines += [
-            *flowing(said),
+            *prose.flowing(said),
             "",
             *summary(rows),
             "",
@@ -129,7 +121,7 @@ def _tables(title: str, rows: Sequence[Row], format_: str, *, summed: bool) -> l
 def _exempt(rows: Sequence[Row], format_: str) -> list[str]:
     """Say what target explicit leaves, where it leaves something."""
     left = leaves(MINE, rows)
-    return [*flowing(prose.LEFT.format(left=left, exempt=EXEMPT[format_])), ""] if left else []
+    return [*prose.flowing(prose.LEFT.format(left=left, exempt=EXEMPT[format_])), ""] if left else []
 
 
 def _reasons(rows: Sequence[Row]) -> list[str]:
@@ -139,13 +131,8 @@ def _reasons(rows: Sequence[Row]) -> list[str]:
         for name, cell in row.cells.items():
             why = cell.failure or (cell.quality.reason if cell.quality else "")
             if why:
-                lines.append(f"- {row.model}, {name}: {'fails: ' if cell.failure else ''}{_plain(why)}")
+                lines.append(f"- {row.model}, {name}: {'fails: ' if cell.failure else ''}{tables.plain(why)}")
     return ["", "Why:", "", *lines] if lines else []
-
-
-def _plain(said: str) -> str:
-    """What a tool said, as text that markdown leaves alone."""
-    return f"`{said.replace('`', chr(39))}`"
 
 
 def _zoo_onnx(results: Results) -> list[str]:
@@ -164,6 +151,11 @@ def _made_tflite(results: Results) -> list[str]:
     return made(results, TFLITE)
 
 
+def _verification(results: Results) -> list[str]:
+    found = verifying.read(results.verification)
+    return section.lines(found) if found else []
+
+
 SECTIONS: Sequence[Callable[[Results], list[str]]] = (
     head,
     claims_section,
@@ -171,5 +163,6 @@ SECTIONS: Sequence[Callable[[Results], list[str]]] = (
     _zoo_tflite,
     _made_onnx,
     _made_tflite,
+    _verification,
 )
 """The parts of the page in order; each is the lines of one, none where there is nothing to show."""

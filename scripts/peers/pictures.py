@@ -1,4 +1,4 @@
-"""The two pictures: what a whole process takes in time and in memory, by tool, over the zoo's ONNX models."""
+"""The pictures: what a whole process takes in time and memory, over the zoo's ONNX models; and the verifiers."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ from pathlib import Path
 from peers import tables
 from peers.catalogue import ONNX, Peer
 from peers.record import Results
+from peers.verifying import picture
+from peers.verifying import record as verifying
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 SECONDS, MEMORY = "pictures/peers-seconds.svg", "pictures/peers-memory.svg"
@@ -22,13 +24,13 @@ STYLE = (
 
 
 def update(results: Results) -> None:
-    """Write both."""
+    """Write all."""
     for path, drawn in drawings(results).items():
         (DOCS / path).write_text(drawn, encoding="utf-8")
 
 
 def drawings(results: Results) -> dict[str, str]:
-    """Return both as SVG, by their path below docs/; none where there is nothing to show."""
+    """Return them as SVG, by their path below docs/; none where there is nothing to show."""
     rows = [row for row in results.rows if row.group == "zoo" and row.format == ONNX]
     seconds, memory = [], []
     for peer in tables.of_format(ONNX):
@@ -40,7 +42,8 @@ def drawings(results: Results) -> dict[str, str]:
         SECONDS: _bars(f"Seconds: {title}", seconds, "{:.2f} s"),
         MEMORY: _bars(f"Peak memory: {title}", memory, "{:.0f} MiB"),
     }
-    return drawn if rows else {}
+    verified = verifying.read(results.verification)
+    return (drawn if rows else {}) | ({picture.PATH: picture.drawing(verified)} if verified else {})
 
 
 def _bars(title: str, figures: Sequence[tuple[Peer, float | None]], form: str) -> str:

@@ -1,5 +1,9 @@
 """What the page says in words; figures and versions stand where the braces are."""
 
+from __future__ import annotations
+
+from textwrap import wrap
+
 HEAD = """\
 # Beside other tools
 
@@ -44,3 +48,12 @@ broadcast is what {authority}, not graphfix's catalogue{besides}.
 LEFT = """\
 What target explicit leaves is {left}. `graphfix check` lists these as exempt, with the reason: {exempt}.
 """
+
+
+def flowing(words: str) -> list[str]:
+    """Break paragraphs into lines again, now that they are filled; tables, pictures and titles stay."""
+    lines: list[str] = []
+    for paragraph in words.split("\n\n"):
+        kept = paragraph.startswith(("#", "|", "!", "-"))
+        lines += [*(paragraph.splitlines() if kept else wrap(paragraph, 120, break_on_hyphens=False)), ""]
+    return lines[:-1]

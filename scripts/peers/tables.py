@@ -106,3 +106,8 @@ def median(values: Iterable[float | None]) -> float | None:
     """Return the median of what is there."""
     there = [value for value in values if value is not None]
     return statistics.median(there) if there else None
+
+
+def plain(said: str) -> str:
+    """What a tool said, as text that markdown leaves alone."""
+    return f"`{said.replace('`', chr(39))}`"

@@ -19,7 +19,7 @@ NAMES = {code: name for name, code in vars(schema.BuiltinOperator).items() if no
 
 def feeds(model: Path, _: str) -> dict[str, Any]:
     """Make the inputs by the index among the inputs: normal floats, and all that an integer can be."""
-    details = _interpreter(model).get_input_details()
+    details = session(model).get_input_details()
     return {str(at): _value(each, at) for at, each in enumerate(details)}
 
 
@@ -34,13 +34,13 @@ def _value(detail: Mapping[str, Any], at: int) -> Any:  # noqa: ANN401 -- an arr
 
 def outputs(model: Path, given: Mapping[str, Any]) -> dict[str, Any]:
     """Run the file as it is."""
-    made = _ran(_interpreter(model), given)
+    made = ran(session(model), given)
     return {str(at): made.get_tensor(each["index"]) for at, each in enumerate(made.get_output_details())}
 
 
 def counted(model: Path, given: Mapping[str, Any]) -> tuple[int, Counted]:
     """Run with all tensors kept, and look at the sizes of what the operators of the main graph read and make."""
-    made = _ran(_interpreter(model, preserve=True), given)
+    made = ran(session(model, preserve=True), given)
     read = schema.Model.GetRootAs(model.read_bytes(), 0)
     graph = read.Subgraphs(0)
     total = sum(read.Subgraphs(at).OperatorsLength() for at in range(read.SubgraphsLength()))
@@ -62,7 +62,8 @@ def _shape(made: Any, tensor: int) -> Shape:  # noqa: ANN401 -- LiteRT has no ty
     return tuple(int(size) for size in made._interpreter.TensorSize(tensor, 0))  # noqa: SLF001 -- as LiteRT's own
 
 
-def _interpreter(model: Path, preserve: bool = False) -> Any:  # noqa: ANN401 -- see above
+def session(model: Path, preserve: bool = False) -> Any:  # noqa: ANN401 -- see above
+    """Load a file."""
     return Interpreter(
         str(model),
         experimental_op_resolver_type=OpResolverType.BUILTIN_REF,
@@ -71,7 +72,8 @@ def _interpreter(model: Path, preserve: bool = False) -> Any:  # noqa: ANN401 --
     )
 
 
-def _ran(made: Any, given: Mapping[str, Any]) -> Any:  # noqa: ANN401 -- see above
+def ran(made: Any, given: Mapping[str, Any]) -> Any:  # noqa: ANN401 -- see above
+    """Run an interpreter on inputs by their index; return it."""
     details = made.get_input_details()
     for at, detail in enumerate(details):
         value = given[str(at)]
