@@ -65,7 +65,7 @@ def head(results: Results) -> list[str]:
         memory_size=machine["memory"],
         versions=", ".join(f"{name} {version}" for name, version in sorted(results.versions.items())),
         peers="\n".join(f"| {peer.name} | {peer.said}{'' if peer.works else NOTHING} |" for peer in PEERS),
-        **{name: method[name] for name in ("runs", "floor", "limit", "day")},
+        **{name: method[name] for name in ("floor", "limit", "day")},
         **{name: machine[name] for name in ("processor", "system", "python")},
     )
     return prose.flowing(filled)
@@ -105,7 +105,7 @@ def _tables(title: str, rows: Sequence[Row], format_: str, *, summed: bool) -> l
             "",
             *_exempt(rows, format_),
         ]
-    lines += [f"Seconds, and how many times `{FLOOR[format_]}` that is:", ""]
+    lines += [f"Seconds ({_runs(rows)}), and how many times `{FLOOR[format_]}` that is:", ""]
     lines += [*tables.by_model(rows, lambda cell: cell.seconds, tables.seconds), "", "Seconds of the processors:", ""]
     lines += [*tables.by_model(rows, lambda cell: cell.cpu, tables.cpu), "", "Peak MiB:", ""]
     lines += tables.by_model(rows, lambda cell: cell.mib, tables.memory)
@@ -116,6 +116,13 @@ def _tables(title: str, rows: Sequence[Row], format_: str, *, summed: bool) -> l
         lines += ["", "What became of it: equal or not, operands of another rank, stretched operands:", ""]
         lines += tables.by_model(rows, tables.left, tables.became)
     return [*lines, *_reasons(rows)]
+
+
+def _runs(rows: Sequence[Row]) -> str:
+    """Say of how many runs a median is."""
+    counts = [len(cell.runs) for row in rows for cell in row.cells.values() if cell.runs]
+    few, many = (min(counts), max(counts)) if counts else (0, 0)
+    return f"medians of {few} to {many} runs" if few < many else f"medians of {many} runs" if many > 1 else "one run"
 
 
 def _exempt(rows: Sequence[Row], format_: str) -> list[str]:

@@ -17,10 +17,10 @@ models. `python scripts/bench_peers.py` measures all of it and writes this page;
 
 A figure is that of a whole process, from its start to its end, as a user starts it: graphfix is installed from a
 wheel in an environment of its own, the others in another, with bytecode compiled, each called by its documented
-entry with the fewest imports that it needs. They take turns in an order that rotates, on a warm cache; the median of
-{runs} runs counts (of 3 for what takes longer than half a second), after one that is not counted; what takes longer
-than ten seconds runs once. Memory is the largest resident set; below {floor} MiB nothing is told apart. A run is ended
-after {limit} seconds.
+entry with the fewest imports that it needs. They take turns in an order that rotates, on a warm cache; the median
+counts, after one run that does not count; what takes longer than half a second has fewer runs, and what takes longer
+than ten runs once. Memory is the largest resident set; below {floor} MiB nothing is told apart. A run is ended after
+{limit} seconds.
 
 Measured on {day}: {processor}, {memory_size}; {system}; Python {python}; {versions}.
 

@@ -122,6 +122,13 @@ def test_of_models_that_are_made_the_page_says_how_much_was_written() -> None:
     )
 
 
+def test_the_page_says_of_how_many_runs_a_median_is() -> None:
+    thrice = replace(cell(1.0), runs=cell(1.0).runs * 3)
+    assert "Seconds (one run), and how many times `onnx` that is:" in page.text(Results((FAST,)))
+    assert "Seconds (medians of 3 runs), " in page.text(Results((row("a", onnx=thrice),)))
+    assert "Seconds (medians of 1 to 3 runs), " in page.text(Results((row("a", onnx=thrice, onnxsim=cell(1.0)),)))
+
+
 def test_a_tool_that_fails_is_not_compared_with() -> None:
     failed = replace(FAST, cells={**FAST.cells, "onnxslim": Cell(failure="ended by SIGSEGV")})
     assert not [each for each in claims.claims(Results((failed,))) if "onnxslim" in each.said]
