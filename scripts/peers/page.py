@@ -8,7 +8,7 @@ from pathlib import Path
 
 from peers import prose, tables
 from peers.catalogue import FLOOR, ONNX, PEERS, TFLITE
-from peers.claims import MINE, Claim, claims
+from peers.claims import MINE, claims
 from peers.pictures import MEMORY, SECONDS
 from peers.record import Results, Row
 from peers.summary import leaves, summary
@@ -27,13 +27,13 @@ WORDS = {
     ONNX: {
         "runtime": "onnxruntime without optimizations",
         "bodies": ", in bodies too",
-        "authority": "the documents of onnx's operators'",
+        "authority": "their documents in onnx say",
         "besides": "; products of matrices count by their batch axes, a normalization's scale and bias do not",
     },
     TFLITE: {
         "runtime": "LiteRT's reference kernels",
         "bodies": " in the main graph",
-        "authority": "TFLite's",
+        "authority": "TFLite's MLIR dialect says",
         "besides": "",
     },
 }
@@ -42,11 +42,6 @@ WORDS = {
 def update(results: Results) -> None:
     """Write the page."""
     PAGE.write_text(text(results), encoding="utf-8")
-
-
-def claimed(results: Results) -> list[Claim]:
-    """Return the claims that the page makes."""
-    return claims(results)
 
 
 def text(results: Results) -> str:
@@ -70,7 +65,7 @@ def head(results: Results) -> list[str]:
         memory_size=machine["memory"],
         versions=", ".join(f"{name} {version}" for name, version in sorted(results.versions.items())),
         peers="\n".join(f"| {peer.name} | {peer.said}{'' if peer.works else NOTHING} |" for peer in PEERS),
-        **{name: method[name] for name in ("runs", "floor", "limit", "day")},
+        **{name: method[name] for name in ("floor", "limit", "day")},
         **{name: machine[name] for name in ("processor", "system", "python")},
     )
     return prose.flowing(filled)
@@ -108,17 +103,32 @@ def _tables(title: str, rows: Sequence[Row], format_: str, *, summed: bool) -> l
             "",
             *summary(rows),
             "",
-            *prose.flowing(prose.LEFT.format(left=leaves(MINE, rows) or "nothing", exempt=EXEMPT[format_])),
-            "",
+            *_exempt(rows, format_),
         ]
-    lines += [f"Seconds, and how many times `{FLOOR[format_]}` that is:", ""]
+    lines += [f"Seconds ({_runs(rows)}), and how many times `{FLOOR[format_]}` that is:", ""]
     lines += [*tables.by_model(rows, lambda cell: cell.seconds, tables.seconds), "", "Seconds of the processors:", ""]
     lines += [*tables.by_model(rows, lambda cell: cell.cpu, tables.cpu), "", "Peak MiB:", ""]
     lines += tables.by_model(rows, lambda cell: cell.mib, tables.memory)
+    if not summed:
+        lines += ["", "MiB written; what is little leaves the weights in the file that they lie in:", ""]
+        lines += tables.by_model(rows, lambda _: None, tables.written)
     if any(cell.quality for row in rows for cell in row.cells.values()):
         lines += ["", "What became of it: equal or not, operands of another rank, stretched operands:", ""]
         lines += tables.by_model(rows, tables.left, tables.became)
     return [*lines, *_reasons(rows)]
+
+
+def _runs(rows: Sequence[Row]) -> str:
+    """Say of how many runs a median is."""
+    counts = [len(cell.runs) for row in rows for cell in row.cells.values() if cell.runs]
+    few, many = (min(counts), max(counts)) if counts else (0, 0)
+    return f"medians of {few} to {many} runs" if few < many else f"medians of {many} runs" if many > 1 else "one run"
+
+
+def _exempt(rows: Sequence[Row], format_: str) -> list[str]:
+    """Say what target explicit leaves, where it leaves something."""
+    left = leaves(MINE, rows)
+    return [*prose.flowing(prose.LEFT.format(left=left, exempt=EXEMPT[format_])), ""] if left else []
 
 
 def _reasons(rows: Sequence[Row]) -> list[str]:

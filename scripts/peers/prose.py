@@ -17,10 +17,10 @@ models. `python scripts/bench_peers.py` measures all of it and writes this page;
 
 A figure is that of a whole process, from its start to its end, as a user starts it: graphfix is installed from a
 wheel in an environment of its own, the others in another, with bytecode compiled, each called by its documented
-entry with the fewest imports that it needs. They take turns in an order that rotates, on a warm cache; the median of
-{runs} runs counts (of 3 for what takes longer than half a second), after one that is not counted; what takes longer
-than ten seconds runs once. Memory is the largest resident set; below {floor} MiB nothing is told apart. A run is ended
-after {limit} seconds.
+entry with the fewest imports that it needs. They take turns in an order that rotates, on a warm cache; the median
+counts, after one run that does not count; what takes longer than half a second has fewer runs, and what takes longer
+than ten runs once. Memory is the largest resident set; below {floor} MiB nothing is told apart. A run is ended after
+{limit} seconds.
 
 Measured on {day}: {processor}, {memory_size}; {system}; Python {python}; {versions}.
 
@@ -39,14 +39,14 @@ Of `fix --no-verify` on the zoo's ONNX models:
 
 ZOO = """\
 Medians over {count} models. The results were run in {runtime} beside the originals, on the same seeded inputs:
-*equal* is every output bit by bit. What is left was counted in a run, from the shapes that values had{bodies}:
-operands of broadcasting operators with another rank than the result, and operands that are repeated along an axis.
-Which operators broadcast is {authority} own word, not graphfix's{besides}.
+*equal* is every output bit by bit; tools that fuse operators round otherwise, and how far stands below. What is left
+was counted in a run, from the shapes that values had{bodies}, of what the same models had before: operands of
+broadcasting operators with another rank than the result, and operands that are repeated along an axis. Which operators
+broadcast is what {authority}, not graphfix's catalogue{besides}.
 """
 
 LEFT = """\
-What target explicit leaves is {left}. `graphfix check` lists these as exempt, with the reason: {exempt}. Tools
-that fuse operators round otherwise: how far they are from equal stands below.
+What target explicit leaves is {left}. `graphfix check` lists these as exempt, with the reason: {exempt}.
 """
 
 

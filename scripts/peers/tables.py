@@ -6,7 +6,7 @@ import statistics
 from collections.abc import Callable, Iterable, Sequence
 
 from peers.catalogue import FLOOR, PEERS, Peer
-from peers.record import Cell, Quality, Row
+from peers.record import MIB, Cell, Quality, Row
 
 Shown = Callable[[Cell, Row], str]
 Weight = Callable[[Cell], float | None]
@@ -67,6 +67,11 @@ def memory(cell: Cell, _: Row) -> str:
     return "" if cell.mib is None else f"{cell.mib:.0f}"
 
 
+def written(cell: Cell, _: Row) -> str:
+    """MiB of the files that a tool wrote."""
+    return f"{cell.bytes / MIB:.1f}"
+
+
 def left(cell: Cell) -> float | None:
     """Return what is implicit still, where the result is equal: what may be best."""
     quality = cell.quality
@@ -83,7 +88,7 @@ def became(cell: Cell, _: Row) -> str:
 def outcome(quality: Quality) -> str:
     """Say one quality in a cell."""
     if not quality.loads:
-        return "no original" if original_fails(quality) else "does not load"
+        return "no original" if original_fails(quality) else "does not run"
     said = "equal" if quality.equal else "not equal"
     return f"{said}, {_number(quality.ranks)}, {_number(quality.stretched)}"
 
