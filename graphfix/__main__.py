@@ -21,6 +21,7 @@ def run() -> NoReturn:
     interpreter's tearing down take longer than the rewrite.
     """
     gc.disable()
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # numpy starts them on import, they spin, and no matrix comes
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:  # a shell may want a job to ignore it
         signal.signal(signal.SIGINT, _stop)
     signal.signal(signal.SIGTERM, _stop)

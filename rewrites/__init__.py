@@ -2,83 +2,78 @@
 
 from __future__ import annotations
 
-from graphfix.graph.protocols import Step, in_order, until_nothing_changes
-from rewrites.broadcasts import (
-    equalize_ranks,
-    fold_broadcasts,
-    materialize_broadcasts,
-    normalize_expand,
-    reshape_for_unit_axes,
-    tile_for_broadcast_to,
-    upgrade_legacy_broadcast,
-)
-from rewrites.tosa import (
-    atan2_operands,
-    batch_matmul_batch_dims,
-    cast_of_floats,
-    clamp_quantize,
-    concat_constant_operands,
-    decompose_attention,
-    decompose_cumsum,
-    decompose_floor_div,
-    decompose_gelu,
-    decompose_normalization,
-    decompose_prelu,
-    densify_constants,
-    drop_empty_operands,
-    einsum_pairs,
-    fold_shape_arithmetic,
-    inline_decided_branches,
-    one_hot_to_equal,
-    pow_to_mul,
-    prelu_alpha_rank,
-    resize_nearest_centers,
-    resize_nearest_to_expand,
-    resize_sizes_to_scales,
-    rfft2d_rank,
-    select_v1_to_v2,
-    sequence_at_to_slice,
-    unroll_loops,
-    unroll_recurrence,
-    upgrade_opset,
-)
+from collections.abc import Container, Sequence
+from importlib import import_module
+from typing import TYPE_CHECKING
 
-ALL: tuple[Step, ...] = in_order(
-    upgrade_legacy_broadcast,
-    upgrade_opset,
-    densify_constants,
-    until_nothing_changes(
-        inline_decided_branches,
-        fold_shape_arithmetic,
-        unroll_loops,
-        drop_empty_operands,
-        rfft2d_rank,
-        select_v1_to_v2,
-        pow_to_mul,
-        resize_nearest_to_expand,
-        decompose_prelu,
-        decompose_gelu,
-        decompose_normalization,
-        decompose_attention,
-        unroll_recurrence,
-        sequence_at_to_slice,
-        einsum_pairs,
-        resize_sizes_to_scales,
-        clamp_quantize,
-        cast_of_floats,
-        decompose_floor_div,
-        resize_nearest_centers,
-        decompose_cumsum,
-        one_hot_to_equal,
+from graphfix.graph.protocols import ModelRewrite, Rewrite, Step, UntilNothingChanges, rewrite
+
+if TYPE_CHECKING:
+    ALL: tuple[Step, ...]
+    """Every step, in order."""
+
+ORDER: tuple[str | tuple[str, ...], ...] = (
+    "broadcasts.upgrade_legacy_broadcast",
+    "tosa.upgrade_opset",
+    "tosa.densify_constants",
+    (
+        "tosa.inline_decided_branches",
+        "tosa.fold_shape_arithmetic",
+        "tosa.unroll_loops",
+        "tosa.drop_empty_operands",
+        "tosa.rfft2d_rank",
+        "tosa.select_v1_to_v2",
+        "tosa.pow_to_mul",
+        "tosa.resize_nearest_to_expand",
+        "tosa.decompose_prelu",
+        "tosa.decompose_gelu",
+        "tosa.decompose_normalization",
+        "tosa.decompose_attention",
+        "tosa.unroll_recurrence",
+        "tosa.sequence_at_to_slice",
+        "tosa.einsum_pairs",
+        "tosa.resize_sizes_to_scales",
+        "tosa.clamp_quantize",
+        "tosa.cast_of_floats",
+        "tosa.decompose_floor_div",
+        "tosa.resize_nearest_centers",
+        "tosa.decompose_cumsum",
+        "tosa.one_hot_to_equal",
     ),
-    concat_constant_operands,
-    normalize_expand,
-    until_nothing_changes(fold_broadcasts),
-    tile_for_broadcast_to,
-    reshape_for_unit_axes,
-    batch_matmul_batch_dims,
-    atan2_operands,
-    prelu_alpha_rank,
-    equalize_ranks,
-    materialize_broadcasts,
+    "tosa.concat_constant_operands",
+    "broadcasts.normalize_expand",
+    ("broadcasts.fold_broadcasts",),
+    "broadcasts.tile_for_broadcast_to",
+    "broadcasts.reshape_for_unit_axes",
+    "tosa.batch_matmul_batch_dims",
+    "tosa.atan2_operands",
+    "tosa.prelu_alpha_rank",
+    "broadcasts.equalize_ranks",
+    "broadcasts.materialize_broadcasts",
 )
+"""The modules by their names in this package; those in brackets run in turn until nothing changes."""
+
+
+def steps(names: Container[str] | None = None) -> tuple[Step, ...]:
+    """The steps with the rewrites of these names alone, or all: what does not run is not imported."""
+    made: list[Step] = []
+    for entry in ORDER:
+        group = _named(names, [entry] if isinstance(entry, str) else entry)
+        made += group if isinstance(entry, str) else [UntilNothingChanges(group)] * bool(group)
+    return tuple(made)
+
+
+def _named(names: Container[str] | None, modules: Sequence[str]) -> tuple[Rewrite | ModelRewrite, ...]:
+    wanted = (module for module in modules if names is None or _name(module) in names)
+    return tuple(rewrite(import_module(f"rewrites.{module}")) for module in wanted)
+
+
+def _name(module: str) -> str:
+    return module.rpartition(".")[2].replace("_", "-")
+
+
+def __getattr__(name: str) -> tuple[Step, ...]:
+    """Import all of them where `ALL` is asked for."""
+    if name != "ALL":
+        raise AttributeError(f"module 'rewrites' has no attribute {name!r}")
+    return steps()

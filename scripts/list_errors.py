@@ -25,7 +25,7 @@ REASONS = frozenset(
 """Exceptions that are answers: a report, or a verdict, has their text."""
 EXCEPTIONS = frozenset(
     "GraphfixError OverwriteError RewriteError AskedError MalformedError MalformedModelError UnknownVersionError "
-    "UnsupportedFieldError OutsideError TooLongError ValueError TypeError ArgumentTypeError IndexError "
+    "UnsupportedFieldError OutsideError StoppedError TooLongError ValueError TypeError ArgumentTypeError IndexError "
     "AttributeError".split()
 )
 """Errors, and what becomes one at the boundary, with the file in front."""

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from graphfix.runtimes import process
+from graphfix.runtimes import pipes
 from tests.support import warm
 from tests.support.fixed_files import FixedFiles
 from tests.support.needs import NEEDS, missing
@@ -46,7 +46,7 @@ def _compile_once_for_children(config: pytest.Config) -> None:
 def _warm_runtimes() -> Iterator[None]:
     """Let the checker's processes be forks of one that has the runtimes loaded."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(process, "subprocess", SimpleNamespace(**vars(subprocess) | {"Popen": warm.started}))
+        patch.setattr(pipes, "subprocess", SimpleNamespace(**vars(subprocess) | {"Popen": warm.started}))
         yield
 
 

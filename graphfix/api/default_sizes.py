@@ -12,12 +12,12 @@ random, and no clock is asked.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
 from graphfix.engine import binding
 from graphfix.engine.impossible_sizes import impossible
 from graphfix.results import GraphfixError
+from graphfix.results.records import dataclass
 
 if TYPE_CHECKING:
     from pathlib import Path

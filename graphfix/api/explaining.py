@@ -44,9 +44,9 @@ def explain_file(path: Path) -> str:
 
 
 def _rewrite(name: str) -> str:
-    from rewrites import ALL
+    import rewrites
 
-    return _page(next(each for each in flat(ALL) if each.name == name))
+    return _page(next(flat(rewrites.steps({name}))))
 
 
 def _page(rewrite: Rewrite | ModelRewrite) -> str:

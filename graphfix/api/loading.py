@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
@@ -32,9 +31,11 @@ def signed(source: Path, request: Request) -> Iterator[Path]:
         raise GraphfixError(
             f"{source}: --signature {request.signature}: only a TFLite model has signatures; leave it out"
         )
+    from tempfile import TemporaryDirectory
+
     from graphfix.formats.tflite.signature import extract
 
-    with tempfile.TemporaryDirectory(prefix="graphfix-") as folder:
+    with TemporaryDirectory(prefix="graphfix-") as folder:
         path = Path(folder) / source.name
         extract(source, request.signature, path)
         try:

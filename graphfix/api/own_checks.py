@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from graphfix.graph.protocols import Plan
     from graphfix.graph.view import Node
 
-NAME = re.compile(r"[A-Za-z][A-Za-z0-9-]{0,63}")
+NAME = r"[A-Za-z][A-Za-z0-9-]{0,63}"
 
 
 def guarded(made: Rewrite, source: str) -> Rewrite:
@@ -39,9 +39,9 @@ def guarded(made: Rewrite, source: str) -> Rewrite:
 
 
 def _wrong(made: Rewrite) -> Iterator[str]:
-    if not NAME.fullmatch(made.name):
+    if not re.fullmatch(NAME, made.name):
         yield f"a rewrite's name is of letters, digits and -, not {shown(made.name)}; give the file such a name"
-    if not isinstance(made.code, str) or not (OWN_CODE.fullmatch(made.code) or made.code in pages.codes()):
+    if not isinstance(made.code, str) or not (re.fullmatch(OWN_CODE, made.code) or made.code in pages.codes()):
         how = "give a code of graphfix, or letters but GF and three digits: MY101"
         yield f"CODE is {shown(made.code)}; {how}"
     if not callable(made.plan):

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING
@@ -17,7 +17,7 @@ from graphfix.api.own_checks import guarded
 from graphfix.api.own_modules import load_file, unusable
 from graphfix.engine.offered import RULES
 from graphfix.engine.spelling import hint
-from graphfix.engine.targets import MATERIALIZE, TARGETS
+from graphfix.engine.targets import TARGETS
 from graphfix.graph.protocols import (
     ModelRewrite,
     Rewrite,
@@ -29,6 +29,7 @@ from graphfix.graph.protocols import (
 )
 from graphfix.report import pages
 from graphfix.results import GraphfixError
+from graphfix.results.records import dataclass
 from graphfix.results.shown import shown
 
 if TYPE_CHECKING:
@@ -74,13 +75,12 @@ def steps(request: Request, policy: Policy) -> tuple[Step, ...]:
 
     Raises GraphfixError for a name that no rewrite has, and for what `load` refuses.
     """
-    from rewrites import ALL
+    import rewrites
 
     owns = load(request.rewrites)
     check_names(owns, (*request.only, *request.skip))
-    left = {*request.skip, *([MATERIALIZE] if policy.broadcasts == "keep" else [])}
-    wanted = request.only or (*request.goal.rules, *names(owns))
-    return chosen(placed(ALL, owns), set(wanted) - left)
+    wanted = set(request.only or (*request.goal.rules, *names(owns))) - {*request.skip, *policy.left_out}
+    return chosen(placed(rewrites.ALL, owns), wanted) if owns else rewrites.steps(wanted)
 
 
 def placed(steps: Sequence[Step], owns: Sequence[Own]) -> Iterator[Step]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -14,6 +14,7 @@ from graphfix.engine import binding
 from graphfix.engine import request as asked
 from graphfix.formats import publish
 from graphfix.results import Claims, Outcome, Site, Verdict
+from graphfix.results.records import dataclass
 
 if TYPE_CHECKING:
     from graphfix.engine.binding import Sizes
@@ -187,7 +188,11 @@ def _loaded(source: Path, request: Request, seconds: Seconds, output: Path | Non
 
 def _chosen(request: Request, policy: Policy) -> tuple[Step, ...]:
     """The rewrites that run. Raises GraphfixError."""
-    from graphfix.api import own_rewrites  # what a package offers is looked up by no other command
+    if not (request.rewrites or request.only or request.skip):
+        import rewrites
+
+        return rewrites.steps(set(request.goal.rules).difference(policy.left_out))
+    from graphfix.api import own_rewrites
 
     return own_rewrites.steps(request, policy)
 
@@ -197,15 +202,17 @@ def _run(
 ) -> Report:
     """Run the rewrites, and ask what the target can't take; nothing is asked where rewrites were named."""
     from graphfix.engine import limits, run
-    from graphfix.engine.extracts import excerpt
 
     request.progress("planning")
-    before = excerpt.snapshot(model.graphs) if request.excerpt else None
     questions = None if request.only else limits.of(request.goal)
+    if not request.excerpt:
+        return run.run(model, steps, policy, done, questions)
+    from graphfix.engine.extracts import excerpt
+
+    before = excerpt.snapshot(model.graphs)
     report = run.run(model, steps, policy, done, questions)
-    if before is not None:
-        drawn = excerpt.excerpt(before, excerpt.snapshot(model.graphs), report.sites)
-        report.excerpt = replace(drawn, names=model.graph_names)
+    drawn = excerpt.excerpt(before, excerpt.snapshot(model.graphs), report.sites)
+    report.excerpt = replace(drawn, names=model.graph_names)
     return report
 
 
@@ -275,7 +282,7 @@ def _outcome(
         rewrites=report.rewrites,
         sites=(*report.sites, *stale),
         assumes=(*(sizes.by_default if sizes is not None else ()), *model.assumes, *report.assumes),
-        open_sizes=report.open_sizes,
+        open_sizes=tuple(report.open_sizes),
         excerpt=report.excerpt,
         notes=() if request.only else tuple(limits.unasked(request.goal, model.format)),
         seconds=seconds,

@@ -3,12 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import PurePosixPath
 from typing import Literal, TypeAlias
 
 from graphfix.engine.request import Request
 from graphfix.report import Entry
 
 Command: TypeAlias = Literal["fix", "check", "tosa"]
+
+
+def output_name(name: str, command: Command) -> str | None:
+    """What is written for the model of this name, below the folder of outputs; None where nothing is."""
+    if command == "check":
+        return None
+    return str(PurePosixPath(name).with_suffix(".tosa")) if command == "tosa" else name
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +41,8 @@ class Job:
     command: Command
     request: Request
     limits: Limits
+    again: bool = False
+    """Whether it is done also where it was done before."""
 
 
 @dataclass(frozen=True, slots=True)

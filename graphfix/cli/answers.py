@@ -128,10 +128,13 @@ def _print_table(options: Namespace, outcome: Outcome, paint: Paint, *, short: b
 
 def _kept_back(outcome: Outcome, options: Namespace) -> bool:
     """Whether stderr must say why nothing was written: to those without the table, and always where `tosa` failed."""
-    if outcome.command not in ("fix", "tosa") or outcome.output is not None or outcome.dry_run:
-        return False
     refused = outcome.conversion is not None and outcome.conversion.status == "refused"
-    return refused or bool(options.json or options.quiet)
+    return wrote_nothing(outcome) and (refused or bool(options.json or options.quiet))
+
+
+def wrote_nothing(outcome: Outcome) -> bool:
+    """Whether a file should have been written, and none was."""
+    return outcome.command in ("fix", "tosa") and outcome.output is None and not outcome.dry_run
 
 
 def status(entry: report.Entry, *, strict: bool = False) -> int:

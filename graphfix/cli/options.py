@@ -168,7 +168,7 @@ def binding(command: Parser) -> None:
         help="take an input for a constant: sr=16000, flag=true, sizes=1,2,3; it stays an input that nothing reads; "
         "what is proved and run is the model at this value; repeatable",
     )
-    if command.prog.endswith((" fix", " tosa")):
+    if command.prog.endswith((" fix", " tosa", " batch")):
         what = "inputs whose value --set says are no inputs of the result"
         group.add_argument("--drop-set-inputs", action="store_true", help=what)
 

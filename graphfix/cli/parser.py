@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 from graphfix import __version__
 from graphfix.cli import options
+from graphfix.cli.batch import options as batch
 from graphfix.cli.configuration import options as configuration
 from graphfix.cli.lint import options as lint
 from graphfix.cli.options import HelpText, Parser
@@ -25,7 +26,8 @@ STATUS = """exit status:
      tosa --run found that the converted model computes something else, doctor that a runtime does not work
   2  it could not be done: usage, a model that can't be read, shapes that can't be broadcast,
      a model that can't be converted to TOSA
-  3  not decided: what could be neither proved nor run"""
+  3  not decided: what could be neither proved nor run
+     (of several models the first of 2, 1, 3 and 0 that one of them has)"""
 
 
 def parser(asked: str | None = None) -> Parser:
@@ -39,7 +41,7 @@ def parser(asked: str | None = None) -> Parser:
         allow_abbrev=False,
     )
     whole.add_argument("--version", action="version", version=f"graphfix {__version__}")
-    commands = whole.add_subparsers(dest="command", metavar="COMMAND", required=True)
+    commands = whole.add_subparsers(prog="graphfix", dest="command", metavar="COMMAND", required=True)
     everything = asked in (None, CONFIG)
     for name, (what, offer) in COMMANDS.items():
         command = _command(commands, name, what)
@@ -246,6 +248,7 @@ COMMANDS: Mapping[str, tuple[str, Callable[[Parser], None]]] = MappingProxyType(
         "verify": ("prove two models equal, and run both and compare every output bit by bit", _verify),
         "show": ("print a model's nodes as y[2,3] = Add(x[2,3], b[3])", _show),
         "tosa": ("fix a model for TOSA, convert it, validate it, and run it if asked", _tosa),
+        "batch": ("fix, check or convert many models, here or on a cluster, and go on where it stopped", batch.batch),
         "explain": ("print the page of a rewrite, a finding code or a target", _explain),
         "config": ("print the options that are in force, and where each was said", _config),
         "doctor": ("print versions, and whether each runtime and tool works, for a bug report", _doctor),

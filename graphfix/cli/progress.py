@@ -7,11 +7,11 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from graphfix.report import printable
 from graphfix.results.progress import Progress
+from graphfix.results.records import dataclass, field
 
 if TYPE_CHECKING:
     from rich.progress import Progress as Display
@@ -34,21 +34,21 @@ def told(start: float) -> Iterator[Progress]:
 
 
 @contextlib.contextmanager
-def shown(what: str, *, color: bool) -> Iterator[Progress]:
+def shown(what: str, *, color: bool) -> Iterator[Bar]:
     """A bar on the terminal, beside it what is done and for how long; `what` stands in front."""
-    bar = _Bar(printable(what), color=color)
+    bar = Bar(printable(what), color=color)
     timer = threading.Timer(PATIENCE, bar.appear)
     timer.daemon = True
     timer.start()
     try:
-        yield bar.update
+        yield bar
     finally:
         timer.cancel()
         bar.vanish()
 
 
 @dataclass(slots=True)
-class _Bar:
+class Bar:
     """The display, from the moment on that it appears; a timer lets it appear while the command works."""
 
     what: str
@@ -59,7 +59,7 @@ class _Bar:
     _display: tuple[Display, TaskID] | None = None
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
-    def update(self, text: str, done: int = 0, total: int = 0, /) -> None:
+    def __call__(self, text: str, done: int = 0, total: int = 0, /) -> None:
         """Take note of what is done now."""
         with self._lock:
             self.state = (printable(text), done, total)
@@ -88,6 +88,19 @@ class _Bar:
             self._display = (display, display.add_task(self.what, total=None, count=""))
             self._show()
             display.start()
+
+    @contextlib.contextmanager
+    def aside(self) -> Iterator[None]:
+        """Make room: what is printed meanwhile stays, and the bar comes back below it."""
+        with self._lock:
+            display = self._display[0] if self._display is not None else None
+            if display is not None:
+                display.stop()
+            try:
+                yield
+            finally:
+                if display is not None:
+                    display.start()
 
     def vanish(self) -> None:
         """Leave the terminal as it was."""

@@ -19,7 +19,7 @@ def request(options: Namespace, progress: Progress | None) -> Request:
         "values": _once("--set", options.values),
     }
     reports = tuple(getattr(options, "report", ()))
-    drawn = any(map(report.needs_excerpt, reports))
+    drawn = any(report.needs_excerpt(path) for path in reports)
     return Request.of({**vars(options), **bound, "report": reports, "excerpt": drawn, "progress": progress})
 
 

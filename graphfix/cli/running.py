@@ -8,9 +8,7 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
 from graphfix.cli import answers, terminal
-from graphfix.cli.configuration import command as configuration
 from graphfix.cli.configuration import settings
-from graphfix.cli.lint import command as lint
 from graphfix.cli.options import Whole
 from graphfix.cli.parser import Said
 from graphfix.cli.requests import request
@@ -46,6 +44,24 @@ def _say_what_is_in_force(options: Namespace) -> None:
     terminal.say(terminal.versions(), options.color, "aside")
     file = options.settings.file
     terminal.say(f"configuration: {file}" if file is not None else "no configuration file", options.color, "aside")
+
+
+def _batch(options: Namespace) -> int:
+    from graphfix.cli.batch import command
+
+    return command.answer(options)
+
+
+def _check(options: Namespace) -> int:
+    from graphfix.cli.lint import command
+
+    return command.answer(options)
+
+
+def _config(options: Namespace) -> int:
+    from graphfix.cli.configuration import command
+
+    return command.answer(options)
 
 
 def _show(options: Namespace) -> int:
@@ -104,10 +120,11 @@ def _completion(options: Namespace) -> int:
 COMMANDS: Mapping[str, Callable[[Namespace], int]] = MappingProxyType(
     {
         **dict.fromkeys(answers.ASKS, answers.answer),
-        "check": lint.answer,
+        "check": _check,
+        "batch": _batch,
         "show": _show,
         "explain": _explain,
-        "config": configuration.answer,
+        "config": _config,
         "doctor": _doctor,
         "completion": _completion,
     }

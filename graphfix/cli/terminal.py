@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import os
-import shutil
 import sys
 import time
-import traceback
 from argparse import Namespace
 from collections.abc import Iterator
 from typing import TextIO
 
 from graphfix import report
-from graphfix.cli import progress
 from graphfix.report import colour
 from graphfix.results import VERSION, GraphfixError, RewriteError
 from graphfix.results.progress import Progress
@@ -40,7 +37,11 @@ def paint(asked: str, stream: TextIO) -> colour.Paint:
 
 def width() -> int | None:
     """How many columns stdout has, None where it is no terminal: nothing is cut there."""
-    return shutil.get_terminal_size().columns if sys.stdout.isatty() else None
+    if not sys.stdout.isatty():
+        return None
+    from shutil import get_terminal_size
+
+    return get_terminal_size().columns
 
 
 def say(text: str, color: str = "auto", style: colour.Style = "bad") -> None:
@@ -51,18 +52,33 @@ def say(text: str, color: str = "auto", style: colour.Style = "bad") -> None:
 def trace(error: GraphfixError, options: Namespace) -> None:
     """With -v, what Python raised of a rewrite of the user's own: its author looks for the line."""
     if isinstance(error, RewriteError) and error.__cause__ is not None and options.verbose:
+        import traceback
+
         for line in "".join(traceback.format_exception(error.__cause__)).splitlines():
             print(report.printable(line), file=sys.stderr)
 
 
 @contextlib.contextmanager
+def lines(shown: Progress | None) -> Iterator[None]:
+    """Lines are printed while a command is watched: a bar makes room for them."""
+    from graphfix.cli import progress
+
+    with shown.aside() if isinstance(shown, progress.Bar) else contextlib.nullcontext():
+        yield
+        sys.stdout.flush()
+
+
+@contextlib.contextmanager
 def watched(options: Namespace, model: str) -> Iterator[Progress | None]:
     """What is told of a long command: a line for each step with -v, a bar where a person watches, else nothing."""
+    if not options.verbose and (options.quiet or not sys.stderr.isatty() or os.environ.get("TERM") == "dumb"):
+        yield None
+        return
+    from graphfix.cli import progress
+
     if options.verbose:
         with progress.told(time.monotonic()) as told:
             yield told
-    elif options.quiet or not sys.stderr.isatty() or os.environ.get("TERM") == "dumb":
-        yield None
     else:
         with progress.shown(model, color=paint(options.color, sys.stderr) is colour.coloured) as shown:
             yield shown

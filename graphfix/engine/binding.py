@@ -5,13 +5,14 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from graphfix.engine.targets import Target
 from graphfix.results import GraphfixError, InputNumber, InputValue, Site
+from graphfix.results.records import dataclass, field
 
 if TYPE_CHECKING:
     from graphfix.engine.request import Request

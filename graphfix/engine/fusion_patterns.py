@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache
 from typing import Literal, TypeAlias, cast
 
 from graphfix.graph.view import Node, Value
 from graphfix.operators.fusions import FUSIONS, RAREST, Fusion
+from graphfix.results.records import dataclass
 from graphfix.shapes.shape import same, same_shape
 
 Operator: TypeAlias = tuple[str, str]

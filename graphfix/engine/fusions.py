@@ -7,12 +7,12 @@ that is worked out once. Patterns that begin alike are followed together, so tha
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache
 from typing import Literal, TypeAlias
 
 from graphfix.engine.fusion_patterns import Line, Operator, Outside, Pattern, Step, is_identity, met, patterns
 from graphfix.graph.view import Graph, Node, Value
+from graphfix.results.records import dataclass
 
 Change: TypeAlias = Literal["rank", "sizes"]
 """What an edit changes of an operand's shape: unit axes come or go, or axes are stretched, or are no longer."""

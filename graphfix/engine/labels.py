@@ -6,10 +6,11 @@ A format builds its view anew where edits made more known; there the file's node
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 
 from graphfix.graph.view import Graph, Node
 from graphfix.results import Site
+from graphfix.results.records import dataclass, field
 
 Names = Mapping[tuple[str, str], str]
 """By graph and label in a view: what reports call the node."""

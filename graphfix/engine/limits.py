@@ -17,11 +17,10 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from typing import TypeAlias
 
-from graphfix.engine import limits_onnx, limits_tflite
 from graphfix.engine.targets import MOVEMENT, ONNX_MOVEMENT, Target
 from graphfix.graph.edits import Leave
 from graphfix.graph.view import Node, Value
-from graphfix.operators import names, tosa
+from graphfix.operators import tosa
 from graphfix.operators.row import TFLITE
 from graphfix.results import Site
 
@@ -90,6 +89,8 @@ def _operator(target: Target, node: Node, values: list[Value]) -> Leave | None:
         return _left(f"target {target.name} takes {takes}, no {node.op}{_what_becomes(target)}", "GF304")
     if target.reads is not None and (target.reads == "tflite") != (node.domain.startswith(TFLITE)):
         return None  # the tables are in the names of the other format
+    from graphfix.operators import names
+
     name = names.in_tables(node.domain, node.op)
     if name in target.not_supported:
         return _left(target.not_supported[name], "GF305")
@@ -155,6 +156,8 @@ def _scales(node: Node) -> str | None:
 
 
 def _form(node: Node) -> str | None:
+    from graphfix.engine import limits_onnx, limits_tflite
+
     return limits_tflite.form(node) if node.domain == TFLITE else limits_onnx.form(node)
 
 

@@ -10,12 +10,12 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 
 from graphfix.graph.broadcast import Alignment, align, has_ranks
 from graphfix.graph.protocols import Model
 from graphfix.graph.view import Node, Value
 from graphfix.results import OpenSizes, Site
+from graphfix.results.records import dataclass, field
 from graphfix.shapes.dim import Dim, Incompatible, Size, Undecided, is_symbol
 
 CODE, MATERIALIZE = "GF103", "materialize-broadcasts"
@@ -26,7 +26,7 @@ Nodes = dict[tuple[str, str], None]
 LONGEST = 60
 """A size is not written out in more letters."""
 COMPUTED = "a computed size"
-SUM = re.compile(r"\?=\{[^{}]*\}(\+\{[^{}]*\})*(\+\d+)?")
+SUM = r"\?=\{[^{}]*\}(\+\{[^{}]*\})*(\+\d+)?"
 """A name of the view that is a sum of sizes, each once, and a number."""
 
 
@@ -144,7 +144,7 @@ class _Names:
     def summed(self, meeting: Meeting) -> tuple[tuple[str, ...], str] | None:
         """A free size and a sum of others that meet, and the option that makes them equal; None for anything else."""
         totals = [size for size in meeting if isinstance(size, str) and size in self.labels]
-        sums = [size for size in meeting if isinstance(size, str) and SUM.fullmatch(size)]
+        sums = [size for size in meeting if isinstance(size, str) and re.fullmatch(SUM, size)]
         if len(totals) != 1 or len(sums) != 1 or len(meeting) != len(totals + sums):
             return None
         named = re.findall(r"\{([^{}]*)\}", sums[0])

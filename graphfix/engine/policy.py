@@ -8,12 +8,11 @@ second is not in the list. Other rewrites plan what their target needs: nothing 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import prod
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from graphfix import operators
-from graphfix.engine.fusions import Fusions, find
 from graphfix.engine.targets import MATERIALIZE, Broadcasts, Unknown
 from graphfix.graph.broadcast import align, has_ranks
 from graphfix.graph.edits import Assume, Bypass, Canonicalize, Edit, Fold, Leave, Lift, Restate, Stretch
@@ -22,7 +21,11 @@ from graphfix.graph.passing import carried_from, is_carried
 from graphfix.graph.protocols import ModelRewrite, Rewrite
 from graphfix.graph.view import Graph, Node, Value
 from graphfix.results import GraphfixError
+from graphfix.results.records import dataclass
 from graphfix.shapes.shape import Shape, same_shape
+
+if TYPE_CHECKING:
+    from graphfix.engine.fusions import Fusions
 
 Plans: TypeAlias = Sequence[tuple[Node, Sequence[Edit]]]
 """Nodes and what is to be done to each."""
@@ -68,9 +71,18 @@ class Policy:
         """Whether what is not known is stretched by the run-time form, which aligns ranks as well."""
         return self.broadcasts != "keep" and self.unknown == "expand"
 
+    @property
+    def left_out(self) -> Collection[str]:
+        """The rewrites of which nothing would be carried out."""
+        return (MATERIALIZE,) if self.broadcasts == "keep" else ()
+
     def fusions(self, rewrite: Rewrite | ModelRewrite, graph: Graph) -> Mapping[int, Fusions]:
         """By place of a node: the fusions that its plan heeds."""
-        return find(graph) if self.keep_fusions and rewrite.name in (EQUALIZE, MATERIALIZE, FOLD) else {}
+        if not (self.keep_fusions and rewrite.name in (EQUALIZE, MATERIALIZE, FOLD)):
+            return {}
+        from graphfix.engine.fusions import find
+
+        return find(graph)
 
     def _two_sided(self, node: Node, stretches: Sequence[Stretch]) -> Sequence[Stretch]:
         """With `two-sided`, the cheapest until at most one operand is repeated by the operator itself."""

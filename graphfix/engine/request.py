@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import fields
 from pathlib import Path
 from types import MappingProxyType, ModuleType
 from typing import TYPE_CHECKING, Any, Literal
 
-from graphfix.engine import offered, target_files, targets
+from graphfix.engine import offered, targets
 from graphfix.results import GraphfixError
 from graphfix.results.progress import Progress, silent
+from graphfix.results.records import dataclass, field
 
 if TYPE_CHECKING:
     from graphfix.engine.policy import Policy
@@ -96,7 +97,7 @@ class Request:
             raise GraphfixError("target_file is an empty text; give the path of a TOML file, or None")
         if self.target_file is not None and self.target != "explicit":
             raise GraphfixError(f"{self.target_file}: a target file and target {self.target!r}: say one of them")
-        goal = targets.named(self.target) if self.target_file is None else target_files.read(Path(self.target_file))
+        goal = targets.named(self.target) if self.target_file is None else _read(self.target_file)
         object.__setattr__(self, "goal", goal)
 
     @classmethod
@@ -104,6 +105,12 @@ class Request:
         """The record of what has a field's name, in argparse's answers or a function's locals; None is the default."""
         given = (each.name for each in fields(cls) if each.init)
         return cls(**{name: asked[name] for name in given if asked.get(name) is not None})
+
+
+def _read(target_file: str | Path) -> targets.Target:
+    from graphfix.engine import target_files
+
+    return target_files.read(Path(target_file))
 
 
 def _check_texts(name: str, texts: object) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
 from functools import partial
 from typing import Literal, TypeAlias
 
@@ -17,6 +16,7 @@ from graphfix.graph.edits import Assume, Edit, Leave, Lift, Refused, Replace, St
 from graphfix.graph.protocols import Model, ModelRewrite, Rewrite, Step, UntilNothingChanges, flat
 from graphfix.graph.view import Graph, Node, StaleShape, UnrankedOperand
 from graphfix.results import Excerpt, GraphfixError, OpenSizes, RewriteError, Site
+from graphfix.results.records import dataclass, field
 from graphfix.shapes.shape import Incompatible, Undecided
 
 ASSUMES = "graphfix.assumes"

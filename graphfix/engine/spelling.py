@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from difflib import get_close_matches
 
 
 def hint(name: str, known: Collection[str], otherwise: str = "") -> str:
     """`; did you mean 'ADD'?`, with up to three known names that are near; `otherwise`, where none is."""
+    from difflib import get_close_matches  # it takes longer to import than all that is asked without a mistake
+
     folded = {each.casefold(): each for each in sorted(known, reverse=True)}
     near = [folded[each] for each in get_close_matches(name.casefold(), folded, n=3)]
     return f"; did you mean {' or '.join(map(repr, near))}?" if near else otherwise

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Literal, TypeAlias
 
 from graphfix.engine.offered import RULES
 from graphfix.operators import ethos_u, tosa
 from graphfix.results import GraphfixError
+from graphfix.results.records import dataclass, field
 
 Broadcasts: TypeAlias = Literal["keep", "two-sided", "explicit"]
 Unknown: TypeAlias = Literal["expand", "keep", "assume", "error"]

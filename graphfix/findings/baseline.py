@@ -18,12 +18,12 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeAlias
 
 from graphfix.findings.fingerprint import fingerprints
 from graphfix.results import GraphfixError, Outcome, Site
+from graphfix.results.records import dataclass, field
 
 HEAD, VERSION = "graphfix-baseline", 1
 REPAIR = "mend it, or delete it and write it anew by --write-baseline"

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from graphfix.results.records import dataclass
 
 ALL = "ALL"
 """The prefix of every code."""
-OWN_CODE = re.compile(r"(?!GF)[A-Z]{2,8}[0-9]{3}")
+OWN_CODE = r"(?!GF)[A-Z]{2,8}[0-9]{3}"
 """What a finding code of a rewrite of the user's own looks like."""
-OWN_PREFIX = re.compile(r"(?!GF)[A-Z]{2,8}[0-9]{0,3}")
+OWN_PREFIX = r"(?!GF)[A-Z]{2,8}[0-9]{0,3}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +29,7 @@ class CodeSelection:
 
 def may_be_own(prefix: str) -> bool:
     """Whether codes of rewrites of the user's own may begin so: letters, but no GF, and digits."""
-    return bool(OWN_PREFIX.fullmatch(prefix))
+    return bool(re.fullmatch(OWN_PREFIX, prefix))
 
 
 def names_a_code(prefix: str, known: Sequence[str]) -> bool:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
 from typing import Protocol, TypeAlias, TypeVar
 
 from graphfix.graph.edits import (
@@ -26,6 +25,7 @@ from graphfix.graph.edits import (
     Upgrade,
 )
 from graphfix.graph.view import Node, Value, set_node
+from graphfix.results.records import dataclass, field
 from graphfix.shapes.shape import Shape
 
 NodeEdit: TypeAlias = Fold | Canonicalize | Evaluate | Replace | Inline

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TypeAlias
 
 from graphfix.results import GraphfixError
+from graphfix.results.records import dataclass
 from graphfix.shapes.dim import Dim, Parts, Size, bounds
 from graphfix.shapes.terms import Terms
 

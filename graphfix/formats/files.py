@@ -5,16 +5,15 @@ from __future__ import annotations
 import errno
 import mmap
 import os
-import secrets
 import stat
 import weakref
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
 from graphfix.results import GraphfixError
+from graphfix.results.records import dataclass, field
 
 POINTER: Final = b"version https://git-lfs.github.com/"
 """How a pointer of Git LFS begins; no model of either format does."""
@@ -139,7 +138,7 @@ class Staging:
 
     def write(self, path: Path, source: Source, pieces: Iterable[Piece]) -> None:
         """Write literal bytes and ranges of the source. Raises OSError, and GraphfixError if it shrank."""
-        temporary = path.parent / f".graphfix-{secrets.token_hex(8)}.tmp"
+        temporary = path.parent / f".graphfix-{os.urandom(8).hex()}.tmp"
         self.written.append((temporary, path))  # first: an interrupt may come in between
         out = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | BINARY, _mode(path))
         try:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from graphfix.graph.view import Graph, Node, Value
+from graphfix.results.records import dataclass, field
 
 
 @dataclass(slots=True, eq=False, repr=False)

@@ -5,9 +5,6 @@ from __future__ import annotations
 import contextlib
 import os
 import re
-import secrets
-import shutil
-import tempfile
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
@@ -57,7 +54,7 @@ def is_one_file(one: Path, two: Path) -> bool:
 @contextlib.contextmanager
 def scratch(output: Path) -> Iterator[list[Path]]:
     """A file name in the output's folder; it, and what the user appends, is deleted afterwards unless published."""
-    made = [output.parent / f".{output.name}.{secrets.token_hex(8)}.tmp"]
+    made = [output.parent / f".{output.name}.{os.urandom(8).hex()}.tmp"]
     name = str(made[0])
     try:
         yield made
@@ -71,9 +68,7 @@ def scratch(output: Path) -> Iterator[list[Path]]:
 def publish(made: list[Path], output: Path) -> None:
     """Rename the verified file to the output's name, and keep what was made beside it."""
     try:
-        if output.exists():
-            shutil.copymode(output, made[0])
-        made[0].replace(output)
+        rename(made[0], output)
     except OSError as error:
         raise GraphfixError(
             f"{output}: can't be written: {error.strerror}; make room or choose another place"
@@ -81,10 +76,21 @@ def publish(made: list[Path], output: Path) -> None:
     made.clear()
 
 
+def rename(made: Path, output: Path) -> None:
+    """Rename a file; it gets the permissions of what it replaces. Raises OSError."""
+    if output.exists():
+        from shutil import copymode
+
+        copymode(output, made)
+    made.replace(output)
+
+
 @contextlib.contextmanager
 def scratch_folder(output: Path) -> Iterator[Path]:
     """A folder beside the output, on its file system; it is deleted afterwards with all that was not published."""
-    with tempfile.TemporaryDirectory(prefix=f".{output.name}.", suffix=".tmp", dir=output.parent) as folder:
+    from tempfile import TemporaryDirectory
+
+    with TemporaryDirectory(prefix=f".{output.name}.", suffix=".tmp", dir=output.parent) as folder:
         try:
             yield Path(folder)
         except GraphfixError as error:

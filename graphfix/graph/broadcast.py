@@ -7,11 +7,11 @@ operand). Source: the catalogue's rows; numpy's rule for right-aligned operators
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from graphfix import operators
 from graphfix.graph.edits import AxisOf
 from graphfix.graph.view import Node, Value
+from graphfix.results.records import dataclass
 from graphfix.shapes.axis import Certainty
 from graphfix.shapes.shape import (
     Incompatible,

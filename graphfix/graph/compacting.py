@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 
 from graphfix import operators
 from graphfix.graph.broadcast import Alignment, align_anyhow
@@ -26,6 +26,7 @@ from graphfix.graph.other_operands import (
 from graphfix.graph.passing import asked_sizes, constant, is_carried, is_carrier, is_lift, source, sources
 from graphfix.graph.restating import restated
 from graphfix.graph.view import Graph, Node, Value
+from graphfix.results.records import dataclass, field
 from graphfix.shapes.shape import Incompatible, Shape, Size, Undecided, broadcast, same, same_shape
 
 

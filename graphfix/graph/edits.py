@@ -5,11 +5,11 @@ A verb names an operand of the planned node, never a value: other readers of the
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from graphfix.graph.view import Node, Value
 from graphfix.operators.row import TFLITE
+from graphfix.results.records import dataclass
 from graphfix.shapes.axis import Certainty
 from graphfix.shapes.shape import Shape
 

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from types import MappingProxyType
 from typing import TypeAlias
 
 from graphfix import operators
 from graphfix.graph.view import Node, Scalar, Value
 from graphfix.operators.row import TFLITE
+from graphfix.results.records import dataclass
 from graphfix.shapes.shape import Shape, Size, cstr_broadcastable, same, same_shape
 
 RESHAPES = frozenset(

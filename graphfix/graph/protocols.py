@@ -8,7 +8,6 @@ by the order of `rewrites.ALL` and by the engine's policy; a rewrite knows neith
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
 from typing import Literal, Protocol, TypeAlias
@@ -16,6 +15,7 @@ from typing import Literal, Protocol, TypeAlias
 from graphfix.graph.edits import Edit
 from graphfix.graph.view import Graph, Node, Value
 from graphfix.results import InputValue, StoredSize
+from graphfix.results.records import dataclass
 from graphfix.shapes.shape import Size
 
 BROADCASTING: Literal["broadcasting"] = "broadcasting"
@@ -94,16 +94,6 @@ def rewrite(module: ModuleType) -> Rewrite | ModelRewrite:
         return ModelRewrite(name, page, module.CODE, module.plan_model)
     sees: Sees = getattr(module, "SEES", "node")
     return Rewrite(name, page, module.ON, module.CODE, module.plan, sees, getattr(module, "INSTEAD_OF", ()))
-
-
-def until_nothing_changes(*modules: ModuleType) -> UntilNothingChanges:
-    """These rewrites, in turn, until none has anything left to do."""
-    return UntilNothingChanges(tuple(map(rewrite, modules)))
-
-
-def in_order(*steps: ModuleType | UntilNothingChanges) -> tuple[Step, ...]:
-    """The steps of a list of modules and of groups that repeat."""
-    return tuple(rewrite(step) if isinstance(step, ModuleType) else step for step in steps)
 
 
 def flat(steps: Iterable[Step]) -> Iterator[Rewrite | ModelRewrite]:

@@ -6,11 +6,11 @@ The view holds no weights. `str()` of a node is the notation of tests, `show` an
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Final, Literal, TypeAlias
 
 from graphfix.operators import Row
+from graphfix.results.records import dataclass, field
 from graphfix.shapes.shape import Shape, Undecided
 
 Scalar: TypeAlias = int | float | bool | str

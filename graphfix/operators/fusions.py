@@ -18,7 +18,7 @@ and compares what onnxruntime makes of them (docs/decisions.md has the list).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from graphfix.results.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,24 +2,18 @@
 
 from __future__ import annotations
 
-import secrets
-from collections.abc import Callable, Mapping, Sequence
-from importlib import resources
-from pathlib import Path
+from collections.abc import Mapping, Sequence
 from types import MappingProxyType
-from typing import TypeAlias
+from typing import TYPE_CHECKING
 
-from graphfix.report.diff import diff_lines
-from graphfix.report.github import github_text
-from graphfix.report.json import document, json_text
-from graphfix.report.junit import junit_text
-from graphfix.report.markdown import markdown
-from graphfix.report.node_data import node_data_text
-from graphfix.report.sarif import sarif_text
-from graphfix.report.summary import advice, statistics, totals
 from graphfix.report.table import headline, table, unwritten
 from graphfix.report.text import Entry, Failure, findings, printable
-from graphfix.results import GraphfixError
+
+if TYPE_CHECKING:
+    from graphfix.report.diff import diff_lines
+    from graphfix.report.forms import FORMS, TEXTS, needs_excerpt, publish, refuse, schema_text, write
+    from graphfix.report.json import document, json_text
+    from graphfix.report.summary import advice, statistics, totals
 
 __all__ = [
     "FORMS",
@@ -32,7 +26,6 @@ __all__ = [
     "findings",
     "headline",
     "json_text",
-    "markdown",
     "needs_excerpt",
     "printable",
     "publish",
@@ -44,78 +37,22 @@ __all__ = [
     "unwritten",
     "write",
 ]
-
-
-def _page(entries: Sequence[Entry]) -> str:
-    from graphfix.report import html  # its assets are read where a page is asked for
-
-    return html.page(entries)
-
-
-Form: TypeAlias = Callable[[Sequence[Entry]], str]
-TEXTS: Mapping[str, Form] = MappingProxyType(
-    {"json": json_text, "markdown": markdown, "sarif": sarif_text, "junit": junit_text, "github": github_text}
-)
-"""Name of a form that is printed -> what makes it."""
-NODE_DATA = ".node_data.json"
-FORMS: Mapping[str, Form] = MappingProxyType(
+_MODULES: Mapping[str, Sequence[str]] = MappingProxyType(
     {
-        ".json": TEXTS["json"],
-        ".md": TEXTS["markdown"],
-        ".html": _page,
-        ".sarif": TEXTS["sarif"],
-        ".xml": TEXTS["junit"],
-        NODE_DATA: node_data_text,
+        "diff": ("diff_lines",),
+        "forms": ("FORMS", "TEXTS", "needs_excerpt", "publish", "refuse", "schema_text", "write"),
+        "json": ("document", "json_text"),
+        "summary": ("advice", "statistics", "totals"),
     }
 )
-"""Suffix of a report file -> what makes it; of two that fit the longer one counts."""
-DRAWN = frozenset({".html", NODE_DATA})
-"""The forms that show where in the model a site is."""
+"""Of this package -> the names that stand here."""
 
 
-def schema_text() -> str:
-    """The JSON Schema (draft 2020-12) of what `json_text` writes, as published: `graphfix/report/schema`."""
-    return resources.files("graphfix.report").joinpath("schema/graphfix-1.json").read_text(encoding="utf-8")
+def __getattr__(name: str) -> object:
+    """Import a module when one of its names is asked for: most commands print the table alone."""
+    from importlib import import_module
 
-
-def needs_excerpt(path: Path) -> bool:
-    """Whether the form of this report draws the model around the sites: the request has to ask for it."""
-    return _suffix(path) in DRAWN
-
-
-def _suffix(path: Path) -> str | None:
-    """The longest suffix of a form that the name ends with."""
-    name = path.name.lower()
-    return max((suffix for suffix in FORMS if name.endswith(suffix)), key=len, default=None)
-
-
-def refuse(path: Path, models: int = 1) -> None:
-    """Raise GraphfixError where `write` could not succeed for so many models: it is asked before one is touched."""
-    if _suffix(path) is None:
-        raise GraphfixError(f"{path}: the form of a report is chosen by its suffix; known: {', '.join(FORMS)}")
-    if models > 1 and _suffix(path) == NODE_DATA:
-        raise GraphfixError(f"{path}: node data is of one model, these are {models}; name one, or another form")
-    if path.is_dir():
-        raise GraphfixError(f"{path}: a folder; name the report's file")
-    if not path.parent.is_dir():
-        raise GraphfixError(f"{path}: the folder of the report does not exist; create it first")
-
-
-def write(path: Path, entries: Sequence[Entry]) -> None:
-    """Write a report in the form that the suffix names; it appears whole or not at all. Raises GraphfixError."""
-    refuse(path, len(entries))
-    publish(path, FORMS[_suffix(path) or ""](entries), "report")
-
-
-def publish(path: Path, text: str, what: str) -> None:
-    """Write a file that is `what`; it appears whole or not at all. Raises GraphfixError."""
-    scratch = path.with_name(f".{path.name}.{secrets.token_hex(8)}.tmp")
-    try:
-        with scratch.open("x", encoding="utf-8", errors="backslashreplace", newline="\n") as file:
-            file.write(text)
-        scratch.replace(path)
-    except OSError as error:
-        why = f"can't be written: {error.strerror}; make room or choose another place"
-        raise GraphfixError(f"{path}: the {what} {why}") from None
-    finally:
-        scratch.unlink(missing_ok=True)
+    for module, names in _MODULES.items():
+        if name in names:
+            return getattr(import_module(f"graphfix.report.{module}"), name)
+    raise AttributeError(f"module 'graphfix.report' has no attribute {name!r}")

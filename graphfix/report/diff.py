@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
 from itertools import groupby
 
 from graphfix.report.colour import Paint, Style, plain
 from graphfix.report.text import printable
 from graphfix.results import Change, Outcome
+from graphfix.results.records import dataclass, field
 
 CONTEXT = 3
 """How many lines around a change are shown."""

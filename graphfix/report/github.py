@@ -7,7 +7,6 @@ a kind counts those that are left out.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 from graphfix.report import pages
 from graphfix.report.places import relative_path
@@ -24,6 +23,7 @@ from graphfix.report.text import (
 )
 from graphfix.report.verdict import verdict_text
 from graphfix.results import Outcome, Site
+from graphfix.results.records import dataclass
 
 SHOWN = 10
 """Annotations of one kind that GitHub shows of a step."""

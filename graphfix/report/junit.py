@@ -7,7 +7,6 @@ and the conversion. A question that was not asked, or has no answer that counts,
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from graphfix.report import pages
@@ -16,6 +15,7 @@ from graphfix.report.text import Entry, Failure, change_text, counted, findings,
 from graphfix.report.tosa import conversion_texts
 from graphfix.report.verdict import verdict_text
 from graphfix.results import Conversion, Facts, Outcome, Site, Verdict
+from graphfix.results.records import dataclass
 
 if TYPE_CHECKING:
     from xml.etree.ElementTree import Element

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from graphfix.report.colour import Paint, plain
 from graphfix.report.text import counted, printable
 from graphfix.results.listing import AxisMark, ListedNode, ListedValue, Listing
+from graphfix.results.records import dataclass
 
 GUTTER = 4
 LIMITS = (None, 60, 48, 40, 32, 26, 22, 18)

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 
 from graphfix.report.text import shortened
+from graphfix.results.records import dataclass
 
 NAME, TEXT = 120, 600
 """Letters of a name and of a text; what is longer is shortened in the middle."""

@@ -31,7 +31,7 @@ REMOVED = "GF203"
 """The finding whose edit takes a node away: no operand is made explicit by it."""
 LIMITS = frozenset({"GF301", "GF302", "GF304", "GF305"})
 """The findings that a target's tables make."""
-QUOTED = re.compile(r"'[^']*'")
+QUOTED = r"'[^']*'"
 """The name of a value in a reason."""
 GROUPED = 2000
 """Of more operands than that only the first are looked at: equal ones are not listed together."""
@@ -243,7 +243,7 @@ def _alike(site: Site) -> tuple[str, str, str | None]:
     if site.code == "GF302" and site.op != "input":
         return site.code, "", None
     if site.code in LIMITS and site.reason is not None:
-        return site.code, "", QUOTED.sub("", site.reason)
+        return site.code, "", re.sub(QUOTED, "", site.reason)
     return site.code, site.op, site.reason
 
 

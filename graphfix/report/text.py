@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from graphfix.results import JsonShape, Outcome, Site
+from graphfix.results.records import dataclass
 
 SHOWN = 0.005
 """Seconds: a step below is `0.00`."""

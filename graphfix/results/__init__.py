@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any, Final, Literal
 
 from graphfix.results.claims import ClaimedShape, Claims, Contradiction, Facts, StoredSize, Term
 from graphfix.results.excerpt import Certainty, Excerpt, JsonShape, NodeExcerpt, OperandAxis, OperandExcerpt
+from graphfix.results.records import dataclass, field
 
 __all__ = [
     "VERSION",

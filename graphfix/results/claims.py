@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+
+from graphfix.results.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,7 +21,7 @@ class Term:
 ClaimedShape = tuple[int | Term, ...]
 
 
-@dataclass(frozen=True, slots=True, order=True)
+@dataclass(frozen=True, slots=True)
 class StoredSize:
     """A size that a file stores of a value, and that is believed: `s0 + 1`."""
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
+
+from graphfix.results.records import dataclass
 
 ProbeStatus = Literal["works", "fails", "absent"]
 ExtraStatus = Literal["installed", "partly installed", "not installed"]

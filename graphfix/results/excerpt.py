@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Literal
+
+from graphfix.results.records import dataclass, field
 
 JsonShape = tuple[int | str | None, ...] | None
 """A shape as JSON shows it: ints, strings for symbols, None for an unknown dim; None when unranked."""

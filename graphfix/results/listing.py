@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Literal
+
+from graphfix.results.records import dataclass
 
 AxisMark = Literal["plain", "stretched", "maybe"]
 """What an operator does along one axis of an operand: nothing, it repeats it, or that depends on sizes not known."""

@@ -13,12 +13,12 @@ import re
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
 from types import MappingProxyType
 
 from graphfix.results.environment import Environment, Extra, Package, Probe
+from graphfix.results.records import dataclass
 from graphfix.runtimes.probe import ANSWER, WORKS
 from graphfix.runtimes.process import finished
 from graphfix.runtimes.session import RefusedError, one_line

@@ -6,10 +6,10 @@ runs in a child process: `graphfix.runtimes.process` holds the sessions.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from graphfix.results.records import dataclass
 from graphfix.runtimes.process import LONGEST_SECONDS, Child
 from graphfix.runtimes.session import RefusedError
 

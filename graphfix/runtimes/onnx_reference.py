@@ -9,11 +9,11 @@ set 7, and trains a BatchNormalization of sets 7 and 8.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from graphfix.results.records import dataclass
 from graphfix.runtimes.session import RefusedError, one_line
 
 if TYPE_CHECKING:

@@ -11,10 +11,10 @@ import math
 import re
 import shutil
 import tempfile
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from graphfix.results.records import dataclass
 from graphfix.runtimes.session import RefusedError, one_line
 
 if TYPE_CHECKING:

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import os
-import pickle
-import signal
 import subprocess
-import sys
 import tempfile
-from dataclasses import dataclass, field
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
+from graphfix.results.records import dataclass, field
 from graphfix.runtimes.more_outputs import more_outputs
+from graphfix.runtimes.pipes import GONE, AskedProcess, cause, environment
 from graphfix.runtimes.session import RefusedError
 from graphfix.runtimes.watch import Watch
 
@@ -21,7 +18,6 @@ if TYPE_CHECKING:
 
     from graphfix.runtimes.session import ModelDetails, TensorDetails
 
-_ABORTED = (EOFError, BrokenPipeError, ConnectionError, pickle.UnpicklingError)
 LONGEST_SECONDS = 600.0
 """How long one request may take before the process is stopped."""
 _LONGEST_LINE = 4096
@@ -33,7 +29,7 @@ class Child:
 
     def __init__(self, seconds: float = LONGEST_SECONDS) -> None:
         self._seconds = seconds
-        self._process: subprocess.Popen[bytes] | None = None
+        self._process: AskedProcess | None = None
         self._loaded: LoadRequest | None = None
         self._scratch = tempfile.TemporaryDirectory(prefix="graphfix-")
         """Its temporary files: they go with it, however it ends."""
@@ -99,46 +95,27 @@ class Child:
 
     def _answer(self, runtime: str, message: tuple[object, ...]) -> Any:  # noqa: ANN401 - see above
         process = self._process or self._started()
-        if process.stdin is None or process.stdout is None:
-            raise RefusedError(f"{runtime}: its process has no pipes")
-        watch = Watch(process, self._seconds)
+        watch = Watch(process.kill, self._seconds)
         try:
             with watch:
-                pickle.dump(message, process.stdin, protocol=5)
-                process.stdin.flush()
-                kind, *answer = pickle.load(process.stdout)  # noqa: S301 - our own child writes them
-        except _ABORTED:
-            status = self._stop()
-            cause = f"{runtime} aborts the process ({_cause(status)})"
+                kind, *answer = process.ask(message)
+        except GONE:
+            why = f"{runtime} aborts the process ({cause(self._stop())})"
             stopped = f"{runtime} was stopped: no answer within {self._seconds:g} seconds"
-            raise RefusedError(stopped if watch.expired else cause, aborted=True) from None
+            raise RefusedError(stopped if watch.expired else why, aborted=True) from None
         if kind == "refused":
             text, missing, custom = answer
             raise RefusedError(str(text), missing_kernel=bool(missing), custom=str(custom))
         return answer[0]
 
-    def _started(self) -> subprocess.Popen[bytes]:
-        self._process = subprocess.Popen(
-            [sys.executable, "-P", "-m", "graphfix.runtimes.worker"],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            env={**_environment(), "TMPDIR": self._scratch.name, "TEMP": self._scratch.name},
-        )
+    def _started(self) -> AskedProcess:
+        folder = self._scratch.name
+        self._process = AskedProcess("graphfix.runtimes.worker", {"TMPDIR": folder, "TEMP": folder})
         return self._process
 
     def _stop(self) -> int:
         process, self._process, self._loaded = self._process, None, None
-        if process is None:
-            return 0
-        for pipe in (process.stdin, process.stdout):
-            if pipe is not None:
-                _close(pipe)
-        try:
-            return process.wait(timeout=5)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            return process.wait()
+        return 0 if process is None else process.end()
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,13 +182,6 @@ class LitertSession:
         return answer
 
 
-def _close(pipe: IO[bytes]) -> None:
-    try:
-        pipe.close()
-    except BrokenPipeError:
-        return  # the child is gone, and what was left for it
-
-
 @dataclass(frozen=True, slots=True)
 class Ended:
     """A process that has ended."""
@@ -250,7 +220,7 @@ def finished(
                     stdout=printed,
                     stderr=printed,
                     cwd=folder or scratch,
-                    env={**_environment(), "PATH": scratch},
+                    env={**environment(), "PATH": scratch},
                     timeout=seconds,
                     check=False,
                 )
@@ -258,7 +228,7 @@ def finished(
                 stopped = f"{tool} was stopped: no answer within {seconds:g} seconds"
                 raise RefusedError(stopped, aborted=True) from None
         errors, last = _complaints(log, complaint)
-    return Ended(_cause(ended.returncode) if ended.returncode else "", ended.returncode < 0, errors, last)
+    return Ended(cause(ended.returncode) if ended.returncode else "", ended.returncode < 0, errors, last)
 
 
 def _complaints(log: Path, complaint: Callable[[str], str]) -> tuple[tuple[str, ...], str]:
@@ -269,18 +239,3 @@ def _complaints(log: Path, complaint: Callable[[str], str]) -> tuple[tuple[str, 
             last = line[:_LONGEST_LINE].strip() or last
             found.append(complaint(line[:_LONGEST_LINE]))
     return tuple(dict.fromkeys(filter(None, found))), last
-
-
-def _environment() -> dict[str, str]:
-    """Return an environment in which a child imports what this process would, whatever lies in its working folder."""
-    return {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, map(os.path.abspath, sys.path)))}
-
-
-def _cause(status: int) -> str:
-    """Name why a process ended: its exit status, or the signal that ended it."""
-    if status >= 0:
-        return f"exit status {status}"
-    try:
-        return signal.Signals(-status).name
-    except ValueError:
-        return f"signal {-status}"

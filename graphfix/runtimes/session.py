@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 from graphfix.results import GraphfixError
+from graphfix.results.records import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

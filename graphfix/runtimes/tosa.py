@@ -13,12 +13,12 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from graphfix.results import GraphfixError
+from graphfix.results.records import dataclass, field
 from graphfix.runtimes.process import LONGEST_SECONDS, finished
 from graphfix.runtimes.session import RefusedError, one_line
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import TypeAlias
+
+from graphfix.results.records import dataclass, field
 
 Parts: TypeAlias = tuple[str, ...]
 

@@ -7,11 +7,11 @@ is bounded: `floor((N+1)/2)` is between N / 2 and (N + 1) / 2.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from itertools import product
 from math import gcd, inf, prod
 from typing import NamedTuple, TypeAlias
 
+from graphfix.results.records import dataclass, field
 from graphfix.shapes import polynomial as poly
 from graphfix.shapes.dim import Parts
 from graphfix.shapes.polynomial import Polynomial

@@ -12,9 +12,9 @@ and may be negative.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from math import inf, prod
 
+from graphfix.results.records import dataclass, field
 from graphfix.shapes import name_table
 from graphfix.shapes import polynomial as poly
 from graphfix.shapes.dim import UNKNOWN, Dim, Parts, Size

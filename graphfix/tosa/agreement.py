@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -20,6 +19,7 @@ from graphfix.engine import binding
 from graphfix.engine.request import Request
 from graphfix.results import ConversionStatus, Gap, InputValue
 from graphfix.results.progress import Progress
+from graphfix.results.records import dataclass
 from graphfix.runtimes import tosa
 from graphfix.runtimes.process import Child
 from graphfix.runtimes.session import ModelDetails, RefusedError, Session

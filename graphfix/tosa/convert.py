@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 from graphfix.api.steps import timed
 from graphfix.engine.request import Request
 from graphfix.results import Conversion, GraphfixError
+from graphfix.results.records import dataclass
 from graphfix.runtimes import tosa
 from graphfix.runtimes.session import RefusedError
 

@@ -8,11 +8,12 @@ are to each other.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
 
 import numpy as np
+
+from graphfix.results.records import dataclass
 
 Array = np.ndarray[Any, Any]
 

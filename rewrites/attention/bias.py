@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from graphfix.graph.edits import New, Numbers, Source, scalar
 from graphfix.graph.view import Node
+from graphfix.results.records import dataclass
 from graphfix.shapes.shape import Shape
 from rewrites.attention.nodes import FLOAT, Sizes, each
 

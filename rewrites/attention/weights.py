@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from graphfix.graph.edits import New, Source
 from graphfix.graph.view import Node
+from graphfix.results.records import dataclass
 from rewrites.attention.bias import bias_of, is_masked, or_nothing
 from rewrites.attention.nodes import FLOAT, Sizes, each, expanded, transposed
 from rewrites.recurrence.nodes import reshaped

@@ -25,12 +25,12 @@ ordinary stretch; where the axes are not in order it transposes too, and is left
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 
 from graphfix import operators
 from graphfix.graph.edits import Canonicalize, Edit, Fold, Leave, Lift
 from graphfix.graph.view import Node
+from graphfix.results.records import dataclass
 from graphfix.shapes.shape import Shape, Undecided, cstr_broadcastable, same_shape, with_axes
 
 ON = frozenset((form.domain, form.op) for form in operators.stretch_forms())

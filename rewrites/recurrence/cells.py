@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from types import MappingProxyType
 
 from graphfix.graph.edits import New, Numbers, Source
 from graphfix.graph.view import Node
+from graphfix.results.records import dataclass
 from graphfix.shapes.shape import Shape
 from rewrites.recurrence.nodes import FLOAT, columns
 from rewrites.recurrence.step import States, Step

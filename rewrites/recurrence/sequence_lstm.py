@@ -5,10 +5,9 @@ Source: tensorflow/lite/kernels/lstm_eval.cc, the float kernel; gates in the ord
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from graphfix.graph.edits import New, Numbers, Source
 from graphfix.graph.view import Node
+from graphfix.results.records import dataclass
 from graphfix.shapes.shape import Shape
 
 FLOAT = "float32"

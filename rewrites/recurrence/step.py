@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TypeAlias
 
 from graphfix.graph.edits import New, Source
+from graphfix.results.records import dataclass
 from graphfix.shapes.shape import Shape
 from rewrites.recurrence.nodes import FLOAT, columns
 

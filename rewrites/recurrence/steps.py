@@ -6,10 +6,9 @@ number of gates. Slices keep the axis, so that nothing is reshaped but the input
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from graphfix.graph.edits import New, Numbers, Source
 from graphfix.graph.view import Node
+from graphfix.results.records import dataclass
 from graphfix.shapes.shape import Shape
 from rewrites.recurrence.cells import CELLS
 from rewrites.recurrence.nodes import FLOAT, concat, reshaped, sliced, transposed

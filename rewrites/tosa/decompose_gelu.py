@@ -15,11 +15,11 @@ converter gets right; it stays.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from graphfix.graph.edits import Edit, New, Replace, Source, scalar
 from graphfix.graph.view import Node
 from graphfix.operators.row import TFLITE
+from graphfix.results.records import dataclass
 from graphfix.shapes.shape import Shape
 
 ON = frozenset({(TFLITE, "GELU"), ("", "Gelu")})

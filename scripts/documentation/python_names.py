@@ -12,6 +12,7 @@ from typing import Any
 
 import graphfix
 from documentation.command_line import told
+from graphfix.batch import batch_files
 from graphfix.cli.parser import commands_of, parser
 from graphfix.results import OpenSizes, Run, Site
 from graphfix.tosa import tosa_file
@@ -48,7 +49,8 @@ def page() -> str:
     for name in sorted(functions, key=_place):
         parts += _function(f"graphfix.{name}", getattr(graphfix, name))
     parts += _function("graphfix.tosa.tosa_file", tosa_file)
-    parts += _keywords([*(getattr(graphfix, name) for name in functions), tosa_file])
+    parts += _function("graphfix.batch.batch_files", batch_files)
+    parts += _keywords([*(getattr(graphfix, name) for name in functions), tosa_file, batch_files])
     parts += _model()
     for name in records:
         parts += _record(f"graphfix.{name}", getattr(graphfix, name))

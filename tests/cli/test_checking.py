@@ -14,9 +14,8 @@ from pathlib import Path
 import pytest
 
 from graphfix import report
-from graphfix.api import pipeline
+from graphfix.api import forgetting, pipeline
 from graphfix.cli import commands
-from graphfix.cli.lint import command as lint
 from graphfix.cli.lint import known_findings
 from graphfix.engine.request import Request
 from graphfix.findings.selection import CodeSelection
@@ -361,7 +360,7 @@ def test_the_memory_of_a_model_that_is_done_is_given_back(
         return answer(model, request)
 
     monkeypatch.setattr(pipeline, "check", remembering)
-    monkeypatch.setattr(lint, "OBJECTS", -1)
+    monkeypatch.setattr(forgetting, "OBJECTS", -1)
     gc.disable()
     try:
         check(*sites)

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from graphfix.runtimes import process
+from graphfix.runtimes import pipes
 from graphfix.runtimes.process import Child
 from tests.support.notation import model
 
@@ -19,7 +19,7 @@ from tests.support.notation import model
 @pytest.fixture(autouse=True)
 def _not_a_fork(monkeypatch: pytest.MonkeyPatch) -> None:
     """The process itself, not what stands in for it in other tests."""
-    monkeypatch.setattr(process, "subprocess", subprocess)
+    monkeypatch.setattr(pipes, "subprocess", subprocess)
 
 
 AT_ONCE = 3

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from pathlib import Path
 from statistics import median
 
 import bench_startup
@@ -15,6 +16,8 @@ ALLOWED = {
     "graphfix",
     "graphfix.__main__",
     "graphfix.cli",
+    "graphfix.cli.batch",
+    "graphfix.cli.batch.options",
     "graphfix.cli.commands",
     "graphfix.cli.configuration",
     "graphfix.cli.configuration.options",
@@ -30,6 +33,30 @@ ALLOWED = {
 SLOW = {"dataclasses", "inspect", "tomllib", "json", "importlib.metadata", "subprocess", "threading", "tempfile"}
 """Of the standard library: each takes milliseconds."""
 MOST_MILLISECONDS = 30
+UNUSED = {
+    "graphfix.api.own_rewrites",
+    "graphfix.checker",
+    "graphfix.cli.configuration.command",
+    "graphfix.cli.lint.command",
+    "graphfix.cli.progress",
+    "graphfix.engine.extracts",
+    "graphfix.engine.fusions",
+    "graphfix.engine.limits_onnx",
+    "graphfix.engine.limits_tflite",
+    "graphfix.engine.target_files",
+    "graphfix.report.forms",
+    "graphfix.report.pages",
+    "graphfix.runtimes.process",
+    "rewrites.tosa",
+}
+"""What `fix --no-verify` for the default target has no use for."""
+USED = {"dataclasses", "inspect"}
+FIXES = {
+    "onnx": ("models/encoder.onnx", UNUSED | {"graphfix.formats.tflite.model", "onnxruntime"}),
+    "tflite": ("models/prelu.tflite", UNUSED | SLOW - USED | {"graphfix.formats.onnx", "onnx", "numpy", "difflib"}),
+}
+MOST_TIMES = {"fix of an ONNX file": 1.3, "fix of a TFLite file": 8}
+"""The floor: see `bench_startup`."""
 MOST_MODULES = 70
 """Beside those of the interpreter alone."""
 
@@ -61,6 +88,21 @@ def test_a_question_about_the_command_line_imports_little(argv: list[str]) -> No
 
 def test_a_command_that_does_something_imports_more() -> None:
     assert {"graphfix.report", "dataclasses"} <= imported("explain", "GF101")
+
+
+@pytest.mark.parametrize("format_", FIXES)
+def test_fix_imports_nothing_that_it_has_no_use_for(format_: str, tmp_path: Path) -> None:
+    model, unused = FIXES[format_]
+    modules = imported("fix", str(ROOT / model), "-o", str(tmp_path / "fixed"), "--no-verify", "--isolated")
+    assert (tmp_path / "fixed").exists()
+    assert modules & unused == set()
+
+
+@pytest.mark.parametrize("name", MOST_TIMES)
+def test_a_small_model_is_fixed_in_a_few_times_its_floor(name: str) -> None:
+    """The median of a few rounds, in up to three tries."""
+    tries = (median(bench_startup.ratios(7, {name: bench_startup.FIXES[name]})[name]) for _ in range(3))
+    assert any(ratio <= MOST_TIMES[name] for ratio in tries)
 
 
 @pytest.mark.parametrize("name", ["--help", "--version", "a usage error"])

@@ -52,7 +52,7 @@ class Page(HTMLParser):
 
 
 def test_the_first_sites_are_in_sight_and_the_others_one_click_away() -> None:
-    page = Page(report.markdown([replace(CHECKED, sites=[*sites(100), EXEMPT])]))
+    page = Page(report.TEXTS["markdown"]([replace(CHECKED, sites=[*sites(100), EXEMPT])]))
     assert page.open == []
     assert page.in_sight == 2 + 1 + 20  # the summary, the heads of the table, twenty sites
     assert page.hidden == 1 + 80 + 1 + 1
@@ -60,13 +60,13 @@ def test_the_first_sites_are_in_sight_and_the_others_one_click_away() -> None:
 
 
 def test_what_was_found_and_left_share_what_is_in_sight() -> None:
-    page = Page(report.markdown([replace(CHECKED, sites=[*sites(15), *[LEFT] * 15])]))
+    page = Page(report.TEXTS["markdown"]([replace(CHECKED, sites=[*sites(15), *[LEFT] * 15])]))
     assert page.in_sight == 2 + 1 + 15 + 1 + 5
     assert page.summaries == ["Left alone because nothing could be decided: 10 more"]
 
 
 def test_a_comment_is_never_too_long_and_says_what_is_left_out() -> None:
-    text = report.markdown([replace(CHECKED, sites=sites(10_000))])
+    text = report.TEXTS["markdown"]([replace(CHECKED, sites=sites(10_000))])
     shown = text.count("| GF101 |")
     assert len(text) < LIMIT
     assert LIMIT - len(text) < 2_000
@@ -77,14 +77,14 @@ def test_a_comment_is_never_too_long_and_says_what_is_left_out() -> None:
 
 
 def test_letters_of_many_bytes_do_not_make_it_longer() -> None:
-    text = report.markdown([replace(CHECKED, sites=sites(10_000, name="\U00020000" * 100))])
+    text = report.TEXTS["markdown"]([replace(CHECKED, sites=sites(10_000, name="\U00020000" * 100))])
     assert len(text.encode("utf-16-le")) // 2 < LIMIT
     assert len(text.encode()) < LIMIT
 
 
 def test_every_model_has_its_part_of_the_room() -> None:
     models = [replace(CHECKED, model=f"m{number}.onnx", sites=sites(5_000)) for number in range(4)]
-    text = report.markdown(models)
+    text = report.TEXTS["markdown"](models)
     assert len(text) < LIMIT
     rows = [part.count("| GF101 |") for part in text.split("\n## ")[1:]]
     assert len(rows) == 4
@@ -96,16 +96,16 @@ def test_many_models_fit_too(number: int) -> None:
     models = [replace(CHECKED, model=f"models/some/folder/m{at}.onnx") for at in range(number)]
     failed = [report.Failure("check", f"b{at}.onnx", "b.onnx: " + "x" * 400) for at in range(number)]
     for entries in (models, failed, [*models, *failed]):
-        text = report.markdown(entries)
+        text = report.TEXTS["markdown"](entries)
         assert len(text) < LIMIT
         assert Page(text).open == []
         assert "Left out" in text.splitlines()[-1]
 
 
 def test_a_model_of_which_nothing_is_to_say_is_a_row_of_the_summary_alone() -> None:
-    text = report.markdown([replace(CHECKED, model="clean.onnx", sites=(EXEMPT,)), CHECKED])
+    text = report.TEXTS["markdown"]([replace(CHECKED, model="clean.onnx", sites=(EXEMPT,)), CHECKED])
     assert text.count("clean.onnx") == 1
-    assert "## `clean.onnx`" in report.markdown([replace(CHECKED, model="clean.onnx", sites=(EXEMPT,))])
+    assert "## `clean.onnx`" in report.TEXTS["markdown"]([replace(CHECKED, model="clean.onnx", sites=(EXEMPT,))])
 
 
 def test_the_evidence_is_collapsed_and_what_it_assumes_is_said_once() -> None:
@@ -118,7 +118,7 @@ def test_the_evidence_is_collapsed_and_what_it_assumes_is_said_once() -> None:
         sha256={"before": "0" * 64},
     )
     fixed = Outcome("fix", "m", "onnx", output="f", verdict=verdict, assumes=("x is [1,1], by default",))
-    text = report.markdown([fixed])
+    text = report.TEXTS["markdown"]([fixed])
     assert Page(text).summaries == [
         "Proof",
         "Runs: 3 (equal 2, undecided 1)",
@@ -132,13 +132,13 @@ def test_the_evidence_is_collapsed_and_what_it_assumes_is_said_once() -> None:
 
 def test_the_first_size_that_a_run_contradicts_is_named() -> None:
     facts = Facts(2, 2, 1, Contradiction("y", "[2]", (3,), ""))
-    text = report.markdown([Outcome("fix", "m.onnx", "onnx", verdict=Verdict("contradicted", facts=facts))])
+    text = report.TEXTS["markdown"]([Outcome("fix", "m.onnx", "onnx", verdict=Verdict("contradicted", facts=facts))])
     assert "2 observed when the original ran, 1 contradicted; the view says [2] of 'y', the runtime gave" in text
 
 
 def test_a_conversion_of_many_operators_fits() -> None:
     done = Conversion("agrees", "torch-mlir", operators={f"tosa.custom:{'x' * 100}{at}": 1 for at in range(3_000)})
-    text = report.markdown([Outcome("tosa", "m", "onnx", output="o", conversion=done)])
+    text = report.TEXTS["markdown"]([Outcome("tosa", "m", "onnx", output="o", conversion=done)])
     assert len(text) < LIMIT
     assert " operators. A report as JSON" in text.splitlines()[-1]
 

@@ -137,14 +137,16 @@ def test_a_model_that_was_not_asked_everything_is_clean_so_far() -> None:
     assert lines[0] == "c.onnx: clean for target ranks, as far as it can be asked, 1 exempt"
     assert "  its operators are another format's" in lines
     assert report.document(asked)["notes"] == ["its operators are another format's"]
-    assert "- Note: its operators are another format's" in report.markdown([asked])
+    assert "- Note: its operators are another format's" in report.TEXTS["markdown"]([asked])
 
 
 def test_the_other_way_is_not_called_explicit_in_markdown() -> None:
-    folded = report.markdown([replace(FIXED, rewrites={"fold-broadcasts": 2})])
+    folded = report.TEXTS["markdown"]([replace(FIXED, rewrites={"fold-broadcasts": 2})])
     assert "### Taken out: 2" in folded
-    assert "- Nothing is redundant" in report.markdown([replace(FIXED, rewrites={"fold-broadcasts": 0}, sites=())])
-    assert "### Made explicit: 2" in report.markdown([FIXED])
+    assert "- Nothing is redundant" in report.TEXTS["markdown"](
+        [replace(FIXED, rewrites={"fold-broadcasts": 0}, sites=())]
+    )
+    assert "### Made explicit: 2" in report.TEXTS["markdown"]([FIXED])
 
 
 def test_the_totals_tell_clean_found_and_failed_models_apart() -> None:
@@ -367,7 +369,7 @@ def test_the_document_is_json_for_numbers_that_json_does_not_have() -> None:
 
 
 def test_the_markdown_report_lists_every_site_with_its_reason() -> None:
-    text = report.markdown([FIXED])
+    text = report.TEXTS["markdown"]([FIXED])
     lines = text.splitlines()
     assert lines[0] == "# graphfix fix"
     assert "## `m.onnx` to `f.onnx`" in lines
@@ -382,7 +384,7 @@ def test_the_markdown_report_lists_every_site_with_its_reason() -> None:
 
 def test_the_markdown_tables_have_as_many_cells_as_heads() -> None:
     nasty = replace(LIFTED, node="a|b`c``d", reason="1|2 <b> *x*")
-    for line in report.markdown([replace(FIXED, sites=(nasty, LEFT)), CHECKED, FAILED]).splitlines():
+    for line in report.TEXTS["markdown"]([replace(FIXED, sites=(nasty, LEFT)), CHECKED, FAILED]).splitlines():
         if line.startswith("|"):
             cells = len(re.findall(r"(?<!\\)\|", line)) - 1
             assert cells in (6, 8, 4), line
@@ -390,13 +392,13 @@ def test_the_markdown_tables_have_as_many_cells_as_heads() -> None:
 
 def test_markdown_escapes_what_a_name_could_inject() -> None:
     nasty = replace(LEFT, node="a`b", reason="see [x](http://y) <img> *n*")
-    text = report.markdown([replace(CHECKED, sites=(nasty,))])
+    text = report.TEXTS["markdown"]([replace(CHECKED, sites=(nasty,))])
     assert "`` a`b ``" in text
     assert r"see `[x](http://y)` \<img\> \*n\*" in text
 
 
 def test_the_markdown_of_several_models_begins_with_a_summary() -> None:
-    lines = report.markdown([CHECKED, FAILED]).splitlines()
+    lines = report.TEXTS["markdown"]([CHECKED, FAILED]).splitlines()
     assert lines[4] == "| model | changed | found | left | exempt | answer |"
     assert lines[6:8] == [
         "| `m.onnx` | 0 | 1 | 0 | 1 |  |",
@@ -409,7 +411,7 @@ def test_the_suffix_chooses_the_form_and_nothing_else_is_left_in_the_folder(tmp_
     (tmp_path / name).write_text("an older report")
     report.write(tmp_path / name, [FIXED])
     text = (tmp_path / name).read_text(encoding="utf-8")
-    assert text == (report.markdown([FIXED]) if name.endswith("md") else report.json_text([FIXED]))
+    assert text == (report.TEXTS["markdown"]([FIXED]) if name.endswith("md") else report.json_text([FIXED]))
     assert [path.name for path in tmp_path.iterdir()] == [name]
 
 
@@ -512,8 +514,8 @@ def _ints(text: str) -> tuple[int, ...]:
 def test_markdown_counts_the_sizes_that_were_claimed_where_any_were() -> None:
     facts = replace(FIXED, verdict=replace(EQUAL, facts=Facts(1, 0, 0)))
     said = "1 operand of broadcasting operators: 0 observed when the original ran, 0 contradicted"
-    assert said in report.markdown([facts])
-    assert "claimed" not in report.markdown([FIXED])
+    assert said in report.TEXTS["markdown"]([facts])
+    assert "claimed" not in report.TEXTS["markdown"]([FIXED])
 
 
 def test_a_copy_that_was_not_written_is_none() -> None:

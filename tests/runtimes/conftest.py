@@ -6,10 +6,10 @@ import subprocess
 
 import pytest
 
-from graphfix.runtimes import process
+from graphfix.runtimes import pipes
 
 
 @pytest.fixture
 def processes(monkeypatch: pytest.MonkeyPatch) -> None:
     """No forks of a process that has the runtimes loaded."""
-    monkeypatch.setattr(process, "subprocess", subprocess)
+    monkeypatch.setattr(pipes, "subprocess", subprocess)

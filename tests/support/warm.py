@@ -1,6 +1,6 @@
 """The checker's runtime processes as forks of one that has the runtimes loaded: importing them is most of a start.
 
-`started` stands for `subprocess.Popen` in graphfix.runtimes.process. The tests of those processes start real ones.
+`started` stands for `subprocess.Popen` in graphfix.runtimes.pipes. The tests of those processes start real ones.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _RIGHTS = 3
 
 
 class Forked:
-    """A worker in a fork, with what graphfix.runtimes.process asks of a `subprocess.Popen`."""
+    """A worker in a fork, with what graphfix.runtimes.pipes asks of a `subprocess.Popen`."""
 
     def __init__(self) -> None:
         read, self._stdin = os.pipe()

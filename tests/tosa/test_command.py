@@ -160,7 +160,7 @@ def test_a_refusal_names_the_findings_that_said_so_beforehand() -> None:
 
 
 def test_the_markdown_report_has_the_differences_and_the_operators() -> None:
-    lines = report.markdown([DONE]).splitlines()
+    lines = report.TEXTS["markdown"]([DONE]).splitlines()
     assert "| `y` | 2.5e-05 | 1e-06 | yes |" in lines
     assert "| `score` | 7e-06 | constant | yes |" in lines
     assert "| `tosa.custom:Own` | 1 |" in lines

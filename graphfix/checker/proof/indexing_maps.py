@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from graphfix.checker.proof.broadcast import PRODUCT_AXES, broadcast_of
@@ -78,7 +77,7 @@ class Reads:
             {"operand": read.operand, "value": read.value, "map": read.map, "of": read.of, "through": read.through}
             for read in self.reads or ()
         ]
-        return MappingProxyType({"graph": self.graph, "node": self.label, "notation": self.notation, "maps": maps})
+        return {"graph": self.graph, "node": self.label, "notation": self.notation, "maps": maps}
 
 
 def reads_of(note: Note) -> Reads:

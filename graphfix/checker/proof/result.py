@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -65,17 +64,15 @@ class Proof:
         if self.before is not None or self.after is not None:
             nodes = {which: node and node.document() for which, node in zip(SIDES, self.nodes, strict=True)}
             first = {"before": self.before, "after": self.after, "nodes": nodes}
-        return MappingProxyType(
-            {
-                "status": self.status,
-                "reason": self.reason,
-                "first": first,
-                "assumes": list(self.assumes),
-                "notes": list(self.notes),
-                "inexact": [site.operator for site in self.inexact],
-                "seconds": round(seconds, 6),
-            }
-        )
+        return {
+            "status": self.status,
+            "reason": self.reason,
+            "first": first,
+            "assumes": list(self.assumes),
+            "notes": list(self.notes),
+            "inexact": [site.operator for site in self.inexact],
+            "seconds": round(seconds, 6),
+        }
 
 
 class UnprovedError(Exception):

@@ -14,16 +14,16 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from graphfix.cli import globs
+from graphfix.batch import globs
+from graphfix.batch.globs import Glob
 from graphfix.cli.configuration import keys
 from graphfix.cli.configuration.keys import Options
-from graphfix.cli.globs import Glob
 from graphfix.engine import toml_files
 from graphfix.results import GraphfixError
+from graphfix.results.records import dataclass
 from graphfix.results.shown import shown
 
 OWN, SHARED = "graphfix.toml", "pyproject.toml"

@@ -9,7 +9,8 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, TypeAlias
 
-from graphfix.cli.globs import Glob
+from graphfix.batch.globs import Glob
+from graphfix.cli.batch.options import duration, size
 from graphfix.cli.options import Parser, Whole, tolerance
 from graphfix.engine.request import Request
 from graphfix.engine.spelling import hint
@@ -26,7 +27,12 @@ OF_A_FILE = frozenset({each.name for each in fields(Request) if each.init} | {"s
 LOUDNESS = frozenset({"quiet", "verbose"})
 """Of which only one can be said, though argparse has them in no group: each stands in others."""
 KINDS: Mapping[object, tuple[tuple[type, ...], str]] = MappingProxyType(
-    {Whole: ((int,), "a whole number"), tolerance: ((int, float), "a number")}
+    {
+        Whole: ((int,), "a whole number"),
+        tolerance: ((int, float), "a number"),
+        duration: ((int, float), "a number of seconds"),
+        size: ((int, str), "a size, a text such as '2GiB' or a number of bytes"),
+    }
 )
 """What types an option as TOML has it; any other option is a text."""
 

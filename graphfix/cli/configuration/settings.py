@@ -5,13 +5,13 @@ from __future__ import annotations
 import argparse
 from argparse import Namespace
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from graphfix.cli import parser
 from graphfix.cli.configuration import file, keys
 from graphfix.cli.configuration.file import Layer
 from graphfix.cli.parser import Said
+from graphfix.results.records import dataclass
 
 DEFAULT, COMMAND_LINE = "default", "command line"
 

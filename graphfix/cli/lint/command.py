@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import gc
 from argparse import Namespace
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from graphfix import report
+from graphfix.api.forgetting import forget_models
+from graphfix.batch import local_search
 from graphfix.cli import answers, terminal
-from graphfix.cli.lint import known_findings, sources
+from graphfix.cli.lint import known_findings
 from graphfix.cli.lint.known_findings import KnownFindings
 from graphfix.cli.lint.options import TEXT
 from graphfix.cli.requests import request
@@ -20,36 +21,23 @@ from graphfix.report.text import counted
 from graphfix.results import GraphfixError, Outcome
 from graphfix.results.progress import Progress
 
-OBJECTS = 100_000
-"""How many objects of models that are done may wait: to look for what they hold costs a hundredth of a second."""
-
 
 def answer(options: Namespace) -> int:
     """Check each model; the failure of one does not stop the others."""
-    models = sources.models(options.models, options.exclude)
+    models = local_search.models(options.models, options.exclude)
     asked = [_of(options, model) for model in models]
     _refuse(options, asked)  # before the work, not after it
     known = known_findings.opened(options.baseline, options.write_baseline)
     entries = []
     for number, own in enumerate(asked, 1):
         entries.append(_entry(own, known, (number, len(asked))))
-        _forget()
+        forget_models()
     _print_all(options, entries)
     _remember(options, known, entries)
     for path in options.report:
         report.write(path, entries)
     worst = max((answers.status(entry) for entry in entries), key=WORST.index, default=DONE)
     return DONE if worst == NO and options.exit_zero else worst
-
-
-def _forget() -> None:
-    """Give back the memory of models: nodes and graphs name each other, and the process collects no such circles.
-
-    What stays, stays to the end: it is not looked at again.
-    """
-    if gc.get_count()[0] > OBJECTS:
-        gc.collect()
-        gc.freeze()
 
 
 def _of(options: Namespace, model: Path) -> Namespace:

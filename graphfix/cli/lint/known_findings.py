@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
 
 from graphfix import report
@@ -14,6 +14,7 @@ from graphfix.findings.baseline import Baseline, Known
 from graphfix.findings.selection import CodeSelection
 from graphfix.report.text import counted
 from graphfix.results import GraphfixError, Outcome
+from graphfix.results.records import dataclass, field
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from graphfix.cli.options import Parser
 from graphfix.engine import offered
 
 if TYPE_CHECKING:
-    from graphfix.cli.globs import Glob
+    from graphfix.batch.globs import Glob
 
 TEXT = "text"
 """The form for people."""
@@ -48,8 +48,8 @@ def form(command: Parser, either: argparse._MutuallyExclusiveGroup) -> None:
 
 
 def _glob(text: str) -> Glob:
-    from graphfix.cli import globs
-    from graphfix.cli.globs import Glob
+    from graphfix.batch import globs
+    from graphfix.batch.globs import Glob
 
     try:
         globs.regex(text)

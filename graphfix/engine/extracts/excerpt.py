@@ -5,16 +5,16 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass
 
 from graphfix.graph.broadcast import Alignment, align
 from graphfix.graph.view import Graph, Node, Value
 from graphfix.results import Excerpt, NodeExcerpt, OperandAxis, OperandExcerpt, Site
+from graphfix.results.records import dataclass
 from graphfix.shapes.shape import Incompatible, Undecided
 
 STEPS = 2
 """How many edges away from a site's node a node may be."""
-BITS = re.compile(r"[a-z]+(\d+)")
+BITS = r"[a-z]+(\d+)"
 Key = tuple[str, str]
 """The path of a graph, and the first result of a node: edits keep both."""
 
@@ -187,7 +187,7 @@ def _operands(alignment: Alignment) -> Iterator[OperandExcerpt]:
 
 def _itemsize(dtype: str) -> int | None:
     """Bytes of an element; None for texts, and for elements smaller than a byte."""
-    bits = BITS.match(dtype)
+    bits = re.match(BITS, dtype)
     if bits is None:
         return 1 if dtype == "bool" else None
     return int(bits[1]) // 8 or None

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import TypeAlias
 
 from graphfix.engine.spelling import hint
 from graphfix.graph.view import Graph, Node
 from graphfix.results import GraphfixError
+from graphfix.results.records import dataclass
 
 Place: TypeAlias = tuple[int, int]
 """A graph (by identity) and a place in it."""

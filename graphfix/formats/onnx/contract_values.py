@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
+
+from graphfix.results.records import dataclass
 
 Array: TypeAlias = NDArray[Any]
 NEGATIVE_AXES_SINCE = 11

@@ -8,7 +8,6 @@ asked only for what the specification allows.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
 from math import prod
 from typing import Any, TypeAlias
 
@@ -19,6 +18,7 @@ from onnx import NodeProto, TensorProto
 
 from graphfix.formats.onnx.contract import allowed
 from graphfix.graph.view import Node, Scalar, Value
+from graphfix.results.records import dataclass, field
 
 Array: TypeAlias = NDArray[Any]
 

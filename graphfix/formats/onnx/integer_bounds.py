@@ -10,7 +10,6 @@ A node that may leave its element type's range says nothing of its result: whole
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, TypeAlias
 
@@ -18,6 +17,7 @@ from numpy.typing import NDArray
 
 from graphfix.formats.onnx.integer_bounds_rules import RULES, TYPES, Bounds
 from graphfix.graph.view import Value
+from graphfix.results.records import dataclass, field
 
 Array: TypeAlias = NDArray[Any]
 

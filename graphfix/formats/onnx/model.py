@@ -23,7 +23,6 @@ from graphfix.formats.onnx.file.container import Container, read
 from graphfix.formats.onnx.file.messages import Step
 from graphfix.formats.onnx.infer.analysis import Facts, analyse
 from graphfix.formats.onnx.infer.stored_names import StoredNames
-from graphfix.formats.onnx.opset import to_8, to_17
 from graphfix.formats.onnx.view import Views, build
 from graphfix.graph.edits import EXPAND_LIMIT, Edit, Refused, Upgrade
 from graphfix.graph.view import Graph, Node, Value
@@ -173,6 +172,8 @@ class OnnxModel:
 
         At opset 8 the view stays until it is refreshed: the lifts that belong to it are planned on it.
         """
+        from graphfix.formats.onnx.opset import to_8
+
         if version > to_8.TARGET:
             self._convert(version)
         elif not self._upgraded:
@@ -184,6 +185,8 @@ class OnnxModel:
 
     def _convert(self, version: int) -> None:
         """Convert the model node by node, and build the view anew. Raises Refused."""
+        from graphfix.formats.onnx.opset import to_17
+
         if self.changed:
             self._write_edits()
             self._rebuild_view()

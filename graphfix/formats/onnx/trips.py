@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Final
 
 import numpy as np
@@ -13,6 +12,7 @@ from graphfix.formats.onnx.edit.unroll import every_node, names_read
 from graphfix.formats.onnx.file.messages import declared
 from graphfix.formats.onnx.folding import Array, Evaluator
 from graphfix.graph.view import Graph, Node, Trips, Value
+from graphfix.results.records import dataclass, field
 
 MOST: Final = 1 << 14
 """Nodes of all trips that a loop is followed through."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from functools import cache
 from math import prod
 
@@ -21,6 +20,7 @@ from graphfix.formats.onnx.integer_bounds import IntegerBounds
 from graphfix.formats.onnx.trips import Body, trips
 from graphfix.formats.repeated import least_sizes
 from graphfix.graph.view import LITERAL_LIMIT, NO_ATTRIBUTES, Graph, Kind, Node, Repeats, Scalar, Trips, Value
+from graphfix.results.records import dataclass, field
 from graphfix.shapes.shape import Shape
 
 _row = cache(operators.row)

@@ -14,7 +14,6 @@ from graphfix.formats.tflite.infer.analysis import analyse
 from graphfix.formats.tflite.infer.names import FREE, declared, free, free_axes, named_inputs
 from graphfix.formats.tflite.infer.value_dependence import determined
 from graphfix.results import GraphfixError
-from graphfix.runtimes import litert
 from graphfix.runtimes.session import RefusedError
 from graphfix.shapes.shape import Shape, Size
 from graphfix.shapes.terms import GREATEST
@@ -180,6 +179,8 @@ def _reported(container: Container, inputs: Mapping[int, Sequence[int]]) -> dict
 
     Nothing where the model is allocated but not run: shapes that follow from computed sizes are only then known.
     """
+    from graphfix.runtimes import litert  # few models are asked about
+
     source = container.path if container.path is not None else bytes(container.source.data)
     asked = litert.shapes(source, inputs, container.given)
     if asked.invoked is None:

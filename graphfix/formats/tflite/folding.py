@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-
 from graphfix.formats.tflite.file.container import Container
 from graphfix.formats.tflite.file.records import ABSENT, NEW
 from graphfix.formats.tflite.infer.names import FREE
 from graphfix.formats.tflite.infer.value_dependence import computed
 from graphfix.graph.edits import Refused
-from graphfix.runtimes import litert
+from graphfix.results.records import dataclass, field
 from graphfix.runtimes.session import RefusedError
 
 
@@ -51,6 +49,8 @@ class Evaluator:
         return self._bytes[tensor]
 
     def _ask(self) -> None:
+        from graphfix.runtimes import litert  # few models are asked about
+
         main = self.container.subgraphs[0]
         inputs = {at: main.tensors[at].shape for at in main.inputs if at != ABSENT}
         model = self.current or self.container.path or bytes(self.container.source.data)

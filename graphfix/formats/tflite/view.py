@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from functools import cache
 from math import prod
 
@@ -21,6 +20,7 @@ from graphfix.formats.tflite.infer.trips import trips
 from graphfix.graph.edits import Refused
 from graphfix.graph.view import LITERAL_LIMIT, Graph, Kind, Node, Repeats, Scalar, Value
 from graphfix.operators.row import TFLITE
+from graphfix.results.records import dataclass, field
 from graphfix.shapes.shape import Shape
 
 CUSTOM_DOMAIN = "tflite.custom"

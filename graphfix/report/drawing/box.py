@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from itertools import groupby
 
 from graphfix.report.drawing import svg
 from graphfix.report.drawing.svg import Point
 from graphfix.report.text import cut
 from graphfix.results import Certainty, OperandAxis
+from graphfix.results.records import dataclass
 
 MOST_DIRECTIONS = 3
 CELL = 22.0

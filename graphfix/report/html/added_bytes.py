@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from math import prod
 
 from graphfix.report.html.elements import section, words
 from graphfix.report.text import counted, place_text, shape_text
 from graphfix.results import JsonShape, Outcome, Site
+from graphfix.results.records import dataclass
 
 SHOWN = 12
 STRETCHING = ("GF102", "GF103")

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import Any
 
 from graphfix.report.drawing import broadcast_svg, right_aligned
 from graphfix.report.text import Entry, Failure, cut, printable, shape_text
 from graphfix.results import Excerpt, JsonShape, NodeExcerpt, OperandExcerpt, Outcome, Site
+from graphfix.results.records import dataclass, field
 
 ALIGNED = ("GF101", "GF102", "GF103")
 """Codes whose sites say by `before` and `after` how an operand lies under the result."""

@@ -55,7 +55,7 @@ def test_a_lifted_constant_is_equal_on_every_kernel_set_over_swept_sizes(saved: 
 
 def test_the_report_tells_the_kernel_sets(saved: Saved) -> None:
     verdict = verify(saved(add()), saved(add()), runs=1)
-    text = report.markdown([Outcome("verify", "a.tflite", "tflite", output="b.tflite", verdict=verdict)])
+    text = report.TEXTS["markdown"]([Outcome("verify", "a.tflite", "tflite", output="b.tflite", verdict=verdict)])
     assert "| sizes | kernels | status |" in text
     assert "| x[0]=3 | xnnpack | equal | 1 |" in text
 

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import hashlib
 from bisect import bisect_left, insort
 from collections.abc import Callable
-from dataclasses import dataclass, field
 
 from onnx import TensorProto
 
 from graphfix.formats.onnx.edit.quantized import DEQUANTIZE
 from graphfix.formats.onnx.view import Views, bytes_of
 from graphfix.graph.view import Graph, Node, Value
+from graphfix.results.records import dataclass, field
 
 Key = tuple[object, ...]
 """The operands behind the first, the attributes, and the element type and the dims of the constant."""
@@ -123,7 +122,9 @@ class DequantizedConstants:
 def digest_of(views: Views, tensor: TensorProto) -> bytes | None:
     """Return the digest of a tensor's elements; None where they can't be read."""
     array = views.elements(tensor)
-    return hashlib.sha256(bytes_of(array)).digest() if array is not None else None
+    from hashlib import sha256  # few models have such constants
+
+    return sha256(bytes_of(array)).digest() if array is not None else None
 
 
 def _key(node: Node, data_type: int, dims: tuple[int, ...]) -> Key:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 
 import onnx
 from onnx import GraphProto, ModelProto, NodeProto, TensorProto
@@ -13,6 +12,7 @@ from graphfix.formats.insertion import rearrange
 from graphfix.formats.onnx.edit.state import Decided
 from graphfix.formats.onnx.edit.unroll import unrolled
 from graphfix.formats.onnx.file.messages import Holder, holds_initializers, subgraphs
+from graphfix.results.records import dataclass, field
 
 
 def inline(proto: ModelProto, decided: Sequence[Decided], fresh: Callable[[str], str]) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 
 import numpy as np
 import onnx
@@ -15,6 +14,7 @@ from graphfix.formats.onnx.infer.scope import GraphScope
 from graphfix.formats.onnx.view import onnx_type
 from graphfix.graph.edits import New, Numbers, Refused
 from graphfix.graph.view import NO_ATTRIBUTES, Graph, Kind, Node, Value
+from graphfix.results.records import dataclass, field
 from graphfix.shapes.shape import UNKNOWN, UNRANKED, Shape, with_axes
 
 EXPAND_SINCE = 8

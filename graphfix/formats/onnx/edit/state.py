@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 
 from onnx import NodeProto
 
@@ -13,6 +13,7 @@ from graphfix.formats.onnx.file.messages import Holder
 from graphfix.formats.onnx.view import Views
 from graphfix.graph.passing import is_carrier, of_scales
 from graphfix.graph.view import Graph, Node, Value, set_node
+from graphfix.results.records import dataclass, field
 from graphfix.shapes.shape import Shape
 
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
 from typing import Final
 
 from onnx import AttributeProto, GraphProto, NodeProto, TensorProto, helper
 
 from graphfix.formats.onnx.file.messages import declared, subgraphs
 from graphfix.graph.edits import Refused
+from graphfix.results.records import dataclass, field
 
 AXES_ARE_READ_SINCE: Final = 13
 """Before it the axes of an Unsqueeze are an attribute."""

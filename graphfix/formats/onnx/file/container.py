@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import secrets
+import os
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
@@ -19,12 +18,14 @@ from graphfix.formats.onnx.file.external import (
     check_external,
     copy_beside,
     external_files,
+    is_below,
     may_have_external,
     refuse_data_name,
 )
 from graphfix.formats.onnx.file.payloads import NONCE, Cut, Cutter, Weaver, cut_of
 from graphfix.formats.onnx.file.wire import MalformedError
 from graphfix.results import GraphfixError
+from graphfix.results.records import dataclass
 
 OPSETS_SINCE: Final = 3
 """The IR version from which a model names its operator sets (onnx.proto, ModelProto.opset_import)."""
@@ -146,8 +147,26 @@ def read(source: Path | bytes) -> Container:
     Raises GraphfixError, one line with the source's name, where the source is missing, empty, unreadable
     or no such model, or where `check_external` finds fault.
     """
+    container = _read(source)
+    if container.has_external:
+        container.check_external()
+    return container
+
+
+def external_locations(source: Path) -> Sequence[str]:
+    """List where a model says that its external data lies, below its folder; whether it is there is not asked.
+
+    Raises GraphfixError for what is no ONNX model.
+    """
+    container = _read(source)
+    if not container.has_external:
+        return ()
+    return [each for each in external_files(container.proto, source.parent) if is_below(each)]
+
+
+def _read(source: Path | bytes) -> Container:
     opened = open_source(source)
-    cutter = Cutter(opened, secrets.token_bytes(NONCE))
+    cutter = Cutter(opened, os.urandom(NONCE))
     proto = ModelProto()
     try:
         skeleton = cutter.skeleton()
@@ -157,10 +176,7 @@ def read(source: Path | bytes) -> Container:
         raise _no_model(opened.name, why) from error
     _refuse_incomplete(proto, opened.name)
     path = None if isinstance(source, bytes) else source
-    container = Container(proto, path, opened, cutter.nonce, cutter.cuts, may_have_external(skeleton))
-    if container.has_external:
-        container.check_external()
-    return container
+    return Container(proto, path, opened, cutter.nonce, cutter.cuts, may_have_external(skeleton))
 
 
 def _refuse_incomplete(proto: ModelProto, name: str) -> None:

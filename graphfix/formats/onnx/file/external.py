@@ -94,14 +94,27 @@ def _count(entries: dict[str, str], key: str, where: str) -> int | None:
     return int(text)
 
 
-def _size(folder: Path, location: str, where: str) -> int:
-    """Ask how many bytes the file at a location has; refuse where it is not a file of the model's folder."""
+def is_below(location: str) -> bool:
+    """Tell whether a location can be one below the model's folder."""
+    try:
+        _refuse_misplaced(location, "")
+    except GraphfixError:
+        return False
+    return True
+
+
+def _refuse_misplaced(location: str, where: str) -> None:
     if not location or "\0" in location:
         raise GraphfixError(f"{where} has no file name; save the model again with its data")
     if PureWindowsPath(location).anchor:  # of either system: `/x`, `C:x`
         raise GraphfixError(f"{where} is an absolute path; move the file into the model's folder")
     if PurePath(os.path.normpath(location)).parts[:1] == (os.pardir,):
         raise GraphfixError(f"{where} leaves the model's folder; move the file into it")
+
+
+def _size(folder: Path, location: str, where: str) -> int:
+    """Ask how many bytes the file at a location has; refuse where it is not a file of the model's folder."""
+    _refuse_misplaced(location, where)
     path = folder / location
     try:
         found = path.lstat()

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import TypeAlias, TypeGuard
 
 import onnx
 from onnx import AttributeProto, FunctionProto, GraphProto, NodeProto, TypeProto, ValueInfoProto
 
 from graphfix.operators.row import standard
+from graphfix.results.records import dataclass
 from graphfix.shapes.dim import names_a_size
 
 Dims = tuple[int | str | None, ...]

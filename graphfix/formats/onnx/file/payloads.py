@@ -9,7 +9,6 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
 from typing import Final
 
 from graphfix.formats.files import Piece, Source, Span
@@ -25,6 +24,7 @@ from graphfix.formats.onnx.file.wire import (
     records,
     refuse_uneven,
 )
+from graphfix.results.records import dataclass, field
 
 THRESHOLD: Final = 4096
 """Bytes; a smaller payload stays in the skeleton."""

@@ -6,10 +6,11 @@ The encoding is that of protobuf.dev/programming-guides/encoding; only tags and 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass
 from typing import Any, Final
 
 import onnx
+
+from graphfix.results.records import dataclass
 
 VARINT, FIXED64, LEN, GROUP, END_GROUP, FIXED32 = range(6)
 WIDTH: Final = {FIXED64: 8, FIXED32: 4}

@@ -8,7 +8,6 @@ unless it is asked for (`trust`), where it is neither proved nor refuted (`store
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 
 from onnx import FunctionProto, ModelProto, NodeProto
 
@@ -28,6 +27,7 @@ from graphfix.formats.onnx.infer.scope import (
 )
 from graphfix.formats.onnx.infer.stored_names import Hypotheses, StoredNames
 from graphfix.results import StoredSize
+from graphfix.results.records import dataclass
 from graphfix.shapes.shape import Dim, Shape, Size, symbol
 
 

@@ -7,13 +7,14 @@ that the body changes is widened, and the body is read again without it.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 
 from onnx import GraphProto, TensorProto
 
 from graphfix.formats.onnx.file.messages import Step, declared
 from graphfix.formats.onnx.infer.operands import NOTHING, Call, Results
 from graphfix.formats.onnx.infer.scope import NOTHING_KNOWN, GraphScope, Known, Read, agreed
+from graphfix.results.records import dataclass, field
 from graphfix.shapes.shape import UNKNOWN, UNRANKED, Dim, Shape, Size, same
 
 ROUNDS = 12

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from onnx import AttributeProto, FunctionProto, NodeProto
@@ -11,6 +10,7 @@ from onnx import AttributeProto, FunctionProto, NodeProto
 from graphfix.formats.onnx.file.messages import Step, steps
 from graphfix.formats.onnx.infer.scope import NOTHING_KNOWN, GraphScope, Known, Read, enter_bodies, versions_of
 from graphfix.operators.row import standard
+from graphfix.results.records import dataclass, field
 from graphfix.shapes.shape import Dim, Shape, Size
 
 FunctionKey: TypeAlias = tuple[str, str]

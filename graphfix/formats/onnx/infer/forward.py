@@ -7,7 +7,6 @@ audited; else nothing is known. What stays open is a term named after the value'
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import TypeAlias
 
 import onnx
@@ -22,6 +21,7 @@ from graphfix.formats.onnx.infer.one_node import OneNode
 from graphfix.formats.onnx.infer.operands import Call, attributes, attributes_of
 from graphfix.formats.onnx.infer.scope import GraphScope, Known
 from graphfix.formats.onnx.infer.stored_names import Hypotheses
+from graphfix.results.records import dataclass, field
 from graphfix.shapes.shape import Dim, Incompatible, Shape, Size
 from graphfix.shapes.terms import Terms
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from math import prod
 from typing import TypeAlias
 
@@ -12,6 +11,7 @@ from onnx import NodeProto, TensorProto, TypeProto
 
 from graphfix.formats.onnx.file.messages import write_dims
 from graphfix.formats.onnx.infer.scope import GraphScope
+from graphfix.results.records import dataclass, field
 from graphfix.shapes.shape import UNKNOWN, Dim, Shape, Size
 
 CONSTANT_LIMIT = 64

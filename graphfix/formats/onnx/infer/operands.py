@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TypeAlias
 
 import onnx
@@ -12,6 +11,7 @@ from onnx import AttributeProto, NodeProto, TensorProto
 from graphfix.formats.onnx.file.messages import Step
 from graphfix.formats.onnx.infer.scope import INTEGERS, GraphScope
 from graphfix.operators import Row
+from graphfix.results.records import dataclass
 from graphfix.shapes.shape import Shape, Size
 from graphfix.shapes.terms import Terms
 

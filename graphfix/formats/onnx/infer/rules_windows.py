@@ -8,18 +8,17 @@ says the rank.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from fractions import Fraction
 
 from graphfix.formats.onnx.infer.operands import NOTHING, Call, Results
 from graphfix.formats.onnx.infer.rules_layout import unknowns
+from graphfix.results.records import dataclass
 from graphfix.shapes.shape import UNKNOWN, Shape, Size, same
 from graphfix.shapes.terms import Terms, as_size, bounds
 
 SOME_IMAGE = "no size that a window of a pool slides over is 0"
 SPATIAL = 2
 """The first axis that windows slide over."""
-ROUNDING = Fraction(1, 2**20)
+PARTS = 2**20
 """More than the relative error of a size computed in float32."""
 EXACT = 2**24
 """Below it float32 has every whole number."""
@@ -269,6 +268,8 @@ def times(terms: Terms, size: Size, scale: float) -> Size:
     """
     if not 0 < scale < EXACT:
         return UNKNOWN
+    from fractions import Fraction  # few models have such a scale
+
     if not isinstance(size, int):
         ratio = Fraction(scale)
         if ratio.numerator < EXACT and ratio.denominator <= MOST_PARTS:  # a power of 2: float32 rounds nothing
@@ -279,5 +280,6 @@ def times(terms: Terms, size: Size, scale: float) -> Size:
     exact = size * Fraction(scale)
     if exact.denominator == 1:
         return int(exact)
-    low, high = int(exact * (1 - ROUNDING)), int(exact * (1 + ROUNDING))
+    rounding = Fraction(1, PARTS)
+    low, high = int(exact * (1 - rounding)), int(exact * (1 + rounding))
     return low if low == high else UNKNOWN

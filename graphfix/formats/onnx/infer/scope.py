@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import TypeAlias
 
 import onnx
@@ -11,6 +10,7 @@ from onnx import AttributeProto, GraphProto, NodeProto, OperatorSetIdProto, Tens
 
 from graphfix.formats.onnx.file.messages import Dims, Step, body_of, declared, label, steps, subgraphs
 from graphfix.operators.row import standard
+from graphfix.results.records import dataclass, field
 from graphfix.shapes.shape import UNKNOWN, Dim, Shape, Size, same
 from graphfix.shapes.terms import Terms
 

@@ -10,12 +10,12 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from functools import reduce
 from typing import TypeAlias
 
 from graphfix.formats.onnx.file.messages import Dims
 from graphfix.results import StoredSize
+from graphfix.results.records import dataclass, field
 from graphfix.shapes.dim import Dim, Parts, Shape, Size, same
 from graphfix.shapes.name_table import LONGEST
 from graphfix.shapes.terms import Terms, as_size
@@ -24,7 +24,7 @@ Places: TypeAlias = Mapping[str, tuple[str, int]]
 """By symbol: an input that has it, and the axis."""
 
 MOST_POWER = 4
-_NUMBER_IN_WORD = re.compile(r"(?<!\w)\d+[A-Za-z_]")
+_NUMBER_IN_WORD = r"(?<!\w)\d+[A-Za-z_]"
 """Python warns of `2x` where it is parsed; no exporter means anything by it."""
 _SMALL = (2, 3, 5, 7, 11, 13, 17, 19)
 _APART = (101, 103, 107, 109, 113, 127, 131, 137)
@@ -177,7 +177,7 @@ class Hypotheses:
     def _parsed(self, text: str) -> Size | None:
         if text in self.symbols:
             return self.symbols[text]
-        if len(text) > LONGEST or _NUMBER_IN_WORD.search(text):
+        if len(text) > LONGEST or re.search(_NUMBER_IN_WORD, text):
             return None
         try:
             tree = ast.parse(text.strip(), mode="eval")

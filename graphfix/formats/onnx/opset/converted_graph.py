@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
 
 import numpy as np
 import onnx
@@ -14,6 +13,7 @@ from graphfix.formats.insertion import rearrange
 from graphfix.formats.onnx.file.messages import Holder, holds_initializers
 from graphfix.formats.onnx.infer.scope import GraphScope
 from graphfix.formats.onnx.view import constant_tensor
+from graphfix.results.records import dataclass, field
 
 
 @dataclass(slots=True)

@@ -8,7 +8,6 @@ follows other ones.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import onnx
 from onnx import ModelProto, NodeProto
@@ -20,6 +19,7 @@ from graphfix.formats.onnx.opset import to_8
 from graphfix.formats.onnx.opset.converted_graph import ConvertedGraph
 from graphfix.formats.onnx.opset.operators import CHANGED, KEPT
 from graphfix.graph.edits import Refused
+from graphfix.results.records import dataclass
 
 
 def convert(proto: ModelProto, facts: Facts, target: int, fresh: Callable[[str], str]) -> set[str]:

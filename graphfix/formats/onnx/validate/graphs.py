@@ -8,8 +8,6 @@ that a schema does not list) passes.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from graphlib import CycleError, TopologicalSorter
 from typing import Final, NoReturn
 
 import onnx
@@ -38,6 +36,7 @@ from graphfix.formats.onnx.validate.parts import (
     signature_of,
 )
 from graphfix.operators.row import standard
+from graphfix.results.records import dataclass
 
 CALL_DEPTH: Final = 100
 """Functions that call functions deeper than this are followed by no runtime either."""
@@ -242,6 +241,8 @@ def _refuse_undefined(nodes: Sequence[NodeProto], index: int, path: str, visible
     makers = {made: maker for maker, node in enumerate(nodes) for made in node.output if made}
     if name not in makers:
         raise MalformedModelError(f"{at}, which nothing makes")
+    from graphlib import CycleError, TopologicalSorter
+
     reads = {reader: {makers[read] for read in node.input if read in makers} for reader, node in enumerate(nodes)}
     try:
         TopologicalSorter(reads).prepare()
@@ -256,6 +257,10 @@ def _refuse_undefined(nodes: Sequence[NodeProto], index: int, path: str, visible
 
 def _check_recursion(functions: Sequence[FunctionProto]) -> None:
     """Refuse functions that call themselves, directly or by others, or one another too deep."""
+    if not functions:
+        return
+    from graphlib import CycleError, TopologicalSorter
+
     bodies = {(function.domain, function.name): function.node for function in functions}
     calls = {key: {call for call in _called(nodes) if call in bodies} for key, nodes in bodies.items()}
     try:

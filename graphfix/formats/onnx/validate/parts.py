@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from functools import cache
 from math import prod
 from typing import Final, cast
@@ -15,6 +14,7 @@ from graphfix import operators
 from graphfix.formats.onnx.file.payloads import Cut
 from graphfix.formats.onnx.validate.errors import MalformedModelError, check_texts, place, shown
 from graphfix.operators.row import standard
+from graphfix.results.records import dataclass, field
 
 HELD: Final = {
     AttributeProto.TENSOR: "t",

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable
-from dataclasses import dataclass, field
 
 from graphfix.formats.tflite.file.records import Quantization
 from graphfix.formats.tflite.view import SubgraphView
 from graphfix.graph.view import Value
+from graphfix.results.records import dataclass, field
 from graphfix.shapes.shape import Shape
 
 Key = tuple[str, tuple[int, ...], Quantization | None]
@@ -44,4 +43,6 @@ class HeldConstants:
 
 
 def _digest(data: bytes) -> bytes:
-    return hashlib.sha256(data).digest()
+    from hashlib import sha256  # few models have such constants
+
+    return sha256(data).digest()

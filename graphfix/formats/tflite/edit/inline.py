@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from types import MappingProxyType
 
 from graphfix.formats.tflite.file.container import Container
@@ -12,6 +12,7 @@ from graphfix.formats.tflite.file.records import ABSENT, NEW, Operator, Subgraph
 from graphfix.formats.tflite.file.schema import CUSTOM, OPERATOR, OPERATORS
 from graphfix.formats.tflite.file.tables import read_scales
 from graphfix.graph.edits import Inline, Refused
+from graphfix.results.records import dataclass, field
 
 OPTIONS: Mapping[str, str] = MappingProxyType(
     {"then_branch": "then_subgraph_index", "else_branch": "else_subgraph_index", "body": "body_subgraph_index"}

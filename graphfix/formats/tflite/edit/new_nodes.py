@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 
 from graphfix.formats.editing import FreshNames
 from graphfix.formats.insertion import Order, rearrange
@@ -34,6 +34,7 @@ from graphfix.formats.tflite.view import PACKED, SubgraphView
 from graphfix.graph.edits import New, Numbers
 from graphfix.graph.view import NO_ATTRIBUTES, Kind, Node, Value
 from graphfix.operators.row import TFLITE
+from graphfix.results.records import dataclass, field
 from graphfix.shapes.shape import Shape, with_axes
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass, field
 
 from graphfix.formats.tflite.edit.held_constants import HeldConstants
 from graphfix.formats.tflite.edit.inline import Decided
@@ -12,6 +11,7 @@ from graphfix.formats.tflite.file.container import Container
 from graphfix.formats.tflite.folding import Evaluator
 from graphfix.formats.tflite.view import SubgraphView
 from graphfix.graph.view import Graph, Node, Value, set_node
+from graphfix.results.records import dataclass, field
 
 
 @dataclass(slots=True, eq=False, repr=False)

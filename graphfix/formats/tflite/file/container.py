@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -27,6 +26,7 @@ from graphfix.formats.tflite.file.schema import (
 from graphfix.formats.tflite.file.tables import Parts, read_parts
 from graphfix.formats.tflite.file.writer import ALIGNMENT, PAGE, Block, TooLongError
 from graphfix.results import GraphfixError
+from graphfix.results.records import dataclass, field
 
 if TYPE_CHECKING:
     import numpy as np

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Final
 
 from graphfix.formats.tflite.file.reader import FlatBuffer
@@ -23,6 +22,7 @@ from graphfix.formats.tflite.file.schema import (
 )
 from graphfix.formats.tflite.file.tables import Parts, read_operator, read_tensor
 from graphfix.formats.tflite.file.writer import Bytes, Field, Integers, Moved, Table, Tables
+from graphfix.results.records import dataclass
 
 _UNIONS: Final = ("builtin_options_type", "builtin_options", "builtin_options_2_type", "builtin_options_2")
 _VECTOR: Final = "*"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from graphfix.results.records import dataclass, field
 
 NEW = -1
 """The place of a part that the file does not have."""

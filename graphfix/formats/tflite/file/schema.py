@@ -6,8 +6,9 @@ Field numbers, types and defaults are those of the schema that LiteRT 2.3 ships;
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Final
+
+from graphfix.results.records import dataclass
 
 VERSION: Final = 3
 """The only schema version that has the identifier TFL3."""

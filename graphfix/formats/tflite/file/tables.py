@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-
 from graphfix.formats.files import Source
 from graphfix.formats.tflite.file.reader import FlatBuffer, MalformedError
 from graphfix.formats.tflite.file.records import Buffer, Code, Operator, Quantization, Signature, Subgraph, Tensor
@@ -21,6 +19,7 @@ from graphfix.formats.tflite.file.schema import (
     TENSOR_MAP,
     VERSION,
 )
+from graphfix.results.records import dataclass, field
 
 FAULT = 1 << 21
 """Bytes that the system maps at most where one is read: a huge page."""

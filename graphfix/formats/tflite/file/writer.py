@@ -8,10 +8,10 @@ from __future__ import annotations
 import struct
 from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 from graphfix.formats.tflite.file.schema import REFERENCES, Layout
+from graphfix.results.records import dataclass
 
 ALIGNMENT: Final = 16
 """Of a payload, and of the block's length: what is in the old file keeps its alignment."""

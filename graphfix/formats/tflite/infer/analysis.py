@@ -8,7 +8,6 @@ before what is stored; where they can't tell, the stored shape is assumed, and `
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from types import MappingProxyType
 
 from graphfix.formats.equal_sizes import NO_SUMS, Sum
@@ -16,6 +15,7 @@ from graphfix.formats.tflite.file.container import Container
 from graphfix.formats.tflite.infer.names import free_axes, unique_names, unknown_name
 from graphfix.formats.tflite.infer.scope import GraphScope
 from graphfix.formats.tflite.infer.subgraphs import Analysis
+from graphfix.results.records import dataclass, field
 from graphfix.shapes.shape import Dim, Shape, Size
 from graphfix.shapes.terms import Terms
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from graphfix.formats.tflite.file.records import ABSENT, Operator, Tensor
 from graphfix.formats.tflite.infer.scope import GraphScope
 from graphfix.operators import Row
+from graphfix.results.records import dataclass, field
 from graphfix.shapes.shape import Shape, Size
 from graphfix.shapes.terms import Terms
 

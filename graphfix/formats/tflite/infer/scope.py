@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from math import prod
 
 from graphfix.formats.tflite.file.container import Container
 from graphfix.formats.tflite.file.records import Operator, Subgraph, Tensor
 from graphfix.formats.tflite.file.schema import BOOL, FLOAT32, INT32, INT64, STRING, TENSOR_TYPES
 from graphfix.formats.tflite.infer.names import FREE, declared, unique_names, unknown_name
+from graphfix.results.records import dataclass, field
 from graphfix.shapes.shape import UNRANKED, Dim, Shape, Size
 from graphfix.shapes.terms import ANY, LEAST, Terms
 

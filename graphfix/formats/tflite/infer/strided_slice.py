@@ -6,9 +6,9 @@ Source: the masks as TensorFlow defines them (begin, end, ellipsis, new axis, sh
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from graphfix.formats.tflite.infer.operands import Call, Results
+from graphfix.results.records import dataclass
 from graphfix.shapes.shape import UNKNOWN, Shape, Size, same
 from graphfix.shapes.terms import Terms, as_size, bounds
 

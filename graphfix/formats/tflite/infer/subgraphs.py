@@ -7,7 +7,6 @@ that number, and what a body returns has sizes that are numbers, or those of an 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from graphfix import operators
@@ -21,6 +20,7 @@ from graphfix.formats.tflite.infer.rules import rule
 from graphfix.formats.tflite.infer.scope import GraphScope, scope_of
 from graphfix.operators import Row
 from graphfix.operators.row import TFLITE
+from graphfix.results.records import dataclass, field
 from graphfix.shapes.shape import UNRANKED, Dim, Incompatible, Shape, Size, same
 from graphfix.shapes.terms import Terms
 

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
+
+from graphfix.results.records import dataclass
 
 MAGIC = frozenset("*?[")
 """What makes a name a pattern."""
@@ -29,11 +31,43 @@ class Glob:
 
     def names(self, path: Path) -> bool:
         """Whether it names this file, or a folder that the file is in."""
-        parts = _from(path, self.folder)
+        return self.names_parts(_from(path, self.folder))
+
+    def names_parts(self, parts: Sequence[str]) -> bool:
+        """The same, of a path that is given by its parts from the folder."""
         if "/" not in self.text:
             return any(regex(self.text).fullmatch(part) for part in parts)
         pattern = regex(self.text.removeprefix("./").rstrip("/"))
         return any(pattern.fullmatch("/".join(parts[: last + 1])) for last in range(len(parts)))
+
+
+@dataclass(frozen=True, slots=True)
+class Pattern:
+    """A pattern that files are looked for by."""
+
+    folder: Sequence[str]
+    """The parts before the first wildcard."""
+    text: str
+    """What stands behind them."""
+    depth: int | None
+    """How many folders deep such a file can lie, from 1; None: any."""
+
+    @classmethod
+    def of(cls, parts: Sequence[str]) -> Pattern:
+        """Of its parts, one of which is a pattern. Raises ValueError for a bad range of letters."""
+        fixed = next(at for at, part in enumerate(parts) if is_pattern(part))
+        text = "/".join(parts[fixed:])
+        regex(text)
+        return cls(parts[:fixed], text, None if "**" in text else len(parts) - fixed)
+
+    @property
+    def of_models(self) -> bool:
+        """Whether it does not say how the files end: then it is about those that end as models do."""
+        return self.text.endswith("*")
+
+    def matches(self, name: str) -> bool:
+        """Whether it names this file below the folder."""
+        return regex(self.text).fullmatch(name) is not None
 
 
 def is_pattern(text: str) -> bool:

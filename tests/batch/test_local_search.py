@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from graphfix.cli.globs import Glob
-from graphfix.cli.lint.sources import models
+from graphfix.batch.globs import Glob
+from graphfix.batch.local_search import models
 from graphfix.results import GraphfixError
 
 TREE = (

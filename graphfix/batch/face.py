@@ -1,0 +1,126 @@
+"""The Python function that a program may call for many models: keywords become requests of jobs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from graphfix.api import own_rewrites
+from graphfix.batch import executors, scratch, sources
+from graphfix.batch import run as running
+from graphfix.batch.globs import Glob
+from graphfix.batch.job import Command, Finished
+from graphfix.batch.orders import Orders
+from graphfix.batch.run import Workers
+from graphfix.engine.request import NONE, Request, Texts
+from graphfix.report import Entry
+from graphfix.results import GraphfixError
+from graphfix.results.progress import Progress, silent
+
+COMMANDS: tuple[Command, ...] = ("fix", "check", "tosa")
+
+
+def batch_files(
+    models: Sequence[str | Path],
+    output: str | Path,
+    *,
+    command: Command = "fix",
+    exclude: Sequence[str] = (),
+    jobs: int | None = None,
+    client: Any = None,  # noqa: ANN401 - a distributed.Client, of an extra
+    retries: int = 2,
+    time_limit: float = 600.0,
+    memory_limit: int | None = None,
+    again: bool = False,
+    target: str = "explicit",
+    target_file: str | Path | None = None,
+    broadcasts: str | None = None,
+    unknown: str = "expand",
+    dims: Texts = NONE,
+    shapes: Texts = NONE,
+    same: Sequence[str] = (),
+    trust_stored: bool = False,
+    values: Texts = NONE,
+    signature: str | None = None,
+    drop_set_inputs: bool = False,
+    narrow_inputs: bool = False,
+    only: Sequence[str] = (),
+    skip: Sequence[str] = (),
+    rewrites: Sequence[str | Path] = (),
+    keep_fusions: bool = False,
+    bind_defaults: bool = False,
+    max_expand_bytes: int | None = None,
+    check_result: bool = True,
+    strict_proof: bool = False,
+    runs: int = 4,
+    seed: int = 0,
+    run: bool = False,
+    progress: Progress | None = None,
+) -> list[Entry]:
+    """Fix, check or convert many models, each in a process of its own, as `graphfix batch` does.
+
+    `models` are files, folders, patterns and URLs; the results lie below `output`, a folder or a URL, and what was made
+    there before of the same bytes, options and version is not made again (`reused`). An entry of the result is an
+    Outcome, or a Failure, whose `error` says why a model could not be done and whose `kind` what stopped it; the order
+    is that of the sources. `jobs` are done at once on this machine (None: one for each processor), or those of a
+    `client` of Dask's distributed by its workers. `time_limit` is in seconds, `memory_limit` in bytes, each for one
+    model; None is the machine's memory divided by the jobs. `progress` is called as each model ends.
+
+    Raises GraphfixError for what can't be asked, for sources that name no model, and for an `output` that is no folder.
+
+    >>> from graphfix.batch import batch_files
+    >>> [entry.output for entry in batch_files(["models/encoder.onnx"], "out", jobs=1, dims={"batch": "1"})]
+    ['out/encoder.onnx']
+    """
+    asked = {**locals(), "progress": None}
+    _refuse(command, {"jobs": jobs, "time_limit": time_limit, "memory_limit": memory_limit})
+    asked |= {name: dict(asked[name]) for name in ("dims", "shapes", "values")}  # they are sent to other processes
+    asked["rewrites"] = [str(Path(each).absolute()) if str(each).endswith(".py") else str(each) for each in rewrites]
+    request = Request.of(asked)
+    own_rewrites.load(request.rewrites)  # what is wrong with them is said once
+    found = sources.models([str(each) for each in models], [Glob(each) for each in exclude], str(output), command)
+    here = jobs if client is None else 0
+    orders = Orders(command, str(output), time_limit, memory_limit, again, here)
+    with _workers(orders, client, retries) as workers, scratch.held(str(output)):
+        watch = _Watch(progress or silent, len(found))
+        return list(running.run(orders.all_jobs(found, lambda _: request), workers, watch, lambda each: each.entry))
+
+
+def _refuse(command: str, numbers: Mapping[str, float | None]) -> None:
+    """Raise GraphfixError for what no command is, and for numbers below 1 of what is counted or measured."""
+    if command not in COMMANDS:
+        raise GraphfixError(f"command {command!r} is not one of {', '.join(COMMANDS)}")
+    for name, number in numbers.items():
+        if number is not None and not number > 0:
+            raise GraphfixError(f"{name} is {number!r}; give a number above 0, or None")
+
+
+@contextmanager
+def _workers(orders: Orders, client: Any, retries: int) -> Iterator[Workers]:  # noqa: ANN401 - see above
+    if client is None:
+        with executors.local(orders.threads) as threads:
+            yield threads
+        return
+    from graphfix.batch import cluster
+
+    yield cluster.cluster(client, retries)
+
+
+@dataclass(slots=True)
+class _Watch:
+    """Hands on what is done."""
+
+    progress: Progress
+    total: int
+    done: int = 0
+
+    def finished(self, finished: Finished) -> None:
+        """Tell of a model that is done."""
+        self.done += 1
+        self.progress(finished.job.source, self.done, self.total)
+
+    def tick(self) -> None:
+        """Nothing is told of time alone."""

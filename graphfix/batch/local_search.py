@@ -1,0 +1,116 @@
+"""The models of this machine that a command is asked about: files, folders' and patterns'; each once."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from graphfix.batch import globs
+from graphfix.batch.globs import Glob, Pattern
+from graphfix.results import GraphfixError
+
+SUFFIXES = (".onnx", ".tflite")
+"""What a folder is searched for."""
+NO_MODEL = "the folder has no model (.onnx or .tflite) in it"
+NOT_NAMED = "the pattern names no model"
+
+
+def models(sources: Sequence[Path], exclude: Sequence[Glob], outputs: Path | None = None) -> dict[Path, str]:
+    """The files, in the order of the sources, those of a folder or a pattern sorted by their parts; and their names.
+
+    A name is a path with `/` from the folder, or from where the pattern's first wildcard is; of a file it is its own.
+    The folder `outputs` is not searched.
+    Raises GraphfixError for a folder without a model and for a pattern that names none.
+    """
+    found: dict[str, tuple[Path, str]] = {}
+    for source in sources:
+        for path, name in _of(source, exclude, outputs):
+            found.setdefault(_real(path), (path, name))
+    return dict(found.values())
+
+
+def _real(path: Path) -> str:
+    try:
+        return os.path.realpath(path)
+    except ValueError:  # a name that no file can have is refused where it is read
+        return str(path)
+
+
+def _of(source: Path, exclude: Sequence[Glob], outputs: Path | None) -> list[tuple[Path, str]]:
+    """The files of a source, and their names."""
+    if source.is_dir():
+        folder, files, none = source, list(_searched(source, None, outputs)), NO_MODEL
+    elif globs.is_pattern(str(source)) and not os.path.lexists(source):
+        pattern = _pattern(source)
+        folder, files, none = Path(*pattern.folder), list(_named(pattern, outputs)), NOT_NAMED
+    else:
+        return [(source, source.name)] if not _is_excluded(source, exclude) else []
+    left = sorted((path for path in files if not _is_excluded(path, exclude)), key=lambda path: path.parts)
+    if not left:
+        raise nothing(source, len(files), none)
+    return [(path, path.relative_to(folder).as_posix()) for path in left]
+
+
+def nothing(source: object, excluded: int, none: str) -> GraphfixError:
+    """What is raised of a source of which no model is left: some are excluded, or there was `none`."""
+    why = f"all of the {excluded} models here are excluded; mend --exclude" if excluded else f"{none}; name another"
+    return GraphfixError(f"{source}: {why}")
+
+
+def _is_excluded(path: Path, exclude: Sequence[Glob]) -> bool:
+    return any(pattern.names(path) for pattern in exclude)
+
+
+def _pattern(source: Path) -> Pattern:
+    try:
+        return Pattern.of(source.parts)
+    except ValueError as error:
+        raise GraphfixError(f"{source}: {error}; mend the pattern") from None
+
+
+def _named(pattern: Pattern, outputs: Path | None) -> Iterator[Path]:
+    """The files that a pattern names."""
+    folder = Path(*pattern.folder)
+    if folder.is_dir():
+        for path in _searched(folder, pattern.depth, outputs, all_files=not pattern.of_models):
+            if pattern.matches(path.relative_to(folder).as_posix()):
+                yield path
+
+
+def _searched(top: Path, depth: int | None, outputs: Path | None, *, all_files: bool = False) -> Iterator[Path]:
+    """The models below a folder, so many folders deep; what is hidden is left out.
+
+    A folder is entered once: links to folders are followed last, where their folder was not met before.
+    """
+    folders, links = [(top, 1)], list[tuple[Path, int]]()
+    entered = {os.path.realpath(outputs)} if outputs is not None else set[str]()
+    while folders or links:
+        folder, level = folders.pop(0) if folders else links.pop(0)
+        real = os.path.realpath(folder)
+        if real in entered:
+            continue
+        entered.add(real)
+        for entry in _entries(folder):
+            if entry.name.startswith("."):
+                continue
+            if _is_folder(entry):
+                if depth is None or level < depth:
+                    (links if entry.is_symlink() else folders).append((folder / entry.name, level + 1))
+            elif all_files or entry.name.lower().endswith(SUFFIXES):
+                yield folder / entry.name
+
+
+def _is_folder(entry: os.DirEntry[str]) -> bool:
+    try:
+        return entry.is_dir()
+    except OSError:  # a link that leads to itself
+        return False
+
+
+def _entries(folder: Path) -> list[os.DirEntry[str]]:
+    try:
+        with os.scandir(folder) as entries:
+            return sorted(entries, key=lambda entry: entry.name)
+    except OSError as error:
+        raise GraphfixError(f"{folder}: the folder can't be read: {error.strerror}; leave it out") from None

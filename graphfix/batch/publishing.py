@@ -1,0 +1,94 @@
+"""What a job has made appears below the batch's folder: data first, the model last, and on a failure nothing."""
+
+from __future__ import annotations
+
+import os
+import posixpath
+import threading
+from collections.abc import Collection, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Final
+
+from graphfix.batch import stores
+from graphfix.batch.job import Job, output_name
+from graphfix.batch.scratch import OWN
+from graphfix.batch.storage import Digest, Store, digest_of
+from graphfix.formats import publish
+from graphfix.results import GraphfixError
+
+_LONGEST: Final = 1 << 16
+_sharing = threading.Lock()
+"""Models may share a data file: one at a time looks whether it is there, and lets it appear."""
+
+
+class Outputs:
+    """The files of a job in a scratch folder, which lie there as they will below the batch's folder."""
+
+    def __init__(self, job: Job, made: Path) -> None:
+        self._name = output_name(job.name, job.command) or job.name
+        self._made = made
+        self._folder = stores.store(job.output)
+
+    @property
+    def model(self) -> Path:
+        """Where the child writes it."""
+        return self._made / self._name
+
+    def refuse(self, source: str) -> None:
+        """Raise GraphfixError where the result would replace the model, which is a path or a URL."""
+        place = self._folder.place(self._name)
+        if source == place:
+            raise GraphfixError(f"{place}: the output is the input; choose another folder")
+        here = self._folder.local(self._name)
+        if here is None:
+            return
+        if here.is_dir():
+            raise GraphfixError(f"{place}: a folder has the output's name; remove it, or choose another folder")
+        if not stores.is_url(source) and publish.is_one_file(stores.local_path(source), here):
+            raise GraphfixError(f"{place}: the output is the input; choose another folder")
+
+    def published(self, source: Store, data: Collection[str]) -> Sequence[Digest]:
+        """Let all appear; `data` are the names of the model's data files in its folder `source`.
+
+        Raises GraphfixError where something else has the name of a data file, and OSError; nothing is left then.
+        """
+        fresh: list[str] = []
+        try:
+            with _sharing:
+                digests = [self._published_data(source, each, fresh) for each in data]
+            files = sorted(self._files(), key=lambda each: each == self.model)
+            digests += [self._folder.publish(each, each.relative_to(self._made).as_posix()) for each in files]
+        except BaseException:
+            for name in fresh:
+                with suppress(OSError):  # what failed first is the error to report
+                    self._folder.remove(name)
+            raise
+        return digests
+
+    def _files(self) -> list[Path]:
+        return [path for path in self._made.rglob("*") if path.is_file()]
+
+    def _published_data(self, source: Store, location: str, fresh: list[str]) -> Digest:
+        """One data file: it replaces one of other bytes only where that came from the same place."""
+        name = posixpath.join(posixpath.dirname(self._name), location)
+        made, owner = self._made / name, _absolute(source, location)
+        there = self._folder.identity(name)
+        own = digest_of(made, name)
+        if there is not None and there.size == own.size and self._folder.digest(name).sha256 == own.sha256:
+            made.unlink()
+            return self._folder.digest(name)
+        known = self._folder.read_text(f"{OWN}/{name}.source", _LONGEST)
+        if there is not None and known != owner:
+            what = "something else of this name is there, and is kept"
+            raise GraphfixError(f"{self._folder.place(name)}: {what}; remove it, or choose another folder")
+        self._folder.write_text(f"{OWN}/{name}.source", owner)
+        if there is None:
+            fresh.append(name)
+        return self._folder.publish(made, name)
+
+
+def _absolute(store: Store, name: str) -> str:
+    """A place by a name that is the same from wherever it is called."""
+    path = store.local(name)
+    return store.place(name) if path is None else os.path.realpath(path)

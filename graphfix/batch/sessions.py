@@ -1,0 +1,68 @@
+"""The processes of a session: a child of a batch and all that it has started, whoever of them is gone."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from contextlib import suppress
+from typing import Final
+
+import psutil
+
+PAUSE: Final = 0.005
+"""Seconds between two looks at processes that end."""
+PATIENCE: Final = 2.0
+"""Seconds that killed processes are waited for."""
+
+
+def kill(session: int) -> None:
+    """Kill all processes of a session but the caller, and wait for them: what they write to is removed next."""
+    end = time.monotonic() + PATIENCE
+    while left := [pid for pid in running(session) if pid != os.getpid()]:
+        for pid in left:
+            with suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+        if time.monotonic() > end:
+            return
+        time.sleep(PAUSE)
+
+
+def used(session: int) -> int:
+    """Bytes of memory of all processes of a session, without the files that they have mapped.
+
+    The pages of a mapped model count as the process's (rss), and go when the system needs room.
+    """
+    return sum(map(_anonymous, members(session)))
+
+
+def members(session: int) -> list[int]:
+    """The processes of a session: whom a process has started stays in it, also when the one in between is gone."""
+    return [pid for pid in psutil.pids() if _session(pid) == session]
+
+
+def running(session: int) -> list[int]:
+    """Those of its members that still run: one that has ended, and that nobody has asked how, is none."""
+    return [pid for pid in members(session) if _runs(pid)]
+
+
+def _runs(pid: int) -> bool:
+    try:
+        return bool(psutil.Process(pid).status() != psutil.STATUS_ZOMBIE)
+    except psutil.Error:
+        return False
+
+
+def _session(pid: int) -> int:
+    try:
+        return os.getsid(pid)
+    except OSError:  # it has ended meanwhile
+        return 0
+
+
+def _anonymous(pid: int) -> int:
+    try:
+        info = psutil.Process(pid).memory_info()
+    except psutil.Error:
+        return 0
+    return int(info.rss - getattr(info, "shared", 0))  # macOS does not say what is shared

@@ -1,0 +1,149 @@
+"""The models of a batch: files, what folders hold and patterns name, here and behind URLs; each with its output's name.
+
+What would make one file of two, or of a file that is read, is refused before anything is done.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path, PurePosixPath
+
+from graphfix.batch import globs, local_search, remote_store, stores
+from graphfix.batch.globs import Glob, Pattern
+from graphfix.batch.job import Command, output_name
+from graphfix.batch.remote_store import Remote
+from graphfix.batch.storage import checked
+from graphfix.results import GraphfixError
+
+Found = tuple[str, str]
+"""A path or a URL, and its name below the source that it is of."""
+
+
+def models(given: Sequence[str], exclude: Sequence[Glob], output: str, command: Command) -> list[Found]:
+    """The models in the order of the sources, each once; those of a folder or a pattern are sorted by their parts.
+
+    What an earlier batch wrote into the folder `output` is none. Raises GraphfixError where a source names no model,
+    where two models would get one output, and where an output would replace a model; OSError where a store fails.
+    """
+    found: dict[str, Found] = {}
+    for source in given:
+        of = _remote if stores.is_url(source) else _local
+        for place, name in of(source, exclude, output):
+            found.setdefault(place if stores.is_url(place) else os.path.realpath(place), (place, name))
+    _refuse_one_output(found.values(), command)
+    _refuse_replaced(found, output, command)
+    return list(found.values())
+
+
+# --- here -------------------------------------------------------------------------------------------------------------
+
+
+def _local(source: str, exclude: Sequence[Glob], output: str) -> Iterator[Found]:
+    path = stores.local_path(source)
+    outputs = None if stores.is_url(output) else stores.local_path(output)
+    if outputs is not None and _is_below(path, outputs):
+        raise _in_the_output(source, output)
+    for model, name in local_search.models([path], exclude, outputs).items():
+        yield str(model), name
+
+
+def _is_below(path: Path, folder: Path) -> bool:
+    try:
+        return Path(os.path.realpath(path)).is_relative_to(os.path.realpath(folder))
+    except ValueError:  # a name that no file can have is refused where it is read
+        return False
+
+
+def _in_the_output(source: str, output: str) -> GraphfixError:
+    return GraphfixError(f"{source}: it lies in the folder of the outputs, {output}; choose another folder for them")
+
+
+# --- behind a URL -----------------------------------------------------------------------------------------------------
+
+
+def _remote(source: str, exclude: Sequence[Glob], output: str) -> Iterator[Found]:
+    """What a URL names. Listings are asked for once, and sorted here."""
+    if f"{source}/".startswith(_folder(output)):
+        raise _in_the_output(source, output)
+    found, none = _named(source, output)
+    left = [each for each in found if not _is_excluded(*each, exclude)]
+    if not left and none:
+        raise local_search.nothing(source, len(found), none)
+    for url, name in left:
+        yield url, checked(name)
+
+
+def _named(source: str, output: str) -> tuple[list[Found], str]:
+    """The models, and why there are none where one is needed."""
+    folder, name = stores.parted(source)
+    if name and folder.identity(name) is not None:
+        return [(source, name)], ""
+    whole = remote_store.opened(source)
+    if whole.is_folder():
+        return _models(whole, Pattern((), "**", None), output), local_search.NO_MODEL
+    if globs.is_pattern(source):
+        pattern = _pattern(source)
+        return _models(remote_store.opened("/".join((*pattern.folder, ""))), pattern, output), local_search.NOT_NAMED
+    return ([(source, name)], "") if name else ([], local_search.NO_MODEL)  # a file that is not there fails for itself
+
+
+def _models(folder: Remote, pattern: Pattern, output: str) -> list[Found]:
+    """The files that a pattern names below a folder, by the rules of `local_search`."""
+    found = []
+    for name in folder.names(pattern.depth):
+        hidden = any(part.startswith(".") for part in name.split("/"))
+        if hidden or not pattern.matches(name) or folder.place(name).startswith(_folder(output)):
+            continue
+        if not pattern.of_models or name.lower().endswith(local_search.SUFFIXES):
+            found.append((folder.place(name), name))
+    return found
+
+
+def _pattern(source: str) -> Pattern:
+    try:
+        return Pattern.of(source.split("/"))
+    except ValueError as error:
+        raise GraphfixError(f"{source}: {error}; mend the pattern") from None
+
+
+def _folder(url: str) -> str:
+    return f"{url.rstrip('/')}/"
+
+
+def _is_excluded(url: str, name: str, exclude: Sequence[Glob]) -> bool:
+    """Whether a pattern names it: by any part of the URL, by the URL from its beginning, or from its source on."""
+    return any(
+        pattern.names_parts((name if "/" in pattern.text and "://" not in pattern.text else url).split("/"))
+        for pattern in exclude
+    )
+
+
+# --- what is refused --------------------------------------------------------------------------------------------------
+
+
+def _refuse_one_output(found: Iterable[Found], command: Command) -> None:
+    """Raise GraphfixError where two models have one output, or one's output is the folder of another's."""
+    places: dict[str, str] = {}
+    for place, name in found:
+        made = output_name(name, command) or name
+        if made in places:
+            how = "put both into one folder and name that, or make two batches"
+            raise GraphfixError(f"{place}: its result is {made}, which is that of {places[made]} too; {how}")
+        places[made] = place
+    for made, place in places.items():
+        for parent in PurePosixPath(made).parents:
+            if str(parent) in places:
+                clash = f"its result {made} is in a folder that is a file, the result of {places[str(parent)]}"
+                raise GraphfixError(f"{place}: {clash}; make two batches")
+
+
+def _refuse_replaced(found: dict[str, Found], output: str, command: Command) -> None:
+    """Raise GraphfixError where an output is a model of the batch, by whatever links."""
+    for _, name in found.values():
+        made = output_name(name, command)
+        if made is None:
+            continue
+        place = stores.store(output).place(made)
+        if (place if stores.is_url(place) else os.path.realpath(place)) in found:
+            raise GraphfixError(f"{place}: the output is a model of the batch; choose another folder")

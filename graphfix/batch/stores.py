@@ -1,0 +1,41 @@
+"""Where models lie and results go: a folder here, or one that fsspec reaches by a URL; one interface for both."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from graphfix.batch.local_store import Local
+from graphfix.batch.storage import Store
+
+HERE = ("file://", "local://")
+"""How a URL begins that is a path of this machine."""
+
+
+def is_url(text: str) -> bool:
+    """Whether this names a place that is not reached by a path."""
+    return "://" in text and not text.startswith(HERE)
+
+
+def store(folder: str) -> Store:
+    """The store of a folder, which need not be there yet. Raises GraphfixError for a URL that nothing here reads."""
+    if not is_url(folder):
+        return Local(local_path(folder))
+    from graphfix.batch import remote_store  # fsspec is an extra
+
+    return remote_store.opened(folder)
+
+
+def local_path(text: str) -> Path:
+    """The path that a text or a URL of this machine says."""
+    for start in HERE:
+        text = text.removeprefix(start)
+    return Path(text)
+
+
+def parted(source: str) -> tuple[Store, str]:
+    """The store of the folder that a file is in, and the file's name there. Raises GraphfixError as `store` does."""
+    if is_url(source):
+        folder, name = source[: source.rindex("/")], source[source.rindex("/") + 1 :]
+        return store(f"{folder}/" if folder.endswith(":/") else folder), name
+    path = local_path(source)
+    return Local(path.parent), path.name

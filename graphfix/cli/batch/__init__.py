@@ -1,0 +1,1 @@
+"""`batch`: many models, here or on a cluster; what is printed of them."""

@@ -1,0 +1,120 @@
+"""`batch`: each model by the options for it, in a process or on a worker; a line a model, and one report of all."""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+import time
+from argparse import Namespace
+from collections.abc import Iterator
+
+from graphfix import report
+from graphfix.batch import executors, scratch, sources
+from graphfix.batch.job import Command, Finished, Job
+from graphfix.batch.orders import Orders
+from graphfix.batch.run import Workers, run
+from graphfix.cli import answers, terminal
+from graphfix.cli.batch.display import Display
+from graphfix.cli.batch.requests import Requests, refuse_options
+from graphfix.cli.status import DONE, WORST
+from graphfix.report.batch import Line, Tally
+from graphfix.report.text import counted
+from graphfix.results.records import dataclass, field
+
+
+@dataclass(frozen=True, slots=True)
+class _Said:
+    """What is printed of a model, and its entry where a report needs it."""
+
+    line: Line
+    error: str | None
+    status: int
+    entry: report.Entry | None
+
+
+@dataclass(slots=True)
+class _Answer:
+    """What was answered so far."""
+
+    options: Namespace
+    tally: Tally = field(default_factory=Tally)
+    entries: list[report.Entry] = field(default_factory=list)
+    worst: int = DONE
+
+    @property
+    def needs_entries(self) -> bool:
+        """Whether all that is found is remembered to the end."""
+        return bool(self.options.report or self.options.json)
+
+    def said(self, finished: Finished) -> _Said:
+        """What is remembered of a model until its line can be printed: little."""
+        entry = finished.entry
+        line = Line.of(finished.job.source, entry, finished.seconds)
+        error = entry.error if isinstance(entry, report.Failure) else None
+        if not isinstance(entry, report.Failure) and answers.wrote_nothing(entry):
+            error = report.unwritten(entry)
+        status = answers.status(entry, strict=self.options.strict_proof)
+        return _Said(line, error, status, entry if self.needs_entries else None)
+
+    def add(self, said: _Said) -> None:
+        """Print the line of a model, and count it."""
+        self.tally.add(said.line)
+        self.worst = max(self.worst, said.status, key=WORST.index)
+        if said.entry is not None:
+            self.entries.append(said.entry)
+        if not (self.options.json or self.options.quiet):
+            print(said.line.text(terminal.paint(self.options.color, sys.stdout)))
+        if said.error is not None:
+            sys.stdout.flush()  # where both streams are one, the lines stay in order
+            terminal.say(said.error, self.options.color)
+
+
+def answer(options: Namespace) -> int:
+    """Do the models of all sources; the failure of one does not stop the others."""
+    begun = time.monotonic()
+    command: Command = "tosa" if options.tosa else "check" if options.check else "fix"
+    refuse_options(options, command)
+    found = sources.models(options.sources, options.exclude, options.output, command)
+    requests = Requests.of(options, command, [source for source, _ in found])  # what is wrong is said before the work
+    jobs = 0 if options.dask is not None else options.jobs
+    orders = Orders(command, options.output, options.time_limit, options.memory_limit, options.again, jobs)
+    answered = _Answer(options)
+    with _workers(options, orders) as workers, scratch.held(options.output):
+        try:
+            _do(orders.all_jobs(found, requests.for_model), workers, answered, len(found))
+        except KeyboardInterrupt:
+            done = f"{answered.tally.models} of {counted(len(found), 'model')}"
+            terminal.say(f"stopped after {done}: what is done stays, and the same command goes on there", options.color)
+            raise
+    if not (options.json or options.quiet):
+        print(answered.tally.text(time.monotonic() - begun))
+    if options.json:
+        print(report.json_text(answered.entries), end="")
+    for path in options.report:
+        report.write(path, answered.entries)
+    return answered.worst
+
+
+def _do(jobs: Iterator[Job], workers: Workers, answered: _Answer, total: int) -> None:
+    options = answered.options
+    with terminal.watched(options, "batch") as progress:
+        display = Display(progress, total, workers.running, options.verbose)
+        with contextlib.closing(run(jobs, workers, display, answered.said)) as all_said:
+            for said in all_said:
+                with terminal.lines(progress):
+                    answered.add(said)
+
+
+@contextlib.contextmanager
+def _workers(options: Namespace, orders: Orders) -> Iterator[Workers]:
+    """What does the jobs."""
+    if options.dask is None:
+        with executors.local(orders.threads) as threads:
+            yield threads
+        return
+    from graphfix.batch import cluster
+
+    with cluster.dask(options.dask, options.retries) as workers:
+        if workers.waits() and not options.quiet:
+            terminal.say(f"{options.dask}: no worker has joined yet: the models wait for one", options.color, "aside")
+        yield workers

@@ -1,0 +1,85 @@
+"""What a batch asks of its models: one request for all of which the options say the same."""
+
+from __future__ import annotations
+
+from argparse import Namespace
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from types import MappingProxyType
+from typing import TypeAlias
+
+from graphfix.batch import stores
+from graphfix.batch.job import Command
+from graphfix.cli import answers
+from graphfix.cli.configuration.settings import Settings
+from graphfix.cli.requests import request
+from graphfix.engine.request import Request
+from graphfix.results import GraphfixError
+from graphfix.results.records import dataclass, field
+
+LACKS: Mapping[Command, tuple[str, ...]] = MappingProxyType(
+    {
+        "tosa": ("target", "target_file", "broadcasts", "unknown", "keep_fusions", "strict_proof", "runs"),
+        "check": ("check_result", "strict_proof", "runs", "seed", "drop_set_inputs"),
+    }
+)
+"""The options of `batch` that a command does not have, as a namespace names them."""
+Alike: TypeAlias = tuple[bool, ...]
+"""Which parts of the configuration are about a model: where they are the same, so is the request."""
+
+
+def refuse_options(options: Namespace, command: Command) -> None:
+    """Raise GraphfixError for an option of the command line that the command does not have."""
+    given = options.settings.given
+    if "run" in given and command != "tosa":
+        raise GraphfixError("--run is for TOSA: say --tosa too")
+    for action in options.settings.actions.values():
+        if action.dest in LACKS.get(command, ()) and action.dest in given:
+            raise GraphfixError(f"--{command} has no {action.option_strings[0]}: leave one of them out")
+
+
+@dataclass(frozen=True, slots=True)
+class Requests:
+    """The requests of a batch."""
+
+    settings: Settings
+    known: dict[Alike, Request] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, options: Namespace, command: Command, models: Sequence[str]) -> Requests:
+        """Look at all models. Raises GraphfixError for what can't be asked, and for a report in place of a model."""
+        made = cls(options.settings)
+        local = [Path(model) for model in models if not stores.is_url(model)] if options.report else []
+        answers.refuse_reports(options, local)
+        for model in models:
+            alike = made._alike(model)
+            if alike not in made.known:
+                own = options.settings.of(Path(model))
+                for name in LACKS.get(command, ()):  # a configuration may say it for other commands
+                    setattr(own, name, options.settings.defaults[name])
+                made.known[alike] = _request(own)
+        return made
+
+    def for_model(self, model: str) -> Request:
+        """What is asked of a model."""
+        return self.known[self._alike(model)]
+
+    def _alike(self, model: str) -> Alike:
+        if all(layer.files is None for layer in self.settings.layers):
+            return ()
+        path = Path(model)
+        return tuple(layer.names(path) for layer in self.settings.layers)
+
+
+def _request(options: Namespace) -> Request:
+    """A request that means the same in another process: its files are named from everywhere.
+
+    The user's own rewrites are looked at here, once, and sent by their names.
+    """
+    answers.refuse_reports(options, [])  # the target file may be another one
+    options.report = [each.absolute() for each in options.report]
+    options.target_file = options.target_file and options.target_file.absolute()
+    rewrites = [each.absolute() if isinstance(each, Path) else each for each in options.rewrites]
+    answers.read_rewrites(options)
+    return replace(request(options, None), rewrites=rewrites)

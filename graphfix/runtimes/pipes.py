@@ -1,0 +1,87 @@
+"""A process of this package's own that answers pickles over its pipes, and why a process ended."""
+
+from __future__ import annotations
+
+import os
+import pickle
+import signal
+import subprocess
+import sys
+from collections.abc import Mapping
+from typing import IO, Any
+
+GONE = (EOFError, BrokenPipeError, ConnectionError, pickle.UnpicklingError)
+"""What `ask` raises where the process has ended, or ends in the middle of its answer."""
+
+
+class AskedProcess:
+    """A module of this package that is run, and answers one message after the other."""
+
+    def __init__(self, module: str, variables: Mapping[str, str], *, apart: bool = False) -> None:
+        """Start it, with `variables` in its environment.
+
+        `apart`: in a session of its own, which no signal of a terminal reaches, and which can be ended as a whole.
+        """
+        self._process = subprocess.Popen(  # noqa: S603 - our own module
+            [sys.executable, "-P", "-m", module],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            env={**environment(), **variables},
+            start_new_session=apart,
+        )
+
+    @property
+    def pid(self) -> int:
+        """Its number; of one that is `apart` that of its session, too."""
+        return self._process.pid
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether it has, by itself or by a signal."""
+        return self._process.poll() is not None
+
+    def ask(self, message: object) -> Any:  # noqa: ANN401 - whatever the module answers
+        """Send a message, and return the answer. Raises what GONE lists."""
+        if self._process.stdin is None or self._process.stdout is None:
+            raise EOFError
+        pickle.dump(message, self._process.stdin, protocol=5)
+        self._process.stdin.flush()
+        return pickle.load(self._process.stdout)  # noqa: S301 - our own module writes it
+
+    def kill(self) -> None:
+        """End it at once, and not what it has started."""
+        self._process.kill()
+
+    def end(self) -> int:
+        """Let it see the end of its messages, or end it where it does not heed that; return its status."""
+        for pipe in (self._process.stdin, self._process.stdout):
+            if pipe is not None:
+                _close(pipe)
+        try:
+            return self._process.wait(timeout=5)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            return self._process.wait()
+
+
+def environment() -> dict[str, str]:
+    """Return an environment in which a child imports what this process would, whatever lies in its working folder."""
+    return {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, map(os.path.abspath, sys.path)))}
+
+
+def cause(status: int) -> str:
+    """Name why a process ended: its exit status, or the signal that ended it."""
+    if status >= 0:
+        return f"exit status {status}"
+    try:
+        return signal.Signals(-status).name
+    except ValueError:
+        return f"signal {-status}"
+
+
+def _close(pipe: IO[bytes]) -> None:
+    try:
+        pipe.close()
+    except BrokenPipeError:
+        return  # the child is gone, and what was left for it

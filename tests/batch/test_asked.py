@@ -1,0 +1,119 @@
+"""Two requests that make something else have two digests, whatever field says it, and whatever file."""
+
+from __future__ import annotations
+
+import importlib
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from graphfix.batch.asked import SPARED, digest
+from graphfix.engine.request import Request
+from graphfix.results import GraphfixError
+
+OTHERS: dict[str, Any] = {
+    "target": "ranks",
+    "broadcasts": "two-sided",
+    "unknown": "keep",
+    "only": ("equalize-ranks",),
+    "skip": ("normalize-expand",),
+    "rewrites": ("rewrites/own.py",),
+    "keep_fusions": True,
+    "max_expand_bytes": 0,
+    "dims": {"batch": "4"},
+    "shapes": {"x": "1,2"},
+    "same": ("a[0]=b[0]",),
+    "trust_stored": True,
+    "bind_defaults": True,
+    "values": {"x": "1"},
+    "signature": "serving",
+    "drop_set_inputs": True,
+    "narrow_inputs": True,
+    "check_result": False,
+    "strict_proof": True,
+    "proof": "without",
+    "runs": 5,
+    "seed": 1,
+    "inputs": Path("inputs.npz"),
+    "atol": 0.1,
+    "rtol": 0.1,
+    "stop_where_blocked": True,
+    "run": True,
+    "run_on": (Path("inputs.npz"),),
+    "diff": True,
+}
+"""Field -> another value than the default."""
+
+
+def test_every_field_counts_or_is_spared_on_purpose() -> None:
+    names = {each.name for each in fields(Request)} - {"goal"}
+    assert names == set(OTHERS) | SPARED
+    assert not set(OTHERS) & SPARED
+
+
+@pytest.mark.parametrize("name", OTHERS)
+def test_another_value_is_another_digest(name: str) -> None:
+    before = digest("fix", Request())
+    assert digest("fix", Request()) == before
+    assert digest("fix", Request(**{name: OTHERS[name]})) != before
+
+
+def test_another_command_is_another_digest() -> None:
+    assert len({digest(command, Request()) for command in ("fix", "check", "tosa")}) == 3
+
+
+def test_what_is_spared_is() -> None:
+    asked = Request(in_place=True, report=(Path("r.html"),), excerpt=True, progress=print)  # type: ignore[arg-type]
+    assert digest("fix", asked) == digest("fix", Request())
+
+
+def test_the_order_of_names_does_not_count_but_that_of_options_does() -> None:
+    assert digest("fix", Request(dims={"a": "1", "b": "2"})) == digest("fix", Request(dims={"b": "2", "a": "1"}))
+    assert digest("fix", Request(same=("a", "b"))) != digest("fix", Request(same=("b", "a")))
+
+
+@pytest.mark.parametrize(
+    ("field", "name"), [("target_file", "t.toml"), ("rewrites", "own.py"), ("inputs", "i.npz"), ("run_on", "i.npz")]
+)
+def test_the_content_of_a_file_counts_and_not_its_place(tmp_path: Path, field: str, name: str) -> None:
+    digests = []
+    for folder, text in (("a", 'name = "mine"'), ("b", 'name = "mine"'), ("c", 'name = "mine"\n[limits]\nstatic=true')):
+        path = tmp_path / folder / name
+        path.parent.mkdir()
+        path.write_text(text)
+        value = path if field in ("target_file", "inputs") else (path,)
+        digests.append(digest("fix", Request(**{field: value})))
+    assert digests[0] == digests[1]
+    assert digests[0] != digests[2]
+
+
+def test_the_content_of_a_folder_of_inputs_counts(tmp_path: Path) -> None:
+    data = tmp_path / "test_data_set_0"
+    data.mkdir()
+    (data / "input_0.pb").write_bytes(b"one")
+    before = digest("fix", Request(inputs=data))
+    (data / "input_0.pb").write_bytes(b"two")
+    assert digest("fix", Request(inputs=data)) != before
+
+
+def test_an_installed_rewrite_counts_by_its_content(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    information = tmp_path / "planted-1.0.dist-info"
+    information.mkdir()
+    (information / "METADATA").write_text("Name: planted\nVersion: 1.0\n")
+    (information / "entry_points.txt").write_text("[graphfix.rewrites]\nmy-rewrite = planted_rewrite\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    asked = Request(rewrites=("my-rewrite",))
+    digests = [digest("fix", asked)]
+    for text in ("one", "two"):
+        (tmp_path / "planted_rewrite.py").write_text(text)
+        importlib.invalidate_caches()
+        digests.append(digest("fix", asked))
+    assert len(set(digests)) == 3
+
+
+def test_a_file_that_is_not_there_has_a_digest_too_and_an_object_has_none() -> None:
+    assert digest("fix", Request(inputs=Path("none.npz"))) != digest("fix", Request())
+    with pytest.raises(GraphfixError, match="as files or by their installed names"):
+        digest("fix", Request(rewrites=(pytest,)))

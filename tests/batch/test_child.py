@@ -1,0 +1,190 @@
+"""A model that hangs, aborts or needs too much ends its process with all that it started, and the next one is done."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from concurrent.futures import CancelledError
+from pathlib import Path
+
+import pytest
+
+from graphfix.batch import child, sessions
+from graphfix.batch.child import Child, StoppedError
+from graphfix.batch.job import Limits
+from graphfix.batch.messages import LocalJob, Locations
+from graphfix.engine.request import Request
+from graphfix.results import Outcome
+from tests.support import small_models as own
+from tests.support.places import ROOT
+
+SHORT = 1.5
+"""Seconds for a model that hangs: a start takes half of one."""
+LONG = 60.0
+AT_ONCE = 2.0
+"""Seconds within which all processes are gone."""
+SMALL = 300 << 20
+"""Bytes: a process that does a small model needs a third of them."""
+
+
+@pytest.fixture
+def asked() -> Iterator[Child]:
+    made = Child()
+    yield made
+    made.close()
+
+
+def job(folder: Path, plan: str = "") -> LocalJob:
+    rewrites = (str(own.rewrite(folder, plan)),) if plan else ()
+    request = Request(rewrites=rewrites, check_result=False)
+    source = own.multiplying(folder / "m.onnx")
+    return LocalJob("fix", source, folder / "made.onnx", request, folder, folder)
+
+
+def ask(asked: Child, folder: Path, plan: str = "", limits: Limits | None = None) -> object:
+    return asked.ask(job(folder, plan), limits or Limits(LONG))
+
+
+def session(asked: Child) -> int:
+    assert asked._process is not None
+    return asked._process.pid
+
+
+def gone(number: int, seconds: float = AT_ONCE) -> bool:
+    """Whether no process of a session runs any more, within so many seconds."""
+    end = time.monotonic() + seconds
+    while sessions.running(number):
+        if time.monotonic() > end:
+            return False
+        time.sleep(0.02)
+    return True
+
+
+@pytest.mark.parametrize(
+    ("plan", "limits", "kind", "why"),
+    [
+        (own.HANG, Limits(SHORT), "time", "it took longer than 1.5 seconds"),
+        (own.LOCKING, Limits(SHORT), "time", "it took longer than 1.5 seconds"),
+        (own.GREEDY, Limits(LONG, SMALL), "memory", "it needed more than 300 MiB of memory"),
+        (own.GREEDY_LATER, Limits(LONG, SMALL), "memory", "it needed more than 300 MiB of memory"),
+        (own.ABORT, Limits(LONG), "aborted", "its process ended (SIGABRT)"),
+        (own.LEAVE, Limits(LONG), "aborted", "its process ended (exit status 7)"),
+    ],
+    ids=["hangs", "hangs with the lock", "greedy", "greedy by what it starts", "aborts", "leaves"],
+)
+def test_what_ends_a_child_is_named_and_the_next_model_is_done(
+    asked: Child, tmp_path: Path, plan: str, limits: Limits, kind: str, why: str
+) -> None:
+    asked.ask(Locations(tmp_path / "none"), limits)
+    number = session(asked)
+    with pytest.raises(StoppedError) as stopped:
+        ask(asked, tmp_path, plan, limits)
+    assert (stopped.value.kind, str(stopped.value)) == (kind, why)
+    assert gone(number, 0)
+    assert isinstance(ask(asked, tmp_path), Outcome)
+    assert session(asked) != number
+
+
+def test_a_child_that_is_killed_from_outside_is_an_abort(asked: Child, tmp_path: Path) -> None:
+    threading.Timer(SHORT, lambda: os.kill(session(asked), signal.SIGKILL)).start()
+    with pytest.raises(StoppedError, match=r"^its process ended \(SIGKILL\)$") as stopped:
+        ask(asked, tmp_path, own.HANG)
+    assert stopped.value.kind == "aborted"
+    assert isinstance(ask(asked, tmp_path), Outcome)
+
+
+def test_a_child_that_dies_while_it_waits_costs_no_model(asked: Child, tmp_path: Path) -> None:
+    ask(asked, tmp_path)
+    os.killpg(session(asked), signal.SIGKILL)
+    assert gone(session(asked))
+    assert isinstance(ask(asked, tmp_path), Outcome)
+
+
+def test_one_process_does_all_models(asked: Child, tmp_path: Path) -> None:
+    ask(asked, tmp_path)
+    number = session(asked)
+    ask(asked, tmp_path)
+    assert session(asked) == number
+
+
+def test_a_child_that_keeps_much_memory_makes_way(
+    asked: Child, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(child, "KEPT", 1 << 20)
+    assert isinstance(ask(asked, tmp_path), Outcome)
+    assert asked._process is None
+
+
+def test_a_model_is_called_off_at_once(asked: Child, tmp_path: Path) -> None:
+    stop = threading.Event()
+    threading.Timer(0.5, stop.set).start()
+    started = time.monotonic()
+    with pytest.raises(CancelledError):
+        asked.ask(job(tmp_path, own.HANG), Limits(LONG), stop)
+    assert time.monotonic() - started < 0.5 + AT_ONCE
+
+
+def test_a_child_at_work_is_not_closed_by_another_thread(asked: Child, tmp_path: Path) -> None:
+    closing = threading.Timer(0.5, asked.close)
+    closing.start()
+    with pytest.raises(StoppedError) as stopped:
+        ask(asked, tmp_path, own.HANG, Limits(SHORT))
+    assert stopped.value.kind == "time"
+
+
+def test_an_idle_child_ends_with_whoever_held_it(tmp_path: Path) -> None:
+    held = Child()
+    ask(held, tmp_path)
+    number = session(held)
+    assert not gone(number, 0)
+    del held
+    assert gone(number)
+
+
+PARENT = """
+import sys
+from pathlib import Path
+from graphfix.batch.child import Child
+from graphfix.batch.job import Limits
+from tests.batch import test_child
+child = Child()
+child.ask(test_child.Locations(Path("none")), Limits(60))
+print(test_child.session(child), flush=True)
+if sys.argv[2]:
+    child.ask(test_child.job(Path(sys.argv[1]), sys.argv[2]), Limits(60))
+"""
+
+
+@pytest.mark.parametrize(
+    ("plan", "processes"),
+    [(own.HANG, 2), (own.LOCKING, 2), (own.GREEDY_LATER, 3)],
+    ids=["sleeps", "keeps the lock", "has started others"],
+)
+def test_all_processes_end_at_once_when_the_parent_is_killed(tmp_path: Path, plan: str, processes: int) -> None:
+    with parent(tmp_path, plan) as asking:
+        assert asking.stdout is not None
+        number = int(asking.stdout.readline())
+        time.sleep(SHORT)
+        assert len(sessions.running(number)) == processes
+        asking.kill()
+        assert gone(number)
+    assert not (tmp_path / "made.onnx").exists()
+
+
+def test_an_idle_child_ends_with_the_interpreter(tmp_path: Path) -> None:
+    with parent(tmp_path, "") as asking:
+        assert asking.stdout is not None
+        number = int(asking.stdout.readline())
+        assert asking.wait() == 0
+    assert gone(number)
+
+
+def parent(folder: Path, plan: str) -> subprocess.Popen[str]:
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(map(str, (ROOT, *sys.path)))}
+    command = [sys.executable, "-c", PARENT, str(folder), plan]
+    return subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment)

@@ -1,0 +1,226 @@
+"""A batch on a Dask cluster: workers that end or have another version, a scheduler that is gone, and cancellation."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future
+from pathlib import Path
+from typing import Any
+
+import pytest
+from distributed import Client, KilledWorker, LocalCluster
+
+from graphfix.batch import batch_files, cluster, executors
+from graphfix.batch.cluster import Cluster
+from graphfix.batch.job import Finished, Job, Limits
+from graphfix.batch.run import run
+from graphfix.engine.request import Request
+from graphfix.results import GraphfixError, Outcome
+from tests.support import small_models
+from tests.support.asking import ask
+from tests.support.places import MODELS, ROOT
+
+WITHIN = 60.0
+"""Seconds after which a cluster counts as hung."""
+
+
+@pytest.fixture(scope="module")
+def two() -> Iterator[LocalCluster]:
+    """Two worker processes of one thread each, which import this tree."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PYTHONPATH", str(ROOT))
+        with LocalCluster(
+            n_workers=2, threads_per_worker=1, processes=True, dashboard_address=":0", memory_limit="800MiB"
+        ) as made:
+            yield made
+
+
+@pytest.fixture
+def client(two: LocalCluster) -> Iterator[Client]:
+    with Client(two.scheduler_address, set_as_default=False) as made:
+        made.wait_for_workers(2, timeout=WITHIN)
+        yield made
+
+
+def until(true: Callable[[], object]) -> None:
+    """Wait for something that happens soon. Raises AssertionError where it does not."""
+    end = time.monotonic() + WITHIN
+    while not true():
+        assert time.monotonic() < end
+        time.sleep(0.02)
+
+
+def files(folder: Path) -> dict[str, bytes]:
+    """What users see of a folder of results."""
+    names = (path for path in folder.rglob("*") if path.is_file())
+    return {
+        path.relative_to(folder).as_posix(): path.read_bytes()
+        for path in names
+        if ".graphfix" not in path.relative_to(folder).parts
+    }
+
+
+def job(folder: Path, plan: str, limits: Limits | None = None) -> Job:
+    rewrites = (str(small_models.rewrite(folder, plan)),) if plan else ()
+    source = small_models.multiplying(folder / "m.onnx")
+    request = Request(rewrites=rewrites, check_result=False)
+    return Job(str(source), "m.onnx", str(folder / "out"), "fix", request, limits or Limits(WITHIN))
+
+
+@pytest.mark.ci
+def test_where_a_worker_is_killed_in_mid_run_the_same_bytes_are_made_as_without_a_cluster(
+    client: Client, tmp_path: Path
+) -> None:
+    models = [str(path) for path in (*sorted((MODELS / "rfc").glob("dynamic_*")), MODELS / "encoder.onnx")]
+    assert len(models) > 10
+    killed: list[int] = []
+
+    def kill_one(_text: str, done: int = 0, _total: int = 0, /) -> None:
+        if done == 3:
+            (worker, *_) = [address for address, keys in client.processing().items() if keys]
+            pid = client.run(os.getpid, workers=[worker])[worker]
+            killed.append(pid)
+            os.kill(pid, signal.SIGKILL)
+
+    there = batch_files(models, tmp_path / "there", client=client, progress=kill_one)
+    here = batch_files(models, tmp_path / "here", jobs=1)
+    assert killed
+    assert [entry.model for entry in there] == [entry.model for entry in here] == models
+    assert all(isinstance(entry, Outcome) and entry.output and not entry.reused for entry in there)
+    assert files(tmp_path / "there") == files(tmp_path / "here")
+    assert len(files(tmp_path / "there")) == len(models)
+    assert not (tmp_path / "there/.graphfix/scratch").exists()
+    again = batch_files(models, tmp_path / "there", client=client)
+    assert all(isinstance(entry, Outcome) and entry.reused for entry in again)
+
+
+def test_the_command_line_sends_models_to_the_scheduler_of_an_address(
+    two: LocalCluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    small_models.adding(Path("zoo/a.onnx"))
+    small_models.multiplying(Path("zoo/b.onnx"))
+    own = small_models.rewrite(tmp_path, "raise KeyError('x')")
+    answer = ask(
+        capsys, "batch", "zoo", "-o", "out", "--dask", two.scheduler_address, "--rewrites", own.name, "--retries", "0"
+    )
+    assert answer.status == 2
+    assert [line.split()[0] for line in answer.out.splitlines()] == ["written", "failed", "2"]
+    assert len(answer.lines) == 1
+    assert f"{tmp_path}/zoo/b.onnx" in answer.err
+    assert sorted(files(tmp_path / "out")) == ["a.onnx"]
+
+
+def test_a_job_that_is_stopped_ends_on_its_worker_and_leaves_nothing(client: Client, tmp_path: Path) -> None:
+    (tmp_path / "out").mkdir()
+    begun = tmp_path / "begun"
+    workers = Cluster(client, retries=0)
+    future = workers.submit(job(tmp_path, f"open({str(begun)!r}, 'w').close()\n    {small_models.HANG}"))
+    until(begun.exists)
+    assert workers.running() == ["m.onnx"]
+    workers.stop()
+    until(future.cancelled)
+    until(lambda: not any((tmp_path / "out/.graphfix/scratch").glob("*")))
+    assert files(tmp_path / "out") == {}
+    until(lambda: not any(client.run(_busy).values()))
+
+
+def _busy(dask_worker: Any) -> int:  # noqa: ANN401 - Dask gives a function with this argument its worker
+    return len(dask_worker.state.executing)
+
+
+def test_workers_that_end_again_and_again_are_named_with_what_the_scheduler_allows(client: Client) -> None:
+    worker = type("Worker", (), {"address": "tcp://10.0.0.1:2"})()
+    said = Cluster(client, retries=0).reason(KilledWorker("key", worker, 3))
+    assert said.startswith(
+        "4 workers ended while they had it, the last of them tcp://10.0.0.1:2; the scheduler allows 3"
+    )
+    assert "distributed.scheduler.allowed-failures" in said
+    assert "\n" not in said
+
+
+def test_a_worker_with_another_version_is_refused_before_the_work(
+    client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(cluster, "VERSION", "0.0.9")
+    with pytest.raises(GraphfixError, match=r"worker tcp://\S+ has graphfix \S+, and this is 0.0.9: install the same"):
+        cluster.cluster(client, retries=0)
+
+
+def test_a_worker_without_graphfix_is_refused() -> None:
+    class Bare:
+        def run(self, *_: object, **__: object) -> dict[str, object]:
+            return {"tcp://w:1": ModuleNotFoundError("No module named 'graphfix'")}
+
+    with pytest.raises(GraphfixError, match=r"worker tcp://w:1 has no graphfix \(No module named 'graphfix'\)"):
+        cluster.cluster(Bare(), retries=0)
+
+
+def test_a_worker_that_joined_later_with_another_version_fails_the_job(tmp_path: Path) -> None:
+    with pytest.raises(GraphfixError, match=r"and the batch is of 9\.9: install the same"):
+        cluster._done(job(tmp_path, ""), "9.9", "batch")
+
+
+@pytest.mark.parametrize("limit", [None, 123 << 20])
+def test_without_a_limit_a_model_may_need_the_worker_s_share(client: Client, tmp_path: Path, limit: int | None) -> None:
+    (tmp_path / "out").mkdir()
+    workers = Cluster(client, retries=0)
+    future: Future[Finished] = workers.submit(job(tmp_path, small_models.GREEDY, Limits(WITHIN, limit)))
+    entry = future.result(WITHIN).entry
+    said = "needed more than 123 MiB" if limit else "needed more than 800 MiB"
+    assert said in getattr(entry, "error", "")
+
+
+@pytest.mark.parametrize(
+    ("address", "said"),
+    [
+        ("tcp://127.0.0.1:1", "tcp://127.0.0.1:1: no Dask scheduler answers"),
+        ("nowhere", "nowhere: no Dask scheduler answers"),
+        ("odd://127.0.0.1:1", "odd://127.0.0.1:1: no Dask scheduler answers"),
+    ],
+)
+def test_an_address_that_does_not_answer_is_one_line_within_seconds(address: str, said: str) -> None:
+    begun = time.monotonic()
+    with pytest.raises(GraphfixError) as refused, cluster.dask(address, 0):
+        pass
+    assert str(refused.value).startswith(said)
+    assert "\n" not in str(refused.value)
+    assert time.monotonic() < begun + 3 * cluster.SOON
+
+
+def test_where_dask_is_not_installed_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(__import__("sys").modules, "distributed", None)
+    with pytest.raises(GraphfixError, match=r"pip install 'graphfix\[batch\]'"), cluster.dask("tcp://x:1", 0):
+        pass
+
+
+def test_a_scheduler_that_goes_away_ends_the_batch_with_one_line(tmp_path: Path) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PYTHONPATH", str(ROOT))
+        made = LocalCluster(n_workers=1, threads_per_worker=1, processes=True, dashboard_address=":0")
+
+    class Closing:
+        def finished(self, _: Finished) -> None: ...
+
+        def tick(self) -> None:
+            made.close()
+
+    hanging = (job(tmp_path, small_models.HANG) for _ in range(2))
+    with made, cluster.dask(made.scheduler_address, 0) as workers, pytest.raises(GraphfixError) as ended:
+        list(run(hanging, workers, Closing(), lambda each: each))
+    assert str(ended.value).startswith(f"{workers.gone.split(' ')[0]} the scheduler is gone")
+
+
+@pytest.mark.parametrize(
+    ("error", "said"),
+    [
+        (OSError(13, "Permission denied", "s3://b/x"), "s3://b/x: Permission denied"),
+        (OSError("a\n  b"), "a b"),
+        (KeyError(), "KeyError"),
+    ],
+)
+def test_what_an_error_says_is_one_line(error: Exception, said: str) -> None:
+    assert executors.said_by(error) == said

@@ -1,0 +1,124 @@
+"""`batch_files` from Python: entries in the order of the sources, here, on a client, and between object stores."""
+
+from __future__ import annotations
+
+import inspect
+import shutil
+from pathlib import Path
+
+import fsspec
+import pytest
+
+from graphfix.batch import batch_files
+from graphfix.cli import parser
+from graphfix.report import Failure
+from graphfix.results import GraphfixError, Outcome
+from tests.support import small_models
+from tests.support.asking import ask
+from tests.support.places import MODELS
+
+
+@pytest.fixture
+def zoo(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    small_models.adding(tmp_path / "zoo/b.onnx")
+    small_models.multiplying(tmp_path / "zoo/deep/a.onnx")
+    shutil.copyfile(MODELS / "prelu.tflite", tmp_path / "zoo/c.tflite")
+    return tmp_path / "zoo"
+
+
+def test_entries_are_outcomes_and_failures_in_the_order_of_the_sources(zoo: Path) -> None:
+    (zoo / "bad.onnx").write_bytes(b"no model")
+    told: list[tuple[str, int, int]] = []
+    entries = batch_files(
+        ["zoo"],
+        "out",
+        jobs=2,
+        target="ranks",
+        progress=lambda text, done=0, total=0, /: told.append((text, done, total)),
+    )
+    assert [entry.model for entry in entries] == ["zoo/b.onnx", "zoo/bad.onnx", "zoo/c.tflite", "zoo/deep/a.onnx"]
+    assert [isinstance(entry, Failure) for entry in entries] == [False, True, False, False]
+    assert {entry.target for entry in entries if isinstance(entry, Outcome)} == {"ranks"}
+    assert sorted(name for name, _, _ in told) == [entry.model for entry in entries]
+    assert [done for _, done, _ in told] == [1, 2, 3, 4]
+    again = batch_files([zoo], Path("out"), jobs=1, target="ranks", exclude=["bad.onnx"])
+    assert [entry.reused for entry in again if isinstance(entry, Outcome)] == [True] * 3
+    anew = batch_files([zoo / "b.onnx"], Path("out"), jobs=1, target="ranks", again=True)
+    assert [entry.reused for entry in anew if isinstance(entry, Outcome)] == [False]
+
+
+def test_check_returns_findings(zoo: Path) -> None:
+    (entry,) = batch_files([zoo / "b.onnx"], "out", command="check", jobs=1)
+    assert isinstance(entry, Outcome)
+    assert [site.status for site in entry.sites if site.is_finding]
+
+
+@pytest.mark.usefixtures("zoo")
+def test_what_is_in_memory_is_done_in_this_process_s_children(memory: str) -> None:
+    fsspec.filesystem("memory").put("zoo/b.onnx", f"{memory}/in/b.onnx")
+    (entry,) = batch_files([f"{memory}/in"], f"{memory}/out", jobs=1)
+    assert isinstance(entry, Outcome)
+    assert entry.output == f"{memory}/out/b.onnx"
+    assert fsspec.filesystem("memory").exists(f"{memory}/out/b.onnx")
+
+
+@pytest.mark.usefixtures("zoo")
+def test_s3_is_read_and_written_by_the_command_line(s3: str, capsys: pytest.CaptureFixture[str]) -> None:
+    there = fsspec.filesystem("s3", use_listings_cache=False)
+    answer = ask(capsys, "batch", "zoo", "-o", f"{s3}/up", "--jobs", "2")
+    assert (answer.status, answer.err) == (0, "")
+    for name in ("b.onnx", "c.tflite", "deep/a.onnx"):
+        there.put(f"zoo/{name}", f"{s3}/in/{name}")
+    answer = ask(capsys, "batch", f"{s3}/in", "-o", "down", "--jobs", "2")
+    assert (answer.status, answer.err) == (0, "")
+    assert [line.split()[3].rstrip(":") for line in answer.out.splitlines()[:-1]] == [
+        f"{s3}/in/{name}" for name in ("b.onnx", "c.tflite", "deep/a.onnx")
+    ]
+    for name in ("b.onnx", "c.tflite", "deep/a.onnx"):
+        assert there.cat(f"{s3}/up/{name}") == Path("down", name).read_bytes()
+    again = ask(capsys, "batch", f"{s3}/in", "-o", "down", "--jobs", "2")
+    assert "3 of them reused" in again.out
+    again = ask(capsys, "batch", "zoo", "-o", f"{s3}/up", "--jobs", "2")
+    assert "3 of them reused" in again.out
+
+
+def test_a_store_that_can_not_be_reached_is_a_failure_of_each_model_or_one_line(
+    zoo: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:1")
+    monkeypatch.setenv("AWS_MAX_ATTEMPTS", "1")
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "x")
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "x")
+    answer = ask(capsys, "batch", zoo / "b.onnx", "-o", "s3://bucket/out", "--jobs", "1")
+    assert answer.status == 2
+    assert len(answer.lines) == 1
+    assert "s3://bucket" in answer.err
+
+
+@pytest.mark.parametrize(
+    ("keywords", "said"),
+    [
+        ({"command": "verify"}, "command 'verify' is not one of fix, check, tosa"),
+        ({"jobs": 0}, "jobs is 0; give a number above 0"),
+        ({"time_limit": 0}, "time_limit is 0"),
+        ({"memory_limit": -1}, "memory_limit is -1"),
+        ({"target": "none"}, "none"),
+        ({"rewrites": ["none.py"]}, "none.py"),
+        ({"dims": {"n": 4}}, "dims 'n' is 4"),
+    ],
+)
+def test_what_can_not_be_asked_is_refused_before_the_work(zoo: Path, keywords: dict[str, object], said: str) -> None:
+    with pytest.raises(GraphfixError) as refused:
+        batch_files([zoo], "out", **keywords)  # type: ignore[arg-type]
+    assert said in str(refused.value)
+    assert not Path("out").exists()
+
+
+def test_it_has_the_keywords_that_the_command_line_has_options_for() -> None:
+    command = parser.commands_of(parser.parser())["batch"]
+    options = {action.dest for action in command._actions if action.option_strings}
+    for_people = {"help", "quiet", "verbose", "color", "json", "report", "config", "isolated"}
+    otherwise = {"check", "tosa", "dask", "output"}
+    keywords = set(inspect.signature(batch_files).parameters) - {"models", "command", "client", "progress", "output"}
+    assert keywords == options - for_people - otherwise

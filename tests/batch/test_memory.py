@@ -1,0 +1,59 @@
+"""How much memory there is: the least of what the machine has and what its control groups allow, of both versions."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import psutil
+import pytest
+
+from graphfix.batch import memory
+
+MACHINE = psutil.virtual_memory().total
+
+
+def groups(folder: Path, line: str, limits: dict[str, str]) -> tuple[Path, Path]:
+    """What the system shows a process of the group that the line names."""
+    (folder / "self").mkdir()
+    (folder / "self/cgroup").write_text(line)
+    for name, text in limits.items():
+        (folder / "groups" / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / "groups" / name).write_text(text)
+    return folder, folder / "groups"
+
+
+@pytest.mark.parametrize(
+    ("line", "limits", "number"),
+    [
+        ("0::/a/b\n", {"a/b/memory.max": "max\n", "a/memory.max": "3000\n", "memory.max": "4000\n"}, 3000),
+        ("0::/\n", {"memory.max": "5000\n"}, 5000),
+        ("0::/../..\n", {"memory.max": "5000\n"}, 5000),
+        ("0::/of/the/host\n", {"memory.max": "5000\n"}, 5000),
+        ("9:cpu:/a\n4:memory:/a\n", {"memory/a/memory.limit_in_bytes": "6000\n", "memory.max": "1\n"}, 6000),
+        ("4:memory:/host\n", {"memory/memory.limit_in_bytes": "6000\n"}, 6000),
+        ("4:memory:/\n", {"memory/memory.limit_in_bytes": "9223372036854771712\n"}, MACHINE),
+        ("0::/a\n", {"a/memory.max": "max\n"}, MACHINE),
+        ("0::/a\n", {}, MACHINE),
+    ],
+    ids=[
+        "the group above",
+        "a container",
+        "outside of its root",
+        "the host's path",
+        "version 1",
+        "version 1, a container",
+        "version 1, no limit",
+        "no limit",
+        "no such group",
+    ],
+)
+def test_the_least_limit_counts(tmp_path: Path, line: str, limits: dict[str, str], number: int) -> None:
+    assert memory.available(*groups(tmp_path, line, limits)) == number
+
+
+def test_a_system_without_control_groups_has_what_the_machine_has(tmp_path: Path) -> None:
+    assert memory.available(tmp_path, tmp_path) == MACHINE
+
+
+def test_jobs_share_it() -> None:
+    assert memory.share(3) == memory.available() // 3

@@ -1,0 +1,158 @@
+"""An outcome that was written as JSON is the same when it is read, and what is of another shape is none."""
+
+from __future__ import annotations
+
+import json
+import types
+from collections.abc import Mapping, Sequence
+from dataclasses import fields, is_dataclass, replace
+from pathlib import Path
+from typing import Any, Final, Literal, Union, get_args, get_origin, get_type_hints
+
+import onnx
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from graphfix.api import pipeline
+from graphfix.batch.outcome_json import TAGS, from_json, to_json
+from graphfix.engine.request import Request
+from graphfix.results import Outcome, Site
+from graphfix.tosa import command
+from tests.support.places import ROOT
+
+FLOATS = st.floats().map(lambda number: number + 0.0)
+"""All but -0.0, which is the default 0.0, and so left out."""
+PLAIN = st.none() | st.booleans() | st.integers() | FLOATS | st.text()
+ANY = st.recursive(
+    PLAIN,
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.lists(inner, max_size=3).map(tuple)
+        | st.dictionaries(st.text() | st.sampled_from(sorted(TAGS)) | st.integers() | st.none(), inner, max_size=2)
+    ),
+    max_leaves=6,
+)
+
+
+def values(kind: Any) -> st.SearchStrategy[Any]:  # noqa: ANN401, C901, PLR0911 -- a type's form
+    """Values of a declared type, at their usual and at their odd ends."""
+    origin, inside = get_origin(kind), get_args(kind)
+    if kind is Any:
+        return ANY
+    if origin is Final:
+        return values(inside[0])
+    if origin is Literal:
+        return st.sampled_from(inside)
+    if origin in (Union, types.UnionType):
+        return st.one_of([values(each) for each in inside])
+    if origin is tuple and inside[-1] is not Ellipsis:
+        return st.tuples(*map(values, inside))
+    if origin in (tuple, Sequence):
+        return st.lists(values(inside[0]), max_size=3).map(tuple)
+    if origin is Mapping:
+        return st.dictionaries(values(inside[0]), values(inside[1]), max_size=3)
+    plain = {int: st.integers(), float: FLOATS, bool: st.booleans(), str: st.text(), types.NoneType: st.none()}
+    if kind in plain:
+        return plain[kind]
+    hints = get_type_hints(kind)
+    return st.builds(kind, **{each.name: values(hints[each.name]) for each in fields(kind)})
+
+
+def there_and_back(outcome: Outcome) -> Outcome:
+    return from_json(json.loads(json.dumps(to_json(outcome), allow_nan=False)))
+
+
+@given(st.deferred(lambda: values(Outcome)))
+@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+def test_each_field_of_an_outcome_comes_back(outcome: Outcome) -> None:
+    assert repr(there_and_back(outcome)) == repr(outcome)  # NaN is itself, and 1 is not 1.0 or (1,) not [1]
+
+
+def same(value: object) -> object:
+    """A record by its fields; a sequence is a tuple, whatever it was where it was made."""
+    if is_dataclass(value):
+        return type(value), {each.name: same(getattr(value, each.name)) for each in fields(value)}
+    if isinstance(value, Mapping):
+        return {key: same(each) for key, each in value.items()}
+    return tuple(map(same, value)) if isinstance(value, (list, tuple)) else value
+
+
+MODELS = sorted(
+    path
+    for suffix in (".onnx", ".tflite")
+    for path in (ROOT / "models").rglob(f"*{suffix}")
+    if "zoo" not in path.parts and path.stat().st_size < 100_000
+)
+
+
+@pytest.mark.parametrize("path", MODELS[::40], ids=lambda path: path.name)
+@pytest.mark.parametrize("excerpt", [False, True], ids=["", "excerpt"])
+def test_what_is_said_of_real_models_comes_back(tmp_path: Path, path: Path, excerpt: bool) -> None:
+    request = Request(excerpt=excerpt, unknown="assume")
+    for outcome in (pipeline.check(path, request), pipeline.fix_file(path, tmp_path / path.name, request)):
+        assert same(there_and_back(outcome)) == same(outcome)
+        assert (outcome.excerpt is not None) is excerpt
+
+
+def test_a_difference_comes_back(tmp_path: Path) -> None:
+    model = onnx.load(ROOT / "models" / "rfc" / "static_to_static.onnx")
+    for node in model.graph.node:
+        node.op_type = {"Add": "Sub", "Mul": "Add"}.get(node.op_type, node.op_type)
+    onnx.save(model, tmp_path / "other.onnx")
+    outcome = pipeline.verify(ROOT / "models" / "rfc" / "static_to_static.onnx", tmp_path / "other.onnx", Request())
+    assert outcome.verdict is not None
+    assert outcome.verdict.first_difference is not None
+    assert there_and_back(outcome) == outcome
+
+
+@pytest.mark.tosa
+@pytest.mark.parametrize("name", ["matmul.onnx", "prelu_int8.tflite"])
+def test_a_conversion_comes_back(tmp_path: Path, name: str) -> None:
+    request = Request(bind_defaults=True, run=True)
+    outcome = command.fix_and_convert(ROOT / "models" / name, tmp_path / "m.tosa", request)
+    assert outcome.conversion is not None
+    assert there_and_back(outcome) == outcome
+
+
+SITE = Site("GF101", "a", "Add", "main", 0, (1, "N", None), None, "found")
+OUTCOME = Outcome("fix", "m.onnx", "onnx", sites=(SITE,), seconds={"load": 0.5})
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"command": 3},
+        {"changed": "yes"},
+        {"changed": 1},
+        {"suppressed": "3"},
+        {"suppressed": 3.0},
+        {"suppressed": True},
+        {"seconds": {"load": "0.5"}},
+        {"seconds": {"load": True}},
+        {"seconds": [["load", 0.5]]},
+        {"sites": "abc"},
+        {"sites": {"a": 1}},
+        {"sites": [{"code": "GF101"}]},
+        {"sites": [{**to_json(OUTCOME)["sites"][0], "status": "unheard of"}]},
+        {"sites": [{**to_json(OUTCOME)["sites"][0], "before": [1.5]}]},
+        {"sites": [{**to_json(OUTCOME)["sites"][0], "before": 3}]},
+        {"assumes": [1]},
+        {"verdict": []},
+        {"verdict": {"status": "proved", "proof": {"first": {"float": 3}}}},
+        {"verdict": {"status": "proved", "proof": {"first": {"tuple": 3}}}},
+        {"verdict": {"status": "proved", "proof": {"first": {"map": [1]}}}},
+        {"own_codes": {"a": None}},
+        {"another": 1},
+    ],
+    ids=str,
+)
+def test_another_shape_is_refused(change: dict[str, Any]) -> None:
+    data = to_json(OUTCOME)
+    assert from_json(data) == OUTCOME
+    with pytest.raises(Exception):  # noqa: B017, PT011 -- cattrs has many; whoever reads a record takes all
+        from_json({**data, **change})
+
+
+def test_a_default_takes_no_room() -> None:
+    assert set(to_json(replace(OUTCOME, sites=(), seconds={}))) == {"command", "model", "format"}

@@ -1,0 +1,279 @@
+"""What a store does, whatever lies behind it: files come and go whole, and what is new is seen."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import pickle
+import sys
+from pathlib import Path
+from typing import Any, Self
+
+import fsspec
+import pytest
+
+from graphfix.batch import stores
+from graphfix.batch.remote_store import CHUNK, Remote, identity_of
+from graphfix.batch.storage import Digest, Identity, Store
+from graphfix.results import GraphfixError
+
+LONG = os.urandom(1 << 16) * (2 * CHUNK // (1 << 16)) + b"end"
+"""More than two pieces."""
+
+
+def a_file(folder: Path, data: bytes, name: str = "made") -> Path:
+    folder.mkdir(exist_ok=True)
+    path = folder / name
+    path.write_bytes(data)
+    return path
+
+
+def content(store: Store, name: str, scratch: Path) -> bytes:
+    path = scratch / "fetched" / "here"
+    path.unlink(missing_ok=True)
+    store.fetch(name, path)
+    return path.read_bytes()
+
+
+@pytest.mark.parametrize("data", [b"", b"short", LONG], ids=["empty", "short", "long"])
+def test_what_is_published_comes_back(folder: str, tmp_path: Path, data: bytes) -> None:
+    store = stores.store(folder)
+    digest = store.publish(a_file(tmp_path, data), "sub/model.onnx")
+    assert (digest.name, digest.size, digest.sha256) == (
+        "sub/model.onnx",
+        len(data),
+        hashlib.sha256(data).hexdigest(),
+    )
+    assert store.digest("sub/model.onnx") == digest
+    assert store.fetch("sub/model.onnx", tmp_path / "new" / "copy") == digest
+    assert (tmp_path / "new" / "copy").read_bytes() == data
+    there = store.identity("sub/model.onnx")
+    assert there is not None
+    assert (there.size, there.mark) == (len(data), digest.mark)
+
+
+def test_a_file_is_replaced(folder: str, tmp_path: Path) -> None:
+    store = stores.store(folder)
+    before = store.publish(a_file(tmp_path, b"one"), "m.onnx")
+    after = store.publish(a_file(tmp_path, b"two"), "m.onnx")
+    assert content(store, "m.onnx", tmp_path) == b"two"
+    assert before.sha256 != after.sha256
+    assert (before.mark != after.mark) or not before.mark
+
+
+def test_what_is_not_there_is_none_or_an_error_that_names_it(folder: str, tmp_path: Path) -> None:
+    store = stores.store(folder)
+    assert store.identity("none.onnx") is None
+    assert store.read_text("none.json", 10) is None
+    store.remove("none.onnx")
+    for what in (store.digest, lambda name: store.fetch(name, tmp_path / "copy")):
+        with pytest.raises(FileNotFoundError) as raised:
+            what("none.onnx")
+        assert store.place("none.onnx") in str(raised.value)
+        assert "\n" not in str(raised.value)
+        assert str(pickle.loads(pickle.dumps(raised.value))) == str(raised.value)  # noqa: S301 -- our own
+    store.write_text("sub/there", "text")
+    assert store.identity("sub") is None
+
+
+def test_what_others_make_is_seen_at_once(folder: str) -> None:
+    here, elsewhere = stores.store(folder), stores.store(folder)
+    assert here.identity("a/new") is None
+    elsewhere.write_text("a/new", "one")
+    assert here.read_text("a/new", 10) == "one"
+    elsewhere.write_text("a/new", "longer")
+    assert here.read_text("a/new", 10) == "longer"
+    now = here.identity("a/new")
+    assert now is not None
+    assert now.size == 6
+    elsewhere.remove("a/new")
+    assert here.identity("a/new") is None
+
+
+def test_a_text_that_is_too_long_or_none_is_not_read(folder: str, tmp_path: Path) -> None:
+    store = stores.store(folder)
+    store.write_text("t", "ä" * 5)
+    assert store.read_text("t", 10) == "ä" * 5
+    assert store.read_text("t", 9) is None
+    store.publish(a_file(tmp_path, b"\xff\xfe"), "t")
+    assert store.read_text("t", 10) is None
+
+
+@pytest.mark.parametrize("name", ["../out", "a/../../out", "", "a//b", "/etc/out", "a\0b", "."])
+def test_no_name_leads_out_of_the_folder(folder: str, tmp_path: Path, name: str) -> None:
+    store = stores.store(folder)
+    for write in (lambda: store.publish(a_file(tmp_path, b"x"), name), lambda: store.write_text(name, "x")):
+        with pytest.raises(GraphfixError):
+            write()
+    with pytest.raises(GraphfixError):
+        store.remove(name)
+
+
+@pytest.mark.parametrize("store_of", ["memory", "s3"])
+@pytest.mark.parametrize("size", [10, len(LONG)], ids=["short", "long"])
+def test_what_fails_half_way_leaves_what_was_there(
+    request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, store_of: str, size: int
+) -> None:
+    store = stores.store(f"{request.getfixturevalue(store_of)}/folder")
+    store.write_text("m.onnx", "before")
+    made = a_file(tmp_path, LONG[:size])
+    opened = Path.open
+
+    def torn(self: Path, *args: Any, **named: Any) -> Any:  # noqa: ANN401
+        file = opened(self, *args, **named)
+        return Torn(file) if self == made else file
+
+    monkeypatch.setattr(Path, "open", torn)
+    with pytest.raises(OSError, match=r"folder/m\.onnx: can't be written: the disk is gone"):
+        store.publish(made, "m.onnx")
+    with pytest.raises(OSError, match=r"new\.onnx"):
+        store.publish(made, "new.onnx")
+    assert store.read_text("m.onnx", 10) == "before"
+    assert store.identity("new.onnx") is None
+    if store_of == "s3":
+        assert fsspec.filesystem("s3").list_multipart_uploads("bucket") == []
+
+
+class Torn:
+    """A file whose second read fails."""
+
+    def __init__(self, file: Any) -> None:  # noqa: ANN401
+        self.file = file
+        self.reads = 0
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.file.close()
+
+    def read(self, size: int) -> bytes:
+        self.reads += 1
+        if self.reads > 1:
+            raise OSError("the disk is gone")
+        data: bytes = self.file.read(size)
+        return data
+
+
+def test_a_local_file_gets_the_mode_of_what_it_replaces_and_is_renamed(tmp_path: Path) -> None:
+    store = stores.store(str(tmp_path / "out"))
+    store.publish(a_file(tmp_path, b"one"), "m.onnx")
+    (tmp_path / "out" / "m.onnx").chmod(0o640)
+    made = a_file(tmp_path, b"two")
+    number = made.stat().st_ino
+    store.publish(made, "m.onnx")
+    found = (tmp_path / "out" / "m.onnx").stat()
+    assert (found.st_mode & 0o777, found.st_ino) == (0o640, number)
+    assert not made.exists()
+    assert list((tmp_path / "out").iterdir()) == [tmp_path / "out" / "m.onnx"]
+
+
+def test_a_file_that_changes_while_it_is_read_is_an_error(
+    s3: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = stores.store(s3)
+    assert isinstance(store, Remote)
+    store.publish(a_file(tmp_path, LONG), "m.onnx")
+    monkeypatch.setattr("graphfix.batch.remote_store.hashlib.sha256", lambda: Meddling(store, tmp_path))
+    with pytest.raises(OSError, match=r"m\.onnx: "):
+        store.digest("m.onnx")
+
+
+class Meddling:
+    """A digest that replaces the file that it is of."""
+
+    def __init__(self, store: Store, scratch: Path) -> None:
+        self.store, self.scratch = store, scratch
+
+    def update(self, _: bytes) -> None:
+        fsspec.filesystem("s3").pipe_file("bucket/m.onnx", LONG[::-1])
+
+
+def test_two_who_read_the_same_file_in_one_process_do_not_meet(
+    memory: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = stores.store(memory)
+    digest = store.publish(a_file(tmp_path, LONG), "m.data")
+    inner: list[Digest] = []
+    made = hashlib.sha256
+
+    class Between:
+        """A digest that reads the whole file, after the first piece of it."""
+
+        def __init__(self) -> None:
+            self.made = made()
+
+        def update(self, piece: bytes) -> None:
+            self.made.update(piece)
+            if not inner:
+                monkeypatch.setattr("graphfix.batch.remote_store.hashlib.sha256", made)
+                inner.append(store.digest("m.data"))
+
+        def hexdigest(self) -> str:
+            return self.made.hexdigest()
+
+    monkeypatch.setattr("graphfix.batch.remote_store.hashlib.sha256", Between)
+    assert store.digest("m.data") == digest
+    assert inner == [digest]
+
+
+@pytest.mark.parametrize(
+    ("url", "said"),
+    [
+        ("nothing://x/y", "nothing://x/y: Protocol not known"),
+        ("zip://a.onnx::s3://b/c.zip", "several parts"),
+    ],
+)
+def test_a_url_that_nobody_reads_is_one_line(url: str, said: str) -> None:
+    with pytest.raises(GraphfixError, match=said) as refused:
+        stores.store(url)
+    assert "\n" not in str(refused.value)
+
+
+@pytest.mark.parametrize("missing", ["fsspec", "s3fs"])
+def test_what_is_not_installed_is_named(monkeypatch: pytest.MonkeyPatch, missing: str) -> None:
+    monkeypatch.delitem(sys.modules["fsspec.registry"]._registry, "s3", raising=False)
+    monkeypatch.setitem(sys.modules, missing, None)
+    with pytest.raises(GraphfixError) as refused:
+        stores.store("s3://bucket/x")
+    assert str(refused.value).endswith("pip install 'graphfix[batch]'")
+    assert str(refused.value).startswith("s3://bucket/x: ")
+
+
+def test_a_store_that_is_not_there_is_an_oserror(s3: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(OSError, match="s3://no-such-bucket/m: can't be written"):
+        stores.store("s3://no-such-bucket").write_text("m", "x")
+    monkeypatch.delenv("AWS_ACCESS_KEY_ID")
+    monkeypatch.delenv("AWS_SECRET_ACCESS_KEY")
+    monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
+    fsspec.get_filesystem_class("s3").clear_instance_cache()
+    try:
+        with pytest.raises(OSError, match=f"{s3}/m: can't be read: Unable to locate credentials"):
+            stores.store(s3).identity("m")
+    finally:
+        fsspec.get_filesystem_class("s3").clear_instance_cache()
+
+
+def test_a_path_and_its_url_are_one_place(tmp_path: Path) -> None:
+    stores.store(tmp_path.as_uri()).write_text("t", "text")
+    assert stores.store(str(tmp_path)).read_text("t", 10) == "text"
+    store, name = stores.parted(str(tmp_path / "t"))
+    assert store.local(name) == tmp_path / "t"
+    assert not stores.is_url(tmp_path.as_uri())
+    assert stores.is_url("s3://b/x")
+    assert not stores.is_url("a/b:c")
+
+
+@pytest.mark.parametrize(
+    ("said", "identity"),
+    [
+        ({"type": "file", "size": 3, "ETag": '"1"'}, Identity(3, '"1"')),
+        ({"type": "file", "size": 3, "ETag": 'W/"1"'}, Identity(3)),
+        ({"type": "file", "size": 3, "mtime": 5.0}, Identity(3)),
+        ({"type": "file", "size": None}, Identity(-1)),
+        ({"type": "directory", "size": 0}, None),
+    ],
+    ids=["an ETag", "a weak one", "a time", "no size", "a folder"],
+)
+def test_only_what_names_the_bytes_is_a_mark(said: dict[str, object], identity: Identity | None) -> None:
+    assert identity_of(said) == identity

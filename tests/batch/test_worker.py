@@ -1,0 +1,69 @@
+"""What the process answers: the data files that a model names, and one line for whatever goes wrong in it."""
+
+from __future__ import annotations
+
+import re
+import tempfile
+from pathlib import Path
+
+import onnx
+import pytest
+
+from graphfix.api import pipeline
+from graphfix.batch import worker
+from graphfix.batch.messages import LocalJob
+from graphfix.engine.request import Request
+from graphfix.report import Failure
+from models.builders.tflite.text import model as tflite
+from tests.support import small_models as own
+
+
+def test_data_files_are_named_whether_they_are_there_or_not(tmp_path: Path) -> None:
+    model = own.with_data(tmp_path / "m.onnx", "data/w.bin", 1.0)
+    (tmp_path / "data/w.bin").unlink()
+    assert worker._locations(model) == ["data/w.bin"]
+
+
+@pytest.mark.parametrize("location", ["/etc/passwd", "../w.bin", "a/../../w.bin", "C:w.bin", "", "w\0.bin"])
+def test_a_place_outside_of_the_model_s_folder_is_not_named(tmp_path: Path, location: str) -> None:
+    model = own.with_data(tmp_path / "m.onnx", "w.bin", 1.0)
+    proto = onnx.load(model, load_external_data=False)
+    proto.graph.initializer[0].external_data[0].value = location
+    model.write_bytes(proto.SerializeToString())
+    assert worker._locations(model) == []
+
+
+def test_what_is_no_onnx_model_names_none(tmp_path: Path) -> None:
+    (tmp_path / "m.tflite").write_bytes(tflite("y[4] = ADD(x[4], b[4])"))
+    (tmp_path / "no.onnx").write_bytes(b"no model")
+    assert [*worker._locations(tmp_path / "m.tflite"), *worker._locations(tmp_path / "no.onnx")] == []
+    assert [*worker._locations(tmp_path / "missing"), *worker._locations(own.adding(tmp_path / "m.onnx"))] == []
+
+
+@pytest.mark.parametrize(
+    ("error", "kind", "said"),
+    [
+        (
+            KeyError("x\ny"),
+            "error",
+            r"graphfix itself fails: KeyError: 'x\\ny' \(test_worker.py, line \d+\); report it",
+        ),
+        (MemoryError(), "memory", "stopped: there is no more memory"),
+    ],
+    ids=["a fault", "no memory"],
+)
+def test_a_fault_of_the_program_s_own_is_one_failure(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: Exception, kind: str, said: str
+) -> None:
+    def fix_file(*_: object) -> None:
+        raise error
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(tempfile, "tempdir", None)
+    for name in ("TMPDIR", "TEMP"):
+        monkeypatch.setenv(name, "")
+    monkeypatch.setattr(pipeline, "fix_file", fix_file)
+    failed = worker._entry(LocalJob("fix", Path("m.onnx"), Path("made.onnx"), Request(), tmp_path, tmp_path))
+    assert isinstance(failed, Failure)
+    assert (failed.model, failed.kind) == ("m.onnx", kind)
+    assert re.match(f"m.onnx: {said}", failed.error)

@@ -1,0 +1,388 @@
+"""`graphfix batch`: many models of both formats, each for itself; what is printed, remembered and begun again."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from graphfix import report
+from graphfix.batch.job import output_name
+from graphfix.cli import commands
+from tests.support import small_models
+from tests.support.asking import Answer, ask, listing, refused
+from tests.support.places import MODELS, ROOT
+
+GIVEN = {
+    "zoo/z/encoder.onnx": "encoder.onnx",
+    "zoo/a.tflite": "prelu.tflite",
+    "zoo/b.onnx": "rfc/operations.onnx",
+    "zoo/deep/er/c.tflite": "rfc/dynamic_1d.tflite",
+    "zoo/deep/same.onnx": "rfc/dynamic_2d_same.onnx",
+    "zoo/bad.onnx": "rfc/incompatible.onnx",
+    "zoo/half.onnx": "constants/shared.onnx",
+}
+ORDER = [*(f"zoo/{name}" for name in "a.tflite b.onnx bad.onnx deep/er/c.tflite deep/same.onnx half.onnx".split())]
+ORDER += ["zoo/z/encoder.onnx"]
+LINE = re.compile(r"^(\w+) +\d+\.\d\d s  ([^:]+)(?:: (.*))?$")
+SOON = 30
+"""Seconds after which a process counts as hung."""
+
+
+@pytest.fixture
+def zoo(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder of models in folders, in the working directory."""
+    for name, model in GIVEN.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(MODELS / model, tmp_path / name)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path / "zoo"
+
+
+def batch(capsys: pytest.CaptureFixture[str], *argv: object) -> Answer:
+    return ask(capsys, "batch", *argv, "--jobs", "2")
+
+
+def lines(answer: Answer) -> list[tuple[str, str, str]]:
+    """What is printed of each model: the word, the model, and what else is said."""
+    found = [LINE.match(line) for line in answer.out.splitlines()[:-1]]
+    return [(each[1], each[2], each[3] or "") for each in found if each is not None]
+
+
+def reused(answer: Answer) -> list[str]:
+    return [model for _, model, more in lines(answer) if more.endswith("reused")]
+
+
+def outputs(folder: Path) -> dict[str, str]:
+    """What is there for users: without what graphfix keeps for itself."""
+    return {name: held for name, held in listing(folder).items() if not name.startswith(".graphfix")}
+
+
+# --- one batch --------------------------------------------------------------------------------------------------------
+
+
+def test_a_zoo_is_fixed_below_the_output_in_the_order_of_its_sources(
+    zoo: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    answer = batch(capsys, "zoo", "-o", "out", "--report", "r.json", "--report", "r.md", "--report", "r.html")
+    assert answer.status == 2
+    assert [(word, model) for word, model, _ in lines(answer)] == [
+        (("failed" if "bad" in name else "unchanged" if name in SAME else "written"), name) for name in ORDER
+    ]
+    assert {more for word, _, more in lines(answer) if word != "failed"} == {"proved"}
+    assert re.fullmatch(
+        r"7 models: 4 written, 2 unchanged, 1 failed; \d+\.\d\d s, \d+\.\d\d models a second",
+        answer.out.splitlines()[-1],
+    )
+    assert answer.lines == ["graphfix: zoo/bad.onnx: Add 'add': [2, 3] and [4, 3] do not broadcast (GF105)"]
+    made = {name for name, what in outputs(Path("out")).items() if what != "folder or pipe"}
+    assert made == {name.removeprefix("zoo/") for name in ORDER if "bad" not in name}
+    assert ask(capsys, "verify", "zoo/z/encoder.onnx", "out/z/encoder.onnx", "--proof-only").status == 0
+    assert [each["model"] for each in json.loads(Path("r.json").read_text())["models"]] == ORDER
+    for name in ("r.md", "r.html"):
+        text = Path(name).read_text()
+        assert all(model in text for model in ORDER)
+    assert listing(zoo) == listing(zoo.parent / "zoo")
+
+
+SAME = ("zoo/deep/same.onnx", "zoo/a.tflite")
+
+
+def test_json_is_one_document_and_quiet_is_errors_alone(zoo: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    answer = batch(capsys, zoo / "bad.onnx", zoo / "a.tflite", "-o", "out", "--json")
+    models = json.loads(answer.out)["models"]
+    assert [each["model"] for each in models] == [str(zoo / "bad.onnx"), str(zoo / "a.tflite")]
+    assert "error" in models[0]
+    quiet = batch(capsys, zoo / "bad.onnx", zoo / "a.tflite", "-o", "out", "-q")
+    assert (quiet.status, quiet.out, quiet.lines) == (2, "", answer.lines)
+
+
+def test_check_lists_and_writes_no_model(zoo: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    answer = batch(capsys, zoo / "b.onnx", zoo / "deep/same.onnx", "-o", "out", "--check")
+    assert (answer.status, answer.err) == (1, "")
+    assert [(word, bool(re.fullmatch(r"\d*", more))) for word, _, more in lines(answer)] == [
+        ("findings", True),
+        ("clean", True),
+    ]
+    assert outputs(Path("out")) == {}
+    again = batch(capsys, zoo / "b.onnx", zoo / "deep/same.onnx", "-o", "out", "--check")
+    assert (again.status, len(reused(again))) == (1, 2)
+
+
+def test_verbose_tells_each_model_as_it_ends(zoo: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    answer = batch(capsys, zoo / "a.tflite", zoo / "b.onnx", "-o", "out", "-v")
+    told = [line for line in answer.lines if " of 2)" in line]
+    assert answer.status == 0
+    assert [line.rpartition("(")[2] for line in told] == ["1 of 2)", "2 of 2)"]
+    assert {word for word in ("a.tflite", "b.onnx") if any(word in line for line in told)} == {"a.tflite", "b.onnx"}
+
+
+@pytest.mark.tosa
+def test_tosa_converts_each_model(zoo: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    answer = batch(capsys, zoo / "b.onnx", "-o", "out", "--tosa")
+    assert [(word, more) for word, _, more in lines(answer)] == [("converted", "")], answer
+    made = Path(output_name("b.onnx", "tosa") or "")
+    assert sorted(outputs(Path("out"))) == [made.with_suffix(".mlirbc").name, made.name]
+
+
+def test_overrides_ask_other_things_of_some_models(zoo: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    Path("graphfix.toml").write_text('[[overrides]]\nfiles = ["zoo/b.onnx"]\ntarget = "ranks"\nno-verify = true\n')
+    answer = batch(capsys, zoo / "b.onnx", zoo / "z", "-o", "out", "--report", "r.json")
+    assert [more for _, _, more in lines(answer)] == ["not verified", "proved"]
+    assert [each["target"] for each in json.loads(Path("r.json").read_text())["models"]] == ["ranks", "explicit"]
+
+
+def test_a_configuration_for_fix_says_nothing_to_tosa(zoo: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    Path("graphfix.toml").write_text('target = "compact"\nbroadcasts = "keep"\ncheck = true\njobs = 1\n')
+    answer = ask(capsys, "batch", zoo / "b.onnx", "-o", "out")
+    assert [word for word, _, _ in lines(answer)] == ["clean"], answer
+
+
+@pytest.mark.parametrize("form", [suffix for suffix in report.FORMS if suffix != ".node_data.json"])
+@pytest.mark.usefixtures("zoo")
+def test_every_form_of_a_report_is_written(capsys: pytest.CaptureFixture[str], form: str) -> None:
+    assert batch(capsys, "zoo/a.tflite", "zoo/bad.onnx", "-o", "out", "--report", f"r{form}", "-q").status == 2
+    assert "bad.onnx" in Path(f"r{form}").read_text()
+
+
+# --- what was made before ---------------------------------------------------------------------------------------------
+
+
+def test_what_was_made_of_the_same_bytes_is_not_made_again(zoo: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    first = batch(capsys, "zoo", "-o", "out", "--report", "r.json")
+    made = outputs(Path("out"))
+    second = batch(capsys, "zoo", "-o", "out", "--report", "s.json")
+    good = [name for name in ORDER if "bad" not in name]
+    assert (second.status, reused(second)) == (first.status, good)
+    assert "; 6 of them reused;" in second.out.splitlines()[-1]
+    shutil.copyfile(MODELS / "rfc/dynamic_2d.onnx", zoo / "b.onnx")
+    third = batch(capsys, "zoo", "-o", "out")
+    assert reused(third) == [name for name in good if name != "zoo/b.onnx"]
+    assert [name for name, held in outputs(Path("out")).items() if made[name] != held] == ["b.onnx"]
+    assert reused(batch(capsys, "zoo", "-o", "out", "--target", "ranks")) == []
+    assert reused(batch(capsys, "zoo", "-o", "out", "--target", "ranks", "--again")) == []
+
+
+# --- models that misbehave --------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def misbehaved(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Models of which one hangs, one aborts and one needs too much, each beside a good one, by their names."""
+    kinds = {"abort": small_models.ABORT, "greedy": small_models.GREEDY, "hang": small_models.HANG}
+    overrides = []
+    for name, plan in kinds.items():
+        folder = tmp_path / "own" / name
+        folder.mkdir(parents=True)
+        small_models.rewrite(folder, plan)
+        small_models.multiplying(tmp_path / "zoo" / f"{name}.onnx")
+        small_models.adding(tmp_path / "zoo" / f"{name}_not.onnx")
+        overrides.append(f'[[overrides]]\nfiles = ["{name}.onnx"]\nrewrites = ["own/{name}/own.py"]\n')
+    (tmp_path / "graphfix.toml").write_text("".join(overrides))
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.mark.ci
+@pytest.mark.usefixtures("misbehaved")
+def test_a_model_that_hangs_aborts_or_needs_too_much_is_one_line_and_the_others_are_done(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    limits = ("--time-limit", "8", "--memory-limit", "600MiB")
+    answer = batch(capsys, "zoo", "-o", "out", *limits, "--report", "r.json")
+    assert answer.status == 2
+    assert [(word, Path(model).stem, more) for word, model, more in lines(answer)] == [
+        ("failed", "abort", "aborted"),
+        ("written", "abort_not", "proved"),
+        ("failed", "greedy", "memory"),
+        ("written", "greedy_not", "proved"),
+        ("failed", "hang", "time"),
+        ("written", "hang_not", "proved"),
+    ]
+    assert [line.partition(";")[0] for line in answer.lines] == [
+        "graphfix: zoo/abort.onnx: stopped: its process ended (SIGABRT)",
+        "graphfix: zoo/greedy.onnx: stopped: it needed more than 600 MiB of memory",
+        "graphfix: zoo/hang.onnx: stopped: it took longer than 8 seconds",
+    ]
+    assert "3 failed (1 aborted, 1 memory, 1 time)" in answer.out
+    assert "error" in json.loads(Path("r.json").read_text())["models"][0]
+    assert sorted(outputs(Path("out"))) == ["abort_not.onnx", "greedy_not.onnx", "hang_not.onnx"]
+    assert not list(Path("out").rglob("*.tmp"))
+
+
+# --- an end before the end --------------------------------------------------------------------------------------------
+
+
+def started(argv: Sequence[object], folder: Path) -> subprocess.Popen[str]:
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(map(str, (ROOT, *sys.path)))}
+    command = [sys.executable, "-P", "-u", "-m", "graphfix", "batch", *map(str, argv)]
+    return subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment, cwd=folder
+    )
+
+
+@pytest.fixture
+def hanging(tmp_path: Path) -> Path:
+    """Three good models, one that hangs, and one behind it; the fourth one's name makes it hang."""
+    folder = tmp_path / "own"
+    folder.mkdir()
+    small_models.rewrite(folder, small_models.HANG)
+    for number in range(5):
+        make = small_models.multiplying if number == 3 else small_models.adding
+        make(tmp_path / "zoo" / f"m{number}.onnx")
+    return tmp_path
+
+
+HANGING = ("zoo", "-o", "out", "--jobs", "1", "--rewrites", "own/own.py")
+
+
+def read_until(asked: subprocess.Popen[str], text: str) -> list[str]:
+    """The lines on stdout up to one that holds the text."""
+    assert asked.stdout is not None
+    said = []
+    for line in asked.stdout:
+        said.append(line)
+        if text in line:
+            break
+    return said
+
+
+@pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_an_interrupted_batch_keeps_what_is_done_and_says_how_to_go_on(hanging: Path, number: int, status: int) -> None:
+    with started(HANGING, hanging) as asked:
+        read_until(asked, "m2.onnx")
+        time.sleep(0.5)
+        begun = time.monotonic()
+        asked.send_signal(number)
+        _, err = asked.communicate(timeout=SOON)
+    assert time.monotonic() < begun + 6
+    assert asked.returncode == status
+    assert err == "graphfix: stopped after 3 of 5 models: what is done stays, and the same command goes on there\n"
+    assert sorted(outputs(hanging / "out")) == ["m0.onnx", "m1.onnx", "m2.onnx"]
+    assert not (hanging / "out/.graphfix/scratch").exists()
+
+
+@pytest.mark.skipif(not Path("/proc/self/task").is_dir(), reason="no /proc to find child processes in")
+def test_a_batch_that_is_killed_is_resumed_where_it_was(hanging: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with started(HANGING, hanging) as asked:
+        read_until(asked, "m2.onnx")
+        time.sleep(0.5)
+        children = [
+            int(child)
+            for task in Path(f"/proc/{asked.pid}/task").iterdir()
+            for child in (task / "children").read_text().split()
+        ]
+        assert children
+        asked.kill()
+    assert sorted(outputs(hanging / "out")) == ["m0.onnx", "m1.onnx", "m2.onnx"], "nothing partial"
+    end = time.monotonic() + 5
+    while any(Path(f"/proc/{child}").exists() for child in children) and time.monotonic() < end:
+        time.sleep(0.02)
+    assert not any(Path(f"/proc/{child}").exists() for child in children)
+    (hanging / "zoo/m3.onnx").unlink()
+    small_models.adding(hanging / "zoo/m3.onnx")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(hanging)
+        answer = ask(capsys, "batch", *HANGING)
+    assert answer.status == 0
+    assert [Path(model).stem for model in reused(answer)] == ["m0", "m1", "m2"]
+    assert sorted(outputs(hanging / "out")) == [f"m{number}.onnx" for number in range(5)]
+    assert not (hanging / "out/.graphfix/scratch").exists()
+
+
+def test_two_batches_into_one_folder_are_refused(hanging: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with started(HANGING, hanging) as asked:
+        read_until(asked, "m2.onnx")
+        try:
+            with pytest.MonkeyPatch.context() as patch:
+                patch.chdir(hanging)
+                answer = ask(capsys, "batch", *HANGING)
+        finally:
+            asked.kill()
+    assert (answer.status, answer.out, len(answer.lines)) == (2, "", 1)
+    assert "another batch" in answer.err
+
+
+# --- what can't be asked ----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("argv", "said"),
+    [
+        ("zoo", "-o/--output"),
+        ("zoo -o zoo/b.onnx", "zoo/b.onnx"),
+        ("zoo/b.onnx -o out --jobs 0", "'0' is not a whole number from 1 on"),
+        ("zoo/b.onnx -o out --jobs 2 --dask tcp://x:1", "--dask: not allowed with argument --jobs"),
+        ("zoo/b.onnx -o out --check --tosa", "--tosa: not allowed with argument --check"),
+        ("zoo/b.onnx -o out --tosa --target ranks", "--tosa has no --target"),
+        ("zoo/b.onnx -o out --tosa --keep-fusions", "--tosa has no --keep-fusions"),
+        ("zoo/b.onnx -o out --check --no-verify", "--check has no --no-verify"),
+        ("zoo/b.onnx -o out --check --drop-set-inputs", "--check has no --drop-set-inputs"),
+        ("zoo/b.onnx -o out --run", "--run is for TOSA"),
+        ("zoo/b.onnx -o out --memory-limit 2Gi", "'2Gi' is no size of memory"),
+        ("zoo/b.onnx -o out --memory-limit 0", "'0' is no size of memory"),
+        ("zoo/b.onnx -o out --time-limit 0", "'0' is not a number of seconds above 0"),
+        ("zoo/b.onnx -o out --time-limit nan", "'nan' is not a number of seconds above 0"),
+        ("zoo/b.onnx -o out --retries -1", "--retries"),
+        ("zoo/b.onnx zoo/a.tflite -o out --report r.node_data.json", "node data is of one model"),
+        ("zoo/b.onnx -o out --report nowhere/r.json", "nowhere/r.json"),
+        ("zoo/b.onnx -o out --report zoo/b.onnx.json --config zoo/b.onnx.json", "zoo/b.onnx.json"),
+        ("zoo/b.onnx -o out --rewrites none.py", "none.py: no such file"),
+        ("zoo/b.onnx -o out --only none", "'none' is no rewrite"),
+        ("zoo/b.onnx -o out --target-file none.toml", "none.toml"),
+        ("zoo/none* -o out", "the pattern names no model"),
+        ("zoo/b.onnx -o out --exclude *.onnx --dask nowhere", "nowhere"),
+    ],
+)
+def test_what_can_not_be_asked_is_one_line_and_nothing_is_written(
+    zoo: Path, capsys: pytest.CaptureFixture[str], argv: str, said: str
+) -> None:
+    assert said in refused(capsys, zoo.parent, "batch", *argv.split())
+
+
+def test_an_output_that_is_a_file_or_in_one_is_refused(zoo: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    Path("file").touch()
+    for place in ("file", "file/in"):
+        assert place in refused(capsys, zoo.parent, "batch", "zoo/b.onnx", "-o", place)
+
+
+@pytest.mark.usefixtures("zoo")
+def test_folders_of_an_output_are_made(capsys: pytest.CaptureFixture[str]) -> None:
+    assert batch(capsys, "zoo/b.onnx", "-o", "some/new/folder").status == 0
+    assert Path("some/new/folder/b.onnx").exists()
+
+
+@pytest.mark.usefixtures("zoo")
+def test_a_source_that_is_not_there_fails_for_itself(capsys: pytest.CaptureFixture[str]) -> None:
+    answer = batch(capsys, "zoo/none.onnx", "zoo/b.onnx", "-o", "out")
+    assert answer.status == 2
+    assert [word for word, _, _ in lines(answer)] == ["failed", "written"]
+
+
+@pytest.mark.usefixtures("zoo")
+def test_whoever_reads_may_be_gone() -> None:
+    command = [sys.executable, "-P", "-m", "graphfix", "batch", "zoo", "-o", "out", "--jobs", "1"]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(map(str, (ROOT, *sys.path))), "PYTHONUNBUFFERED": "1"}
+    read, write = os.pipe()
+    os.close(read)
+    done = subprocess.run(command, stdout=write, stderr=subprocess.PIPE, text=True, env=environment, check=False)
+    os.close(write)
+    assert (done.returncode, done.stderr) == (141, "")
+
+
+def test_the_exit_status_is_of_the_worst(monkeypatch: pytest.MonkeyPatch, zoo: Path) -> None:
+    from graphfix.cli import answers
+
+    for statuses, worst in (((3, 1), 1), ((3, 0), 3), ((1, 2), 2), ((0, 0), 0)):
+        one_by_one = iter(statuses)
+        monkeypatch.setattr(answers, "status", lambda _, *, strict: next(one_by_one) + 0 * strict)  # noqa: B023
+        assert commands.main(["batch", str(zoo / "a.tflite"), str(zoo / "b.onnx"), "-o", "out", "-q"]) == worst
