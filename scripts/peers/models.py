@@ -41,7 +41,7 @@ class Source:
         target = folder / (f"{self.row.name}.{self.format}" if self.row else Path(self.name).name)
         if self.path is not None:
             shutil.copyfile(self.path, target)
-        elif self.row is not None and not target.exists():
+        elif self.row is not None:
             builder = ROOT / "scripts" / bench.BUILDERS[self.format]
             words = [Path(self.row.kind).stem, str(self.row.amount), str(target)]
             timed([str(python), str(builder), *words], BUILD_LIMIT)

@@ -14,7 +14,7 @@ from onnx import TensorProto, helper
 from peers.broadcasts import Seen, Shape, onnx_operands
 
 NOT_RUN = -1
-"""What a branch that was not taken says in place of a shape."""
+"""What a branch that was not taken says in place of a shape: the same of all that a node has, so nothing is counted."""
 
 
 @dataclass(frozen=True)
@@ -101,7 +101,7 @@ def shapes(probe: Probe, outputs: Mapping[str, Any]) -> tuple[str, Seen]:
 def _times(said: np.ndarray) -> list[Shape]:
     """Read what a probe said: one shape, or in a loop one for each time around. Shape: [..., rank]."""
     rows = said.reshape(-1, said.shape[-1]).tolist() if said.shape[-1] else [()] * int(np.prod(said.shape[:-1]))
-    return [tuple(row) for row in rows if tuple(row) != (NOT_RUN,)]
+    return [tuple(row) for row in rows]
 
 
 def nodes(graph: Any) -> int:  # noqa: ANN401 -- onnx's GraphProto

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from peers import prose, tables
 from peers.catalogue import FLOOR, ONNX, PEERS, TFLITE
-from peers.claims import MINE, Claim, claims
+from peers.claims import MINE, claims
 from peers.pictures import MEMORY, SECONDS
 from peers.record import Results, Row
 from peers.summary import leaves, summary
@@ -42,11 +42,6 @@ WORDS = {
 def update(results: Results) -> None:
     """Write the page."""
     PAGE.write_text(text(results), encoding="utf-8")
-
-
-def claimed(results: Results) -> list[Claim]:
-    """Return the claims that the page makes."""
-    return claims(results)
 
 
 def text(results: Results) -> str:

@@ -30,13 +30,14 @@ class Quality:
     """
 
     loads: bool
+    """It loads and runs in the runtime."""
     equal: bool | None = None
     """Bit-equal outputs; None where the original can't be run, or the result is the original."""
     ranks: int | None = None
     stretched: int | None = None
     nodes: int | None = None
     reason: str = ""
-    """Why it does not load, is not equal, or was not observed."""
+    """Why it does not run, is not equal, or was not observed."""
     operators: Mapping[str, int] = field(default_factory=dict)
     """Operands that are counted, by operator."""
 

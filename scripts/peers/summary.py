@@ -19,7 +19,7 @@ HEADS = (
     "MiB",
     "equal",
     "not equal",
-    "does not load",
+    "does not run",
     "other ranks left",
     "stretched left",
 )

@@ -83,7 +83,7 @@ def became(cell: Cell, _: Row) -> str:
 def outcome(quality: Quality) -> str:
     """Say one quality in a cell."""
     if not quality.loads:
-        return "no original" if original_fails(quality) else "does not load"
+        return "no original" if original_fails(quality) else "does not run"
     said = "equal" if quality.equal else "not equal"
     return f"{said}, {_number(quality.ranks)}, {_number(quality.stretched)}"
 

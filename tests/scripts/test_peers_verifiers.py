@@ -283,7 +283,7 @@ def asked(**versions: str) -> measuring.Asked:
     """An environment of graphfix alone: of the peers only `cp` is there."""
     python = Path(sys.executable)
     made = {OURS: Environment(python, {"graphfix": "1"}), THEIRS: Environment(python, versions)}
-    return measuring.Asked(60, made, lambda _: None)
+    return measuring.Asked(60, made, lambda _: None, lambda _: None)
 
 
 def zoo_model(path: Path, text: str) -> Source:
