@@ -87,7 +87,7 @@ class _Fix:
             claims = facts.claims(model) if request.check_result else None
             report = _run(model, request, self.policy, self.steps, "changed")
             if before is not None:
-                report.sites = facts.unwitnessed(report.sites, before.sites, before.leans)
+                report.sites[:] = facts.unwitnessed(report.sites, before.sites, before.leans)
         outcome = _outcome("fix", source, model, report, request, seconds, sizes)
         outcome = replace(outcome, notes=(*outcome.notes, *publish.misnamed(source, self.output, model.format)))
         if request.stop_where_blocked and any(site.blocks for site in outcome.sites):
@@ -273,6 +273,7 @@ def _outcome(
     stale = [
         Site("GF204", name, "value", graph, None, None, None, "left", None, why) for graph, name, why in model.stale
     ]
+    report.sites.extend(stale)
     return Outcome(
         command,
         str(path),
@@ -280,7 +281,7 @@ def _outcome(
         target=request.goal.name,
         changed=model.changed,
         rewrites=report.rewrites,
-        sites=(*report.sites, *stale),
+        sites=report.sites,
         assumes=(*(sizes.by_default if sizes is not None else ()), *model.assumes, *report.assumes),
         open_sizes=tuple(report.open_sizes),
         excerpt=report.excerpt,

@@ -172,7 +172,7 @@ def _source(value: Value) -> Value:
 
 def _readers(value: Value) -> Iterator[Node]:
     """Yield who reads a link; more than a few readers are none."""
-    if len(value.graph.noted.get(value, ())) > FEW:
+    if len(value.places) > FEW:
         return
     for node in {id(node): node for node, _ in value.reads}.values():
         result = node.results[0] if node.results and is_identity(node) else None

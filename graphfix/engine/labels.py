@@ -6,11 +6,11 @@ A format builds its view anew where edits made more known; there the file's node
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 
 from graphfix.graph.view import Graph, Node
 from graphfix.results import Site
 from graphfix.results.records import dataclass, field
+from graphfix.results.sites import Sites
 
 Names = Mapping[tuple[str, str], str]
 """By graph and label in a view: what reports call the node."""
@@ -50,13 +50,12 @@ class Labels:
             self.latest = main, {key: name for key, name in called.items() if name != key[1]}
         return self.latest[1]
 
-    def rename(self, sites: list[Site], first: int, names: Names | None) -> None:
+    def rename(self, sites: Sites, first: int, names: Names | None) -> None:
         """Let the sites from `first` on name their nodes as the file does."""
-        for at in range(first, len(sites)):
-            site = sites[at]
-            name = self._replaced(site) if names is None else names.get((site.graph, site.node))
+        for at, (label, site) in enumerate([*sites.rows(first)], first):
+            name = self._replaced(label, site) if names is None else names.get((site.graph, label))
             if name is not None:
-                sites[at] = replace(site, node=name)
+                sites.rename(at, name)
 
     def of(self, node: Node, names: Names | None) -> str:
         """What the file calls a node of a view with these names."""
@@ -64,9 +63,9 @@ class Labels:
             return names.get((node.graph.path, node.label), node.label)
         return node.name or self.began[node.graph.path][node.index].label
 
-    def _replaced(self, site: Site) -> str | None:
+    def _replaced(self, label: str, site: Site) -> str | None:
         """In the view of the file: the label of a node in whose place an edit has put another operator."""
-        op, _, index = site.node.rpartition("#")
+        op, _, index = label.rpartition("#")
         nodes = self.began[site.graph]
         if op != site.op or not index.isdecimal() or int(index) >= len(nodes) or nodes[int(index)].op == op:
             return None

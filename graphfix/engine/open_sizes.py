@@ -14,8 +14,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from graphfix.graph.broadcast import Alignment, align, has_ranks
 from graphfix.graph.protocols import Model
 from graphfix.graph.view import Node, Value
-from graphfix.results import OpenSizes, Site
+from graphfix.results import OpenSizes
 from graphfix.results.records import dataclass, field
+from graphfix.results.sites import Sites
 from graphfix.shapes.dim import Dim, Incompatible, Size, Undecided, is_symbol
 
 CODE, MATERIALIZE = "GF103", "materialize-broadcasts"
@@ -36,19 +37,24 @@ class Seen:
 
     meetings: dict[Meeting, Nodes] = field(default_factory=dict)
 
-    def see(self, node: Node, sites: Iterable[Site]) -> None:
-        """Take into account what one rewrite found at a node, its operands as they were."""
-        if not any(site.code == CODE and site.status != "exempt" for site in sites) or not has_ranks(node):
-            return
-        try:
-            alignment = align(node)
-        except (Undecided, Incompatible):
-            return
-        for meeting in _meetings(alignment) if alignment is not None else ():
+    def see(self, node: Node, met: Iterable[Meeting]) -> None:
+        """Take into account what meets at a node, its operands as they were."""
+        for meeting in met:
             self.meetings.setdefault(meeting, {})[node.graph.path, node.label] = None
 
 
-def open_sizes(model: Model, seen: Seen, sites: Iterable[Site]) -> list[OpenSizes]:
+def meetings(node: Node) -> Sequence[Meeting]:
+    """What meets on the axes on which an operand of a node may be stretched."""
+    if not has_ranks(node):
+        return ()
+    try:
+        alignment = align(node)
+    except (Undecided, Incompatible):
+        return ()
+    return () if alignment is None else tuple(_meetings(alignment))
+
+
+def open_sizes(model: Model, seen: Seen, sites: Sites) -> list[OpenSizes]:
     """The sizes that are not known, those first on which most nodes depend; last what free sizes cost, by the sites."""
     names = _Names.of(model)
     same: list[tuple[set[str], Nodes]] = []
@@ -183,11 +189,11 @@ class _Names:
         return text
 
 
-def _slow(names: _Names, sites: Iterable[Site]) -> Iterator[OpenSizes]:
+def _slow(names: _Names, sites: Sites) -> Iterator[OpenSizes]:
     """What TFLite stretches to free sizes: that takes an operator of which LiteRT has no fast kernel."""
     nodes = {
-        (site.graph, site.node)
-        for site in sites
+        (site.graph, name)
+        for name, site in sites.rows()
         if site.rewrite == MATERIALIZE and site.after is not None and not all(isinstance(n, int) for n in site.after)
     }
     if nodes and names.shapes:

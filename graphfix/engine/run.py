@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Literal, TypeAlias
 
 from graphfix.engine.labels import Labels
 from graphfix.engine.limits import Questions
-from graphfix.engine.open_sizes import Seen, open_sizes
+from graphfix.engine.open_sizes import CODE, Seen, meetings, open_sizes
+from graphfix.engine.plans import Known, Plans
 from graphfix.engine.policy import Policy, unless_fused
 from graphfix.engine.sites import SiteFields, fields, kept, left, operand_of
 from graphfix.engine.targets import RESHAPES, TILES
@@ -17,6 +20,7 @@ from graphfix.graph.protocols import Model, ModelRewrite, Rewrite, Step, UntilNo
 from graphfix.graph.view import Graph, Node, StaleShape, UnrankedOperand
 from graphfix.results import Excerpt, GraphfixError, OpenSizes, RewriteError, Site
 from graphfix.results.records import dataclass, field
+from graphfix.results.sites import Sites
 from graphfix.shapes.shape import Incompatible, Undecided
 
 ASSUMES = "graphfix.assumes"
@@ -28,7 +32,7 @@ Done: TypeAlias = Literal["changed", "found"]
 class Report:
     """What a run did."""
 
-    sites: list[Site] = field(default_factory=list)
+    sites: Sites = field(default_factory=Sites)
     rewrites: dict[str, int] = field(default_factory=dict)
     """Edits by rewrite."""
     assumes: list[str] = field(default_factory=list)
@@ -41,15 +45,6 @@ class Report:
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
-    """A plan that holds for every node that looks the same: lifts and stretches only."""
-
-    edits: Sequence[Edit]
-    fields: Sequence[SiteFields]
-    """What the site of each edit says."""
-
-
-@dataclass(frozen=True, slots=True)
 class Job:
     """One run: the model, how to choose, and what is reported."""
 
@@ -57,8 +52,8 @@ class Job:
     policy: Policy
     done: Done
     report: Report
-    plans: dict[object, Known] = field(default_factory=dict)
-    """The plans of nodes that look alike to a rewrite that sees operands: a big model has few distinct ones."""
+    plans: defaultdict[str, Plans] = field(default_factory=lambda: defaultdict(Plans))
+    """By name of a rewrite that sees operands."""
     seen: Seen = field(default_factory=Seen)
     """The nodes whose broadcast is not decided."""
     labels: Labels = field(init=False)
@@ -133,25 +128,21 @@ def _node_by_node(job: Job, rewrite: Rewrite, rewrites: Sequence[Rewrite | Model
             node = graph.nodes[index]
             if not rewrite.concerns(node) or (others and any(other.concerns(node) for other in others)):
                 continue
-            known = len(job.report.sites)
             # those of the graph as the rewrite finds it: what it changes ends none of them
             fusions_of_node = fusions.get(index)
             if rewrite.sees == "operands" and fusions_of_node is None:
                 _by_looks(job, rewrite, node)
             else:
-                plan = partial(job.policy.edits, rewrite, node, fusions_of_node)
-                _apply(job, rewrite, node, _planned(job, rewrite, node, plan))
-            if len(job.report.sites) > known:
-                job.seen.see(node, job.report.sites[known:])
+                _by_itself(job, rewrite, node, partial(job.policy.edits, rewrite, node, fusions_of_node))
 
 
 def _ask(job: Job, limits: Questions) -> None:
     """A site for each thing that the target can't take, in what the rewrites made of the model."""
     job.model.refresh()
     names, known = job.labels.names(job.model.graphs), len(job.report.sites)
-    left_sites = [site for site in job.report.sites if site.status == "left"]
-    said = {(site.graph, site.node) for site in left_sites if site.code == "GF305"}
-    forms = {(site.graph, site.node) for site in left_sites if site.rewrite in (TILES, RESHAPES)}
+    left_sites = [(site.graph, name, site) for name, site in job.report.sites.rows() if site.status == "left"]
+    said = {(path, name) for path, name, site in left_sites if site.code == "GF305"}
+    forms = {(path, name) for path, name, site in left_sites if site.rewrite in (TILES, RESHAPES)}
     for graph in job.model.graphs:
         for node in graph.nodes:
             where = graph.path, job.labels.of(node, names)
@@ -163,26 +154,30 @@ def _ask(job: Job, limits: Questions) -> None:
 
 def _by_looks(job: Job, rewrite: Rewrite, node: Node) -> None:
     """Plan a node, or take the plan of one that looks the same; a reason that names the node is not remembered."""
-    looks: list[object] = [rewrite.name, id(node.row)]  # rows are never freed, and hashing one takes long
-    if node.attributes:
-        looks.append(tuple(node.attributes.items()))
-    for value in node.operands:
-        looks += (value.shape, value.kind, value.dtype, value.stale) if value is not None else (None,)
-    key = tuple(looks)
-    known = job.plans.get(key)
-    if known is not None:
-        if known.edits:
-            _carry_out(job, rewrite, node, known.edits, known.fields)
-        return
-    edits = _planned(job, rewrite, node, partial(job.policy.edits, rewrite, node))
-    if all(isinstance(edit, (Lift, Stretch)) for edit in edits) and _decided(job.report, node):
-        job.plans[key] = Known(edits, [fields(edit, node.operands, ()) for edit in edits])
-    _apply(job, rewrite, node, edits)
+    plans = job.plans[rewrite.name]
+    known = plans.find(node)
+    if known is None:
+        _by_itself(job, rewrite, node, partial(_remembered, job, plans, rewrite, node))
+    elif known.edits:
+        _as_known(job, rewrite, node, known)
+        if known.meetings:
+            job.seen.see(node, known.meetings)
 
 
-def _decided(report: Report, node: Node) -> bool:
-    """Whether the plan just made was no "don't know"."""
-    return not (report.sites and report.sites[-1].status == "left" and report.sites[-1].node == node.label)
+def _remembered(job: Job, plans: Plans, rewrite: Rewrite, node: Node) -> Sequence[Edit]:
+    """Plan a node, and keep the plan where it holds for every node that looks the same."""
+    edits = job.policy.edits(rewrite, node)
+    if all(isinstance(edit, (Lift, Stretch)) for edit in edits):
+        plans.keep(node, edits)
+    return edits
+
+
+def _by_itself(job: Job, rewrite: Rewrite, node: Node, plan: Callable[[], Iterable[Edit]]) -> None:
+    known = len(job.report.sites)
+    _apply(job, rewrite, node, _planned(job, rewrite, node, plan))
+    new = job.report.sites[known:] if len(job.report.sites) > known else ()
+    if any(site.code == CODE and site.status != "exempt" for site in new):
+        job.seen.see(node, meetings(node))
 
 
 def _together(job: Job, rewrite: ModelRewrite) -> None:
@@ -237,34 +232,61 @@ def _apply(job: Job, rewrite: Rewrite | ModelRewrite, node: Node, edits: Sequenc
             job.report.assumes.append(edit.text)
     carried = [edit for edit in edits if not isinstance(edit, (Leave, Assume))]
     if carried:
-        _carry_out(job, rewrite, node, carried, None)
+        _carry_out(job, rewrite, node, carried)
 
 
-def _carry_out(
-    job: Job, rewrite: Rewrite | ModelRewrite, node: Node, edits: Sequence[Edit], planned: Sequence[SiteFields] | None
-) -> None:
-    model, report, name = job.model, job.report, rewrite.name
-    before, size = node.operands, model.added
+def _as_known(job: Job, rewrite: Rewrite, node: Node, known: Known) -> None:
+    """Carry out the plan of a node that looks the same; what its sites say is known."""
+    sites, size = job.report.sites, job.model.added
+    if _applied(job, rewrite, node, known.edits) is None:
+        return
+    alike = known.sites.get(node.graph.path)
+    if alike is None:
+        said = [fields(edit, node.operands, ()) for edit in known.edits]
+        alike = known.sites[node.graph.path] = list(_sites(job, rewrite, node, known.edits, said))
+    if job.model.added == size:
+        sites.alike(node.label, alike)
+    else:
+        sites.append(replace(alike[0], node=node.label, bytes=job.model.added - size))
+        sites.alike(node.label, alike[1:])
+
+
+def _carry_out(job: Job, rewrite: Rewrite | ModelRewrite, node: Node, edits: Sequence[Edit]) -> None:
+    size = job.model.added
+    after = _applied(job, rewrite, node, edits)
+    if after is not None:
+        said = [fields(edit, node.operands, after.operands) for edit in edits]
+        sites = list(_sites(job, rewrite, node, edits, said))
+        if job.model.added != size:
+            sites[0] = replace(sites[0], bytes=job.model.added - size)
+        job.report.sites += sites
+
+
+def _sites(
+    job: Job, rewrite: Rewrite | ModelRewrite, node: Node, edits: Sequence[Edit], said: Sequence[SiteFields]
+) -> Iterator[Site]:
+    """What the report says of edits that were carried out."""
+    for edit, (code, operand, was, now) in zip(edits, said, strict=True):
+        inexact = edit.inexact if isinstance(edit, Replace) else None
+        old = f"the model is of operator set {node.version}, not {edit.version}" if isinstance(edit, Upgrade) else None
+        where = node.label, node.op, node.graph.path, operand
+        yield Site(code, *where, was, now, job.done, rewrite.name, old, inexact=inexact)
+
+
+def _applied(job: Job, rewrite: Rewrite | ModelRewrite, node: Node, edits: Sequence[Edit]) -> Node | None:
+    """The node after its edits, which are counted; None where they are refused: the sites say why."""
     try:
-        after = model.apply(node, edits)
+        after = job.model.apply(node, edits)
     except Refused as why:
         places = dict.fromkeys((edit.code, operand_of(edit)) for edit in edits)  # a lift and what follows it are one
-        report.sites += [left(code, node, operand, str(why), name) for code, operand in places]
-        return
+        job.report.sites += [left(code, node, operand, str(why), rewrite.name) for code, operand in places]
+        return None
     except Exception as error:
         if isinstance(rewrite, Rewrite) and rewrite.source:
             raise _own_fault(rewrite, node, error) from error
         raise
-    report.rewrites[name] += len(edits)
-    if planned is None:
-        planned = [fields(edit, before, after.operands) for edit in edits]
-    label, op, path = node.label, node.op, node.graph.path
-    grown = model.added - size
-    for edit, (code, operand, was, now) in zip(edits, planned, strict=True):
-        inexact = edit.inexact if isinstance(edit, Replace) else None
-        old = f"the model is of operator set {node.version}, not {edit.version}" if isinstance(edit, Upgrade) else None
-        report.sites.append(Site(code, label, op, path, operand, was, now, job.done, name, old, grown, inexact=inexact))
-        grown = 0
+    job.report.rewrites[rewrite.name] += len(edits)
+    return after
 
 
 def _own_fault(rewrite: Rewrite, node: Node, error: Exception) -> RewriteError:

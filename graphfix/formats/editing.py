@@ -43,11 +43,11 @@ class FreshNames:
 
     def __call__(self, stem: str) -> str:
         """Return a name that nothing has, and take it."""
-        name = stem
-        while name in self.taken:
+        name, taken = stem, self.taken
+        while name in taken:
             self.counters[stem] = self.counters.get(stem, 0) + 1
             name = f"{stem}_{self.counters[stem]}"
-        self.taken.add(name)
+        taken.add(name)
         return name
 
 

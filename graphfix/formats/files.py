@@ -43,7 +43,8 @@ BINARY: Final[int] = getattr(os, "O_BINARY", 0)
 
 Span = tuple[int, int]
 """Start and stop of a range of the source, in bytes."""
-Piece = bytes | memoryview | Span
+Held = bytes | bytearray | memoryview
+Piece = Held | Span
 """What a file is written from: literal bytes, or a range of the source."""
 
 
@@ -198,26 +199,25 @@ def _mode(path: Path) -> int:
 
 
 def _write_pieces(out: int, source: Source, pieces: Iterable[Piece]) -> None:
-    waiting: list[bytes | memoryview] = []
+    waiting: list[Held] = []
     size = 0
     for piece in pieces:
-        if not isinstance(piece, tuple):
-            waiting.append(piece)
-        elif piece[1] - piece[0] < BY_KERNEL:
-            waiting.append(source.read(*piece))
-        else:
+        length = piece[1] - piece[0] if isinstance(piece, tuple) else len(piece)
+        big = length >= (BY_KERNEL if isinstance(piece, tuple) else CHUNK)
+        if big or size >= CHUNK:
             write_all(out, b"".join(waiting))
             waiting, size = [], 0
+        if not big:
+            waiting.append(source.read(*piece) if isinstance(piece, tuple) else piece)
+            size += length
+        elif isinstance(piece, tuple):
             copy_range(source, out, *piece)
-            continue
-        size += len(waiting[-1])
-        if size >= CHUNK:
-            write_all(out, b"".join(waiting))
-            waiting, size = [], 0
+        else:
+            write_all(out, piece)
     write_all(out, b"".join(waiting))
 
 
-def write_all(out: int, data: bytes | memoryview) -> None:
+def write_all(out: int, data: Held) -> None:
     """Write all of it: one call may take less. Raises OSError."""
     view = memoryview(data)
     while view:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from array import array
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Protocol
 
 from graphfix.graph.view import Graph, Node, Value
@@ -34,8 +35,10 @@ class Order:
         What was taken out since, or has another shape now, is made again.
         """
         value = self.made.get(key)
-        producer = value.producer if value is not None else None
-        if value is None or (producer is not None and (producer.index in self.gone or value not in producer.results)):
+        if value is None or value.place is None:
+            return value
+        producer = value.graph.at(value.place)
+        if producer.index in self.gone or value not in producer.results:
             return None
         self.reuse_before(value, reader)
         return value
@@ -59,7 +62,7 @@ class Order:
     ) -> None:
         """Enter a node that was made for `reader` into the ledgers."""
         graph = self.graph
-        place = -1 - len(graph.made)
+        place = value.place if value.place is not None else self.next_place  # one number for all who hold it
         graph.made.append(Node(op, domain, version, name, place, graph, operands, (value,), attributes, None))
         self.anchors.append(reader)
         for operand in operands:
@@ -70,7 +73,7 @@ class Order:
         """Return the original position that a node has, or that it stands before."""
         return node.index if node.index >= 0 else self.anchors[-1 - node.index]
 
-    def arrange(self) -> list[int]:
+    def arrange(self) -> Sequence[int]:
         """Sort the view's nodes, new ones before their readers, without those that are gone; return the sort keys.
 
         A key for each node, the file's first: a format sorts its records by them, and keeps `len(graph.nodes)`.
@@ -81,20 +84,21 @@ class Order:
         rearrange(nodes, keys)
         del nodes[len(nodes) - len(self.gone) :]
         self.graph.nodes = nodes
+        self.made.clear()  # nothing is made any more, and of a big model it is big
         return keys
 
     def _move_before_readers(self) -> None:
         """Let no new node stand behind a new node that reads it."""
-        for node in reversed(self.graph.made):
+        for place, node in zip(range(len(self.graph.made) - 1, -1, -1), reversed(self.graph.made), strict=True):
             for operand in node.operands:
-                if operand is not None:
-                    self.reuse_before(operand, self.anchors[-1 - node.index])
+                if operand is not None and operand.place is not None and operand.place < 0:
+                    self.reuse_before(operand, self.anchors[place])
 
-    def _keys(self) -> list[int]:
+    def _keys(self) -> array[int]:
         """Three ints a position, for early, other new and the file's nodes; those that are gone come last."""
         count = len(self.graph.nodes)
-        keys = [3 * place + 2 for place in range(count)]
-        keys += [3 * anchor + 1 for anchor in self.anchors]
+        keys = array("q", range(2, 3 * count + 2, 3))
+        keys.extend(3 * anchor + 1 for anchor in self.anchors)
         for place in self.early:
             keys[count - 1 - place] -= 1
         for place in self.gone:

@@ -71,6 +71,14 @@ class Value:
     """Why the stored shape can't be trusted: it contradicts the computed one."""
     place: Final[int | None] = None
     """The place of the node whose result this is (see `Graph.at`), None for inputs and constants."""
+    noted: int | list[int] | None = field(default=None, init=False)
+    """The places in its graph of whoever ever read it (most values have one reader, and need no list): a note is true
+    while one of the operands there is the value."""
+
+    @property
+    def places(self) -> Sequence[int]:
+        """The same as a list."""
+        return self.noted if isinstance(self.noted, list) else () if self.noted is None else (self.noted,)
 
     @property
     def producer(self) -> Node | None:
@@ -83,17 +91,24 @@ class Value:
         return [(node, at) for node in self._noted() for at, operand in enumerate(node.operands) if operand is self]
 
     @property
+    def is_read_once(self) -> bool:
+        """Whether one operand of one node is all that reads it; many notes are not looked through for that."""
+        times = 0
+        for node in self._noted():
+            times += node.operands.count(self)
+            if times > 1:
+                return False
+        return times == 1
+
+    @property
     def is_read(self) -> bool:
         """Whether anything reads it."""
-        graph = self.graph
-        return any(
-            operand is self for place in graph.noted.get(self, ()) for operand in graph.at(place).operands
-        ) or any(operand is self for body, place in graph.captured.get(self, ()) for operand in body.at(place).operands)
+        return any(self in node.operands for node in self._noted())
 
     @property
     def was_read(self) -> bool:
         """Whether anything ever read it, in the file or since."""
-        return self in self.graph.noted or self in self.graph.captured
+        return self.noted is not None or self in self.graph.captured
 
     @property
     def is_used(self) -> bool:
@@ -103,7 +118,7 @@ class Value:
     def _noted(self) -> Iterator[Node]:
         """Every node that ever read it, as it is now."""
         graph = self.graph
-        for place in dict.fromkeys(graph.noted.get(self, ())):
+        for place in dict.fromkeys(self.places):
             yield graph.at(place)
         for body, place in dict.fromkeys(graph.captured.get(self, ())):
             yield body.at(place)
@@ -203,17 +218,9 @@ class Node:
     def reading(self, operands: tuple[Value | None, ...]) -> Node:
         """The same node with other operands."""
         return Node(
-            self.op,
-            self.domain,
-            self.version,
-            self.name,
-            self.index,
-            self.graph,
-            operands,
-            self.results,
-            self.attributes,
-            self.row,
-        )
+            self.op, self.domain, self.version, self.name, self.index, self.graph, operands, self.results,
+            self.attributes, self.row,
+        )  # fmt: skip
 
     @property
     def trips(self) -> Trips | None:
@@ -251,10 +258,8 @@ class Graph:
     inputs: list[Value] = field(default_factory=list)
     made: list[Node] = field(default_factory=list)
     """The nodes that edits made."""
-    noted: dict[Value, list[int]] = field(default_factory=dict)
-    """The places of whoever ever read a value of this graph: a note is true while one of its operands is the value."""
     captured: dict[Value, list[tuple[Graph, int]]] = field(default_factory=dict)
-    """The same for readers in bodies inside this graph."""
+    """What `Value.noted` is, for readers in bodies inside this graph."""
     read_literal: Callable[[Value], tuple[Scalar, ...] | None] = lambda _: None
     read_content: Callable[[Value], Shape | None] = lambda _: None
     read_scales: Callable[[Value], int] = lambda _: 0
@@ -270,17 +275,21 @@ class Graph:
 
     def note(self, place: int, value: Value) -> None:
         """Note that the node at a place of this graph reads a value."""
+        noted = value.noted
         if value.graph is not self:
             value.graph.captured.setdefault(value, []).append((self, place))
-        elif value in self.noted:
-            self.noted[value].append(place)
+        elif noted is None:
+            value.noted = place
+        elif isinstance(noted, list):
+            noted.append(place)
         else:
-            self.noted[value] = [place]
+            value.noted = [noted, place]
 
     def restate(self, old: Value, new: Value) -> None:
         """Let the notes of one value be those of another."""
-        self.noted[new] = self.noted.pop(old, [])
-        self.captured[new] = self.captured.pop(old, [])
+        new.noted, old.noted = old.noted if old.noted is not None else [], None
+        if old in self.captured:
+            self.captured[new] = self.captured.pop(old)
 
 
 def set_node(node: Node) -> None:

@@ -28,7 +28,7 @@ def document(entry: Entry) -> dict[str, Any]:
         "dry_run": entry.dry_run,
         "reused": entry.reused,
         "rewrites": dict(entry.rewrites),
-        "sites": _plain(entry.sites),
+        "sites": _plain([*entry.sites]),
         "suppressed": entry.suppressed,
         "verdict": _plain(entry.verdict),
         "assumes": list(entry.assumes),

@@ -71,13 +71,24 @@ class Shape:
     parts: tuple[str, ...] = ()
     """What names an unranked shape, sorted: two unranked shapes of one name are equal; () is anonymous."""
     valid: bool = True
+    static: bool = field(default=False, init=False, compare=False, repr=False)
+    """Whether every size is known."""
+    named: bool = field(default=False, init=False, compare=False, repr=False)
+    """Whether every size is known or has a name."""
 
     def __post_init__(self) -> None:
         axes = self.axes or ()
+        static = named = self.axes is not None
         for size in axes:
-            if not (size >= 0 if isinstance(size, int) else size.hi is None or size.hi > size.lo):
+            if isinstance(size, int):
+                if size < 0:
+                    break
+            elif size.hi is None or size.hi > size.lo:
+                static, named = False, named and bool(size.parts)
+            else:
                 break
         else:  # nothing to simplify: nearly always
+            self._tell(static=static, named=named)
             return
         if any(isinstance(size, int) and size < 0 for size in axes):
             raise ValueError(f"a dim is at least 0: {list(map(str, axes))}")
@@ -85,6 +96,13 @@ class Shape:
         valid = INVALID_SIZE not in axes
         object.__setattr__(self, "axes", axes if valid else None)
         object.__setattr__(self, "valid", valid)
+        sizes = [size for size in axes if not isinstance(size, int)]
+        self._tell(static=valid and not sizes, named=valid and all(size.parts for size in sizes))
+
+    def _tell(self, *, static: bool, named: bool) -> None:
+        """Note what is asked of every shape many times."""
+        object.__setattr__(self, "static", static)
+        object.__setattr__(self, "named", named)
 
     @property
     def ranked(self) -> bool:
@@ -103,19 +121,13 @@ class Shape:
     @property
     def rank(self) -> int:
         """The number of axes; raises as `dims` does."""
-        return len(self.dims)
-
-    @property
-    def static(self) -> bool:
-        """Whether every size is known."""
-        axes = self.axes
-        return axes is not None and all(isinstance(size, int) for size in axes)
+        return len(self.dims if self.axes is None else self.axes)
 
     @property
     def numbers(self) -> tuple[int, ...]:
         """Every size as a number; raises Undecided where one is free, and as `dims` does."""
         found = tuple([size for size in self.dims if isinstance(size, int)])
-        if len(found) != len(self.dims):
+        if not self.static:
             raise Undecided(f"the sizes of {self} are not all known")
         return found
 

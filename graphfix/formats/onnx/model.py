@@ -19,6 +19,7 @@ from graphfix.formats.onnx.edit.new_nodes import NodeBuilder
 from graphfix.formats.onnx.edit.nodes import carry_out
 from graphfix.formats.onnx.edit.operands import lift, restate, stretch
 from graphfix.formats.onnx.edit.state import State
+from graphfix.formats.onnx.file.additions import Additions
 from graphfix.formats.onnx.file.container import Container, read
 from graphfix.formats.onnx.file.messages import Step
 from graphfix.formats.onnx.infer.analysis import Facts, analyse
@@ -45,9 +46,7 @@ class OnnxModel:
     def __init__(self, container: Container) -> None:
         """Infer the shapes and build the view. Raises GraphfixError for a model that breaks the format's rules."""
         nodes = validate.check(container)
-        self.container = container
-        self.proto = container.proto
-        self.changed = False
+        self.container, self.changed = container, False
         self.inferring = 0.0
         """Seconds that shape inference has taken."""
         self.expand_limit = EXPAND_LIMIT
@@ -72,6 +71,11 @@ class OnnxModel:
         self._narrowed: list[str] = []
         """The inputs that were int64 and are int32."""
         self._rebuild_view(nodes)
+
+    @property
+    def proto(self) -> ModelProto:
+        """The file's messages as they are."""
+        return self.container.proto
 
     def _rebuild_view(self, nodes: Sequence[Step] | None = None) -> None:
         """Build the view anew from the messages as they are; `nodes` are the main graph's, read before."""
@@ -158,12 +162,10 @@ class OnnxModel:
 
     def apply(self, node: Node, edits: Sequence[Edit]) -> Node:
         """Carry the edits of one node out, all or none. Raises Refused."""
-        rest = [edit for edit in edits if not isinstance(edit, Upgrade)]
-        for edit in edits if len(rest) < len(edits) else ():
+        for edit in edits:
             if isinstance(edit, Upgrade):
                 self._upgrade(edit.version)
-        if rest:
-            node = editing.apply(self._state, node, rest, check, lift, stretch, restate, carry_out)
+        node = editing.apply(self._state, node, edits, check, lift, stretch, restate, carry_out)
         self.changed = True
         return node
 
@@ -284,11 +286,14 @@ class OnnxModel:
         cleanup.drop_dead(state)
         for builder in state.builders.values():
             cleanup.share_payloads(state, builder, self.container.is_cut)
-            builder.arrange()
-            cleanup.declare_shapes(builder, self._equal_names)
+            value_infos = cleanup.declare_shapes(builder, state.removed.get(builder.graph, ()), self._equal_names)
+            inside = builder.graph is not self.graphs[0] or bool(state.decided)
+            builder.arrange(value_infos, messages=inside)
+            if not inside:
+                self.container.additions = Additions(builder.records, value_infos)
         for graph, names in state.removed.items():
             cleanup.drop_claims(self._views.holders[graph], names)
-        inline(self.proto, state.decided, self._fresh)
+        inline(self.container.skeleton, state.decided, self._fresh)
 
     def _rebuild_and_complete(self) -> None:
         """Build the view of the file as it is now, and complete the stored shapes where more is known."""

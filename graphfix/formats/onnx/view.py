@@ -148,6 +148,7 @@ class _Builder:
         views.protos[self.graph] = [step.message for step in self.scope.steps]
         for index, step in enumerate(self.scope.steps):
             self._node(index, step)
+            step.forget()
             for attribute, child in at.get(index, ()):
                 body = body_of(step.message, attribute)
                 _Builder(views, child, body, self).build()
@@ -180,11 +181,12 @@ class _Builder:
         version = self.scope.versions.get(domain, 1)
         tensor = constant_tensor(proto) if op == "Constant" else None
         kind: Kind = "constant" if tensor is not None or (op == "Constant" and _scalar_constant(proto)) else "result"
-        find = self.values.get
-        operands = tuple([find(name) or self._operand(name) for name in step.inputs])
+        operands = tuple(map(self.values.get, step.inputs))
+        if None in operands:
+            operands = tuple(map(self._operand, step.inputs))
         results = tuple([self._value(name, kind, index) if name else None for name in step.outputs])
         attributes = NO_ATTRIBUTES if step.bare else _attributes(step)
-        name, graph = proto.name, self.graph
+        name, graph = step.name, self.graph
         node = Node(op, domain, version, name, index, graph, operands, results, attributes, _row(domain, op, version))
         graph.nodes.append(node)
         if name:

@@ -109,7 +109,7 @@ class TfliteModel:
         if self._written:
             self._rebuild_view()
         # what computed a condition is read by nobody any more
-        tensors = self.container.subgraphs[0].tensors
+        tensors = self.container.subgraphs[0].tensors if read else []
         self._state.dead.update(
             (self._views[0].values[at], None) for at, tensor in enumerate(tensors) if id(tensor) in read
         )

@@ -26,7 +26,6 @@ def check(state: State, node: Node, edit: Edit) -> None:
             check_quantized(node.operand(edit.operand), None)
         case Stretch():
             _check_stretch(state, node, edit)
-            _check_expand(state)
         case Canonicalize():
             _check_version(state, node, EXPAND_SINCE)
             _check_expand(state)
@@ -85,6 +84,8 @@ def _check_stretch(state: State, node: Node, edit: Stretch) -> None:
     version = state.builders[node.graph].version
     if version < EXPAND_SINCE and not (edit.to.static and value.shape.static):
         raise Refused(f"opset {version} has no Expand, and a Tile needs sizes that are known")
+    if state.movement is not None:
+        _check_expand(state)
 
 
 def _check_expand(state: State) -> None:

@@ -9,6 +9,7 @@ from onnx import FunctionProto, GraphProto, TensorProto, TypeProto, ValueInfoPro
 from graphfix.formats import editing
 from graphfix.formats.insertion import rearrange
 from graphfix.formats.onnx.edit.new_nodes import NodeBuilder
+from graphfix.formats.onnx.edit.records import value_info_record
 from graphfix.formats.onnx.edit.state import State
 from graphfix.formats.onnx.file.messages import Holder, write_dims
 from graphfix.formats.onnx.view import onnx_type
@@ -67,29 +68,35 @@ def drop_claims(graph: Holder, names: Container[str]) -> None:
         graph.value_info.extend(kept)
 
 
-def declare_shapes(builder: NodeBuilder, equal: Container[str] = ()) -> None:
+def declare_shapes(builder: NodeBuilder, removed: Container[str], equal: Container[str] = ()) -> bytes | bytearray:
     """Declare the shapes of what was made and of what has other dims now; quantization notes follow their operands.
+
+    Returns the records of the new value infos, which are no messages of the graph yet.
 
     A symbol that is `equal` to others is not declared: onnxruntime plans its buffers by names, and nobody has told it.
     """
     holder = builder.holder
     if isinstance(holder, FunctionProto):
-        return
+        return b""
     stored = {info.name: info for info in holder.value_info}
-    types: dict[object, ValueInfoProto] = {}
+    new = bytearray()
+    declared: dict[object, bytes] = {}
     made = [result for node in builder.graph.made for result in node.results if result is not None]
-    values = [value for value in made if value.kind == "result" and value.dtype not in (SIZES, NO_TYPE)]
+    values = [
+        value
+        for value in made
+        if value.kind == "result" and value.dtype not in (SIZES, NO_TYPE) and value.name not in removed
+    ]
     for value in [*values, *(value for value in builder.reshaped if value.name in stored)]:
         if value.shape.axes is not None:
-            info = types.get((value.dtype, value.shape))
-            if info is None:
-                info = ValueInfoProto(type=_declared_type(value, equal))
-                types[value.dtype, value.shape] = info
+            key = value.dtype, id(value.shape)
             if value.name in stored:
-                stored[value.name].type.CopyFrom(info.type)
-            else:
-                info.name = value.name
-                holder.value_info.append(info)  # a copy
+                stored[value.name].type.CopyFrom(_declared_type(value, equal))
+                continue
+            info = declared.get(key)
+            if info is None:
+                info = declared[key] = ValueInfoProto(type=_declared_type(value, equal)).SerializeToString()
+            new += value_info_record(value.name, info)
     notes = {note.tensor_name: note for note in holder.quantization_annotation}
     for value, source in [*_sources(builder)] if notes else []:
         if source.name in notes and value.name not in notes:
@@ -97,6 +104,7 @@ def declare_shapes(builder: NodeBuilder, equal: Container[str] = ()) -> None:
             copy.CopyFrom(notes[source.name])
             copy.tensor_name = value.name
             notes[value.name] = copy
+    return new
 
 
 def _sources(builder: NodeBuilder) -> list[tuple[Value, Value]]:

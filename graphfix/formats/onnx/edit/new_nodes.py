@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import numpy as np
 import onnx
 from onnx import FunctionProto, NodeProto, TensorProto
 
 from graphfix.formats.insertion import Order, rearrange
+from graphfix.formats.onnx.edit.records import records, write
 from graphfix.formats.onnx.file.messages import Holder, holds_initializers
 from graphfix.formats.onnx.infer.scope import GraphScope
 from graphfix.formats.onnx.view import onnx_type
@@ -44,6 +45,7 @@ class NodeBuilder:
     """Values that kept their name and got new dims."""
     copies: dict[Value, tuple[Value, tuple[int, ...]]] = field(default_factory=dict)
     """Constants that were copied to be lifted: from which value, by which axes."""
+    lifted_shapes: dict[tuple[int, tuple[int, ...]], tuple[Shape, Shape]] = field(default_factory=dict)
     order: Order = field(init=False)
 
     def __post_init__(self) -> None:
@@ -79,10 +81,10 @@ class NodeBuilder:
         domain: str = "",
     ) -> Value:
         """Add a node with one result before `reader`."""
-        name = self.fresh(result)
+        name, order = self.fresh(result), self.order
         kind: Kind = "constant" if op == "Constant" else "result"
-        value = Value(name, shape, dtype, kind, self.graph, None, self.order.next_place)
-        self._enter(op, domain, name, operands, value, reader, attributes)
+        value = Value(name, shape, dtype, kind, self.graph, None, -1 - len(order.anchors))
+        order.enter(op, domain, self.scope.versions.get(domain, 1), name, operands, value, reader, attributes)
         return value
 
     def copy(
@@ -190,7 +192,7 @@ class NodeBuilder:
         found = self.order.reuse(key, reader)
         if found is not None:
             return found
-        shape = with_axes(value.shape, axes)
+        shape = self._lifted_shape(value.shape, axes)
         stem = f"{value.name}_lifted"
         if shape.static and 0 not in shape.dims and self.version >= RESHAPE_OPERAND_SINCE and self.holds_integers:
             target = self.integers(shape.numbers, reader)
@@ -201,6 +203,14 @@ class NodeBuilder:
             made = self.node("Unsqueeze", (value,), stem, shape, value.dtype, reader, {"axes": list(axes)})
         self.order.made[key] = made
         return made
+
+    def _lifted_shape(self, shape: Shape, axes: tuple[int, ...]) -> Shape:
+        """The shape with unit axes, one object for all values of one: what follows from it is looked up by identity."""
+        key = id(shape), axes
+        found = self.lifted_shapes.get(key)
+        if found is None:
+            found = self.lifted_shapes[key] = shape, with_axes(shape, axes)  # the first stays alive with its identity
+        return found[1]
 
     def shape_of(self, value: Value, reader: int) -> Value:
         """The run-time shape of a value, as an int64 vector."""
@@ -253,27 +263,19 @@ class NodeBuilder:
             found = self.order.made[key] = self.node("Tile", (value, target), stem, shape, value.dtype, reader)
         return found
 
-    def arrange(self) -> None:
-        """Put every node that was made before its first reader, remove those that are gone; file and view alike."""
-        self._write()
-        rearrange(self.holder.node, self.order.arrange())
-        del self.holder.node[len(self.graph.nodes) :]
+    def records(self) -> Iterator[bytes | None]:
+        """Every node in the order of `arrange`: the record of one that was made, None for one of the file."""
+        return records(self.graph.nodes, self.templates)
 
-    def _write(self) -> None:
-        """Add the messages of the new nodes behind those of the file."""
-        add = self.holder.node.add
-        for node in self.graph.made:
-            inputs = ["" if value is None else value.name for value in node.operands]
-            outputs = [value.name for value in node.results if value is not None]
-            template = self.templates.get(node.index) if self.templates else None
-            if template is None:
-                message = add(op_type=node.op, name=node.name, input=inputs, output=outputs)
-                if node.domain:
-                    message.domain = node.domain
-                for key, value in node.attributes.items():
-                    message.attribute.append(onnx.helper.make_attribute(key, value))
-            else:
-                message = add()
-                message.CopyFrom(template)
-                message.name = node.name
-                message.input[:], message.output[:] = inputs, outputs
+    def arrange(self, value_infos: bytes | bytearray, *, messages: bool) -> None:
+        """Put every node that was made before its first reader, remove those that are gone; file and view alike.
+
+        Without `messages` those that were made, and new `value_infos`, are none in the file yet: `records` says them.
+        """
+        keys, nodes = self.order.arrange(), self.holder.node
+        if messages:
+            write(self.holder, self.graph.made, self.templates, keys, value_infos)
+            del nodes[len(self.graph.nodes) :]
+        elif any(place >= 0 for place in self.order.gone):
+            rearrange(nodes, keys[: len(nodes)])
+            del nodes[sum(node.index >= 0 for node in self.graph.nodes) :]

@@ -69,7 +69,7 @@ def _lift_constant(
 
 
 def _only_reader(value: Value) -> bool:
-    return len(value.reads) == 1 and value not in value.graph.outputs
+    return value not in value.graph.outputs and value.is_read_once
 
 
 def _serves_only(value: Value, reader: Node) -> bool:
@@ -102,7 +102,7 @@ def _expanded(state: State, before: Node, value: Value, edit: Stretch) -> Value:
             other = before.operand(by)
             value = _with_rank_of(state, value, other, before)
             shape = broadcast(value.shape, other.shape)
-            if shape == value.shape and shape.static:
+            if shape.static and shape == value.shape:
                 continue  # the rank was all that differed
             target = builder.shape_of(other, reader)
         else:
@@ -114,7 +114,8 @@ def _expanded(state: State, before: Node, value: Value, edit: Stretch) -> Value:
 
 def _with_rank_of(state: State, value: Value, other: Value, before: Node) -> Value:
     """Return the value at the rank of what expands it, where both are known: no Expand changes a rank here."""
-    missing = other.shape.rank - value.shape.rank if value.shape.ranked and other.shape.ranked else 0
+    have, want = value.shape.axes, other.shape.axes
+    missing = len(want) - len(have) if have is not None and want is not None else 0
     return lift(state, value, tuple(range(missing)), before, alone=False) if missing > 0 else value
 
 

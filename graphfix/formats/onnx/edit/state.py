@@ -68,9 +68,8 @@ class State:
     def enter(self, node: Node) -> None:
         """Put a node in its place, instead of the one that is there."""
         set_node(node)
-        known = self.dequantized.get(node.graph)
-        if known is not None and node.index >= 0:
-            known.changed.add(node.index)
+        if self.dequantized and node.index >= 0 and node.graph in self.dequantized:
+            self.dequantized[node.graph].changed.add(node.index)
 
     def constants_of(self, graph: Graph) -> DequantizedConstants:
         """Return what the DequantizeLinear nodes of a graph make of constants."""
@@ -80,18 +79,20 @@ class State:
 
     def put(self, node: Node, index: int, value: Value) -> Node:
         """Let the node read `value` as operand `index`."""
-        node = node.graph.at(node.index)
-        old = node.operands[index]
+        graph, place = node.graph, node.index
+        node = graph.at(place)
+        operands = node.operands
+        old = operands[index]
         if old is value:
             return node
-        if node.index >= 0:
-            self.message(node).input[index] = value.name
-        new = node.reading((*node.operands[:index], value, *node.operands[index + 1 :]))
+        if place >= 0:
+            self.views.protos[graph][place].input[index] = value.name
+        new = node.reading((*operands[:index], value, *operands[index + 1 :]))
         self.enter(new)
         maker = value.producer
         if old is not None and (maker is None or old not in maker.operands):
             self.dead[old] = None
-        new.graph.note(new.index, value)
+        graph.note(place, value)
         return new
 
     def reshape(self, value: Value, shape: Shape) -> Value:

@@ -14,6 +14,7 @@ from onnx import ModelProto, TensorProto, numpy_helper
 from onnx.external_data_helper import load_external_data_for_tensor
 
 from graphfix.formats.files import Piece, Source, Staging, open_source, reason, staged
+from graphfix.formats.onnx.file.additions import Additions
 from graphfix.formats.onnx.file.external import (
     check_external,
     copy_beside,
@@ -35,8 +36,8 @@ OPSETS_SINCE: Final = 3
 class Container:
     """A model as it was read: its messages, to be edited, and where the payloads lie that stayed behind."""
 
-    proto: ModelProto
-    """The skeleton: an ordinary model in which each payload >= THRESHOLD is a marker in `raw_data`."""
+    skeleton: ModelProto
+    """An ordinary model in which each payload >= THRESHOLD is a marker in `raw_data`, without the additions."""
     path: Path | None
     """Where it was read from; None for bytes."""
     source: Source
@@ -44,6 +45,17 @@ class Container:
     cuts: Sequence[Cut]
     has_external: bool = False
     """Whether some tensor may have its data in another file."""
+    additions: Additions | None = None
+    """What is added while the model is written."""
+
+    @property
+    def proto(self) -> ModelProto:
+        """The skeleton, with everything in it: what is added becomes messages where somebody looks."""
+        if self.additions is not None:
+            serialized = self._serialized()
+            self.additions = None
+            self.skeleton.ParseFromString(serialized)
+        return self.skeleton
 
     def is_cut(self, tensor: TensorProto) -> bool:
         """Tell whether the tensor's payload stayed in the source. A copy of a cut tensor is cut."""
@@ -124,15 +136,15 @@ class Container:
         except (DecodeError, OSError, TypeError, ValueError):
             return None
 
-    def _serialized(self) -> bytes:
+    def _serialized(self) -> bytes | bytearray:
         try:
-            serialized: bytes = self.proto.SerializeToString(deterministic=True)
+            serialized: bytes = self.skeleton.SerializeToString(deterministic=True)
         except EncodeError as error:
             what = f"{self.source.name}: the model can't be serialized ({error}); split it"
             raise GraphfixError(what) from error
-        return serialized
+        return serialized if self.additions is None else self.additions.woven(serialized)
 
-    def _pieces(self, serialized: bytes) -> Sequence[Piece]:
+    def _pieces(self, serialized: bytes | bytearray) -> Sequence[Piece]:
         return Weaver(serialized, self.nonce, self.cuts).pieces()
 
 

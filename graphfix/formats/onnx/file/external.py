@@ -18,7 +18,7 @@ SIGNS: Final = (b"location", b"\x70\x01")
 """Every serialized model with external data has one: the key `location`, `data_location: EXTERNAL`."""
 
 
-def may_have_external(serialized: bytes) -> bool:
+def may_have_external(serialized: bytes | bytearray) -> bool:
     """Tell whether it is worth while to look at each tensor of a serialized skeleton."""
     return any(sign in serialized for sign in SIGNS)
 

@@ -25,6 +25,7 @@ class Step:
     """What is read of a node's message, once: protobuf makes a new object each time a field is read."""
 
     message: NodeProto
+    name: str
     op: str
     domain: str
     """Empty for the standard operators."""
@@ -35,6 +36,10 @@ class Step:
     attributes: dict[str, object] | None = None
     """Those that are numbers, lists of numbers or text, once they are read."""
 
+    def forget(self) -> None:
+        """Free the names: the node of the view that is made of them takes their place in memory."""
+        self.inputs = self.outputs = []
+
 
 def is_standard(domain: str) -> bool:
     """Whether the domain is that of the standard operators."""
@@ -43,10 +48,12 @@ def is_standard(domain: str) -> bool:
 
 def steps(nodes: Sequence[NodeProto]) -> list[Step]:
     """Read the nodes of a graph."""
+    known: dict[str, str] = {}  # one text for each operator: few are distinct
     return [
         Step(
             node,
-            node.op_type,
+            node.name,
+            known.setdefault(op := node.op_type, op),
             standard(domain) if (domain := node.domain) else "",
             node.input[:],
             node.output[:],

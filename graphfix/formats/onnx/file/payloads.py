@@ -133,7 +133,7 @@ def _joined(spans: Sequence[Span]) -> tuple[Span, ...]:
 class Weaver:
     """Puts the payloads back into a serialized skeleton."""
 
-    blob: bytes
+    blob: bytes | bytearray
     nonce: bytes
     cuts: Sequence[Cut]
     at: list[int] = field(default_factory=list)
@@ -168,9 +168,10 @@ class Weaver:
         return encode(tag) + encode(inside), inner, inside
 
     def _payload(self, body: int, stop: int) -> tuple[bytes, Sequence[Piece], int]:
-        cut = cut_of(self.blob[body:stop], self.nonce, self.cuts)
+        held = bytes(self.blob[body:stop])
+        cut = cut_of(held, self.nonce, self.cuts)
         if cut is None:
-            return encode(RAW) + encode(stop - body), [self.blob[body:stop]], stop - body
+            return encode(RAW) + encode(stop - body), [held], stop - body
         return b"", cut.records, cut.size
 
     def _marked(self, body: int, stop: int) -> bool:

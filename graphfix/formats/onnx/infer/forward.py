@@ -48,6 +48,8 @@ class ForwardPass:
     """Whether anything leans on another program so far."""
     _plain: dict[object, Answer] = field(default_factory=dict)
     """The answers for nodes without attributes whose results follow from shapes and types alone."""
+    _same: dict[object, tuple[Answer, Sequence[object]]] = field(default_factory=dict)
+    """Likewise by the very objects that the operands have for shapes, which stay alive with it: asked much faster."""
     _claimed: dict[GraphScope, dict[str, int]] = field(default_factory=dict)
 
     def read(self, scope: GraphScope, inputs: Mapping[str, Known]) -> None:
@@ -98,17 +100,23 @@ class ForwardPass:
 
     def _plain_node(self, scope: GraphScope, step: Step) -> None:
         """A node whose answer is looked up: a big model has few distinct ones."""
-        shapes, dtypes, outputs = scope.shapes, scope.dtypes, step.outputs
-        question = [step.op, step.domain, scope.versions.get(step.domain, 1), len(outputs)]
-        for name in step.inputs:
-            question.append(shapes.get(name) or (scope.shape(name) if name else None))
-            question.append(dtypes.get(name) or (scope.dtype(name) if name else 0))
-        key = tuple(question)
-        answer = self._plain.get(key)
+        shapes, dtypes, domain = scope.shapes, scope.dtypes, step.domain
+        held = [shapes.get(name) or (scope.shape(name) if name else None) for name in step.inputs]
+        codes = [dtypes.get(name) or (scope.dtype(name) if name else 0) for name in step.inputs]
+        node = step.op, domain, scope.versions.get(domain, 1), len(step.outputs)
+        key = (*node, *codes, *map(id, held))
+        known = self._same.get(key)
+        if known is None:
+            known = self._same[key] = self._alike(scope, step, (*node, *codes, *held)), held
+        self._results(scope, step, known[0])
+
+    def _alike(self, scope: GraphScope, step: Step, question: tuple[object, ...]) -> Answer:
+        """The answer to the same question about other values."""
+        answer = self._plain.get(question)
         if answer is None:
             call = self._asked(scope, step, step.message)
-            answer = self._plain[key] = self._answer(scope, step, step.message, call)
-        self._results(scope, step, answer)
+            answer = self._plain[question] = self._answer(scope, step, step.message, call)
+        return answer
 
     def _node(self, scope: GraphScope, step: Step, inside: Sequence[GraphScope]) -> None:
         message = scope.resolved(step.message)
@@ -161,7 +169,7 @@ class ForwardPass:
         shapes, codes = answer
         for at, name in enumerate(step.outputs):
             if name:
-                code = codes[min(at, len(codes) - 1)] if codes else 0
+                code = codes[at if at < len(codes) else -1] if codes else 0
                 self._enter(scope, name, shapes[at] if at < len(shapes) else None, code)
         if self.leaning and any(scope.leans(name) for name in step.inputs):
             scope.leaning.update(name for name in step.outputs if name)
@@ -224,13 +232,10 @@ class ForwardPass:
 
     def _enter(self, scope: GraphScope, name: str, computed: Shape | None, code: int) -> None:
         """Enter the shape of a value, with names for what is open, and its type; claims where there is nothing else."""
-        axes = computed.axes if computed is not None else None
-        if computed is None or axes is None:
+        if computed is None or computed.axes is None:
             scope.shapes[name] = self._unranked(scope, name, computed)
-        elif all(isinstance(size, int) or size.parts for size in axes):
-            scope.shapes[name] = computed
         else:
-            scope.shapes[name] = _named(scope, name, axes)
+            scope.shapes[name] = computed if computed.named else _named(scope, name, computed.axes)
         if self.trusted is not None and scope.path == "main" and self.trusted.believe(scope.shapes, name):
             scope.leaning.add(name)
             self.leaning = True
@@ -257,11 +262,10 @@ class ForwardPass:
         """The element type that the file declares of a value, 0 where there is none."""
         if scope.graph is None:
             return 0
-        known = self._claimed.get(scope)
-        if known is None:
+        if scope not in self._claimed:
             infos = (*scope.graph.value_info, *scope.graph.output, *scope.graph.input)
-            known = self._claimed[scope] = {info.name: info.type.tensor_type.elem_type for info in infos}
-        return known.get(name, 0)
+            self._claimed[scope] = {info.name: info.type.tensor_type.elem_type for info in infos}
+        return self._claimed[scope].get(name, 0)
 
 
 _CONSTANTS = {

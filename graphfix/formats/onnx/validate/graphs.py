@@ -152,7 +152,7 @@ class _Validator:
             if len(outputs) > 1 or not own.isdisjoint(outputs):
                 _check_results(node, index, path, own)
             own.update(outputs)
-        check_texts([*own, *(step.message.name for step in nodes)], path)
+        check_texts([*own, *[step.name for step in nodes]], path)
 
     def _attributes(
         self,

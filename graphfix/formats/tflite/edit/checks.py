@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from math import prod
 
 from graphfix import operators
@@ -239,6 +240,12 @@ def _check_repeating_operator(state: State, value: Value, to: Shape, *, tiled: b
 
 
 def _check_repeated(value: Value) -> None:
-    bits = next((bits for name, bits in TENSOR_TYPES.values() if name == value.dtype), None)
-    if value.dtype in UNSHAPED or (bits is not None and bits < BYTE) or value.dtype.startswith("float8"):
+    if not _is_repeated(value.dtype):
         raise Refused(f"no operator repeats a tensor of {value.dtype}: TILE refuses it, BROADCAST_TO returns zeros")
+
+
+@cache
+def _is_repeated(dtype: str) -> bool:
+    """Whether an operator repeats tensors of this type."""
+    bits = next((bits for name, bits in TENSOR_TYPES.values() if name == dtype), None)
+    return not (dtype in UNSHAPED or (bits is not None and bits < BYTE) or dtype.startswith("float8"))

@@ -21,6 +21,8 @@ def state_sizes(state: State) -> None:
     """Write the proven sizes of results that look stretched by what is stored and are not, in file and view alike."""
     for builder in state.builders.values():
         view = builder.subgraph
+        if not any(tensor.signature is not None and FREE in declared(tensor) for tensor in view.record.tensors):
+            continue
         assumed = set(view.facts.leaning)
         for node in view.graph.nodes:
             for value in _looking_stretched(view, node):

@@ -1,0 +1,60 @@
+"""What is added to the main graph while it is written: bytes, for as messages they take five times the memory."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Final
+
+from onnx import GraphProto, ModelProto
+
+from graphfix.formats.onnx.file.wire import LEN, encode, records, tag_of
+from graphfix.results.records import dataclass
+
+GRAPH: Final = tag_of(ModelProto.GRAPH_FIELD_NUMBER, LEN)
+NODE: Final = tag_of(GraphProto.NODE_FIELD_NUMBER, LEN)
+UP_TO_VALUE_INFO: Final = frozenset(
+    tag_of(field.number, LEN)
+    for field in GraphProto.DESCRIPTOR.fields
+    if field.number <= GraphProto.VALUE_INFO_FIELD_NUMBER
+)
+"""Protobuf writes a message's fields in the order of their numbers, and those that it does not know at the end."""
+
+
+@dataclass(frozen=True, slots=True)
+class Additions:
+    """Records of the main graph that are no messages of the skeleton."""
+
+    nodes: Callable[[], Iterable[bytes | None]]
+    """Every node in order: the record of a new one, None for the skeleton's next one."""
+    value_infos: bytes | bytearray
+    """The records of the new ones."""
+
+    def woven(self, serialized: bytes) -> bytearray:
+        """The serialized model with what is added."""
+        view = memoryview(serialized)
+        start, _, body, stop = next(records(view, 0, len(serialized), {GRAPH}))
+        graph = bytearray()
+        kept = records(view, body, stop, {NODE})
+        done = at = body
+        for record in self.nodes():
+            if record is None:
+                at = next(kept)[3]
+                continue
+            if at > done:
+                graph += view[done:at]
+                done = at
+            graph += record
+        if self.value_infos:
+            at = _behind_value_infos(view, at, stop)
+            graph += view[done:at]
+            graph += self.value_infos
+            done = at
+        graph += view[done:stop]
+        graph[:0] = serialized[:start] + encode(GRAPH) + encode(len(graph))
+        graph += view[stop:]
+        return graph
+
+
+def _behind_value_infos(view: memoryview, start: int, stop: int) -> int:
+    """Where the last of a serialized graph's value infos ends, or would."""
+    return max((end for *_, end in records(view, start, stop, UP_TO_VALUE_INFO)), default=start)

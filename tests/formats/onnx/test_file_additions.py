@@ -1,0 +1,67 @@
+"""What is added while a model is written is what messages of it would have been."""
+
+from __future__ import annotations
+
+import onnx
+import pytest
+from onnx import ModelProto, TensorProto, helper
+
+import graphfix
+from graphfix.formats.onnx.edit.records import records, value_info_record
+from graphfix.formats.onnx.file.additions import Additions
+from graphfix.graph.view import Graph, Node, Value
+from graphfix.shapes.shape import of
+from tests.support.onnx.files import field
+
+
+def skeleton(*, value_infos: bool) -> ModelProto:
+    """A model a -> b -> c, with a field that onnx does not know behind all others."""
+    value = {name: helper.make_tensor_value_info(name, TensorProto.FLOAT, [2]) for name in "abc"}
+    nodes = [helper.make_node("Neg", ["a"], ["b"], "n" * 200), helper.make_node("Abs", ["b"], ["c"])]
+    graph = helper.make_graph(nodes, "g", [value["a"]], [value["c"]], value_info=[value["b"]] if value_infos else [])
+    graph.initializer.append(helper.make_tensor("k", TensorProto.FLOAT, [1], [1.0]))
+    graph.quantization_annotation.add(tensor_name="a")
+    model = helper.make_model(graph)
+    model.graph.MergeFromString(field(99, b"unknown"))
+    return model
+
+
+@pytest.mark.parametrize("value_infos", [False, True])
+def test_woven_bytes_are_those_of_messages(*, value_infos: bool) -> None:
+    graph = Graph("main")
+    operand = Value("a", of(2), "float32", "input", graph)
+    result = Value("é" * 100, of(2), "float32", "result", graph, None, -1)
+    old = [Node("Neg", "", 1, "", at, graph, (operand,), (), {}, None) for at in range(2)]
+    attributes = {"axes": [1, 2], "text": "t"}
+    new = Node("Made", "some.domain", 1, "made" * 40, -1, graph, (operand, None), (result,), attributes, None)
+    declared = helper.make_tensor_value_info("d" * 300, TensorProto.FLOAT, ["N", 2])
+    unnamed = onnx.ValueInfoProto(type=declared.type).SerializeToString()
+    order = [old[0], new, old[1], new]
+    added = Additions(lambda: records(order, {}), value_info_record(declared.name, unnamed))
+
+    wanted = skeleton(value_infos=value_infos)
+    message = helper.make_node("Made", ["a", ""], [result.name], new.name, domain="some.domain", **attributes)
+    first, second = list(wanted.graph.node)
+    expected = [first, message, second, message]
+    copies = [onnx.NodeProto.FromString(each.SerializeToString()) for each in expected]
+    del wanted.graph.node[:]
+    wanted.graph.node.extend(copies)
+    wanted.graph.value_info.append(declared)
+    woven = added.woven(skeleton(value_infos=value_infos).SerializeToString(deterministic=True))
+    assert woven == wanted.SerializeToString(deterministic=True)
+
+
+def test_a_model_that_was_written_is_edited_on() -> None:
+    shapes = {"x": [2, 3, 4], "b": [4], "y": [2, 3, 4]}
+    values = {name: helper.make_tensor_value_info(name, TensorProto.FLOAT, shape) for name, shape in shapes.items()}
+    node = helper.make_node("Add", ["x", "b"], ["y"], "add")
+    graph = helper.make_graph([node], "g", [values["x"], values["b"]], [values["y"]])
+    model = graphfix.load(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)]))
+    graphfix.fix(model, target="ranks")
+    lifted = model.tobytes()
+    assert model.tobytes() == lifted
+    graphfix.fix(model)
+    twice = onnx.load_from_string(model.tobytes())
+    assert [each.op_type for each in onnx.load_from_string(lifted).graph.node] == ["Reshape", "Add"]
+    assert [each.op_type for each in twice.graph.node] == ["Reshape", "Expand", "Add"]
+    onnx.checker.check_model(twice, full_check=True)
