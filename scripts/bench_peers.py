@@ -101,14 +101,14 @@ def _rewriting(asked: argparse.Namespace, made: Mapping[str, environments.Enviro
     for number, source in enumerate(sources, 1):
         with tempfile.TemporaryDirectory(prefix="graphfix-peers-", dir=asked.dir) as folder:
             row = measure.row(source, request, Path(folder))
-        print(f"\r{number}/{len(sources)} {page.brief(row)}", file=sys.stderr, flush=True)
+        _done(f"{number}/{len(sources)} {page.brief(row)}")
         yield row
 
 
 def _verification(asked: argparse.Namespace, made: Mapping[str, environments.Environment]) -> Mapping[str, Any]:
     """Ask every verifier about what the tools make of the zoo."""
     sources = [each for each in models.chosen(asked.models, asked.quick) if each.group == models.FROM_ZOO]
-    found = measuring.verification(sources, measuring.Asked(asked.pair_limit, made, _progress, asked.dir))
+    found = measuring.verification(sources, measuring.Asked(asked.pair_limit, made, _progress, _done, asked.dir))
     return replace(found, method={**found.method, "day": _today()}).as_json() if sources else {}
 
 
@@ -130,6 +130,10 @@ def _peers(names: Sequence[str] | None) -> Sequence[Peer]:
 def _progress(line: str) -> None:
     if sys.stderr.isatty():
         print(f"\r\x1b[K{line}", end="", file=sys.stderr, flush=True)
+
+
+def _done(line: str) -> None:
+    print(f"\r{line}", file=sys.stderr, flush=True)
 
 
 if __name__ == "__main__":

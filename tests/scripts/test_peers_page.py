@@ -162,7 +162,18 @@ def test_a_few_models_are_measured_by_one_command(tmp_path: Path) -> None:
         (tmp_path / name).symlink_to(sys.prefix, target_is_directory=True)
     kept = tmp_path / "r.json"
     command = [sys.executable, ROOT / "scripts" / "bench_peers.py", "--quick", "--runs", "1", "--json", kept]
-    command += ["--envs", tmp_path, "--no-install", "--peers", "graphfix explicit", "onnx", "litert", "onnxslim"]
+    command += [
+        "--tables",
+        "rewriting",
+        "--envs",
+        tmp_path,
+        "--no-install",
+        "--peers",
+        "graphfix explicit",
+        "onnx",
+        "litert",
+        "onnxslim",
+    ]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode in {0, 1}, done.stderr
     rows = {each.model: each for each in record.read(kept).rows}

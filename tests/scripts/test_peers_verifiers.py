@@ -11,12 +11,14 @@ from xml.etree import ElementTree as ET
 
 import onnx
 import pytest
+from peers.catalogue import OURS, THEIRS
 from peers.clock import Ended, ran
-from peers.models import ZOO
+from peers.environments import Environment
+from peers.models import ZOO, Source
 from peers.record import Results, Run
 from peers.record import read as read_results
 from peers.record import write as write_results
-from peers.verifying import answers, picture, record, section, sums
+from peers.verifying import answers, measuring, picture, record, section, sums
 from peers.verifying.faults import FAULTS, KINDS
 from peers.verifying.inputs import Inputs
 from peers.verifying.record import (
@@ -24,6 +26,7 @@ from peers.verifying.record import (
     DIFFERENT,
     EQUAL,
     FAILED,
+    NOT_RUN,
     OTHER_BITS,
     PROVED,
     SAME,
@@ -211,7 +214,7 @@ FAR = Witness(APART, tuple(NAMED), 3)
         (DIFFERENT, CLOSE, "polygraphy", False),
         (UNDECIDED, FAR, PROOF, False),
         (FAILED, FAR, "polygraphy", False),
-        (PROVED, Witness(record.NOT_RUN), PROOF, False),
+        (PROVED, Witness(NOT_RUN), PROOF, False),
     ],
 )
 def test_an_answer_is_wrong_where_a_run_contradicts_what_it_claims(
@@ -271,6 +274,61 @@ def test_what_is_kept_of_the_verifiers_is_read_again(tmp_path: Path) -> None:
 
 def test_every_fault_that_is_asked_for_is_of_a_known_kind() -> None:
     assert {kind for some in FAULTS.values() for kind in some} == set(KINDS)
+
+
+# --- the whole --------------------------------------------------------------------------------------------------------
+
+
+def asked(**versions: str) -> measuring.Asked:
+    """An environment of graphfix alone: of the peers only `cp` is there."""
+    python = Path(sys.executable)
+    made = {OURS: Environment(python, {"graphfix": "1"}), THEIRS: Environment(python, versions)}
+    return measuring.Asked(60, made, lambda _: None, lambda _: None)
+
+
+def zoo_model(path: Path, text: str) -> Source:
+    onnx.save(model(text), path)
+    return Source(path.name, "zoo", "onnx", path)
+
+
+def test_each_pair_is_asked_once_and_what_is_not_installed_has_no_answer(tmp_path: Path) -> None:
+    found = measuring.verification([zoo_model(tmp_path / "m.onnx", "y[2,3] = Add(a[2,3], b[3])")], asked())
+    assert {each.maker: (each.again, each.witness.status) for each in found.pairs} == {
+        "cp": (False, SAME),
+        "graphfix explicit": (False, SAME),
+        "graphfix ranks": (False, SAME),
+    }
+    assert {name: answer.word for name, answer in found.pairs[1].answers.items()} == {
+        PROOF: PROVED,
+        BOTH: PROVED,
+        "graphfix runs": EQUAL,
+    }
+    assert all(answer.seconds > 0 < answer.cpu for each in found.pairs for answer in each.answers.values())
+    assert not found.failures
+
+
+def test_what_is_the_same_file_twice_is_asked_once(tmp_path: Path) -> None:
+    found = measuring.verification([zoo_model(tmp_path / "m.onnx", "y[2,3] = Neg(a[2,3])")], asked())
+    assert [each.again for each in found.pairs] == [False, True, True]
+    assert len({id(each.answers) for each in found.pairs}) == 1
+
+
+def test_what_makes_nothing_or_does_not_run_is_said_and_the_others_go_on(tmp_path: Path) -> None:
+    custom = zoo_model(tmp_path / "custom.onnx", "y[2,3] = some.where.Custom(a[2,3])")
+    broken = Source("broken.onnx", "zoo", "onnx", tmp_path / "broken.onnx")
+    (tmp_path / "broken.onnx").write_bytes(b"no model")
+    found = measuring.verification([custom, broken], asked())
+    assert {(each.model, each.witness.status) for each in found.pairs} == {
+        ("custom.onnx", NOT_RUN),
+        ("broken.onnx", NOT_RUN),
+    }
+    assert [each.answers[PROOF].word for each in found.pairs] == [PROVED, PROVED, PROVED, FAILED]
+    assert [line.partition(": ")[0] for line in found.failures] == [
+        "broken.onnx, graphfix explicit",
+        "broken.onnx, graphfix ranks",
+    ]
+    assert str(tmp_path) not in str(found)
+    assert "graphfix-pairs-" not in str(found)
 
 
 @pytest.mark.ci

@@ -40,6 +40,8 @@ def answered(ended: Ended, read: Reader, limit: float) -> Answer:
             word, reason = read(ended)
         except AnswerError as error:
             word, reason = FAILED, str(error) or why(ended, limit)
+        except KeyError:  # a document of an error
+            word, reason = FAILED, why(ended, limit)
     return Answer(word, reason[:LONGEST], ended.run.seconds, ended.run.cpu)
 
 

@@ -56,6 +56,9 @@ class Asked:
     """Seconds of one process."""
     environments: Mapping[str, Environment]
     progress: Callable[[str], None]
+    """Is told what is being done."""
+    done: Callable[[str], None]
+    """Is told of each model what has become of it."""
     folder: Path | None = None
     lanes: int = 2
 
@@ -108,6 +111,7 @@ def _model(source: Source, asked: Asked) -> tuple[list[Pair], list[str]]:
         unseen = Witness(NOT_RUN, reason="no witness")
         pairs = [bench.pair(name, "", path, made.witnesses.get(name, unseen)) for name, path in made.results.items()]
         pairs += [bench.pair("", kind, path, made.witnesses[kind]) for kind, path in made.faults.items()]
+    asked.done(f"{source.name}: {len(pairs)} pairs, {sum(pair.again for pair in pairs)} of them again")
     return pairs, made.failures
 
 
