@@ -15,6 +15,7 @@ from onnx import ModelProto, NodeProto, TensorProto, helper, numpy_helper
 from graphfix import api
 from graphfix.checker.proof import prove
 from graphfix.checker.proof.onnx import alike, compare
+from graphfix.checker.proof.onnx.nodes import PRODUCTS
 from graphfix.results import GraphfixError
 from tests.support.proved import unproved
 
@@ -263,3 +264,16 @@ def test_of_nodes_that_only_seem_alike_each_is_read_by_the_rules(graphs: tuple[s
         models.append(made.SerializeToString())
     assert unproved(models[0], models[0]) is None
     assert unproved(models[0], models[1]) is not None
+
+
+def test_a_product_that_another_operator_is_beside_is_read_by_the_rules(tmp_path: Path) -> None:
+    written = "k = GreaterOrEqual(x, nought) f = Where(k, one, s) b = Mul(x, f)"
+    paths = []
+    for at, nodes in enumerate(("b = PRelu(x, s)", written)):
+        text = (
+            '<ir_version: 8, opset_import: ["" : 18]> g (float[N,4,3] x, float[N,4,3] v, float[3] s) => (a, b)'
+            f"<float one = {{1}}, float nought = {{0}}> {{ a = Mul(x, v) {nodes} }}"
+        )
+        paths.append(tmp_path / f"{at}.onnx")
+        paths[-1].write_bytes(onnx.parser.parse_model(text).SerializeToString())
+    assert PRODUCTS in prove(*paths).assumes
