@@ -2,6 +2,7 @@
 
     python scripts/bench_peers.py                        all tables of the zoo (about 15 and 12 minutes), and the page
     python scripts/bench_peers.py --models nmp encoder   models whose name holds a word; the others keep their rows
+                                                         (with --tables verification that table is of these alone)
     python scripts/bench_peers.py --quick --json out.json  three models, and nothing of docs/ is touched
     python scripts/bench_peers.py --tables verification  the table of the verifiers alone (about 12 minutes)
     python scripts/bench_peers.py --write                the page and the pictures, from docs/benchmarks.json alone
@@ -37,6 +38,7 @@ REWRITING, VERIFICATION = TABLES = ("rewriting", "verification")
 def main() -> int:
     """Measure, keep and write; say which claims do not hold."""
     asked = _arguments().parse_args()
+    asked.tables = asked.tables or ([REWRITING] if asked.models else TABLES)
     kept = record.read(asked.json)
     try:
         for found in () if asked.write else measured(asked):
@@ -66,36 +68,41 @@ def _arguments() -> argparse.ArgumentParser:
     )
     parser.add_argument("--envs", type=Path, default=environments.default_folder(), help="folder of the environments")
     parser.add_argument("--no-install", dest="install", action="store_false", help="take the environments as they are")
-    parser.add_argument("--tables", nargs="+", choices=TABLES, default=TABLES, help="which to measure (default: both)")
+    parser.add_argument("--dir", type=Path, help="folder in which the models are put (default: the temporary one)")
+    parser.add_argument(
+        "--tables", nargs="+", choices=TABLES, help="which to measure (default: both, of some models the first)"
+    )
     parser.add_argument(
         "--pair-limit", type=float, default=60, help="seconds that a verifier may take for a pair (default: 60)"
     )
-    parser.add_argument("--dir", type=Path, help="folder in which the models are put (default: the temporary one)")
     parser.add_argument("--write", action="store_true", help="measure nothing")
     return parser
 
 
 def measured(asked: argparse.Namespace) -> Iterator[record.Results]:
-    """Measure what is asked, and yield what is found of each model, then of the verifiers; progress goes to stderr."""
+    """Measure what is asked, and yield the results of each model, then those of the verifiers; progress goes to stderr.
+
+    The verifiers come last: their pairs are made by modules that the process which measures peaks has no room for.
+    """
     made = environments.made(asked.envs, asked.install)
-    common = record.Results((), machine.described(), environments.versions(made, [*PEERS, *VERIFIERS]))
-    # The verifiers last: their pairs are made by modules that the process which measures peaks has no room for.
+    results = record.Results((), machine.described(), environments.versions(made, [*PEERS, *VERIFIERS]))
     if REWRITING in asked.tables:
-        yield from (replace(each, machine=common.machine, versions=common.versions) for each in _rewriting(asked, made))
+        method = {"day": _today(), "runs": str(asked.runs), "limit": f"{asked.limit:g}", "floor": f"{floor():.0f}"}
+        for row in _rewriting(asked, made):
+            yield replace(results, rows=(row,), method=method)
     if VERIFICATION in asked.tables:
-        yield replace(common, verification=_verification(asked, made))
+        yield replace(results, verification=_verification(asked, made))
 
 
-def _rewriting(asked: argparse.Namespace, made: Mapping[str, environments.Environment]) -> Iterator[record.Results]:
+def _rewriting(asked: argparse.Namespace, made: Mapping[str, environments.Environment]) -> Iterator[record.Row]:
     """Time every peer on every model."""
     sources = [each for each in models.chosen(asked.models, asked.quick) if _wanted(each, asked)]
     request = measure.Asked(_peers(asked.peers), asked.runs, asked.limit, made, _progress)
-    method = {"day": _today(), "runs": str(asked.runs), "limit": f"{asked.limit:g}", "floor": f"{floor():.0f}"}
     for number, source in enumerate(sources, 1):
         with tempfile.TemporaryDirectory(prefix="graphfix-peers-", dir=asked.dir) as folder:
             row = measure.row(source, request, Path(folder))
         _done(f"{number}/{len(sources)} {page.brief(row)}")
-        yield record.Results((row,), method=method)
+        yield row
 
 
 def _verification(asked: argparse.Namespace, made: Mapping[str, environments.Environment]) -> Mapping[str, Any]:

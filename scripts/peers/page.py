@@ -27,13 +27,13 @@ WORDS = {
     ONNX: {
         "runtime": "onnxruntime without optimizations",
         "bodies": ", in bodies too",
-        "authority": "the documents of onnx's operators'",
+        "authority": "their documents in onnx say",
         "besides": "; products of matrices count by their batch axes, a normalization's scale and bias do not",
     },
     TFLITE: {
         "runtime": "LiteRT's reference kernels",
         "bodies": " in the main graph",
-        "authority": "TFLite's",
+        "authority": "TFLite's MLIR dialect says",
         "besides": "",
     },
 }
@@ -103,17 +103,25 @@ def _tables(title: str, rows: Sequence[Row], format_: str, *, summed: bool) -> l
             "",
             *summary(rows),
             "",
-            *prose.flowing(prose.LEFT.format(left=leaves(MINE, rows) or "nothing", exempt=EXEMPT[format_])),
-            "",
+            *_exempt(rows, format_),
         ]
     lines += [f"Seconds, and how many times `{FLOOR[format_]}` that is:", ""]
     lines += [*tables.by_model(rows, lambda cell: cell.seconds, tables.seconds), "", "Seconds of the processors:", ""]
     lines += [*tables.by_model(rows, lambda cell: cell.cpu, tables.cpu), "", "Peak MiB:", ""]
     lines += tables.by_model(rows, lambda cell: cell.mib, tables.memory)
+    if not summed:
+        lines += ["", "MiB written; what is little leaves the weights in the file that they lie in:", ""]
+        lines += tables.by_model(rows, lambda _: None, tables.written)
     if any(cell.quality for row in rows for cell in row.cells.values()):
         lines += ["", "What became of it: equal or not, operands of another rank, stretched operands:", ""]
         lines += tables.by_model(rows, tables.left, tables.became)
     return [*lines, *_reasons(rows)]
+
+
+def _exempt(rows: Sequence[Row], format_: str) -> list[str]:
+    """Say what target explicit leaves, where it leaves something."""
+    left = leaves(MINE, rows)
+    return [*prose.flowing(prose.LEFT.format(left=left, exempt=EXEMPT[format_])), ""] if left else []
 
 
 def _reasons(rows: Sequence[Row]) -> list[str]:

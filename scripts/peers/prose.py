@@ -39,14 +39,14 @@ Of `fix --no-verify` on the zoo's ONNX models:
 
 ZOO = """\
 Medians over {count} models. The results were run in {runtime} beside the originals, on the same seeded inputs:
-*equal* is every output bit by bit. What is left was counted in a run, from the shapes that values had{bodies}:
-operands of broadcasting operators with another rank than the result, and operands that are repeated along an axis.
-Which operators broadcast is {authority} own word, not graphfix's{besides}.
+*equal* is every output bit by bit; tools that fuse operators round otherwise, and how far stands below. What is left
+was counted in a run, from the shapes that values had{bodies}, of what the same models had before: operands of
+broadcasting operators with another rank than the result, and operands that are repeated along an axis. Which operators
+broadcast is what {authority}, not graphfix's catalogue{besides}.
 """
 
 LEFT = """\
-What target explicit leaves is {left}. `graphfix check` lists these as exempt, with the reason: {exempt}. Tools
-that fuse operators round otherwise: how far they are from equal stands below.
+What target explicit leaves is {left}. `graphfix check` lists these as exempt, with the reason: {exempt}.
 """
 
 

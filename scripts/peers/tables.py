@@ -6,7 +6,7 @@ import statistics
 from collections.abc import Callable, Iterable, Sequence
 
 from peers.catalogue import FLOOR, PEERS, Peer
-from peers.record import Cell, Quality, Row
+from peers.record import MIB, Cell, Quality, Row
 
 Shown = Callable[[Cell, Row], str]
 Weight = Callable[[Cell], float | None]
@@ -65,6 +65,11 @@ def cpu(cell: Cell, _: Row) -> str:
 def memory(cell: Cell, _: Row) -> str:
     """Median peak in MiB."""
     return "" if cell.mib is None else f"{cell.mib:.0f}"
+
+
+def written(cell: Cell, _: Row) -> str:
+    """MiB of the files that a tool wrote."""
+    return f"{cell.bytes / MIB:.1f}"
 
 
 def left(cell: Cell) -> float | None:

@@ -92,6 +92,14 @@ def test_the_summary_has_medians_and_sums() -> None:
     )
 
 
+def test_what_is_left_on_purpose_is_named() -> None:
+    one = row(
+        "a/m.onnx", graphfix_explicit=cell(1.0, quality=Quality(True, True, 3, 3, 9, "", {"Pow": 1, "MatMul": 2}))
+    )
+    assert "What target explicit leaves is 2 of MatMul, 1 of Pow." in page.text(Results((one,)))
+    assert "What target explicit leaves" not in page.text(Results((FAST,)))
+
+
 SLOWER = {"graphfix explicit": cell(0.2, 120)}
 
 
@@ -104,6 +112,14 @@ def test_a_claim_holds_or_the_page_says_plainly_that_it_does_not() -> None:
     assert [each.holds for each in found] == [True, False, False, False, False]
     assert "(1 of 2 models, the most is 0.22 of its time (b/m.onnx), the median 0.17)." in page.text(slow)
     assert "**Does not hold**: at most 1.3 times onnx's own load and save" in page.text(slow)
+
+
+def test_of_models_that_are_made_the_page_says_how_much_was_written() -> None:
+    made = replace(FAST, group="made", cells={"onnx": replace(cell(1.0), bytes=3 * MIB)})
+    lines = page.text(Results((made,))).splitlines()
+    assert lines[lines.index("MiB written; what is little leaves the weights in the file that they lie in:") + 4] == (
+        "| a/m.onnx |  |  |  | 3.0 |  |  |  |  |  |  |  |  |  |  |"
+    )
 
 
 def test_a_tool_that_fails_is_not_compared_with() -> None:
