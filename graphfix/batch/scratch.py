@@ -15,8 +15,9 @@ from graphfix.results import GraphfixError
 
 OWN = ".graphfix"
 """What graphfix keeps of a batch, below its outputs."""
-LOCK = "lock"
-SCRATCH = "scratch"
+LOCK = ".lock"
+SCRATCH = ".scratch"
+"""Hidden, as no folder of models is: records have the models' names."""
 
 
 @contextmanager

@@ -48,6 +48,14 @@ def test_entries_are_outcomes_and_failures_in_the_order_of_the_sources(zoo: Path
     assert [entry.reused for entry in anew if isinstance(entry, Outcome)] == [False]
 
 
+@pytest.mark.parametrize("name", ["lock", "scratch"])
+def test_a_folder_of_models_may_have_any_name(zoo: Path, name: str) -> None:
+    small_models.adding(zoo / name / "a.onnx")
+    for reused in (False, True):
+        entries = batch_files(["zoo"], "out", jobs=1, exclude=["c.tflite"], check_result=False)
+        assert [entry.reused for entry in entries if isinstance(entry, Outcome)] == [reused] * 3
+
+
 def test_check_returns_findings(zoo: Path) -> None:
     (entry,) = batch_files([zoo / "b.onnx"], "out", command="check", jobs=1)
     assert isinstance(entry, Outcome)

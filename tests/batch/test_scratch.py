@@ -46,7 +46,7 @@ def test_a_second_batch_is_refused_while_the_first_works_and_its_scratch_stays(t
         assert files(output) == before
         first.communicate("\n")
     with held(str(output)):
-        assert files(output) == [".graphfix", ".graphfix/lock"]
+        assert files(output) == [".graphfix", ".graphfix/.lock"]
 
 
 def test_what_a_killed_batch_left_is_removed_and_its_lock_is_free(tmp_path: Path) -> None:
@@ -56,13 +56,13 @@ def test_what_a_killed_batch_left_is_removed_and_its_lock_is_free(tmp_path: Path
     (tmp_path / "m.onnx").touch()
     assert any(name.endswith("half") for name in files(tmp_path))
     with held(str(tmp_path)):
-        assert files(tmp_path) == [".graphfix", ".graphfix/lock", "m.onnx"]
+        assert files(tmp_path) == [".graphfix", ".graphfix/.lock", "m.onnx"]
 
 
 def test_scratch_of_a_lost_worker_goes_at_the_end(tmp_path: Path) -> None:
     with held(tmp_path.as_uri()):
-        (tmp_path / ".graphfix" / "scratch" / "lost").mkdir(parents=True)
-    assert files(tmp_path) == [".graphfix", ".graphfix/lock"]
+        (tmp_path / ".graphfix" / ".scratch" / "lost").mkdir(parents=True)
+    assert files(tmp_path) == [".graphfix", ".graphfix/.lock"]
 
 
 @pytest.mark.parametrize("output", ["", "memory://store/out"])

@@ -64,7 +64,7 @@ def failure(finished: Finished) -> Failure:
 def files(folder: str | Path) -> list[str]:
     """All below a folder but what a batch keeps for itself; scratch is empty."""
     root = Path(folder)
-    assert list((root / ".graphfix" / "scratch").glob("*")) == []
+    assert list((root / ".graphfix" / ".scratch").glob("*")) == []
     found = (path.relative_to(root).as_posix() for path in root.rglob("*") if path.is_file())
     return sorted(name for name in found if not name.startswith(".graphfix/"))
 
