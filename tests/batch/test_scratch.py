@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import fcntl
 import signal
 import subprocess
 import sys
@@ -84,6 +86,15 @@ def test_scratch_is_removed_however_the_work_ends(tmp_path: Path, output: str) -
     with scratch(output) as one, scratch(output) as two:
         assert one != two
         assert one.is_relative_to(tmp_path) is (output == str(tmp_path))
+
+
+def test_a_folder_that_can_not_be_locked_is_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: int) -> None:
+        raise OSError(errno.ENOLCK, "No locks available")
+
+    monkeypatch.setattr(fcntl, "flock", refuse)
+    with pytest.raises(GraphfixError, match=r"can't be locked: no locks available; choose"), held(str(tmp_path)):
+        pass
 
 
 def test_a_folder_that_can_not_be_is_one_line(tmp_path: Path) -> None:
