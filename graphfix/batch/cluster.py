@@ -43,10 +43,15 @@ class Cluster:
         )
 
     def submit(self, job: Job) -> Future[Finished]:
-        """Send a job to the scheduler."""
+        """Send a job to the scheduler. Raises GraphfixError where that is gone."""
+        from distributed.client import ClosedClientError
+
         key = f"graphfix-{job.command}-{self._batch}-{next(self._numbers)}"
         self._names[key] = job.name
-        future: Future[Finished] = self._executor.submit(_done, job, VERSION, self._batch, key=key)
+        try:
+            future: Future[Finished] = self._executor.submit(_done, job, VERSION, self._batch, key=key)
+        except ClosedClientError:
+            raise GraphfixError(self.gone) from None
         future.add_done_callback(lambda _: self._names.pop(key, None))
         return future
 

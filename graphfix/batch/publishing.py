@@ -6,7 +6,7 @@ import os
 import posixpath
 import threading
 from collections.abc import Collection, Sequence
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from pathlib import Path
 from typing import Final
 
@@ -19,7 +19,7 @@ from graphfix.results import GraphfixError
 
 _LONGEST: Final = 1 << 16
 _sharing = threading.Lock()
-"""Models may share a data file: one at a time looks whether it is there, and lets it appear."""
+"""Models may share a data file: one at a time looks whether it is there, lets it appear, and takes it away again."""
 
 
 class Outputs:
@@ -53,21 +53,22 @@ class Outputs:
 
         Raises GraphfixError where something else has the name of a data file, and OSError; nothing is left then.
         """
-        fresh: list[str] = []
-        try:
-            with _sharing:
+        with _sharing if data else nullcontext():
+            fresh: list[str] = []
+            try:
                 digests = [self._published_data(source, each, fresh) for each in data]
-            files = sorted(self._files(), key=lambda each: each == self.model)
-            digests += [self._folder.publish(each, each.relative_to(self._made).as_posix()) for each in files]
-        except BaseException:
-            for name in fresh:
-                with suppress(OSError):  # what failed first is the error to report
-                    self._folder.remove(name)
-            raise
-        return digests
+                digests += [self._folder.publish(path, name) for name, path in self._files()]
+            except BaseException:
+                for name in fresh:
+                    with suppress(OSError):  # what failed first is the error to report
+                        self._folder.remove(name)
+                raise
+            return digests
 
-    def _files(self) -> list[Path]:
-        return [path for path in self._made.rglob("*") if path.is_file()]
+    def _files(self) -> list[tuple[str, Path]]:
+        """What was made, the model last: it is named, for where another batch has removed all no file is found."""
+        others = [path for path in self._made.rglob("*") if path.is_file() and path != self.model]
+        return [(path.relative_to(self._made).as_posix(), path) for path in (*others, self.model)]
 
     def _published_data(self, source: Store, location: str, fresh: list[str]) -> Digest:
         """One data file: it replaces one of other bytes only where that came from the same place."""
@@ -75,9 +76,9 @@ class Outputs:
         made, owner = self._made / name, _absolute(source, location)
         there = self._folder.identity(name)
         own = digest_of(made, name)
-        if there is not None and there.size == own.size and self._folder.digest(name).sha256 == own.sha256:
+        if there is not None and there.size == own.size and (same := self._folder.digest(name)).sha256 == own.sha256:
             made.unlink()
-            return self._folder.digest(name)
+            return same
         known = self._folder.read_text(f"{OWN}/{name}.source", _LONGEST)
         if there is not None and known != owner:
             what = "something else of this name is there, and is kept"
@@ -85,7 +86,9 @@ class Outputs:
         self._folder.write_text(f"{OWN}/{name}.source", owner)
         if there is None:
             fresh.append(name)
-        return self._folder.publish(made, name)
+        digest = self._folder.publish(made, name)
+        made.unlink(missing_ok=True)  # a store has a copy
+        return digest
 
 
 def _absolute(store: Store, name: str) -> str:

@@ -69,7 +69,14 @@ def read(job: Job) -> Record | None:
             checked(file.name)
     except Exception:  # noqa: BLE001 -- data of others: whatever is wrong with it, it is no record
         return None
-    return record if record.form == FORM and record.sources else None
+    return record if record.form == FORM and record.sources and _has_outputs(record) else None
+
+
+def _has_outputs(record: Record) -> bool:
+    """Whether of all files that the outcome names it is known which bytes they have."""
+    made, known = record.outcome.conversion, {file.name for file in record.outputs}
+    named = (record.outcome.output, made.bytecode if made is not None else None)
+    return all(name is None or name in known for name in named)
 
 
 def write(job: Job, outcome: Outcome, sources: Sequence[Digest], outputs: Sequence[Digest]) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import io
+import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
 
 CHUNK = 16 << 20
 """Bytes that are asked for, or sent, at once; a store holds some copies of so many. S3 takes 10,000 such parts."""
+SECRET = re.compile(r"(\w+://[^/@]*?:)([^/@]*)(?=@)")
+"""`ftp://name:password@host`: what stands before the password, and it."""
 INSTALL = "pip install 'graphfix[batch]'"
 MARKS = ("ETag", "etag", "md5Hash", "md5", "checksum", "generation")
 """Where stores say in their `info` which bytes a file has. (HTTP's `ukey` is that of the URL alone.)"""
@@ -28,6 +31,9 @@ WEAK = "W/"
 
 def opened(url: str) -> Remote:
     """The folder. Raises GraphfixError where nothing that is installed reads such a URL."""
+    if secret := SECRET.match(url):
+        what = "a password in a URL would be printed and remembered; leave it to fsspec's or the store's own settings"
+        raise GraphfixError(f"{secret[1]}***{url[secret.end(2) :]}: {what}")
     if "::" in url:
         raise GraphfixError(f"{url}: URLs of several parts (::) are not read; name the place itself")
     try:

@@ -91,7 +91,9 @@ class _Flight:
             raise error
         if error is None:
             return replace(future.result(), job=job)  # of what was sent and came back one copy is enough
-        return Finished(job, Failure(job.command, job.source, f"{job.source}: {self.workers.reason(error)}"), 0.0)
+        reason = self.workers.reason(error)
+        text = reason if reason.startswith(f"{job.source}: ") else f"{job.source}: {reason}"
+        return Finished(job, Failure(job.command, job.source, text), 0.0)
 
     def stop(self) -> None:
         """Drop what waits, and give what runs the time to clean up."""

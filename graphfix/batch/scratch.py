@@ -15,17 +15,20 @@ from graphfix.results import GraphfixError
 
 OWN = ".graphfix"
 """What graphfix keeps of a batch, below its outputs."""
-LOCK = "lock"
-SCRATCH = "scratch"
+LOCK = ".lock"
+SCRATCH = ".scratch"
+"""Hidden, as no folder of models is: records have the models' names."""
 
 
 @contextmanager
 def held(output: str) -> Iterator[None]:
     """Make the folder, and hold it; nothing is done for a URL, which has no lock.
 
-    The system lets go of the lock however the process ends. Raises GraphfixError where another batch holds it, or where
-    no folder can be.
+    The system lets go of the lock however the process ends. Raises GraphfixError where another batch holds it, where
+    no folder can be, and on a system that is no POSIX system: sessions and locks are theirs.
     """
+    if not hasattr(os, "fork"):
+        raise GraphfixError("a batch needs Linux, macOS or another POSIX system: do the models one by one here")
     if is_url(output):
         yield
         return
@@ -38,8 +41,7 @@ def held(output: str) -> Iterator[None]:
         why = (getattr(error, "strerror", None) or str(error)).lower()
         raise GraphfixError(f"{output}: no folder for results: {why}; choose another one") from None
     try:
-        if not _locked(lock):
-            raise GraphfixError(f"{output}: another batch writes there; wait for its end, or choose another folder")
+        _take(lock, output)
         _remove(own / SCRATCH)
         try:
             yield
@@ -67,24 +69,14 @@ def _remove(folder: Path) -> None:
     shutil.rmtree(folder, ignore_errors=True)
 
 
-if os.name == "nt":
+def _take(lock: int, output: str) -> None:
+    import fcntl  # of POSIX systems alone
 
-    def _locked(lock: int) -> bool:
-        import msvcrt
-
-        try:
-            msvcrt.locking(lock, msvcrt.LK_NBLCK, 1)  # type: ignore[attr-defined,unused-ignore]  # on Windows alone
-        except OSError:
-            return False
-        return True
-
-else:
-
-    def _locked(lock: int) -> bool:
-        import fcntl
-
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            return False
-        return True
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        why = "another batch writes there; wait for its end, or choose another folder"
+        raise GraphfixError(f"{output}: {why}") from None
+    except OSError as error:
+        why = f"the folder can't be locked: {(error.strerror or str(error)).lower()}; choose one on a local disk"
+        raise GraphfixError(f"{output}: {why}") from None

@@ -7,6 +7,7 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from io import BufferedReader
 from pathlib import Path
 from typing import Protocol
 
@@ -94,9 +95,16 @@ def reported(place: str, what: str) -> Iterator[None]:
 
 def digest_of(path: Path, name: str) -> Digest:
     """Of a file of this machine, which is read in pieces. Raises OSError."""
-    with reported(str(path), "can't be read"), path.open("rb") as file:
+    with reported(str(path), "can't be read"), _opened(path) as file:
         sha256 = hashlib.file_digest(file, "sha256").hexdigest()
         return Digest(name, os.fstat(file.fileno()).st_size, sha256)
+
+
+def _opened(path: Path) -> BufferedReader:
+    """Open a file; a pipe or a device may have no end. Raises OSError."""
+    if path.exists() and not path.is_file():
+        raise OSError("it is no regular file")
+    return path.open("rb")
 
 
 def text_of(data: bytes, most: int) -> str | None:

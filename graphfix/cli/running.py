@@ -35,7 +35,8 @@ def run(said: Said) -> int:
         return PIPE_CLOSED
     except OSError as error:
         terminal.drop_stdout()
-        terminal.say(f"{error.filename or 'stdout'}: {error.strerror}", options.color)
+        why = f"{error.filename or 'stdout'}: {error.strerror}" if error.strerror else str(error)
+        terminal.say(why, options.color)
         return FAILED
     return status
 

@@ -92,7 +92,7 @@ def test_where_a_worker_is_killed_in_mid_run_the_same_bytes_are_made_as_without_
     assert all(isinstance(entry, Outcome) and entry.output and not entry.reused for entry in there)
     assert files(tmp_path / "there") == files(tmp_path / "here")
     assert len(files(tmp_path / "there")) == len(models)
-    assert not (tmp_path / "there/.graphfix/scratch").exists()
+    assert not (tmp_path / "there/.graphfix/.scratch").exists()
     again = batch_files(models, tmp_path / "there", client=client)
     assert all(isinstance(entry, Outcome) and entry.reused for entry in again)
 
@@ -124,7 +124,7 @@ def test_a_job_that_is_stopped_ends_on_its_worker_and_leaves_nothing(client: Cli
     assert workers.running() == ["m.onnx"]
     workers.stop()
     until(future.cancelled)
-    until(lambda: not any((tmp_path / "out/.graphfix/scratch").glob("*")))
+    until(lambda: not any((tmp_path / "out/.graphfix/.scratch").glob("*")))
     assert files(tmp_path / "out") == {}
     until(lambda: not any(client.run(_busy).values()))
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import os
 import shutil
 from pathlib import Path
 
@@ -46,6 +47,14 @@ def test_entries_are_outcomes_and_failures_in_the_order_of_the_sources(zoo: Path
     assert [entry.reused for entry in again if isinstance(entry, Outcome)] == [True] * 3
     anew = batch_files([zoo / "b.onnx"], Path("out"), jobs=1, target="ranks", again=True)
     assert [entry.reused for entry in anew if isinstance(entry, Outcome)] == [False]
+
+
+@pytest.mark.parametrize("name", ["lock", "scratch"])
+def test_a_folder_of_models_may_have_any_name(zoo: Path, name: str) -> None:
+    small_models.adding(zoo / name / "a.onnx")
+    for reused in (False, True):
+        entries = batch_files(["zoo"], "out", jobs=1, exclude=["c.tflite"], check_result=False)
+        assert [entry.reused for entry in entries if isinstance(entry, Outcome)] == [reused] * 3
 
 
 def test_check_returns_findings(zoo: Path) -> None:
@@ -94,6 +103,35 @@ def test_a_store_that_can_not_be_reached_is_a_failure_of_each_model_or_one_line(
     assert answer.status == 2
     assert len(answer.lines) == 1
     assert "s3://bucket" in answer.err
+    try:
+        fsspec.get_filesystem_class("s3").clear_instance_cache()
+        answer = ask(capsys, "batch", "s3://bucket/b.onnx", "-o", "out", "--jobs", "1")
+    finally:
+        fsspec.get_filesystem_class("s3").clear_instance_cache()
+    assert (answer.status, answer.out, len(answer.lines)) == (2, "", 1)
+    assert answer.err.startswith("graphfix: s3://bucket/b.onnx: can't be read: ")
+
+
+@pytest.mark.parametrize("argv", ["{} -o out", "zoo -o {}", "zoo -o {} --check"])
+def test_a_password_in_a_url_is_refused_and_not_printed(
+    zoo: Path, capsys: pytest.CaptureFixture[str], argv: str
+) -> None:
+    for name in ("bad.onnx", "deep/a.onnx", "c.tflite"):
+        (zoo / name).unlink(missing_ok=True)
+    answer = ask(capsys, "batch", *argv.format("ftp://me:secret@host/x").split(), "--jobs", "1")
+    assert (answer.status, len(answer.lines)) == (2, 1)
+    assert "ftp://me:***@host" in answer.err
+    assert "secret" not in answer.err + answer.out
+
+
+def test_on_a_system_without_fork_nothing_is_begun(
+    zoo: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.delattr(os, "fork")
+    answer = ask(capsys, "batch", zoo, "-o", "out", "--jobs", "1")
+    assert (answer.status, answer.out, len(answer.lines)) == (2, "", 1)
+    assert "POSIX" in answer.err
+    assert not Path("out").exists()
 
 
 @pytest.mark.parametrize(

@@ -198,7 +198,11 @@ def test_paths_are_those_of_today(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     )
     record = records.read(job)
     assert record is not None
-    records.write(job, made, record.sources, record.outputs)
+    of = stores.store(job.output)
+    for name in ("sub/m.tosa", "sub/m.mlirbc"):
+        of.write_text(name, "made")
+    outputs = [of.digest(name) for name in ("sub/m.tosa", "sub/m.mlirbc")]
+    records.write(job, made, record.sources, outputs)
     assert str(tmp_path) not in json.dumps(json.loads((tmp_path / "out" / RECORD).read_text())["outcome"]["output"])
     (tmp_path / "out").rename(tmp_path / "moved")
     monkeypatch.chdir(tmp_path)
@@ -222,6 +226,13 @@ def test_a_store_that_fails_is_no_missing_record(s3: str, monkeypatch: pytest.Mo
             records.holding(job)
     finally:
         fsspec.get_filesystem_class("s3").clear_instance_cache()
+
+
+def test_a_record_of_an_output_without_its_bytes_is_none(tmp_path: Path) -> None:
+    job, outcome = done(str(tmp_path / "out"), str(tmp_path / "in" / "m.onnx"))
+    source = stores.store(str(tmp_path / "in"))
+    records.write(job, outcome, [source.digest("m.onnx")], [])
+    assert records.holding(job) is None
 
 
 def test_a_record_that_names_files_elsewhere_is_none(tmp_path: Path) -> None:

@@ -206,6 +206,15 @@ def test_what_is_raised_for_a_job_is_its_failure_and_the_others_are_done() -> No
     assert failure == Failure("fix", "m1.onnx", "m1.onnx: because no store")
 
 
+def test_an_error_that_names_the_model_names_it_once() -> None:
+    class Broken(AtOnce):
+        def submit(self, one: Job) -> Future[Finished]:
+            raise OSError(f"{one.source}: can't be read")
+
+    (told,) = run(jobs(1), Broken(), Silent(), identity)
+    assert told.entry == Failure("fix", "m0.onnx", "m0.onnx: can't be read")
+
+
 def test_workers_that_take_nothing_more_are_a_failure_of_each_job() -> None:
     class Broken(AtOnce):
         def submit(self, one: Job) -> Future[Finished]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import fcntl
 import signal
 import subprocess
 import sys
@@ -46,7 +48,7 @@ def test_a_second_batch_is_refused_while_the_first_works_and_its_scratch_stays(t
         assert files(output) == before
         first.communicate("\n")
     with held(str(output)):
-        assert files(output) == [".graphfix", ".graphfix/lock"]
+        assert files(output) == [".graphfix", ".graphfix/.lock"]
 
 
 def test_what_a_killed_batch_left_is_removed_and_its_lock_is_free(tmp_path: Path) -> None:
@@ -56,13 +58,13 @@ def test_what_a_killed_batch_left_is_removed_and_its_lock_is_free(tmp_path: Path
     (tmp_path / "m.onnx").touch()
     assert any(name.endswith("half") for name in files(tmp_path))
     with held(str(tmp_path)):
-        assert files(tmp_path) == [".graphfix", ".graphfix/lock", "m.onnx"]
+        assert files(tmp_path) == [".graphfix", ".graphfix/.lock", "m.onnx"]
 
 
 def test_scratch_of_a_lost_worker_goes_at_the_end(tmp_path: Path) -> None:
     with held(tmp_path.as_uri()):
-        (tmp_path / ".graphfix" / "scratch" / "lost").mkdir(parents=True)
-    assert files(tmp_path) == [".graphfix", ".graphfix/lock"]
+        (tmp_path / ".graphfix" / ".scratch" / "lost").mkdir(parents=True)
+    assert files(tmp_path) == [".graphfix", ".graphfix/.lock"]
 
 
 @pytest.mark.parametrize("output", ["", "memory://store/out"])
@@ -84,6 +86,15 @@ def test_scratch_is_removed_however_the_work_ends(tmp_path: Path, output: str) -
     with scratch(output) as one, scratch(output) as two:
         assert one != two
         assert one.is_relative_to(tmp_path) is (output == str(tmp_path))
+
+
+def test_a_folder_that_can_not_be_locked_is_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: int) -> None:
+        raise OSError(errno.ENOLCK, "No locks available")
+
+    monkeypatch.setattr(fcntl, "flock", refuse)
+    with pytest.raises(GraphfixError, match=r"can't be locked: no locks available; choose"), held(str(tmp_path)):
+        pass
 
 
 def test_a_folder_that_can_not_be_is_one_line(tmp_path: Path) -> None:

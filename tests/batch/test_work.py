@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import os
 import pickle
+import shutil
 import threading
 import time
 from collections.abc import Iterator
 from concurrent.futures import CancelledError, ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import onnx
 import pytest
 from onnx import numpy_helper
 
-from graphfix.batch import stores, work
+from graphfix.batch import publishing, records, stores, work
 from graphfix.batch.job import Finished, Job, Limits
 from graphfix.batch.local_store import Local
 from graphfix.batch.storage import Digest
@@ -64,7 +67,7 @@ def failure(finished: Finished) -> Failure:
 def files(folder: str | Path) -> list[str]:
     """All below a folder but what a batch keeps for itself; scratch is empty."""
     root = Path(folder)
-    assert list((root / ".graphfix" / "scratch").glob("*")) == []
+    assert list((root / ".graphfix" / ".scratch").glob("*")) == []
     found = (path.relative_to(root).as_posix() for path in root.rglob("*") if path.is_file())
     return sorted(name for name in found if not name.startswith(".graphfix/"))
 
@@ -309,6 +312,58 @@ def test_where_the_model_can_t_appear_its_data_goes_again(
     assert files(there) == []
 
 
+def test_data_of_a_model_that_can_t_appear_is_not_taken_from_another_one_meanwhile(
+    tmp_path: Path, there: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    publish = Local.publish
+    done = threading.Event()
+
+    def full(store: Local, made: Path, name: str) -> Digest:
+        if name == "a.onnx":
+            done.wait(2)  # the other one is done now, or waits
+            raise OSError(f"{name}: no space")
+        return publish(store, made, name)
+
+    def second(each: Job) -> Finished:
+        try:
+            return work.work(each)
+        finally:
+            done.set()
+
+    monkeypatch.setattr(Local, "publish", full)
+    first, other = (job(own.with_data(tmp_path / name, "w.bin", 1.0), there) for name in ("a.onnx", "b.onnx"))
+    with ThreadPoolExecutor(2) as threads:
+        failing = threads.submit(work.work, first)
+        while not Path(there, "w.bin").exists() and not failing.done():
+            time.sleep(0.01)
+        made = threads.submit(second, other)
+        assert isinstance(failing.exception(), OSError)
+        outcome(made.result())
+    assert files(there) == ["b.onnx", "w.bin"]
+
+
+def test_where_another_batch_has_removed_what_was_made_nothing_is_remembered(
+    tmp_path: Path, there: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = job(own.adding(tmp_path / "a.onnx"), there)
+    published = publishing.Outputs.published
+
+    def removed(*given: Any) -> Any:  # noqa: ANN401 -- whatever the function takes
+        shutil.rmtree(Path(there, ".graphfix/.scratch"))
+        return published(*given)
+
+    monkeypatch.setattr(publishing.Outputs, "published", removed)
+    with pytest.raises(OSError, match="no such file"):
+        work.work(asked)
+    assert records.read(asked) is None
+
+
+def test_a_pipe_is_no_model(tmp_path: Path, there: str) -> None:
+    os.mkfifo(tmp_path / "a.onnx")
+    with pytest.raises(OSError, match=r"a\.onnx: can't be read: it is no regular file"):
+        work.work(job(tmp_path / "a.onnx", there))
+
+
 def test_a_model_and_its_data_come_from_any_store_and_go_to_it(folder: str, tmp_path: Path) -> None:
     source, there = stores.store(f"{folder}/from"), f"{folder}/to"
     model = own.with_data(tmp_path / "m.onnx", "data/w.bin", 1.0)
@@ -321,6 +376,9 @@ def test_a_model_and_its_data_come_from_any_store_and_go_to_it(folder: str, tmp_
         stores.store(there).fetch(name, tmp_path / "fetched" / name)
     assert numbers(tmp_path / "fetched" / "m.onnx") == {1.0}
     assert outcome(work.work(asked)) == replace(made, reused=True)
+    record = records.read(asked)
+    assert record is not None
+    assert [each.name for each in record.outputs] == ["data/w.bin", "m.onnx"]
 
 
 def test_what_goes_wrong_with_a_fetched_model_names_where_it_is_from(memory: str, tmp_path: Path) -> None:

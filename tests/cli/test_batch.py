@@ -11,7 +11,8 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -255,12 +256,17 @@ def test_a_model_that_hangs_aborts_or_needs_too_much_is_one_line_and_the_others_
 # --- an end before the end --------------------------------------------------------------------------------------------
 
 
-def started(argv: Sequence[object], folder: Path) -> subprocess.Popen[str]:
+@contextmanager
+def started(argv: Sequence[object], folder: Path) -> Iterator[subprocess.Popen[str]]:
+    """A batch in a process of its own, which ends with the block also where that fails."""
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(map(str, (ROOT, *sys.path)))}
     command = [sys.executable, "-P", "-u", "-m", "graphfix", "batch", *map(str, argv)]
-    return subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment, cwd=folder
-    )
+    pipe = subprocess.PIPE
+    with subprocess.Popen(command, stdout=pipe, stderr=pipe, text=True, env=environment, cwd=folder) as asked:
+        try:
+            yield asked
+        finally:
+            asked.kill()
 
 
 @pytest.fixture
@@ -301,7 +307,7 @@ def test_an_interrupted_batch_keeps_what_is_done_and_says_how_to_go_on(hanging: 
     assert asked.returncode == status
     assert err == "graphfix: stopped after 3 of 5 models: what is done stays, and the same command goes on there\n"
     assert sorted(outputs(hanging / "out")) == ["m0.onnx", "m1.onnx", "m2.onnx"]
-    assert not (hanging / "out/.graphfix/scratch").exists()
+    assert not (hanging / "out/.graphfix/.scratch").exists()
 
 
 @pytest.mark.skipif(not Path("/proc/self/task").is_dir(), reason="no /proc to find child processes in")
@@ -329,7 +335,7 @@ def test_a_batch_that_is_killed_is_resumed_where_it_was(hanging: Path, capsys: p
     assert answer.status == 0
     assert [Path(model).stem for model in reused(answer)] == ["m0", "m1", "m2"]
     assert sorted(outputs(hanging / "out")) == [f"m{number}.onnx" for number in range(5)]
-    assert not (hanging / "out/.graphfix/scratch").exists()
+    assert not (hanging / "out/.graphfix/.scratch").exists()
 
 
 def test_two_batches_into_one_folder_are_refused(hanging: Path, capsys: pytest.CaptureFixture[str]) -> None:
