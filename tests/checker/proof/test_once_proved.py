@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 import onnx.parser
 import pytest
-from onnx import ModelProto, numpy_helper
+from onnx import ModelProto, TensorProto, helper, numpy_helper
+from onnx.reference import ReferenceEvaluator
 
 from graphfix import api
 from graphfix.checker.proof import prove
@@ -157,3 +158,54 @@ def test_what_no_runtime_loads_is_read_to_the_end(graph: str, tmp_path: Path) ->
     one, two = (model(graph, opset=23) for _ in range(2))
     two.graph.name = "another"
     assert prove(*saved(tmp_path, one, two)).status == "proved"
+
+
+SHADOWING = """g (float[3] x, float[3] v, bool c) => (float[3] y) {{
+    r = Neg(x)
+    y = If (c) <
+        then_branch = one () => (float[3] z) {{ r = Relu(r) n = Neg(v) z = {}(n) }},
+        else_branch = two () => (float[3] w) {{ w = Identity(x) }}
+    >
+}}"""
+"""The first Relu reads the r around its body: onnx's reference does, onnxruntime refuses both files."""
+
+
+def test_a_result_that_has_the_name_of_its_operand_is_not_taken_for_it(tmp_path: Path) -> None:
+    models = [model(SHADOWING.format(op)) for op in ("Relu", "Identity")]
+    feeds = {"x": np.float32([1, 2, 3]), "v": np.float32([1, -1, 2]), "c": np.array(True)}
+    one, two = (ReferenceEvaluator(each).run(None, feeds)[0] for each in models)
+    assert one.tolist() != two.tolist()
+    before, after = saved(tmp_path, *models)
+    assert (prove(before, before).status, prove(before, after).status) == ("proved", "not proved")
+
+
+def test_a_constant_without_a_name_is_no_operand(tmp_path: Path) -> None:
+    models = []
+    for axes in ("k", ""):
+        made = model(
+            "g (float[1] x) => (float[1] y, a, b) { y = Neg(x) a = Squeeze(s, k) b = Squeeze(s, k) }",
+            {"s": np.float32([[7]]), "k": np.int64([0]), "": np.int64([0])},
+        )
+        made.graph.node[1].input[1], made.graph.node[2].input[1] = "", axes
+        models.append(made)
+    before, after = saved(tmp_path, *models)
+    assert (prove(before, before).status, prove(before, after).status) == ("proved", "not proved")
+
+
+LOOKED_AT = {"Expand": [1, 1], "Reshape": [1, 1], "Squeeze": [1], "Unsqueeze": [1, 1, 1]}
+
+
+@pytest.mark.parametrize(("op", "sizes"), LOOKED_AT.items(), ids=LOOKED_AT)
+def test_operands_that_are_looked_at_are_stored_where_they_were(op: str, sizes: list[int], tmp_path: Path) -> None:
+    models = []
+    for operand in ("computed", "stored"):
+        made = model(
+            f"g (float[1] x) => (float[1] y, a, b) {{ y = Neg(x) computed = Identity(stored)"
+            f" a = {op}(s, computed) b = {op}(s, {operand}) }}",
+            {"s": np.float32([[7]]), "stored": np.int64(0)},
+        )
+        made.graph.value_info.extend(helper.make_tensor_value_info(name, TensorProto.FLOAT, sizes) for name in "ab")
+        models.append(made)
+    before, after = saved(tmp_path, *models)
+    verdicts = [prove(before, each, trust_stored=True).status for each in (before, after)]
+    assert verdicts == ["proved", "not proved"]

@@ -44,7 +44,8 @@ _MOVING = frozenset("Identity Reshape Unsqueeze Squeeze Flatten Expand".split())
 """Operators whose results may be views of operand 0; they may look at the elements of the others."""
 _SHAPE = "Shape"
 _REPEATED = _MAPPED | _MOVING | {_SHAPE}
-_OPAQUE = frozenset({"input", "parameter", "whole", EACH, "onto", "product", "gemm"})
+_EXACTLY = "whole"
+_OPAQUE = frozenset({"input", "parameter", _EXACTLY, EACH, "onto", "product", "gemm"})
 """The terms into which those rules do not look."""
 _MOST_OPERANDS = 2
 _tuple = tuple.__new__
@@ -144,9 +145,13 @@ class Alike:
         """Read a node of which no operand has a form yet, or that is like none before it."""
         (operands, names), op = ends, node.op_type
         alike = self.learns and op in _REPEATED and len(operands) <= _MOST_OPERANDS and _is_bare(node)
-        told = self._told.get((op, *map(self._form_of, operands))) if alike else None
+        # Before results are entered: one of a body may have the name of an operand, a value of the graph around it.
+        forms = [form for name in operands if (form := self._form_of(name)) is not None] if alike else []
+        alike = alike and len(forms) == len(operands) > 0
+        told = self._told.get((op, *forms)) if alike else None
         if told is not None and self._again(told, node, index, operands, names):
             return
+        cores = tuple([self.values[name].core for name in operands]) if alike else ()
         results = rules(node, index, ends)
         for name, view in zip_longest(names, results[: len(names)]):
             if name in self.values or name in self.unvalued:
@@ -156,26 +161,23 @@ class Alike:
             elif name:
                 self.unvalued.add(name)
         if alike and len(names) == 1:
-            self._learn(op, operands, self.values.get(names[0]))
+            self._learn(op, forms, cores, self.values.get(names[0]))
 
     # --- what follows from forms --------------------------------------------------------------------------------------
 
-    def _learn(self, op: str, operands: Names, result: View | None) -> None:
+    def _learn(self, op: str, forms: Sequence[Form], cores: tuple[Core, ...], result: View | None) -> None:
         """Keep what the rules made of a node, where it follows from the forms of its operands."""
         form = None if result is None else self._form(result)
-        forms = [known for name in operands if (known := self._form_of(name)) is not None]
-        if result is None or form is None or len(forms) < max(len(operands), 1):
+        if result is None or form is None or len(set(cores)) < len(cores):
             return
-        cores = tuple([self.values[name].core for name in operands])
-        if len(set(cores)) == len(cores):
-            told = _told(op, forms, cores, result, form)
-            if told is not None:
-                self._told[(op, *forms)] = told
+        told = _told(op, forms, cores, result, form)
+        if told is not None:
+            self._told[(op, *forms)] = told
 
     def _form_of(self, name: str) -> Form | None:
-        """Return the form of a value of the graph, and keep it."""
+        """Return the form of a value of the graph, and keep it; an operand without a name is none."""
         known = self._forms.get(name)
-        view = self.values.get(name) if known is None else None
+        view = self.values.get(name) if known is None and name else None
         if view is not None and (found := self._form(view)) is not None:
             self._forms[name] = known = found
         return known
@@ -205,7 +207,8 @@ def _is_bare(node: NodeProto) -> bool:
 def _told(op: str, forms: Sequence[Form], cores: tuple[Core, ...], result: View, form: Form) -> Told | None:
     """Say how a result follows from operands of these forms; None where it may be another for other operands."""
     if all(isinstance(each.held, Core) for each in forms):
-        return Told(form, view=result)  # the same node once more
+        # The same node once more. Of operands that are read exactly it counts too whether the file holds them.
+        return None if result.core.key[0] == _EXACTLY else Told(form, view=result)
     if all(map(_is_literal, forms)):
         return None
     if op == _SHAPE:
