@@ -58,7 +58,12 @@ QUESTIONS = (
         )
     ),
 )
-ADDS: Mapping[str, str] = MappingProxyType({"tosa": "graphfix tosa: convert to TOSA, validate, run"})
+ADDS: Mapping[str, str] = MappingProxyType(
+    {
+        "batch": "graphfix batch: URLs of object stores, and Dask clusters",
+        "tosa": "graphfix tosa: convert to TOSA, validate, run",
+    }
+)
 """What each extra for users adds."""
 _ASKED = re.compile(r"(?P<name>[\w.-]+)(?P<asked>[^;]*)(?:;(?P<where>.*))?", re.DOTALL)
 _EXTRA = re.compile(r"""(?:\s*and\s+)?\(?extra == ['"]([\w.-]+)['"]\)?""")
