@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import errno
-import secrets
 import shutil
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -58,7 +55,7 @@ class Local:
             except OSError as error:
                 if error.errno != errno.EXDEV:
                     raise
-                with _beside(path) as copy:
+                with publish.scratch(path) as [copy]:
                     shutil.copyfile(made, copy)
                     publish.rename(copy, path)
         return digest
@@ -82,16 +79,6 @@ class Local:
         path = self.folder / checked(name)
         with reported(str(path), "can't be written"):
             path.parent.mkdir(parents=True, exist_ok=True)
-            with _beside(path) as made:
+            with publish.scratch(path) as [made]:
                 made.write_text(text, encoding="utf-8", newline="\n")
                 made.replace(path)
-
-
-@contextmanager
-def _beside(path: Path) -> Iterator[Path]:
-    """A new name in the same folder; what is left of it goes."""
-    made = path.with_name(f".{path.name}.{secrets.token_hex(8)}.tmp")
-    try:
-        yield made
-    finally:
-        made.unlink(missing_ok=True)

@@ -9,7 +9,7 @@ from typing import Any
 
 from graphfix.batch import stores
 from graphfix.batch.job import Job
-from graphfix.batch.storage import Store
+from graphfix.batch.storage import Store, beginning
 from graphfix.report import Entry, Failure
 
 TELLING = ("output", "verdict", "conversion", "notes", "assumes")
@@ -22,7 +22,7 @@ class Places:
     def __init__(self, job: Job, source: Store, scratch: Path) -> None:
         there = stores.store(job.output)
         self._job = job
-        self._names = {f"{scratch}/in/": _folder(source), f"{scratch}/out/": _folder(there)}
+        self._names = {f"{scratch}/in/": beginning(source), f"{scratch}/out/": beginning(there)}
 
     def named(self, entry: Entry, model: Path) -> Entry:
         """The entry with the places of users; `model` is how it names the model."""
@@ -38,11 +38,6 @@ class Places:
         for scratch, place in self._names.items():
             text = text.replace(scratch, place)
         return text
-
-
-def _folder(store: Store) -> str:
-    """How the names of all its files begin."""
-    return store.place("x").removesuffix("x")
 
 
 def _each_text(value: Any, change: Callable[[str], str]) -> Any:  # noqa: ANN401 - plain data of any shape

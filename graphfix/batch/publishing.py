@@ -75,10 +75,11 @@ class Outputs:
         name = posixpath.join(posixpath.dirname(self._name), location)
         made, owner = self._made / name, _absolute(source, location)
         there = self._folder.identity(name)
-        own = digest_of(made, name)
-        if there is not None and there.size == own.size and (same := self._folder.digest(name)).sha256 == own.sha256:
-            made.unlink()
-            return same
+        if there is not None and there.size == made.stat().st_size:
+            same = self._folder.digest(name)
+            if same.sha256 == digest_of(made, name).sha256:
+                made.unlink()
+                return same
         known = self._folder.read_text(f"{OWN}/{name}.source", _LONGEST)
         if there is not None and known != owner:
             what = "something else of this name is there, and is kept"

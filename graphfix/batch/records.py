@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from graphfix.batch import asked, outcome_json, stores
 from graphfix.batch.job import Job
 from graphfix.batch.scratch import OWN
-from graphfix.batch.storage import Digest, Store, checked
+from graphfix.batch.storage import Digest, Store, beginning, checked
 from graphfix.results import VERSION, Outcome
 
 FORM = 1
@@ -109,7 +109,7 @@ def _is_there(store: Store, file: Digest) -> bool:
 
 def _named(outcome: Outcome, there: Store) -> Outcome:
     """The outcome with names below the folder in place of its outputs' paths: the folder may be moved."""
-    folder = there.place("x").removesuffix("x")
+    folder = beginning(there)
     return _with_outputs(outcome, lambda place: place.removeprefix(folder))
 
 

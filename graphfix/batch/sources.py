@@ -30,10 +30,15 @@ def models(given: Sequence[str], exclude: Sequence[Glob], output: str, command: 
     for source in given:
         of = _remote if stores.is_url(source) else _local
         for place, name in of(source, exclude, output):
-            found.setdefault(place if stores.is_url(place) else os.path.realpath(place), (place, name))
+            found.setdefault(_real(place), (place, name))
     _refuse_one_output(found.values(), command)
     _refuse_replaced(found, output, command)
     return list(found.values())
+
+
+def _real(place: str) -> str:
+    """The place by the one name that all links to it lead to."""
+    return place if stores.is_url(place) else os.path.realpath(place)
 
 
 # --- here -------------------------------------------------------------------------------------------------------------
@@ -140,10 +145,11 @@ def _refuse_one_output(found: Iterable[Found], command: Command) -> None:
 
 def _refuse_replaced(found: dict[str, Found], output: str, command: Command) -> None:
     """Raise GraphfixError where an output is a model of the batch, by whatever links."""
+    there = stores.store(output)
     for _, name in found.values():
         made = output_name(name, command)
         if made is None:
             continue
-        place = stores.store(output).place(made)
-        if (place if stores.is_url(place) else os.path.realpath(place)) in found:
+        place = there.place(made)
+        if _real(place) in found:
             raise GraphfixError(f"{place}: the output is a model of the batch; choose another folder")

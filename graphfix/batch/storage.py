@@ -66,6 +66,11 @@ class Store(Protocol):
         """Let a small text appear under the name, whole or not at all."""
 
 
+def beginning(store: Store) -> str:
+    """How the places of all files of a folder begin."""
+    return store.place("x").removesuffix("x")
+
+
 def checked(name: str) -> str:
     """The name again. Raises GraphfixError for one that would lead out of the folder."""
     if "\0" in name or any(part in ("", ".", "..") for part in name.split("/")):

@@ -1,0 +1,33 @@
+"""The files in which the control groups of this process say what it may use (cgroups(7)), of either version."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+PROC: Final = Path("/proc")
+CGROUPS: Final = Path("/sys/fs/cgroup")
+
+
+def files(name: str, version1: tuple[str, str] | None, proc: Path, cgroups: Path) -> Iterator[Path]:
+    """The files of this name, from the group of the process up to the root: each counts for those below it.
+
+    `version1` is a controller and the name of its file, where groups of version 1 are asked too. Inside a container the
+    path may be the host's, which is not there: the container's own group is the root then.
+    """
+    try:
+        lines = (proc / "self/cgroup").read_text(encoding="utf-8").splitlines()
+    except OSError:
+        return  # no Linux
+    for line in lines:
+        _, controllers, path = line.split(":", 2)
+        if not controllers:
+            yield from _up(cgroups, path, name)
+        elif version1 is not None and version1[0] in controllers.split(","):
+            yield from _up(cgroups / version1[0], path, version1[1])
+
+
+def _up(root: Path, path: str, name: str) -> Iterator[Path]:
+    group = root / path.lstrip("/")
+    return (each / name for each in (group, *group.parents) if each.is_relative_to(root))
