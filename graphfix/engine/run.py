@@ -174,10 +174,12 @@ def _remembered(job: Job, plans: Plans, rewrite: Rewrite, node: Node) -> Sequenc
 
 def _by_itself(job: Job, rewrite: Rewrite, node: Node, plan: Callable[[], Iterable[Edit]]) -> None:
     known = len(job.report.sites)
-    _apply(job, rewrite, node, _planned(job, rewrite, node, plan))
+    edits = _planned(job, rewrite, node, plan)
+    met = meetings(node) if any(edit.code == CODE for edit in edits) else None  # its operands are not edited yet
+    _apply(job, rewrite, node, edits)
     new = job.report.sites[known:] if len(job.report.sites) > known else ()
     if any(site.code == CODE and site.status != "exempt" for site in new):
-        job.seen.see(node, meetings(node))
+        job.seen.see(node, meetings(node) if met is None else met)
 
 
 def _together(job: Job, rewrite: ModelRewrite) -> None:
@@ -237,12 +239,12 @@ def _apply(job: Job, rewrite: Rewrite | ModelRewrite, node: Node, edits: Sequenc
 
 def _as_known(job: Job, rewrite: Rewrite, node: Node, known: Known) -> None:
     """Carry out the plan of a node that looks the same; what its sites say is known."""
-    sites, size = job.report.sites, job.model.added
+    sites, size, before = job.report.sites, job.model.added, node.operands
     if _applied(job, rewrite, node, known.edits) is None:
         return
     alike = known.sites.get(node.graph.path)
     if alike is None:
-        said = [fields(edit, node.operands, ()) for edit in known.edits]
+        said = [fields(edit, before, ()) for edit in known.edits]
         alike = known.sites[node.graph.path] = list(_sites(job, rewrite, node, known.edits, said))
     if job.model.added == size:
         sites.alike(node.label, alike)
@@ -252,10 +254,10 @@ def _as_known(job: Job, rewrite: Rewrite, node: Node, known: Known) -> None:
 
 
 def _carry_out(job: Job, rewrite: Rewrite | ModelRewrite, node: Node, edits: Sequence[Edit]) -> None:
-    size = job.model.added
+    size, before = job.model.added, node.operands
     after = _applied(job, rewrite, node, edits)
     if after is not None:
-        said = [fields(edit, node.operands, after.operands) for edit in edits]
+        said = [fields(edit, before, after.operands) for edit in edits]
         sites = list(_sites(job, rewrite, node, edits, said))
         if job.model.added != size:
             sites[0] = replace(sites[0], bytes=job.model.added - size)

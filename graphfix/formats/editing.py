@@ -98,7 +98,8 @@ def apply(
     `check`, `lift`, `stretch`, `restate` and `carry_out` are the format's. A stretch is by the sizes of the node's
     operands as they were before its edits.
     """
-    before = node = node.graph.at(node.index)
+    node = node.graph.at(node.index)
+    before = node if len(edits) == 1 else node.reading(node.operands)
     for edit in edits:
         _check_source(state, edit)
         check(state, node, edit)

@@ -195,7 +195,7 @@ class Value:
 
 @dataclass(slots=True, eq=False, repr=False)
 class Node:
-    """One operator at its place: its operands, its results, and its row of the catalogue; read-only by type."""
+    """One operator at its place; read-only by type, but that edits let it read other operands, in place."""
 
     op: Final[str]
     domain: Final[str]
@@ -205,7 +205,7 @@ class Node:
     index: Final[int]
     """Position in the graph's original order of execution; negative for a node that an edit made (see `Graph.at`)."""
     graph: Final[Graph]
-    operands: Final[tuple[Value | None, ...]]
+    operands: tuple[Value | None, ...]
     results: Final[tuple[Value | None, ...]]
     attributes: Final[Mapping[str, object]]
     row: Final[Row | None]

@@ -32,7 +32,7 @@ class Snapshot:
 
 def snapshot(graphs: Sequence[Graph]) -> Snapshot:
     """The view as it is now: what an edit made stands in front of its first reader."""
-    nodes = {_key(node): node for graph in graphs for node in _in_order(graph)}
+    nodes = {_key(node): node.reading(node.operands) for graph in graphs for node in _in_order(graph)}
     makers = {result: key for key, node in nodes.items() for result in node.results if result is not None}
     reads = {key: tuple(dict.fromkeys(_makers(node, makers))) for key, node in nodes.items()}
     return Snapshot(nodes, reads, _dead(nodes, reads))

@@ -68,7 +68,10 @@ class State:
     def enter(self, node: Node) -> None:
         """Put a node in its place, instead of the one that is there."""
         set_node(node)
-        if self.dequantized and node.index >= 0 and node.graph in self.dequantized:
+        self._has_changed(node)
+
+    def _has_changed(self, node: Node) -> None:
+        if node.index >= 0 and node.graph in self.dequantized:
             self.dequantized[node.graph].changed.add(node.index)
 
     def constants_of(self, graph: Graph) -> DequantizedConstants:
@@ -87,13 +90,14 @@ class State:
             return node
         if place >= 0:
             self.views.protos[graph][place].input[index] = value.name
-        new = node.reading((*operands[:index], value, *operands[index + 1 :]))
-        self.enter(new)
+        node.operands = (*operands[:index], value, *operands[index + 1 :])
+        if self.dequantized:
+            self._has_changed(node)
         maker = value.producer
         if old is not None and (maker is None or old not in maker.operands):
             self.dead[old] = None
         graph.note(place, value)
-        return new
+        return node
 
     def reshape(self, value: Value, shape: Shape) -> Value:
         """Replace a value by one with its name and another shape; whoever read it reads that one."""
@@ -103,7 +107,8 @@ class State:
         """Replace a value by one with its name; whoever read it reads that one."""
         graph = value.graph
         for reader, _ in value.reads:
-            self.enter(reader.reading(tuple(new if it is value else it for it in reader.operands)))
+            reader.operands = tuple(new if it is value else it for it in reader.operands)
+            self._has_changed(reader)
         graph.restate(value, new)
         if value in graph.outputs:
             graph.outputs.remove(value)

@@ -60,11 +60,11 @@ def stretch(state: State, before: Node, value: Value, edit: Stretch) -> Value:
     """The value stretched, by the run-time sizes of the node's operands as they were before its edits."""
     builder, reader = state.builders[before.graph], before.index
     made = _constant(state, builder, value, edit.to, reader)
+    if made is not None or edit.to.static:
+        state.fixed.update(dict.fromkeys(operand for operand in before.operands if operand is not None))
     if made is not None:
-        state.fixed[before] = None
         return made
     if edit.to.static:
-        state.fixed[before] = None
         if tiles(state, value, edit.to):
             return builder.tiled(value, edit.to, reader)
         return builder.expanded(value, builder.integers(edit.to.numbers), broadcast(value.shape, edit.to), reader)

@@ -32,8 +32,8 @@ class State:
     """Values that lost a reader: those that nobody reads in the end are removed."""
     decided: list[Decided] = field(default_factory=list)
     """Branches to be put in the place of their operators when the other edits are in the file."""
-    fixed: dict[Node, None] = field(default_factory=dict)
-    """Nodes with an operand that was stretched to stored sizes: it follows no other ones."""
+    fixed: dict[Value, None] = field(default_factory=dict)
+    """What nodes read with an operand that was stretched to stored sizes: it follows no other ones."""
     held: dict[Graph, HeldConstants] = field(default_factory=dict)
     """The constants of each graph by what they hold: looked through once anything is asked for."""
 
@@ -54,12 +54,11 @@ class State:
         tensor = subgraph.tensors[value]
         record.inputs = (*record.inputs[:index], tensor, *record.inputs[index + 1 :])
         record.changed = subgraph.record.changed = True
-        new = node.reading((*node.operands[:index], value, *node.operands[index + 1 :]))
-        set_node(new)
+        node.operands = (*node.operands[:index], value, *node.operands[index + 1 :])
         if old is not None:
             self.dead[old] = None
-        new.graph.note(new.index, value)
-        return new
+        node.graph.note(node.index, value)
+        return node
 
     def carry(self, node: Node) -> None:
         """TFLite quantizes by tensors: no operator carries the shape of what another one is bypassed for."""
@@ -89,9 +88,7 @@ class State:
 
         Its sizes reach a node with an operand that was stretched to stored sizes: that one follows no others.
         """
-        pending = [
-            operand for node in self.fixed if node.graph is main for operand in node.operands if operand is not None
-        ]
+        pending = [value for value in self.fixed if value.graph is main]
         seen: set[Value] = set()
         while pending:
             value = pending.pop()
