@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from graphfix.engine.open_sizes import CODE, Meeting, meetings
 from graphfix.graph.edits import Edit, Stretch
+from graphfix.graph.protocols import Carrier, Model
 from graphfix.graph.view import Node
 from graphfix.results import Site
 from graphfix.results.records import dataclass, field
@@ -15,7 +16,7 @@ MOST = 1 << 14
 """Nodes of as many looks are known by the identity of their shapes."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Known:
     """A plan that holds for every node that looks the same: lifts and stretches only."""
 
@@ -33,6 +34,19 @@ class Plans:
     _known: dict[object, Known] = field(default_factory=dict)
     _same: dict[object, tuple[Known, Sequence[Shape | None]]] = field(default_factory=dict)
     """By the very objects that the operands have for shapes, which is asked much faster; they stay alive with it."""
+    _carriers: dict[Known, Carrier] = field(default_factory=dict)
+    """What carries them out on the graph that is edited now."""
+
+    def begin(self) -> None:
+        """Look up anew what carries the plans out: another graph comes, or the same one in another view."""
+        self._carriers.clear()
+
+    def carrier(self, known: Known, model: Model) -> Carrier:
+        """What carries a plan out on the nodes of the graph that look the same."""
+        carrier = self._carriers.get(known)
+        if carrier is None:
+            carrier = self._carriers[known] = model.carrier(known.edits)
+        return carrier
 
     def find(self, node: Node) -> Known | None:
         """Return the plan of a node that looks the same."""

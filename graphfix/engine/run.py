@@ -16,7 +16,7 @@ from graphfix.engine.policy import Policy, unless_fused
 from graphfix.engine.sites import SiteFields, fields, kept, left, operand_of
 from graphfix.engine.targets import RESHAPES, TILES
 from graphfix.graph.edits import Assume, Edit, Leave, Lift, Refused, Replace, Stretch, Upgrade
-from graphfix.graph.protocols import Model, ModelRewrite, Rewrite, Step, UntilNothingChanges, flat
+from graphfix.graph.protocols import Carrier, Model, ModelRewrite, Rewrite, Step, UntilNothingChanges, flat
 from graphfix.graph.view import Graph, Node, StaleShape, UnrankedOperand
 from graphfix.results import Excerpt, GraphfixError, OpenSizes, RewriteError, Site
 from graphfix.results.records import dataclass, field
@@ -122,7 +122,9 @@ def _rewrite(job: Job, rewrite: Rewrite | ModelRewrite, rewrites: Sequence[Rewri
 
 def _node_by_node(job: Job, rewrite: Rewrite, rewrites: Sequence[Rewrite | ModelRewrite]) -> None:
     others = [other for other in rewrites if isinstance(other, Rewrite) and rewrite.name in other.instead_of]
+    plans = job.plans[rewrite.name]
     for graph in job.model.graphs:
+        plans.begin()
         fusions = job.policy.fusions(rewrite, graph)
         for index in range(len(graph.nodes)):
             node = graph.nodes[index]
@@ -131,7 +133,7 @@ def _node_by_node(job: Job, rewrite: Rewrite, rewrites: Sequence[Rewrite | Model
             # those of the graph as the rewrite finds it: what it changes ends none of them
             fusions_of_node = fusions.get(index)
             if rewrite.sees == "operands" and fusions_of_node is None:
-                _by_looks(job, rewrite, node)
+                _by_looks(job, rewrite, node, plans)
             else:
                 _by_itself(job, rewrite, node, partial(job.policy.edits, rewrite, node, fusions_of_node))
 
@@ -152,14 +154,13 @@ def _ask(job: Job, limits: Questions) -> None:
     job.labels.rename(job.report.sites, known, names)
 
 
-def _by_looks(job: Job, rewrite: Rewrite, node: Node) -> None:
+def _by_looks(job: Job, rewrite: Rewrite, node: Node, plans: Plans) -> None:
     """Plan a node, or take the plan of one that looks the same; a reason that names the node is not remembered."""
-    plans = job.plans[rewrite.name]
     known = plans.find(node)
     if known is None:
         _by_itself(job, rewrite, node, partial(_remembered, job, plans, rewrite, node))
     elif known.edits:
-        _as_known(job, rewrite, node, known)
+        _as_known(job, rewrite, node, known, plans.carrier(known, job.model))
         if known.meetings:
             job.seen.see(node, known.meetings)
 
@@ -237,10 +238,10 @@ def _apply(job: Job, rewrite: Rewrite | ModelRewrite, node: Node, edits: Sequenc
         _carry_out(job, rewrite, node, carried)
 
 
-def _as_known(job: Job, rewrite: Rewrite, node: Node, known: Known) -> None:
+def _as_known(job: Job, rewrite: Rewrite, node: Node, known: Known, carrier: Carrier) -> None:
     """Carry out the plan of a node that looks the same; what its sites say is known."""
     sites, size, before = job.report.sites, job.model.added, node.operands
-    if _applied(job, rewrite, node, known.edits) is None:
+    if _applied(job, rewrite, node, known.edits, carrier) is None:
         return
     alike = known.sites.get(node.graph.path)
     if alike is None:
@@ -255,7 +256,7 @@ def _as_known(job: Job, rewrite: Rewrite, node: Node, known: Known) -> None:
 
 def _carry_out(job: Job, rewrite: Rewrite | ModelRewrite, node: Node, edits: Sequence[Edit]) -> None:
     size, before = job.model.added, node.operands
-    after = _applied(job, rewrite, node, edits)
+    after = _applied(job, rewrite, node, edits, lambda node: job.model.apply(node, edits))
     if after is not None:
         said = [fields(edit, before, after.operands) for edit in edits]
         sites = list(_sites(job, rewrite, node, edits, said))
@@ -275,10 +276,12 @@ def _sites(
         yield Site(code, *where, was, now, job.done, rewrite.name, old, inexact=inexact)
 
 
-def _applied(job: Job, rewrite: Rewrite | ModelRewrite, node: Node, edits: Sequence[Edit]) -> Node | None:
+def _applied(
+    job: Job, rewrite: Rewrite | ModelRewrite, node: Node, edits: Sequence[Edit], carrier: Carrier
+) -> Node | None:
     """The node after its edits, which are counted; None where they are refused: the sites say why."""
     try:
-        after = job.model.apply(node, edits)
+        after = carrier(node)
     except Refused as why:
         places = dict.fromkeys((edit.code, operand_of(edit)) for edit in edits)  # a lift and what follows it are one
         job.report.sites += [left(code, node, operand, str(why), rewrite.name) for code, operand in places]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Protocol, TypeAlias, TypeVar
+from typing import Any, Protocol, TypeAlias, TypeVar
 
 from graphfix.graph.edits import (
     Assume,
@@ -24,6 +24,7 @@ from graphfix.graph.edits import (
     Stretch,
     Upgrade,
 )
+from graphfix.graph.protocols import Carrier
 from graphfix.graph.view import Node, Value, set_node
 from graphfix.results.records import dataclass, field
 from graphfix.shapes.shape import Shape
@@ -81,49 +82,76 @@ class Builder(Protocol):
 
 
 S = TypeVar("S", bound=State)
+Change: TypeAlias = Callable[[Node, Node], Node]
+"""Carries one edit out on a node, which the second one is as it was before all of them; returns it as it is now."""
 
 
-def apply(
+class Changing(Protocol):
+    """A model that says whether it was changed."""
+
+    changed: bool
+
+
+def carrier(
+    model: Changing,
     state: S,
-    node: Node,
     edits: Sequence[Edit],
-    check: Callable[[S, Node, Edit], None],
+    check: Callable[[Edit], Callable[[S, Node, Any], None]],
     lift: Callable[[S, Value, tuple[int, ...], Node], Value],
     stretch: Callable[[S, Node, Value, Stretch], Value],
     restate: Callable[[S, Value, Shape, Node], Value],
     carry_out: Callable[[S, Node, NodeEdit], Node],
-) -> Node:
-    """Carry the edits of one node out, all or none, and return the node as it is now. Raises Refused before any is.
+) -> Carrier:
+    """What carries these edits out on a node, and on each that looks the same: what is theirs is looked up once.
 
-    `check`, `lift`, `stretch`, `restate` and `carry_out` are the format's. A stretch is by the sizes of the node's
-    operands as they were before its edits.
+    `check` (which says who checks an edit), `lift`, `stretch`, `restate` and `carry_out` are the format's. A stretch is
+    by the sizes of the node's operands as they were before its edits.
     """
-    node = node.graph.at(node.index)
-    before = node if len(edits) == 1 else node.reading(node.operands)
-    for edit in edits:
-        _check_source(state, edit)
-        check(state, node, edit)
-    for edit in edits:
-        match edit:
-            case Lift():
-                node = state.put(node, edit.operand, lift(state, node.operand(edit.operand), edit.axes, node))
-            case Stretch():
-                node = state.put(node, edit.operand, stretch(state, before, node.operand(edit.operand), edit))
-            case Bypass():
-                node = _bypassed(state, node, edit)
-            case Restate():
-                node = state.put(node, edit.operand, restate(state, node.operand(edit.operand), edit.to, node))
-            case Leave() | Assume() | Upgrade():
-                pass  # the engine reports the first two, a model upgrades itself
-            case _:
-                node = carry_out(state, node, edit)
-    return node
+    checks = [(check(edit), edit) for edit in edits]
+    sources = [edit for edit in edits if isinstance(edit, Bypass)]
+    changes = [_change(state, edit, lift, stretch, restate, carry_out) for edit in edits]
+    alone = len(edits) == 1
+
+    def carry(node: Node) -> Node:
+        node = node.graph.at(node.index)
+        for each in sources:
+            _check_source(state, each)
+        for checked, edit in checks:
+            checked(state, node, edit)
+        before = node if alone else node.reading(node.operands)
+        for change in changes:
+            node = change(node, before)
+        model.changed = True
+        return node
+
+    return carry
 
 
-def _check_source(state: State, edit: Edit) -> None:
+def _change(
+    state: S,
+    edit: Edit,
+    lift: Callable[[S, Value, tuple[int, ...], Node], Value],
+    stretch: Callable[[S, Node, Value, Stretch], Value],
+    restate: Callable[[S, Value, Shape, Node], Value],
+    carry_out: Callable[[S, Node, NodeEdit], Node],
+) -> Change:
+    match edit:
+        case Lift(at, axes):
+            return lambda node, _: state.put(node, at, lift(state, node.operand(at), axes, node))
+        case Stretch(at):
+            return lambda node, before: state.put(node, at, stretch(state, before, node.operand(at), edit))
+        case Bypass():
+            return lambda node, _: _bypassed(state, node, edit)
+        case Restate(at, to):
+            return lambda node, _: state.put(node, at, restate(state, node.operand(at), to, node))
+        case Leave() | Assume() | Upgrade():
+            return lambda node, _: node  # the engine reports the first two, a model upgrades itself
+        case _:
+            return lambda node, _: carry_out(state, node, edit)
+
+
+def _check_source(state: State, edit: Bypass) -> None:
     """Raise Refused where an edit before this one took out or changed what the node is to read: it is planned again."""
-    if not isinstance(edit, Bypass):
-        return
     maker = edit.source.producer
     if not edit.source.was_read or (maker is not None and state.is_gone(maker)):
         raise Refused(f"'{edit.source.name}' is not what it was when this was planned")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Protocol
 
 from graphfix.graph.view import Graph, Node, Value
@@ -49,25 +49,14 @@ class Order:
         if place is not None and place < 0 and value.graph is self.graph and reader < self.anchors[-1 - place]:
             self.anchors[-1 - place] = reader
 
-    def enter(
-        self,
-        op: str,
-        domain: str,
-        version: int,
-        name: str,
-        operands: tuple[Value | None, ...],
-        value: Value,
-        reader: int,
-        attributes: Mapping[str, object],
-    ) -> None:
-        """Enter a node that was made for `reader` into the ledgers."""
+    def enter(self, node: Node, reader: int) -> None:
+        """Enter a node that was made for `reader` at the next place into the ledgers."""
         graph = self.graph
-        place = value.place if value.place is not None else self.next_place  # one number for all who hold it
-        graph.made.append(Node(op, domain, version, name, place, graph, operands, (value,), attributes, None))
+        graph.made.append(node)
         self.anchors.append(reader)
-        for operand in operands:
+        for operand in node.operands:
             if operand is not None:
-                graph.note(place, operand)
+                graph.note(node.index, operand)
 
     def anchor(self, node: Node) -> int:
         """Return the original position that a node has, or that it stands before."""

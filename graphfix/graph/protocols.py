@@ -7,7 +7,7 @@ by the order of `rewrites.ALL` and by the engine's policy; a rewrite knows neith
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import ModuleType
 from typing import Literal, Protocol, TypeAlias
@@ -25,6 +25,8 @@ ANY: Literal["any"] = "any"
 Operators: TypeAlias = Literal["broadcasting", "any"] | frozenset[tuple[str, str]]
 """Which nodes a rewrite plans: those of these (domain, operator), or all of a kind."""
 Sees: TypeAlias = Literal["node", "operands"]
+Carrier: TypeAlias = Callable[[Node], Node]
+"""Carries edits out on a node, all or none, and returns the node as it is now. Raises Refused."""
 
 
 class Plan(Protocol):
@@ -177,6 +179,9 @@ class Model(Protocol):
 
     def apply(self, node: Node, edits: Sequence[Edit]) -> Node:
         """Carry the edits of one node out, all or none, and return the node as it is now. Raises Refused."""
+
+    def carrier(self, edits: Sequence[Edit]) -> Carrier:
+        """What does the same with lifts and stretches, until the next `refresh`, for each node that looks the same."""
 
     def bind(
         self, dims: Mapping[str, Size], shapes: Mapping[str, Sequence[int | None]], same: Sequence[Sequence[str]] = ()

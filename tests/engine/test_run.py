@@ -9,7 +9,7 @@ import pytest
 from graphfix.engine import offered, run, targets
 from graphfix.engine.policy import Policy
 from graphfix.graph.edits import Assume, Canonicalize, Edit, Fold, Leave, Lift, Refused, Stretch
-from graphfix.graph.protocols import ANY, BROADCASTING, ModelRewrite, Rewrite, Step, UntilNothingChanges, flat
+from graphfix.graph.protocols import ANY, BROADCASTING, Carrier, ModelRewrite, Rewrite, Step, UntilNothingChanges, flat
 from graphfix.graph.view import Graph, Node, Value
 from graphfix.results import GraphfixError, Site
 from graphfix.shapes.shape import Incompatible, Undecided, parse
@@ -62,6 +62,10 @@ class Notes:
             raise Refused(self.refuse)
         self.applied.append((node.name, list(edits)))
         return node
+
+    def carrier(self, edits: Sequence[Edit]) -> Carrier:
+        """What notes the edits."""
+        return lambda node: self.apply(node, edits)
 
     def note(self, key: str, text: str) -> None:
         """Note the line."""

@@ -76,8 +76,8 @@ def test_a_new_node_stands_before_its_first_reader_and_before_new_nodes_that_rea
     graph = chain("a", "b")
     order = Order(graph)
     made = [value(graph, name, "result", -1 - at) for at, name in enumerate(("late", "early"))]
-    order.enter("Op", "", 1, "late", (graph.inputs[0],), made[0], 1, {})
-    order.enter("Op", "", 1, "early", (made[0],), made[1], 0, {})
+    order.enter(Node("Op", "", 1, "late", -1, graph, (graph.inputs[0],), (made[0],), {}, None), 1)
+    order.enter(Node("Op", "", 1, "early", -2, graph, (made[0],), (made[1],), {}, None), 0)
     order.gone.add(0)
     keys = order.arrange()
     assert [node.name for node in graph.nodes] == ["late", "early", "b"]

@@ -13,7 +13,7 @@ from graphfix.formats.editing import FreshNames
 from graphfix.formats.equal_sizes import Member, Same, Sum, assumed
 from graphfix.formats.onnx import binding, narrow_inputs, set_inputs, validate
 from graphfix.formats.onnx.edit import cleanup
-from graphfix.formats.onnx.edit.checks import check
+from graphfix.formats.onnx.edit.checks import check_of
 from graphfix.formats.onnx.edit.inline import inline
 from graphfix.formats.onnx.edit.new_nodes import NodeBuilder
 from graphfix.formats.onnx.edit.nodes import carry_out
@@ -26,6 +26,7 @@ from graphfix.formats.onnx.infer.analysis import Facts, analyse
 from graphfix.formats.onnx.infer.stored_names import StoredNames
 from graphfix.formats.onnx.view import Views, build
 from graphfix.graph.edits import EXPAND_LIMIT, Edit, Refused, Upgrade
+from graphfix.graph.protocols import Carrier
 from graphfix.graph.view import Graph, Node, Value
 from graphfix.results import InputValue, StoredSize
 from graphfix.shapes.shape import Size
@@ -79,14 +80,9 @@ class OnnxModel:
     def _rebuild_view(self, nodes: Sequence[Step] | None = None) -> None:
         """Build the view anew from the messages as they are; `nodes` are the main graph's, read before."""
         started = time.perf_counter()
+        own, trust = self._own_facts, self._trust_stored
         self._facts: Facts = analyse(
-            self.proto,
-            self._ranges,
-            nodes,
-            self._sums,
-            own_only=self._own_facts,
-            stored=self._stored,
-            trust=self._trust_stored,
+            self.proto, self._ranges, nodes, self._sums, own_only=own, stored=self._stored, trust=trust
         )
         self._stored = self._facts.stored
         self.inferring += time.perf_counter() - started
@@ -164,9 +160,11 @@ class OnnxModel:
         for edit in edits:
             if isinstance(edit, Upgrade):
                 self._upgrade(edit.version)
-        node = editing.apply(self._state, node, edits, check, lift, stretch, restate, carry_out)
-        self.changed = True
-        return node
+        return self.carrier(edits)(node)
+
+    def carrier(self, edits: Sequence[Edit]) -> Carrier:
+        """What carries edits that are no upgrade out on nodes that look the same."""
+        return editing.carrier(self, self._state, edits, check_of, lift, stretch, restate, carry_out)
 
     def _upgrade(self, version: int) -> None:
         """Convert the whole model to a newer opset, once. Raises Refused.

@@ -11,7 +11,7 @@ from graphfix.formats.editing import FreshNames
 from graphfix.formats.equal_sizes import Same, Sum, assumed
 from graphfix.formats.tflite import binding, set_inputs
 from graphfix.formats.tflite.edit import cleanup
-from graphfix.formats.tflite.edit.checks import check
+from graphfix.formats.tflite.edit.checks import check_of
 from graphfix.formats.tflite.edit.inline import inline
 from graphfix.formats.tflite.edit.new_nodes import NodeBuilder
 from graphfix.formats.tflite.edit.nodes import carry_out
@@ -23,6 +23,7 @@ from graphfix.formats.tflite.folding import Evaluator
 from graphfix.formats.tflite.infer.analysis import analyse
 from graphfix.formats.tflite.view import SubgraphView, build
 from graphfix.graph.edits import EXPAND_LIMIT, Bypass, Edit, Restate
+from graphfix.graph.protocols import Carrier
 from graphfix.graph.view import Graph, Node, Value
 from graphfix.results import GraphfixError, InputValue, StoredSize
 from graphfix.shapes.shape import Size
@@ -168,10 +169,13 @@ class TfliteModel:
 
     def apply(self, node: Node, edits: Sequence[Edit]) -> Node:
         """Carry the edits of one node out, all or none. Raises Refused."""
-        node = editing.apply(self._state, node, edits, check, lift, stretch, restate, carry_out)
-        self.changed = True
+        node = self.carrier(edits)(node)
         self._folds = self._folds or any(isinstance(edit, (Bypass, Restate)) for edit in edits)
         return node
+
+    def carrier(self, edits: Sequence[Edit]) -> Carrier:
+        """What carries lifts and stretches out on nodes that look the same."""
+        return editing.carrier(self, self._state, edits, check_of, lift, stretch, restate, carry_out)
 
     def bind(self, dims: Mapping[str, Size], shapes: Mapping[str, Sequence[int | None]], same: Same = ()) -> None:
         """Bind free dims of the inputs; every stored shape is updated. Raises GraphfixError for an unknown name."""

@@ -14,9 +14,9 @@ from graphfix.formats.onnx.file.messages import Holder, holds_initializers
 from graphfix.formats.onnx.infer.scope import GraphScope
 from graphfix.formats.onnx.view import onnx_type
 from graphfix.graph.edits import New, Numbers, Refused
-from graphfix.graph.view import NO_ATTRIBUTES, Graph, Kind, Node, Value
+from graphfix.graph.view import NO_ATTRIBUTES, Graph, Node, Value
 from graphfix.results.records import dataclass, field
-from graphfix.shapes.shape import UNKNOWN, UNRANKED, Shape, with_axes
+from graphfix.shapes.shape import UNKNOWN, UNRANKED, Shape, broadcast, with_axes
 
 EXPAND_SINCE = 8
 AXES_OPERAND_SINCE = 13
@@ -45,7 +45,8 @@ class NodeBuilder:
     """Values that kept their name and got new dims."""
     copies: dict[Value, tuple[Value, tuple[int, ...]]] = field(default_factory=dict)
     """Constants that were copied to be lifted: from which value, by which axes."""
-    lifted_shapes: dict[tuple[int, tuple[int, ...]], tuple[Shape, Shape]] = field(default_factory=dict)
+    shapes: dict[tuple[object, ...], tuple[Shape, ...]] = field(default_factory=dict)
+    """By identity of shapes, which stay alive here: last what follows from them, one object for all alike."""
     order: Order = field(init=False)
 
     def __post_init__(self) -> None:
@@ -81,10 +82,11 @@ class NodeBuilder:
         domain: str = "",
     ) -> Value:
         """Add a node with one result before `reader`."""
-        name, order = self.fresh(result), self.order
-        kind: Kind = "constant" if op == "Constant" else "result"
-        value = Value(name, shape, dtype, kind, self.graph, None, -1 - len(order.anchors))
-        order.enter(op, domain, self.scope.versions.get(domain, 1), name, operands, value, reader, attributes)
+        name, graph, place = self.fresh(result), self.graph, -1 - len(self.order.anchors)
+        value = Value(name, shape, dtype, "constant" if op == "Constant" else "result", graph, None, place)
+        version = self.scope.versions.get(domain, 1)
+        node = Node(op, domain, version, name, place, graph, operands, (value,), attributes, None)
+        self.order.enter(node, reader)
         return value
 
     def copy(
@@ -98,10 +100,10 @@ class NodeBuilder:
         attributes: Mapping[str, object],
     ) -> Value:
         """Add a copy of a node, on other operands; its result has the shape of operand 0."""
-        name = self.fresh(node.name or node.op)
+        name, place = self.fresh(node.name or node.op), self.order.next_place
         shape = operands[0].shape if operands[0] is not None else UNRANKED
-        value = Value(self.fresh(result), shape, dtype, "result", self.graph, None, self.order.next_place)
-        self.templates[self.order.next_place] = template
+        value = Value(self.fresh(result), shape, dtype, "result", self.graph, None, place)
+        self.templates[place] = template
         self._enter(node.op, node.domain, name, operands, value, reader, attributes)
         return value
 
@@ -129,8 +131,9 @@ class NodeBuilder:
         attributes: Mapping[str, object],
     ) -> None:
         """Enter a node that was made into the ledgers."""
-        version = self.scope.versions.get(domain, 1)
-        self.order.enter(op, domain, version, name, operands, value, reader, attributes)
+        version, place = self.scope.versions.get(domain, 1), self.order.next_place
+        node = Node(op, domain, version, name, place, self.graph, operands, (value,), attributes, None)
+        self.order.enter(node, reader)
 
     def integers(self, elements: Sequence[int], reader: int) -> Value:
         """A vector of int64, made once in this graph."""
@@ -205,21 +208,34 @@ class NodeBuilder:
         return made
 
     def _lifted_shape(self, shape: Shape, axes: tuple[int, ...]) -> Shape:
-        """The shape with unit axes, one object for all values of one: what follows from it is looked up by identity."""
-        key = id(shape), axes
-        found = self.lifted_shapes.get(key)
+        """The shape with unit axes."""
+        found = self.shapes.get((id(shape), axes))
         if found is None:
-            found = self.lifted_shapes[key] = shape, with_axes(shape, axes)  # the first stays alive with its identity
-        return found[1]
+            found = self.shapes[id(shape), axes] = shape, with_axes(shape, axes)
+        return found[-1]
+
+    def broadcast(self, shape: Shape, other: Shape) -> Shape:
+        """The shape of one that is expanded to another."""
+        found = self.shapes.get((id(shape), id(other)))
+        if found is None:
+            found = self.shapes[id(shape), id(other)] = shape, other, broadcast(shape, other)
+        return found[-1]
 
     def shape_of(self, value: Value, reader: int) -> Value:
         """The run-time shape of a value, as an int64 vector."""
         key = ("shape", value)
         found = self.order.reuse(key, reader)
         if found is None:
-            rank = Shape((value.shape.rank if value.shape.ranked else UNKNOWN,))
-            found = self.order.made[key] = self.node("Shape", (value,), f"{value.name}_shape", rank, "int64", reader)
+            shape = self._shape_of_shape(value.shape)
+            found = self.order.made[key] = self.node("Shape", (value,), f"{value.name}_shape", shape, "int64", reader)
         return found
+
+    def _shape_of_shape(self, shape: Shape) -> Shape:
+        """The shape of the vector that holds it."""
+        found = self.shapes.get((id(shape),))
+        if found is None:
+            found = self.shapes[id(shape),] = shape, Shape((shape.rank if shape.ranked else UNKNOWN,))
+        return found[-1]
 
     def sizes(self, parts: Sequence[int | tuple[Value, int]], reader: int) -> Value:
         """A shape put together from numbers and axes of values."""

@@ -83,7 +83,7 @@ def _replaced(state: State, node: Node, edit: Replace) -> Node:
 
     What makes another result stands before the node too, under that result's name.
     """
-    state.renews = True
+    state.renews = state.quantizes = True  # a new node may quantize
     last, builder = edit.node, state.builders[node.graph]
     made = NewNodes(builder, node)
     operands = made.operands(last)

@@ -16,7 +16,7 @@ from graphfix.formats.onnx.edit.state import State
 from graphfix.graph.edits import Refused, Stretch
 from graphfix.graph.liveness import is_live
 from graphfix.graph.view import Node, Value
-from graphfix.shapes.shape import Shape, broadcast, with_axes
+from graphfix.shapes.shape import Shape, with_axes
 
 
 def lift(state: State, value: Value, axes: tuple[int, ...], reader: Node, *, alone: bool = True) -> Value:
@@ -24,7 +24,7 @@ def lift(state: State, value: Value, axes: tuple[int, ...], reader: Node, *, alo
     tensor = state.views.tensors.get(value)
     if tensor is not None and value.kind == "constant":
         return _lift_constant(state, value, tensor, axes, reader, alone=alone)
-    producer = value.producer
+    producer = value.producer if state.quantizes else None
     if producer is not None and producer.op == DEQUANTIZE and (_is_constant(producer) or moves_by_node(producer)):
         return _through(state, producer, axes, None, reader)
     builder = state.builders[reader.graph]
@@ -82,7 +82,7 @@ def _serves_only(value: Value, reader: Node) -> bool:
 
 def stretch(state: State, before: Node, value: Value, edit: Stretch) -> Value:
     """Return the value stretched, by the run-time sizes of the node's operands as they were before its edits."""
-    producer = value.producer
+    producer = value.producer if state.quantizes else None
     if producer is not None and producer.op == DEQUANTIZE and moves_by_node(producer):
         return _through(state, producer, (), (before, edit), before)
     return _expanded(state, before, value, edit)
@@ -95,19 +95,19 @@ def _expanded(state: State, before: Node, value: Value, edit: Stretch) -> Value:
         if builder.version < EXPAND_SINCE:
             return builder.tiled(value, edit.to, reader)
         # a size that is not known stays as it is where the target says 1
-        target, shape = builder.integers(edit.to.numbers, reader), broadcast(value.shape, edit.to)
+        target, shape = builder.integers(edit.to.numbers, reader), builder.broadcast(value.shape, edit.to)
         return builder.expanded(value, target, shape, reader)
     for by in edit.by:
         if isinstance(by, int):
             other = before.operand(by)
             value = _with_rank_of(state, value, other, before)
-            shape = broadcast(value.shape, other.shape)
+            shape = builder.broadcast(value.shape, other.shape)
             if shape.static and shape == value.shape:
                 continue  # the rank was all that differed
             target = builder.shape_of(other, reader)
         else:
             parts = [size if isinstance(size, int) else (before.operand(size[0]), size[1]) for size in by]
-            target, shape = builder.sizes(parts, reader), broadcast(value.shape, edit.to)
+            target, shape = builder.sizes(parts, reader), builder.broadcast(value.shape, edit.to)
         value = builder.expanded(value, target, shape, reader)
     return value
 

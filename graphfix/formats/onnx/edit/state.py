@@ -16,6 +16,8 @@ from graphfix.graph.view import Graph, Node, Value, set_node
 from graphfix.results.records import dataclass, field
 from graphfix.shapes.shape import Shape
 
+QUANTIZING = frozenset({"QuantizeLinear", "DequantizeLinear"})
+
 
 @dataclass(frozen=True, slots=True)
 class Decided:
@@ -56,8 +58,14 @@ class State:
     """Branches to be put in the place of their nodes, an outer one before those inside it."""
     dequantized: dict[Graph, DequantizedConstants] = field(default_factory=dict)
     """What DequantizeLinear nodes make of constants, by graph: looked through once anything is asked for."""
+    quantizes: bool = field(init=False)
+    """Whether any node quantizes: else nothing that edits look for stands in front of an operand."""
     renews: bool = False
     """Whether more may be known of the model after what was done: the view is to be built anew."""
+
+    def __post_init__(self) -> None:
+        """Look whether anything quantizes."""
+        self.quantizes = any(node.op in QUANTIZING for graph in self.views.graphs for node in graph.nodes)
 
     def message(self, node: Node) -> NodeProto:
         """Return the node in the file, or what a made one is a copy of."""
@@ -93,8 +101,8 @@ class State:
         node.operands = (*operands[:index], value, *operands[index + 1 :])
         if self.dequantized:
             self._has_changed(node)
-        maker = value.producer
-        if old is not None and (maker is None or old not in maker.operands):
+        made = value.place
+        if old is not None and (made is None or old not in value.graph.at(made).operands):
             self.dead[old] = None
         graph.note(place, value)
         return node

@@ -72,19 +72,21 @@ class NodeBuilder:
         self, op: str, version: int, operands: tuple[Value, ...], options: Options, value: Value, reader: int
     ) -> Value:
         """Add an operator with one result before `reader`."""
-        tensors = self.subgraph.tensors
         code = self.container.code(CODES[op], version)
-        inputs = tuple(tensors[operand] for operand in operands)
-        self.subgraph.made.append(Operator(code, inputs, (tensors[value],), options=options, changed=True))
-        self.order.enter(op, TFLITE, version, "", operands, value, reader, NO_ATTRIBUTES)
-        return value
+        return self._enter(Operator(code, (), (), options=options, changed=True), op, version, operands, value, reader)
 
     def copy(self, place: int, op: str, operands: tuple[Value, ...], value: Value, reader: int) -> Value:
         """Add a copy of an operator, on other operands, before `reader`."""
-        tensors, original = self.subgraph.tensors, self.subgraph.operator(place)
-        inputs = tuple(tensors[operand] for operand in operands)
-        self.subgraph.made.append(replace(original, inputs=inputs, outputs=(tensors[value],), changed=True))
-        self.order.enter(op, TFLITE, 1, "", operands, value, reader, NO_ATTRIBUTES)
+        return self._enter(replace(self.subgraph.operator(place), changed=True), op, 1, operands, value, reader)
+
+    def _enter(
+        self, record: Operator, op: str, version: int, operands: tuple[Value, ...], value: Value, reader: int
+    ) -> Value:
+        tensors, graph = self.subgraph.tensors, self.subgraph.graph
+        record.inputs, record.outputs = tuple([tensors[operand] for operand in operands]), (tensors[value],)
+        self.subgraph.made.append(record)
+        place = value.place if value.place is not None else self.order.next_place  # one number for all who hold it
+        self.order.enter(Node(op, TFLITE, version, "", place, graph, operands, (value,), NO_ATTRIBUTES, None), reader)
         return value
 
     def new(self, new: New, operands: tuple[Value, ...], node: Node) -> Value:
