@@ -70,18 +70,18 @@ class Order:
         self._move_before_readers()
         nodes = [*self.graph.nodes, *self.graph.made]
         keys = self._keys()
-        rearrange(nodes, keys)
-        del nodes[len(nodes) - len(self.gone) :]
-        self.graph.nodes = nodes
+        order = sorted(range(len(nodes)), key=keys.__getitem__)
+        del order[len(nodes) - len(self.gone) :]
+        self.graph.nodes = [nodes[at] for at in order]
         self.made.clear()  # nothing is made any more, and of a big model it is big
         return keys
 
     def _move_before_readers(self) -> None:
         """Let no new node stand behind a new node that reads it."""
-        for place, node in zip(range(len(self.graph.made) - 1, -1, -1), reversed(self.graph.made), strict=True):
+        for node in reversed(self.graph.made):
             for operand in node.operands:
                 if operand is not None and operand.place is not None and operand.place < 0:
-                    self.reuse_before(operand, self.anchors[place])
+                    self.reuse_before(operand, self.anchors[-1 - node.index])
 
     def _keys(self) -> array[int]:
         """Three ints a position, for early, other new and the file's nodes; those that are gone come last."""

@@ -72,8 +72,7 @@ class Value:
     place: Final[int | None] = None
     """The place of the node whose result this is (see `Graph.at`), None for inputs and constants."""
     noted: int | list[int] | None = field(default=None, init=False)
-    """The places in its graph of whoever ever read it (most values have one reader, and need no list): a note is true
-    while one of the operands there is the value."""
+    """The places in its graph of whoever ever read it, a list from the second on: true while an operand there is it."""
 
     @property
     def places(self) -> Sequence[int]:
@@ -103,7 +102,9 @@ class Value:
     @property
     def is_read(self) -> bool:
         """Whether anything reads it."""
-        return any(self in node.operands for node in self._noted())
+        at = self.graph.at
+        here = any(self in at(place).operands for place in self.places)
+        return here or any(self in body.at(place).operands for body, place in self.graph.captured.get(self, ()))
 
     @property
     def was_read(self) -> bool:

@@ -9,7 +9,7 @@ from onnx import FunctionProto, GraphProto, TensorProto, TypeProto, ValueInfoPro
 from graphfix.formats import editing
 from graphfix.formats.insertion import rearrange
 from graphfix.formats.onnx.edit.new_nodes import NodeBuilder
-from graphfix.formats.onnx.edit.records import value_info_record
+from graphfix.formats.onnx.edit.records import bytes_of, text_of, value_info_record
 from graphfix.formats.onnx.edit.state import State
 from graphfix.formats.onnx.file.messages import Holder, write_dims
 from graphfix.formats.onnx.view import onnx_type
@@ -45,7 +45,7 @@ def share_payloads(state: State, builder: NodeBuilder, is_cut: Callable[[TensorP
     names: set[str] = set()
     for made, (source, axes) in builder.copies.items():
         tensor = builder.initializers.get(made)
-        if tensor is None or not source.is_used or not is_cut(tensor):
+        if tensor is None or not is_cut(tensor) or not source.is_used:
             continue
         readers = made.reads
         if any(reader.graph is not builder.graph for reader, _ in readers):
@@ -68,7 +68,7 @@ def drop_claims(graph: Holder, names: Container[str]) -> None:
         graph.value_info.extend(kept)
 
 
-def declare_shapes(builder: NodeBuilder, removed: Container[str], equal: Container[str] = ()) -> bytes | bytearray:
+def declare_shapes(builder: NodeBuilder, removed: Container[str], equal: Container[str] = ()) -> bytes:
     """Declare the shapes of what was made and of what has other dims now; quantization notes follow their operands.
 
     Returns the records of the new value infos, which are no messages of the graph yet.
@@ -79,8 +79,8 @@ def declare_shapes(builder: NodeBuilder, removed: Container[str], equal: Contain
     if isinstance(holder, FunctionProto):
         return b""
     stored = {info.name: info for info in holder.value_info}
-    new = bytearray()
-    declared: dict[object, bytes] = {}
+    new: list[str] = []
+    declared: dict[object, str] = {}
     made = [result for node in builder.graph.made for result in node.results if result is not None]
     values = [
         value
@@ -95,8 +95,9 @@ def declare_shapes(builder: NodeBuilder, removed: Container[str], equal: Contain
                 continue
             info = declared.get(key)
             if info is None:
-                info = declared[key] = ValueInfoProto(type=_declared_type(value, equal)).SerializeToString()
-            new += value_info_record(value.name, info)
+                made_of = ValueInfoProto(type=_declared_type(value, equal)).SerializeToString()
+                info = declared[key] = text_of(made_of)
+            new.append(value_info_record(value.name, info))
     notes = {note.tensor_name: note for note in holder.quantization_annotation}
     for value, source in [*_sources(builder)] if notes else []:
         if source.name in notes and value.name not in notes:
@@ -104,7 +105,7 @@ def declare_shapes(builder: NodeBuilder, removed: Container[str], equal: Contain
             copy.CopyFrom(notes[source.name])
             copy.tensor_name = value.name
             notes[value.name] = copy
-    return new
+    return bytes_of("".join(new))
 
 
 def _sources(builder: NodeBuilder) -> list[tuple[Value, Value]]:

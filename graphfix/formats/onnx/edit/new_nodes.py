@@ -283,7 +283,7 @@ class NodeBuilder:
         """Every node in the order of `arrange`: the record of one that was made, None for one of the file."""
         return records(self.graph.nodes, self.templates)
 
-    def arrange(self, value_infos: bytes | bytearray, *, messages: bool) -> None:
+    def arrange(self, value_infos: bytes, *, messages: bool) -> None:
         """Put every node that was made before its first reader, remove those that are gone; file and view alike.
 
         Without `messages` those that were made, and new `value_infos`, are none in the file yet: `records` says them.

@@ -1,9 +1,12 @@
-"""New nodes and value infos as the records of a graph that they are in the file: none is a message first."""
+"""New nodes and value infos as the records of a graph that they are in the file: none is a message first.
+
+They are put together as text, in which each character is a byte: what is fixed is fitted around names in one go.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from functools import lru_cache
+from functools import cache, lru_cache
 
 import onnx
 from onnx import GraphProto, NodeProto, ValueInfoProto
@@ -14,14 +17,24 @@ from graphfix.formats.onnx.file.messages import Holder
 from graphfix.graph.view import Node
 
 
-@lru_cache(maxsize=4096)
-def head(tag: bytes, size: int) -> bytes:
-    """What stands before a body of this size."""
-    return tag + wire.encode(size)
+def text_of(data: bytes) -> str:
+    """Bytes as text."""
+    return data.decode("latin-1")
 
 
-def _tag(field: int) -> bytes:
-    return wire.encode(wire.tag_of(field, wire.LEN))
+def bytes_of(text: str) -> bytes:
+    """Text as the bytes that it is."""
+    return text.encode("latin-1")
+
+
+@cache
+def varint(size: int) -> str:
+    """What says the size of a body."""
+    return text_of(wire.encode(size))
+
+
+def _tag(field: int) -> str:
+    return text_of(wire.encode(wire.tag_of(field, wire.LEN)))
 
 
 INPUT, OUTPUT = _tag(NodeProto.INPUT_FIELD_NUMBER), _tag(NodeProto.OUTPUT_FIELD_NUMBER)
@@ -38,57 +51,58 @@ def records(nodes: Sequence[Node], templates: Mapping[int, NodeProto]) -> Iterat
             yield None
         else:
             body = _body(node, templates.get(node.index))
-            yield head(NODE, len(body)) + body
+            yield bytes_of(f"{NODE}{varint(len(body))}{body}")
 
 
-def _body(node: Node, template: NodeProto | None) -> bytes:
+def _body(node: Node, template: NodeProto | None) -> str:
     """A new node; `template`: the message that it is a copy of but for its names."""
     if template is not None:
         return _copied(node, template)
-    parts: list[bytes] = []
+    body = ""
     for value in node.operands:
-        text = b"" if value is None else value.name.encode()
-        parts += (head(INPUT, len(text)), text)
+        name = "" if value is None else value.name if value.name.isascii() else _encoded(value.name)
+        body += f"{INPUT}{varint(len(name))}{name}"
     for value in node.results:
         if value is not None:
-            text = value.name.encode()
-            parts += (head(OUTPUT, len(text)), text)
-    text = node.name.encode()
-    parts += (head(NAME, len(text)), text, _text(OPERATOR, node.op))
-    if node.attributes or node.domain:
-        parts.append(_rest(node))
-    return b"".join(parts)
+            name = value.name if value.name.isascii() else _encoded(value.name)
+            body += f"{OUTPUT}{varint(len(name))}{name}"
+    name = node.name if node.name.isascii() else _encoded(node.name)
+    body += f"{NAME}{varint(len(name))}{name}{_field(OPERATOR, node.op)}"
+    return body + _rest(node) if node.attributes or node.domain else body
 
 
-def _copied(node: Node, template: NodeProto) -> bytes:
+def _encoded(name: str) -> str:
+    return text_of(name.encode())
+
+
+def _copied(node: Node, template: NodeProto) -> str:
     message = NodeProto()
     message.CopyFrom(template)
     message.name = node.name
     message.input[:] = ["" if value is None else value.name for value in node.operands]
     message.output[:] = [value.name for value in node.results if value is not None]
-    body: bytes = message.SerializeToString(deterministic=True)
-    return body
+    return text_of(message.SerializeToString(deterministic=True))
 
 
 @lru_cache(maxsize=4096)
-def _text(tag: bytes, text: str) -> bytes:
-    data = text.encode()
-    return head(tag, len(data)) + data
+def _field(tag: str, value: str) -> str:
+    body = _encoded(value)
+    return f"{tag}{varint(len(body))}{body}"
 
 
-def _rest(node: Node) -> bytes:
+def _rest(node: Node) -> str:
     """The attributes and the domain."""
     made = [onnx.helper.make_attribute(key, value) for key, value in node.attributes.items()]
-    parts = [attribute.SerializeToString(deterministic=True) for attribute in made]
-    body = b"".join([head(ATTRIBUTE, len(part)) + part for part in parts])
-    return body + (_text(DOMAIN, node.domain) if node.domain else b"")
+    parts = [text_of(attribute.SerializeToString(deterministic=True)) for attribute in made]
+    body = "".join([f"{ATTRIBUTE}{varint(len(part))}{part}" for part in parts])
+    return body + (_field(DOMAIN, node.domain) if node.domain else "")
 
 
-def value_info_record(name: str, declared: bytes) -> bytes:
-    """What declares a value; `declared`: a value info without a name."""
-    text = name.encode()
-    start = head(VALUE_NAME, len(text))
-    return b"%b%b%b%b" % (head(VALUE_INFO, len(start) + len(text) + len(declared)), start, text, declared)
+def value_info_record(name: str, declared: str) -> str:
+    """The text of what declares a value; `declared`: that of a value info without a name."""
+    name = name if name.isascii() else _encoded(name)
+    body = f"{VALUE_NAME}{varint(len(name))}{name}{declared}"
+    return f"{VALUE_INFO}{varint(len(body))}{body}"
 
 
 def write(
@@ -96,13 +110,13 @@ def write(
     made: Sequence[Node],
     templates: Mapping[int, NodeProto],
     keys: Sequence[int],
-    value_infos: bytes | bytearray,
+    value_infos: bytes,
 ) -> None:
     """Make messages of new nodes and value infos, in a graph that is edited on or is inside another one.
 
     `keys` sort the nodes, the file's first.
     """
     for node in made:
-        holder.node.add().MergeFromString(_body(node, templates.get(node.index)))
-    holder.MergeFromString(bytes(value_infos))
+        holder.node.add().MergeFromString(bytes_of(_body(node, templates.get(node.index))))
+    holder.MergeFromString(value_infos)
     rearrange(holder.node, keys)

@@ -26,7 +26,7 @@ class Additions:
 
     nodes: Callable[[], Iterable[bytes | None]]
     """Every node in order: the record of a new one, None for the skeleton's next one."""
-    value_infos: bytes | bytearray
+    value_infos: bytes
     """The records of the new ones."""
 
     def woven(self, serialized: bytes) -> bytearray:

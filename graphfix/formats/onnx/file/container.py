@@ -95,7 +95,7 @@ class Container:
             if out.exists() and not out.is_file():
                 raise GraphfixError(f"{out}: this is no file that can be replaced; choose another name")
             with staged() as staging:
-                if may_have_external(serialized):
+                if self.has_external and may_have_external(serialized):
                     self._place_external(out, staging)
                 staging.write(out, self.source, pieces)
         except OSError as error:
