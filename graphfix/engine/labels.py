@@ -53,6 +53,8 @@ class Labels:
     def rename(self, sites: Sites, first: int, names: Names | None) -> None:
         """Let the sites from `first` on name their nodes as the file does."""
         for at, (label, site) in enumerate([*sites.rows(first)], first):
+            if "#" not in label:
+                continue  # a name
             name = self._replaced(label, site) if names is None else names.get((site.graph, label))
             if name is not None:
                 sites.rename(at, name)

@@ -44,11 +44,12 @@ class FreshNames:
 
     def __call__(self, stem: str) -> str:
         """Return a name that nothing has, and take it."""
-        name, taken = stem, self.taken
-        while name in taken:
+        name, taken, size = stem, self.taken, len(self.taken)
+        taken.add(name)
+        while len(taken) == size:  # it was in there: to look first would take as long again
             self.counters[stem] = self.counters.get(stem, 0) + 1
             name = f"{stem}_{self.counters[stem]}"
-        taken.add(name)
+            taken.add(name)
         return name
 
 
@@ -57,6 +58,8 @@ class State(Protocol):
 
     dead: dict[Value, None]
     """Values that lost a reader: those that nobody reads in the end are removed."""
+    quantizes: bool
+    """Whether an operand may be quantized, which the looks of a node do not say."""
 
     def put(self, node: Node, index: int, value: Value) -> Node:
         """Let the node read `value` as operand `index`."""
@@ -104,20 +107,25 @@ def carrier(
 ) -> Carrier:
     """What carries these edits out on a node, and on each that looks the same: what is theirs is looked up once.
 
+    Lifts and stretches that were checked once are checked no more, but where something `quantizes`.
+
     `check` (which says who checks an edit), `lift`, `stretch`, `restate` and `carry_out` are the format's. A stretch is
     by the sizes of the node's operands as they were before its edits.
     """
     checks = [(check(edit), edit) for edit in edits]
     sources = [edit for edit in edits if isinstance(edit, Bypass)]
     changes = [_change(state, edit, lift, stretch, restate, carry_out) for edit in edits]
-    alone = len(edits) == 1
+    alone, by_looks = len(edits) == 1, all(isinstance(edit, (Lift, Stretch)) for edit in edits)
+    is_checked = False
 
     def carry(node: Node) -> Node:
-        node = node.graph.at(node.index)
-        for each in sources:
-            _check_source(state, each)
-        for checked, edit in checks:
-            checked(state, node, edit)
+        nonlocal is_checked
+        if state.quantizes or not is_checked:
+            for each in sources:
+                _check_source(state, each)
+            for checked, edit in checks:
+                checked(state, node, edit)
+            is_checked = by_looks
         before = node if alone else node.reading(node.operands)
         for change in changes:
             node = change(node, before)

@@ -26,7 +26,7 @@ Operators: TypeAlias = Literal["broadcasting", "any"] | frozenset[tuple[str, str
 """Which nodes a rewrite plans: those of these (domain, operator), or all of a kind."""
 Sees: TypeAlias = Literal["node", "operands"]
 Carrier: TypeAlias = Callable[[Node], Node]
-"""Carries edits out on a node, all or none, and returns the node as it is now. Raises Refused."""
+"""Carries edits out on a node as it is now, all or none, and returns it as it is then. Raises Refused."""
 
 
 class Plan(Protocol):

@@ -102,9 +102,7 @@ class Value:
     @property
     def is_read(self) -> bool:
         """Whether anything reads it."""
-        at = self.graph.at
-        here = any(self in at(place).operands for place in self.places)
-        return here or any(self in body.at(place).operands for body, place in self.graph.captured.get(self, ()))
+        return any(self in node.operands for node in self._noted())
 
     @property
     def was_read(self) -> bool:

@@ -160,7 +160,7 @@ class OnnxModel:
         for edit in edits:
             if isinstance(edit, Upgrade):
                 self._upgrade(edit.version)
-        return self.carrier(edits)(node)
+        return self.carrier(edits)(node.graph.at(node.index))
 
     def carrier(self, edits: Sequence[Edit]) -> Carrier:
         """What carries edits that are no upgrade out on nodes that look the same."""

@@ -169,7 +169,7 @@ class TfliteModel:
 
     def apply(self, node: Node, edits: Sequence[Edit]) -> Node:
         """Carry the edits of one node out, all or none. Raises Refused."""
-        node = self.carrier(edits)(node)
+        node = self.carrier(edits)(node.graph.at(node.index))
         self._folds = self._folds or any(isinstance(edit, (Bypass, Restate)) for edit in edits)
         return node
 

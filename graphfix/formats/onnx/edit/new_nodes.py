@@ -224,7 +224,7 @@ class NodeBuilder:
     def shape_of(self, value: Value, reader: int) -> Value:
         """The run-time shape of a value, as an int64 vector."""
         key = ("shape", value)
-        found = self.order.reuse(key, reader)
+        found = self.order.reuse(key, reader) if key in self.order.made else None
         if found is None:
             shape = self._shape_of_shape(value.shape)
             found = self.order.made[key] = self.node("Shape", (value,), f"{value.name}_shape", shape, "int64", reader)
@@ -259,7 +259,7 @@ class NodeBuilder:
     def expanded(self, value: Value, target: Value, shape: Shape, reader: int) -> Value:
         """An Expand node, made once for a value and a target."""
         key = ("expand", value, target)
-        found = self.order.reuse(key, reader)
+        found = self.order.reuse(key, reader) if key in self.order.made else None
         if found is None:
             stem = f"{value.name}_stretched"
             found = self.order.made[key] = self.node("Expand", (value, target), stem, shape, value.dtype, reader)

@@ -36,6 +36,8 @@ class State:
     """What nodes read with an operand that was stretched to stored sizes: it follows no other ones."""
     held: dict[Graph, HeldConstants] = field(default_factory=dict)
     """The constants of each graph by what they hold: looked through once anything is asked for."""
+    quantizes: bool = True
+    """Whether an operand may be quantized, or held as no other is: the looks of a node do not say it."""
 
     def held_constants(self, subgraph: SubgraphView) -> HeldConstants:
         """Return the constants of a subgraph by what they hold."""
