@@ -6,25 +6,28 @@ from collections.abc import Sequence
 
 from graphfix.engine.open_sizes import CODE, Meeting, meetings
 from graphfix.graph.edits import Edit, Stretch
-from graphfix.graph.protocols import Carrier, Model
+from graphfix.graph.protocols import Carrier
 from graphfix.graph.view import Node
 from graphfix.results import Site
 from graphfix.results.records import dataclass, field
 from graphfix.shapes.shape import Shape
 
+TWO = 2
 MOST = 1 << 14
 """Nodes of as many looks are known by the identity of their shapes."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(slots=True)
 class Known:
     """A plan that holds for every node that looks the same: lifts and stretches only."""
 
     edits: Sequence[Edit]
     meetings: Sequence[Meeting]
     """The sizes of which it is not known whether they are equal."""
-    sites: dict[str, Sequence[Site]] = field(default_factory=dict)
-    """By path of the graph: what is said of the edits of the first node there."""
+    carrier: Carrier | None = None
+    """What carries it out on the graph that is edited now."""
+    sites: Sequence[Site] = ()
+    """What is said of its edits of the first node of that graph."""
 
 
 @dataclass(slots=True)
@@ -34,32 +37,15 @@ class Plans:
     _known: dict[object, Known] = field(default_factory=dict)
     _same: dict[object, tuple[Known, Sequence[Shape | None]]] = field(default_factory=dict)
     """By the very objects that the operands have for shapes, which is asked much faster; they stay alive with it."""
-    _carriers: dict[Known, Carrier] = field(default_factory=dict)
-    """What carries them out on the graph that is edited now."""
 
     def begin(self) -> None:
-        """Look up anew what carries the plans out: another graph comes, or the same one in another view."""
-        self._carriers.clear()
-
-    def carrier(self, known: Known, model: Model) -> Carrier:
-        """What carries a plan out on the nodes of the graph that look the same."""
-        carrier = self._carriers.get(known)
-        if carrier is None:
-            carrier = self._carriers[known] = model.carrier(known.edits)
-        return carrier
+        """Forget what is of one graph: another one comes, or the same one in another view."""
+        for known in self._known.values():
+            known.carrier, known.sites = None, ()
 
     def find(self, node: Node) -> Known | None:
         """Return the plan of a node that looks the same."""
-        row = node.row  # rows are never freed, and hashing one takes long
-        looks: list[object] = [id(row) if row is not None else (node.domain, node.op)]
-        if node.attributes:
-            looks.append(tuple(node.attributes.items()))
-        for value in node.operands:
-            if value is not None:
-                looks += (id(value.shape), value.kind, value.dtype, value.stale)
-            else:
-                looks.append(None)
-        key = tuple(looks)
+        key = _quick_looks(node)
         same = self._same.get(key)
         if same is not None:
             return same[0]
@@ -72,6 +58,18 @@ class Plans:
         """Remember the plan that was made for a node."""
         met = meetings(node) if any(edit.code == CODE for edit in edits if isinstance(edit, Stretch)) else ()
         self._known[_looks(node)] = Known(edits, met)
+
+
+def _quick_looks(node: Node) -> tuple[object, ...]:
+    """The same by identity of what is not freed."""
+    row, operands = node.row, node.operands
+    what = id(row) if row is not None else (node.domain, node.op)
+    if len(operands) == TWO and not node.attributes:
+        a, b = operands
+        if a is not None and b is not None:  # nearly always: in a third of the time
+            return what, id(a.shape), a.kind, a.dtype, a.stale, id(b.shape), b.kind, b.dtype, b.stale
+    looks = [value and (id(value.shape), value.kind, value.dtype, value.stale) for value in operands]
+    return what, tuple(node.attributes.items()), *looks
 
 
 def _looks(node: Node) -> tuple[object, ...]:

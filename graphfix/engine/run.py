@@ -122,17 +122,16 @@ def _rewrite(job: Job, rewrite: Rewrite | ModelRewrite, rewrites: Sequence[Rewri
 
 def _node_by_node(job: Job, rewrite: Rewrite, rewrites: Sequence[Rewrite | ModelRewrite]) -> None:
     others = [other for other in rewrites if isinstance(other, Rewrite) and rewrite.name in other.instead_of]
-    plans = job.plans[rewrite.name]
+    plans, by_looks = job.plans[rewrite.name], rewrite.sees == "operands"
     for graph in job.model.graphs:
         plans.begin()
         fusions = job.policy.fusions(rewrite, graph)
-        for index in range(len(graph.nodes)):
-            node = graph.nodes[index]
+        for index, node in enumerate(graph.nodes):  # each as it is when its turn comes
             if not rewrite.concerns(node) or (others and any(other.concerns(node) for other in others)):
                 continue
             # those of the graph as the rewrite finds it: what it changes ends none of them
             fusions_of_node = fusions.get(index)
-            if rewrite.sees == "operands" and fusions_of_node is None:
+            if by_looks and fusions_of_node is None:
                 _by_looks(job, rewrite, node, plans)
             else:
                 _by_itself(job, rewrite, node, partial(job.policy.edits, rewrite, node, fusions_of_node))
@@ -160,7 +159,8 @@ def _by_looks(job: Job, rewrite: Rewrite, node: Node, plans: Plans) -> None:
     if known is None:
         _by_itself(job, rewrite, node, partial(_remembered, job, plans, rewrite, node))
     elif known.edits:
-        _as_known(job, rewrite, node, known, plans.carrier(known, job.model))
+        carrier = known.carrier = known.carrier or job.model.carrier(known.edits)
+        _as_known(job, rewrite, node, known, carrier)
         if known.meetings:
             job.seen.see(node, known.meetings)
 
@@ -243,15 +243,14 @@ def _as_known(job: Job, rewrite: Rewrite, node: Node, known: Known, carrier: Car
     sites, size, before = job.report.sites, job.model.added, node.operands
     if _applied(job, rewrite, node, known.edits, carrier) is None:
         return
-    alike = known.sites.get(node.graph.path)
-    if alike is None:
+    if not known.sites:
         said = [fields(edit, before, ()) for edit in known.edits]
-        alike = known.sites[node.graph.path] = list(_sites(job, rewrite, node, known.edits, said))
+        known.sites = list(_sites(job, rewrite, node, known.edits, said))
     if job.model.added == size:
-        sites.alike(node.label, alike)
+        sites.alike(node.label, known.sites)
     else:
-        sites.append(replace(alike[0], node=node.label, bytes=job.model.added - size))
-        sites.alike(node.label, alike[1:])
+        sites.append(replace(known.sites[0], node=node.label, bytes=job.model.added - size))
+        sites.alike(node.label, known.sites[1:])
 
 
 def _carry_out(job: Job, rewrite: Rewrite | ModelRewrite, node: Node, edits: Sequence[Edit]) -> None:

@@ -26,8 +26,9 @@ class Sites(MutableSequence[Site]):
 
     def alike(self, node: str, sites: Sequence[Site]) -> None:
         """Add sites like these, of the node of this name."""
-        self._sites += sites
-        self._nodes += [node] * len(sites)
+        for site in sites:
+            self._sites.append(site)
+            self._nodes.append(node)
         self._made = False
 
     def rows(self, first: int = 0) -> Iterator[tuple[str, Site]]:

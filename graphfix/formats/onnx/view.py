@@ -146,6 +146,7 @@ class _Builder:
         for (index, attribute), child in self.scope.children.items():
             at.setdefault(index, []).append((attribute, child))
         views.protos[self.graph] = [step.message for step in self.scope.steps]
+        views.names.update([step.name for step in self.scope.steps])
         for index, step in enumerate(self.scope.steps):
             self._node(index, step)
             step.forget()
@@ -155,6 +156,7 @@ class _Builder:
         outputs = self.holder.output if isinstance(self.holder, FunctionProto) else [v.name for v in self.holder.output]
         self.graph.outputs = {value for name in outputs if (value := self.find(name)) is not None}
         views.names.update(self.values)
+        views.names.discard("")
 
     def _named(self, graph: GraphProto) -> None:
         inputs = {value.name for value in graph.input}
@@ -182,15 +184,13 @@ class _Builder:
         tensor = constant_tensor(proto) if op == "Constant" else None
         kind: Kind = "constant" if tensor is not None or (op == "Constant" and _scalar_constant(proto)) else "result"
         operands = tuple(map(self.values.get, step.inputs))
-        if None in operands:
+        if not all(operands):
             operands = tuple(map(self._operand, step.inputs))
-        results = tuple([self._value(name, kind, index) if name else None for name in step.outputs])
+        results = tuple([self._value(made, kind, index) if made else None for made in step.outputs])
         attributes = NO_ATTRIBUTES if step.bare else _attributes(step)
         name, graph = step.name, self.graph
         node = Node(op, domain, version, name, index, graph, operands, results, attributes, _row(domain, op, version))
         graph.nodes.append(node)
-        if name:
-            self.views.names.add(name)
         for operand in operands:
             if operand is not None:
                 graph.note(index, operand)

@@ -9,6 +9,7 @@ import onnx
 from onnx import FunctionProto, NodeProto, TensorProto
 
 from graphfix.formats.insertion import Order, rearrange
+from graphfix.formats.onnx.edit.derived_shapes import DerivedShapes
 from graphfix.formats.onnx.edit.records import records, write
 from graphfix.formats.onnx.file.messages import Holder, holds_initializers
 from graphfix.formats.onnx.infer.scope import GraphScope
@@ -16,7 +17,7 @@ from graphfix.formats.onnx.view import onnx_type
 from graphfix.graph.edits import New, Numbers, Refused
 from graphfix.graph.view import NO_ATTRIBUTES, Graph, Node, Value
 from graphfix.results.records import dataclass, field
-from graphfix.shapes.shape import UNKNOWN, UNRANKED, Shape, broadcast, with_axes
+from graphfix.shapes.shape import UNRANKED, Shape
 
 EXPAND_SINCE = 8
 AXES_OPERAND_SINCE = 13
@@ -45,8 +46,9 @@ class NodeBuilder:
     """Values that kept their name and got new dims."""
     copies: dict[Value, tuple[Value, tuple[int, ...]]] = field(default_factory=dict)
     """Constants that were copied to be lifted: from which value, by which axes."""
-    shapes: dict[tuple[object, ...], tuple[Shape, ...]] = field(default_factory=dict)
-    """By identity of shapes, which stay alive here: last what follows from them, one object for all alike."""
+    derived: DerivedShapes = field(default_factory=DerivedShapes)
+    vectors: dict[int, tuple[Shape, object]] = field(default_factory=dict)
+    """By identity of a shape, which stays alive here: what the vector of its sizes is made for."""
     order: Order = field(init=False)
 
     def __post_init__(self) -> None:
@@ -151,6 +153,13 @@ class NodeBuilder:
         self.order.made[key] = value
         return value
 
+    def sizes_of(self, shape: Shape, reader: int) -> Value:
+        """The sizes of a static shape as such a vector."""
+        found = self.vectors.get(id(shape))
+        if found is None:
+            found = self.vectors[id(shape)] = shape, ("integers", shape.numbers)
+        return self.order.reuse(found[1], reader) or self.integers(shape.numbers, reader)
+
     def new_constant(self, new: Numbers, node: Node) -> Value:
         """A constant of a plan, made once in this graph."""
         reader = node.index
@@ -195,10 +204,10 @@ class NodeBuilder:
         found = self.order.reuse(key, reader)
         if found is not None:
             return found
-        shape = self._lifted_shape(value.shape, axes)
+        shape = self.derived.lifted(value.shape, axes)
         stem = f"{value.name}_lifted"
         if shape.static and 0 not in shape.dims and self.version >= RESHAPE_OPERAND_SINCE and self.holds_integers:
-            target = self.integers(shape.numbers, reader)
+            target = self.sizes_of(shape, reader)
             made = self.node("Reshape", (value, target), stem, shape, value.dtype, reader)
         elif self.version >= AXES_OPERAND_SINCE:
             made = self.node("Unsqueeze", (value, self.integers(axes, reader)), stem, shape, value.dtype, reader)
@@ -207,35 +216,14 @@ class NodeBuilder:
         self.order.made[key] = made
         return made
 
-    def _lifted_shape(self, shape: Shape, axes: tuple[int, ...]) -> Shape:
-        """The shape with unit axes."""
-        found = self.shapes.get((id(shape), axes))
-        if found is None:
-            found = self.shapes[id(shape), axes] = shape, with_axes(shape, axes)
-        return found[-1]
-
-    def broadcast(self, shape: Shape, other: Shape) -> Shape:
-        """The shape of one that is expanded to another."""
-        found = self.shapes.get((id(shape), id(other)))
-        if found is None:
-            found = self.shapes[id(shape), id(other)] = shape, other, broadcast(shape, other)
-        return found[-1]
-
     def shape_of(self, value: Value, reader: int) -> Value:
         """The run-time shape of a value, as an int64 vector."""
-        key = ("shape", value)
-        found = self.order.reuse(key, reader) if key in self.order.made else None
+        found = self.order.reuse(value, reader) if value in self.order.made else None
         if found is None:
-            shape = self._shape_of_shape(value.shape)
-            found = self.order.made[key] = self.node("Shape", (value,), f"{value.name}_shape", shape, "int64", reader)
+            shape = self.derived.vector(value.shape)
+            found = self.node("Shape", (value,), f"{value.name}_shape", shape, "int64", reader)
+            self.order.made[value] = found
         return found
-
-    def _shape_of_shape(self, shape: Shape) -> Shape:
-        """The shape of the vector that holds it."""
-        found = self.shapes.get((id(shape),))
-        if found is None:
-            found = self.shapes[id(shape),] = shape, Shape((shape.rank if shape.ranked else UNKNOWN,))
-        return found[-1]
 
     def sizes(self, parts: Sequence[int | tuple[Value, int]], reader: int) -> Value:
         """A shape put together from numbers and axes of values."""
@@ -258,7 +246,7 @@ class NodeBuilder:
 
     def expanded(self, value: Value, target: Value, shape: Shape, reader: int) -> Value:
         """An Expand node, made once for a value and a target."""
-        key = ("expand", value, target)
+        key = value, target
         found = self.order.reuse(key, reader) if key in self.order.made else None
         if found is None:
             stem = f"{value.name}_stretched"

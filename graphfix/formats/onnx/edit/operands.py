@@ -95,19 +95,19 @@ def _expanded(state: State, before: Node, value: Value, edit: Stretch) -> Value:
         if builder.version < EXPAND_SINCE:
             return builder.tiled(value, edit.to, reader)
         # a size that is not known stays as it is where the target says 1
-        target, shape = builder.integers(edit.to.numbers, reader), builder.broadcast(value.shape, edit.to)
+        target, shape = builder.sizes_of(edit.to, reader), builder.derived.broadcast(value.shape, edit.to)
         return builder.expanded(value, target, shape, reader)
     for by in edit.by:
         if isinstance(by, int):
             other = before.operand(by)
             value = _with_rank_of(state, value, other, before)
-            shape = builder.broadcast(value.shape, other.shape)
+            shape = builder.derived.broadcast(value.shape, other.shape)
             if shape.static and shape == value.shape:
                 continue  # the rank was all that differed
             target = builder.shape_of(other, reader)
         else:
             parts = [size if isinstance(size, int) else (before.operand(size[0]), size[1]) for size in by]
-            target, shape = builder.sizes(parts, reader), builder.broadcast(value.shape, edit.to)
+            target, shape = builder.sizes(parts, reader), builder.derived.broadcast(value.shape, edit.to)
         value = builder.expanded(value, target, shape, reader)
     return value
 

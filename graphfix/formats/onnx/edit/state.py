@@ -92,13 +92,14 @@ class State:
         """Let the node read `value` as operand `index`."""
         graph, place = node.graph, node.index
         node = graph.at(place)
-        operands = node.operands
+        operands = list(node.operands)
         old = operands[index]
         if old is value:
             return node
         if place >= 0:
             self.views.protos[graph][place].input[index] = value.name
-        node.operands = (*operands[:index], value, *operands[index + 1 :])
+        operands[index] = value
+        node.operands = tuple(operands)
         if self.dequantized:
             self._has_changed(node)
         made = value.place

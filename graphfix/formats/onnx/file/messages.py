@@ -16,6 +16,7 @@ Dims = tuple[int | str | None, ...]
 """Sizes as a file declares them."""
 Holder: TypeAlias = GraphProto | FunctionProto
 """The message whose nodes a scope has."""
+NO_NAMES: list[str] = []
 INITIALIZER_ALONE_SINCE_IR = 4
 """Before this IR version every initializer is an input too, and runtimes do not let it be overridden."""
 
@@ -38,7 +39,7 @@ class Step:
 
     def forget(self) -> None:
         """Free the names: the node of the view that is made of them takes their place in memory."""
-        self.inputs = self.outputs = []
+        self.inputs = self.outputs = NO_NAMES
 
 
 def is_standard(domain: str) -> bool:

@@ -7,7 +7,6 @@ audited; else nothing is known. What stays open is a term named after the value'
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TypeAlias
 
 import onnx
 from onnx import AttributeProto, NodeProto
@@ -19,14 +18,13 @@ from graphfix.formats.onnx.infer.audited import AUDITED
 from graphfix.formats.onnx.infer.calls import Calls
 from graphfix.formats.onnx.infer.one_node import OneNode
 from graphfix.formats.onnx.infer.operands import Call, attributes, attributes_of
+from graphfix.formats.onnx.infer.plain_nodes import Answer, PlainNodes
 from graphfix.formats.onnx.infer.scope import GraphScope, Known
 from graphfix.formats.onnx.infer.stored_names import Hypotheses
 from graphfix.results.records import dataclass, field
 from graphfix.shapes.shape import Dim, Incompatible, Shape, Size
 from graphfix.shapes.terms import Terms
 
-Answer: TypeAlias = tuple[Sequence[Shape | None], Sequence[int]]
-"""Shapes and element types by result; a type list that is too short goes on with its last."""
 UNANSWERED: Answer = ((), ())
 
 
@@ -46,11 +44,12 @@ class ForwardPass:
     """The stored sizes that are believed where they are open; None where none is."""
     leaning: bool = False
     """Whether anything leans on another program so far."""
-    _plain: dict[object, Answer] = field(default_factory=dict)
-    """The answers for nodes without attributes whose results follow from shapes and types alone."""
-    _same: dict[object, tuple[Answer, Sequence[object]]] = field(default_factory=dict)
-    """Likewise by the very objects that the operands have for shapes, which stay alive with it: asked much faster."""
+    _plain: PlainNodes = field(init=False)
     _claimed: dict[GraphScope, dict[str, int]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        """Answer each question of plain nodes once."""
+        self._plain = PlainNodes(lambda scope, step: self._answer(scope, step, step.message))
 
     def read(self, scope: GraphScope, inputs: Mapping[str, Known]) -> None:
         """Infer a scope and the bodies inside it, knowing this of its inputs."""
@@ -99,24 +98,14 @@ class ForwardPass:
     # --- nodes --------------------------------------------------------------------------------------------------------
 
     def _plain_node(self, scope: GraphScope, step: Step) -> None:
-        """A node whose answer is looked up: a big model has few distinct ones."""
-        shapes, dtypes, domain = scope.shapes, scope.dtypes, step.domain
-        held = [shapes.get(name) or (scope.shape(name) if name else None) for name in step.inputs]
-        codes = [dtypes.get(name) or (scope.dtype(name) if name else 0) for name in step.inputs]
-        node = step.op, domain, scope.versions.get(domain, 1), len(step.outputs)
-        key = (*node, *codes, *map(id, held))
-        known = self._same.get(key)
-        if known is None:
-            known = self._same[key] = self._alike(scope, step, (*node, *codes, *held)), held
-        self._results(scope, step, known[0])
-
-    def _alike(self, scope: GraphScope, step: Step, question: tuple[object, ...]) -> Answer:
-        """The answer to the same question about other values."""
-        answer = self._plain.get(question)
-        if answer is None:
-            call = self._asked(scope, step, step.message)
-            answer = self._plain[question] = self._answer(scope, step, step.message, call)
-        return answer
+        """A node whose answer is looked up."""
+        answer, whole, _ = self._plain.find(scope, step)
+        if whole is None or self.leaning or self.trusted is not None:
+            self._results(scope, step, answer)
+            return
+        for name, (shape, code) in zip(step.outputs, whole, strict=True):
+            if name:
+                scope.shapes[name], scope.dtypes[name] = shape, code
 
     def _node(self, scope: GraphScope, step: Step, inside: Sequence[GraphScope]) -> None:
         message = scope.resolved(step.message)
@@ -131,8 +120,9 @@ class ForwardPass:
             answer = UNANSWERED if call is None or message is None else self._answer(scope, step, message, call)
             self._results(scope, step, answer, message, call)
 
-    def _answer(self, scope: GraphScope, step: Step, message: NodeProto, call: Call) -> Answer:
+    def _answer(self, scope: GraphScope, step: Step, message: NodeProto, call: Call | None = None) -> Answer:
         """What the rules, or onnx, say of a node without bodies."""
+        call = call or self._asked(scope, step, message)
         version = scope.versions.get(step.domain, 1)
         held = [scope.dtype(name) if name else 0 for name in step.inputs]
         node = None if step.bare else message
