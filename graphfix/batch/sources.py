@@ -30,15 +30,10 @@ def models(given: Sequence[str], exclude: Sequence[Glob], output: str, command: 
     for source in given:
         of = _remote if stores.is_url(source) else _local
         for place, name in of(source, exclude, output):
-            found.setdefault(_real(place), (place, name))
+            found.setdefault(stores.one_name(place), (place, name))
     _refuse_one_output(found.values(), command)
     _refuse_replaced(found, output, command)
     return list(found.values())
-
-
-def _real(place: str) -> str:
-    """The place by the one name that all links to it lead to."""
-    return place if stores.is_url(place) else os.path.realpath(place)
 
 
 # --- here -------------------------------------------------------------------------------------------------------------
@@ -69,7 +64,7 @@ def _in_the_output(source: str, output: str) -> GraphfixError:
 
 def _remote(source: str, exclude: Sequence[Glob], output: str) -> Iterator[Found]:
     """What a URL names. Listings are asked for once, and sorted here."""
-    if f"{source}/".startswith(_folder(output)):
+    if _named_as_folder(source).startswith(_named_as_folder(output)):
         raise _in_the_output(source, output)
     found, none = _named(source, output)
     left = [each for each in found if not _is_excluded(*each, exclude)]
@@ -96,9 +91,10 @@ def _named(source: str, output: str) -> tuple[list[Found], str]:
 def _models(folder: Remote, pattern: Pattern, output: str) -> list[Found]:
     """The files that a pattern names below a folder, by the rules of `local_search`."""
     found = []
+    outputs = _named_as_folder(output)
     for name in folder.names(pattern.depth):
         hidden = any(part.startswith(".") for part in name.split("/"))
-        if hidden or not pattern.matches(name) or folder.place(name).startswith(_folder(output)):
+        if hidden or not pattern.matches(name) or _named_as_folder(folder.place(name)).startswith(outputs):
             continue
         if not pattern.of_models or name.lower().endswith(local_search.SUFFIXES):
             found.append((folder.place(name), name))
@@ -112,8 +108,8 @@ def _pattern(source: str) -> Pattern:
         raise GraphfixError(f"{source}: {error}; mend the pattern") from None
 
 
-def _folder(url: str) -> str:
-    return f"{url.rstrip('/')}/"
+def _named_as_folder(place: str) -> str:
+    return f"{stores.one_name(place).rstrip('/')}/"
 
 
 def _is_excluded(url: str, name: str, exclude: Sequence[Glob]) -> bool:
@@ -151,5 +147,5 @@ def _refuse_replaced(found: dict[str, Found], output: str, command: Command) -> 
         if made is None:
             continue
         place = there.place(made)
-        if _real(place) in found:
+        if stores.one_name(place) in found:
             raise GraphfixError(f"{place}: the output is a model of the batch; choose another folder")

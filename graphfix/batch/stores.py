@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 from graphfix.batch.local_store import Local
@@ -30,6 +31,16 @@ def local_path(text: str) -> Path:
     for start in HERE:
         text = text.removeprefix(start)
     return Path(text)
+
+
+def one_name(place: str) -> str:
+    """The name by which places are compared: all links to a file lead to it, and all protocols of a store."""
+    if not is_url(place):
+        return os.path.realpath(local_path(place))
+    from graphfix.batch import remote_store
+
+    protocol, separator, rest = place.partition("://")
+    return f"{remote_store.kind(protocol)}{separator}{rest}"
 
 
 def parted(source: str) -> tuple[Store, str]:
