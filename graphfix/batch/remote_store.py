@@ -13,6 +13,7 @@ from itertools import chain
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
+from graphfix.batch import urls
 from graphfix.batch.storage import Digest, Identity, checked, failed, text_of
 from graphfix.results import GraphfixError
 
@@ -173,7 +174,7 @@ class Remote:
                 take(piece)
         there = identity_of(said)
         if there is None or there.size != size:
-            raise OSError(f"{self.place(name)}: it was changed while it was read; try again")
+            raise OSError(f"{urls.shown(self.place(name))}: it was changed while it was read; try again")
         return Digest(name, size, digest.hexdigest(), there.mark)
 
     def _send(self, name: str, pieces: Iterator[bytes]) -> None:

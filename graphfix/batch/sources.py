@@ -9,7 +9,7 @@ import os
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path, PurePosixPath
 
-from graphfix.batch import globs, local_search, remote_store, stores
+from graphfix.batch import globs, local_search, remote_store, stores, urls
 from graphfix.batch.globs import Glob, Pattern
 from graphfix.batch.job import Command, output_name
 from graphfix.batch.remote_store import Remote
@@ -26,6 +26,13 @@ def models(given: Sequence[str], exclude: Sequence[Glob], output: str, command: 
     What an earlier batch wrote into the folder `output` is none. Raises GraphfixError where a source names no model,
     where two models would get one output, and where an output would replace a model; OSError where a store fails.
     """
+    try:
+        return _models_of(given, exclude, output, command)
+    except GraphfixError as error:
+        raise GraphfixError(urls.shown(str(error))) from None
+
+
+def _models_of(given: Sequence[str], exclude: Sequence[Glob], output: str, command: Command) -> list[Found]:
     found: dict[str, Found] = {}
     for source in given:
         of = _remote if stores.is_url(source) else _local
@@ -76,19 +83,23 @@ def _remote(source: str, exclude: Sequence[Glob], output: str) -> Iterator[Found
 
 def _named(source: str, output: str) -> tuple[list[Found], str]:
     """The models, and why there are none where one is needed."""
+    if urls.split(source)[1]:
+        return [(source, urls.file_name(source))], ""  # a query may give access to one file, and to nothing else
     folder, name = stores.parted(source)
     if name and folder.identity(name) is not None:
         return [(source, name)], ""
     whole = remote_store.opened(source)
     if whole.is_folder():
-        return _models(whole, Pattern((), "**", None), output), local_search.NO_MODEL
+        return _models_below(whole, Pattern((), "**", None), output), local_search.NO_MODEL
     if globs.is_pattern(source):
         pattern = _pattern(source)
-        return _models(remote_store.opened("/".join((*pattern.folder, ""))), pattern, output), local_search.NOT_NAMED
+        return _models_below(
+            remote_store.opened("/".join((*pattern.folder, ""))), pattern, output
+        ), local_search.NOT_NAMED
     return ([(source, name)], "") if name else ([], local_search.NO_MODEL)  # a file that is not there fails for itself
 
 
-def _models(folder: Remote, pattern: Pattern, output: str) -> list[Found]:
+def _models_below(folder: Remote, pattern: Pattern, output: str) -> list[Found]:
     """The files that a pattern names below a folder, by the rules of `local_search`."""
     found = []
     outputs = _named_as_folder(output)
