@@ -11,10 +11,10 @@ from functools import cache
 from math import prod
 
 import onnx
-from onnx import AttributeProto, NodeProto, TensorProto
 from onnx.defs import OpSchema
 
 from graphfix.formats.onnx.contract_values import CONTRACTS, Array, Question, nothing_more
+from graphfix.formats.onnx.file.proto import AttributeProto, NodeProto, TensorProto
 from graphfix.formats.onnx.infer.operands import attributes
 
 

@@ -6,12 +6,10 @@ import time
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 
-from onnx import ModelProto
-
 from graphfix.formats import editing, set_values
 from graphfix.formats.editing import FreshNames
 from graphfix.formats.equal_sizes import Member, Same, Sum, assumed
-from graphfix.formats.onnx import binding, narrow_inputs, set_inputs, validate
+from graphfix.formats.onnx import binding, validate
 from graphfix.formats.onnx.edit import cleanup
 from graphfix.formats.onnx.edit.checks import check
 from graphfix.formats.onnx.edit.inline import inline
@@ -22,6 +20,7 @@ from graphfix.formats.onnx.edit.state import State
 from graphfix.formats.onnx.file.additions import Additions
 from graphfix.formats.onnx.file.container import Container, read
 from graphfix.formats.onnx.file.messages import Step
+from graphfix.formats.onnx.file.proto import ModelProto
 from graphfix.formats.onnx.infer.analysis import Facts, analyse
 from graphfix.formats.onnx.infer.stored_names import StoredNames
 from graphfix.formats.onnx.view import Views, build
@@ -218,6 +217,8 @@ class OnnxModel:
 
     def set_inputs(self, values: Mapping[str, InputValue], *, drop: bool) -> None:
         """Let the readers of inputs read constants; every stored shape is updated. Raises GraphfixError."""
+        from graphfix.formats.onnx import set_inputs
+
         self.bind({}, set_inputs.shapes_of(self.container, values))
         set_inputs.set_inputs(self.container, values, self._fresh)
         if drop:
@@ -230,6 +231,8 @@ class OnnxModel:
 
     def narrow_inputs(self, kept: Collection[str]) -> Sequence[str]:
         """Declare the inputs of int64 but these as int32, before any edit; return their names."""
+        from graphfix.formats.onnx import narrow_inputs
+
         names = narrow_inputs.narrow(self.proto, kept, self._fresh)
         if names:
             self._rebuild_view()

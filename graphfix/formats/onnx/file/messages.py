@@ -5,9 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TypeAlias, TypeGuard
 
-import onnx
-from onnx import AttributeProto, FunctionProto, GraphProto, NodeProto, TypeProto, ValueInfoProto
-
+from graphfix.formats.onnx.file.proto import (
+    AttributeProto,
+    FunctionProto,
+    GraphProto,
+    NodeProto,
+    TensorShapeProto,
+    TypeProto,
+    ValueInfoProto,
+)
 from graphfix.operators.row import standard
 from graphfix.results.records import dataclass
 from graphfix.shapes.dim import names_a_size
@@ -86,7 +92,7 @@ def declared(value: ValueInfoProto) -> Dims | None:
     return tuple([_declared_dim(dim) for dim in tensor.shape.dim])
 
 
-def _declared_dim(dim: onnx.TensorShapeProto.Dimension) -> int | str | None:
+def _declared_dim(dim: TensorShapeProto.Dimension) -> int | str | None:
     if dim.HasField("dim_value"):
         size = dim.dim_value
         return size if size >= 0 else None

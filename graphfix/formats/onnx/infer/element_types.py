@@ -7,7 +7,8 @@ from functools import cache
 from typing import TypeAlias
 
 import onnx
-from onnx import AttributeProto, NodeProto, TensorProto
+
+from graphfix.formats.onnx.file.proto import AttributeProto, NodeProto, TensorProto
 
 Rule: TypeAlias = tuple[int, tuple[int, ...]]
 """The type of a result, 0 where it is that of one of these operands."""

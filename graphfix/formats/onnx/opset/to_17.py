@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import onnx
-from onnx import ModelProto, NodeProto
 
 from graphfix.formats.onnx.file.messages import Holder, is_standard
+from graphfix.formats.onnx.file.proto import ModelProto, NodeProto
 from graphfix.formats.onnx.infer.analysis import Facts
 from graphfix.formats.onnx.infer.scope import GraphScope, bodies_of
 from graphfix.formats.onnx.opset import to_8

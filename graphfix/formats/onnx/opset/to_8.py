@@ -11,10 +11,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 
 import onnx
-from onnx import AttributeProto, ModelProto, NodeProto, OperatorSetIdProto
 from onnx.defs import OpSchema
 
 from graphfix.formats.onnx.file.messages import is_standard, subgraphs
+from graphfix.formats.onnx.file.proto import AttributeProto, ModelProto, NodeProto, OperatorSetIdProto
 
 TARGET = 8
 NUMPY_SINCE = 7

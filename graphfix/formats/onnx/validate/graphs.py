@@ -11,10 +11,18 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final, NoReturn
 
 import onnx
-from onnx import AttributeProto, FunctionProto, GraphProto, NodeProto, TensorProto
 
 from graphfix.formats.onnx.file.container import OPSETS_SINCE, Container
 from graphfix.formats.onnx.file.messages import Step, steps
+from graphfix.formats.onnx.file.proto import (
+    AttributeProto,
+    FunctionProto,
+    GraphProto,
+    NodeProto,
+    OperatorSetIdProto,
+    SparseTensorProto,
+    TensorProto,
+)
 from graphfix.formats.onnx.validate.errors import (
     MalformedModelError,
     UnknownVersionError,
@@ -72,7 +80,7 @@ def _model(container: Container) -> list[Step]:
     return nodes
 
 
-def _versions(imports: Iterable[onnx.OperatorSetIdProto]) -> dict[str, int]:
+def _versions(imports: Iterable[OperatorSetIdProto]) -> dict[str, int]:
     """Return the version of each operator set by its domain, "" for the standard one."""
     versions = {standard(text(entry.domain, "an opset_import")): entry.version for entry in imports}
     newest = onnx.defs.onnx_opset_version()
@@ -188,7 +196,7 @@ class _Validator:
     def _tensor_fault(self, tensor: TensorProto) -> str | None:
         return payload_fault(tensor, self.container.cut(tensor))
 
-    def _sparse_fault(self, sparse: onnx.SparseTensorProto) -> str | None:
+    def _sparse_fault(self, sparse: SparseTensorProto) -> str | None:
         fault = self._tensor_fault(sparse.values) or self._tensor_fault(sparse.indices)
         if fault is None and any(size < 0 for size in sparse.dims):
             return f"has the shape {list(sparse.dims)}"

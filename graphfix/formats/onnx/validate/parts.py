@@ -8,10 +8,10 @@ from math import prod
 from typing import Final, cast
 
 import onnx
-from onnx import AttributeProto, NodeProto, TensorProto, ValueInfoProto
 
 from graphfix import operators
 from graphfix.formats.onnx.file.payloads import Cut
+from graphfix.formats.onnx.file.proto import AttributeProto, NodeProto, TensorProto, ValueInfoProto
 from graphfix.formats.onnx.validate.errors import MalformedModelError, check_texts, place, shown
 from graphfix.operators.row import standard
 from graphfix.results.records import dataclass, field
