@@ -23,7 +23,7 @@ KINDS: Final = {
 MANY: Final = (1 << 31) - 1
 """The most operands of a variadic operator, as onnx has it."""
 Option: TypeAlias = Literal["single", "optional", "variadic"]
-Value: TypeAlias = float | str
+Value: TypeAlias = float | str | tuple[float | str, ...]
 _OPTIONS: Final[Mapping[str, Option]] = {"?": "optional", "*": "variadic", "+": "variadic"}
 """By the mark in the file; `+`: at least one."""
 
@@ -46,8 +46,8 @@ class Attribute:
     kind: int
     """Of `KINDS`."""
     required: bool
-    default: tuple[Value, ...] | None
-    """One value unless `kind` is one of lists; None where there is none."""
+    default: Value | None
+    """None where there is none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,11 +138,14 @@ def _attribute(text: str) -> tuple[str, Attribute]:
     """`axis:INT`, `to:INT!` (required), `mode:STRING=constant`."""
     declared, stated, default = text.partition("=")
     name, _, kind = declared.rstrip("!").partition(":")
-    values = tuple(map(_READERS[kind], default.split(","))) if stated else None
-    return name, Attribute(KINDS[kind], declared.endswith("!"), values)
+    return name, Attribute(KINDS[kind], declared.endswith("!"), _DEFAULTS[kind](default) if stated else None)
 
 
-_READERS: Final[Mapping[str, Callable[[str], Value]]] = {
-    "INT": int, "INTS": int, "FLOAT": float, "STRING": str, "STRINGS": str,
-}  # fmt: skip
+_DEFAULTS: Final[Mapping[str, Callable[[str], Value]]] = {
+    "INT": int,
+    "FLOAT": float,
+    "STRING": str,
+    "INTS": lambda text: tuple(map(int, text.split(","))),
+    "STRINGS": lambda text: tuple(text.split(",")),
+}
 """How a default is read; no other type has any."""

@@ -8,18 +8,20 @@ from typing import TYPE_CHECKING
 import onnx
 import pytest
 import schemas_table
-from onnx import AttributeProto
+from onnx import AttributeProto, ModelProto, TensorProto, helper
 from onnx.defs import OpSchema
 from onnx.helper import get_attribute_value
 
+import graphfix
 from graphfix.formats.onnx import schemas
 from graphfix.formats.onnx.schemas import Attribute, Parameter, Schema
+from graphfix.results import GraphfixError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from graphfix.formats.onnx.schemas import Option
+    from graphfix.formats.onnx.schemas import Option, Value
 
 OPTIONS: dict[OpSchema.FormalParameterOption, Option] = {
     OpSchema.FormalParameterOption.Single: "single",
@@ -51,14 +53,15 @@ def parameter(known: OpSchema.FormalParameter) -> Parameter:
 
 
 def attribute(known: OpSchema.Attribute) -> Attribute:
-    stated = known.default_value
-    assert stated.type in (AttributeProto.UNDEFINED, AttributeProto.AttributeType.Value(known.type.name))
-    value = get_attribute_value(stated) if stated.type else None
-    values = None if value is None else tuple(text(each) for each in (value if isinstance(value, list) else [value]))
-    return Attribute(AttributeProto.AttributeType.Value(known.type.name), known.required, values)
+    stated, kind = known.default_value, AttributeProto.AttributeType.Value(known.type.name)
+    assert stated.type in (AttributeProto.UNDEFINED, kind)
+    return Attribute(kind, known.required, text(get_attribute_value(stated)) if stated.type else None)
 
 
-def text(value: float | str | bytes) -> float | str:
+def text(value: float | bytes | list[int] | list[bytes]) -> Value:
+    """A default as the table has it."""
+    if isinstance(value, list):
+        return tuple(each.decode() if isinstance(each, bytes) else each for each in value)
     return value.decode() if isinstance(value, bytes) else value
 
 
@@ -138,8 +141,24 @@ def test_a_version_has_the_operators_that_it_has_by_onnx(version: int) -> None:
         assert (None if ours is None else ours.since) == (None if known is None else known.since_version), name
 
 
-def test_a_version_that_onnx_can_not_count_has_the_newest_definition() -> None:
-    assert schemas.schema("Scaler", "ai.onnx.ml", 1 << 40) == schemas.schema("Scaler", "ai.onnx.ml", 1)
+def of_versions(standard: int, learning: int) -> ModelProto:
+    nodes = [helper.make_node("Scaler", ["x"], ["s"], domain="ai.onnx.ml"), helper.make_node("Neg", ["s"], ["y"])]
+    x, y = (helper.make_tensor_value_info(name, TensorProto.DOUBLE, [2, 3]) for name in "xy")
+    imports = [helper.make_opsetid("", standard), helper.make_opsetid("ai.onnx.ml", learning)]
+    return helper.make_model(helper.make_graph(nodes, "g", [x], [y]), opset_imports=imports)
+
+
+def test_a_version_that_is_not_known_yet_is_refused_with_what_knows_it() -> None:
+    newest = schemas.newest()
+    assert graphfix.load(of_versions(newest, 1)).graphs[0].nodes[1].op == "Neg"
+    with pytest.raises(GraphfixError, match=f"known are 1 to {newest}; install a newer graphfix, or export it"):
+        graphfix.load(of_versions(newest + 1, 1))
+
+
+@pytest.mark.parametrize("version", [99, 1 << 31, 1 << 62])
+def test_another_operator_set_is_read_by_its_newest_definitions_however_its_version_is_counted(version: int) -> None:
+    scaled = graphfix.load(of_versions(17, version)).graphs[0].nodes[0].results[0]
+    assert scaled.dtype == "float32"  # Scaler gives floats for doubles
 
 
 def test_kinds_are_those_of_files() -> None:
