@@ -20,7 +20,7 @@ KINDS: Final = {
     "FLOATS": 6, "INTS": 7, "STRINGS": 8,
 }  # fmt: skip
 """The types of attributes as files number them (onnx.proto, AttributeProto.AttributeType)."""
-MANY: Final = (1 << 31) - 1
+_MANY: Final = (1 << 31) - 1
 """The most operands of a variadic operator, as onnx has it."""
 Option: TypeAlias = Literal["single", "optional", "variadic"]
 Value: TypeAlias = float | str | tuple[float | str, ...]
@@ -128,7 +128,7 @@ def _count(parameters: list[str]) -> range:
     for text in parameters:
         option = _OPTIONS.get(text[-1], "single")
         if option == "variadic":
-            return range(most + text.endswith("+"), MANY + 1)  # as onnx counts: optional ones before it are there
+            return range(most + text.endswith("+"), _MANY + 1)  # as onnx counts: optional ones before it are there
         most += 1
         least = most if option == "single" else least
     return range(least, most + 1)
