@@ -82,7 +82,7 @@ def test_a_value_that_no_attribute_holds_is_refused(value: object) -> None:
 
 
 def test_the_message_classes_are_those_of_onnx() -> None:
-    assert len(proto.__all__) > 10  # noqa: PLR2004 -- or nothing is compared
+    assert "ModelProto" in proto.__all__
     assert {name: getattr(proto, name) for name in proto.__all__} == {
         name: getattr(onnx, name) for name in proto.__all__
     }
