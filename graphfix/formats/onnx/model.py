@@ -19,7 +19,7 @@ from graphfix.formats.onnx.edit.operands import lift, restate, stretch
 from graphfix.formats.onnx.edit.state import State
 from graphfix.formats.onnx.file.additions import Additions
 from graphfix.formats.onnx.file.container import Container, read
-from graphfix.formats.onnx.file.messages import Step
+from graphfix.formats.onnx.file.messages import Step, note
 from graphfix.formats.onnx.file.proto import ModelProto
 from graphfix.formats.onnx.infer.analysis import Facts, analyse
 from graphfix.formats.onnx.infer.stored_names import StoredNames
@@ -233,8 +233,7 @@ class OnnxModel:
         """Declare the inputs of int64 but these as int32, before any edit; return their names."""
         from graphfix.formats.onnx import narrow_inputs
 
-        names = narrow_inputs.narrow(self.proto, kept, self._fresh)
-        if names:
+        if names := narrow_inputs.narrow(self.proto, kept, self._fresh):
             self._rebuild_view()
             self.changed = True
         self._narrowed += names
@@ -247,12 +246,7 @@ class OnnxModel:
 
     def note(self, key: str, text: str) -> None:
         """Add a line to the file's metadata."""
-        entry = next((entry for entry in self.proto.metadata_props if entry.key == key), None)
-        if entry is None:
-            entry = self.proto.metadata_props.add(key=key)
-        if text not in entry.value.split("; "):
-            entry.value = f"{entry.value}; {text}" if entry.value else text
-            self.changed = True
+        self.changed = note(self.proto, key, text) or self.changed
 
     def refuse_output(self, path: Path) -> None:
         """Raise GraphfixError where writing to `path` would replace one of the model's external data files."""

@@ -75,7 +75,7 @@ def test_an_attribute_is_what_onnx_makes_of_the_value(name: str) -> None:
     assert made.type
 
 
-@pytest.mark.parametrize("value", [None, [], {}, object(), ["a", 1], [True, False]], ids=repr)
+@pytest.mark.parametrize("value", [None, [], {}, 1j, ["a", 1], [True, False]], ids=repr)
 def test_a_value_that_no_attribute_holds_is_refused(value: object) -> None:
     with pytest.raises((TypeError, ValueError)):
         attribute_of("a", value)

@@ -9,6 +9,7 @@ from graphfix.formats.onnx.file.proto import (
     AttributeProto,
     FunctionProto,
     GraphProto,
+    ModelProto,
     NodeProto,
     TensorShapeProto,
     TypeProto,
@@ -123,3 +124,14 @@ def write_dims(tensor: TypeProto.Tensor, dims: Sequence[int | str | None]) -> No
             dim.dim_value = size
         elif size is not None:
             dim.dim_param = size
+
+
+def note(proto: ModelProto, key: str, text: str) -> bool:
+    """Add a text to a line of the file's metadata; return whether it was not there yet."""
+    entry = next((entry for entry in proto.metadata_props if entry.key == key), None)
+    if entry is None:
+        entry = proto.metadata_props.add(key=key)
+    if text in entry.value.split("; "):
+        return False
+    entry.value = f"{entry.value}; {text}" if entry.value else text
+    return True
