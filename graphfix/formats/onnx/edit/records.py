@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 
-import onnx
-from onnx import GraphProto, NodeProto, ValueInfoProto
-
 from graphfix.formats.insertion import rearrange
 from graphfix.formats.onnx.file import wire
 from graphfix.formats.onnx.file.messages import Holder
+from graphfix.formats.onnx.file.proto import GraphProto, NodeProto, ValueInfoProto
+from graphfix.formats.onnx.file.tensors import attribute_of
 from graphfix.graph.view import Node
 
 
@@ -78,7 +77,7 @@ def _text(tag: bytes, text: str) -> bytes:
 
 def _rest(node: Node) -> bytes:
     """The attributes and the domain."""
-    made = [onnx.helper.make_attribute(key, value) for key, value in node.attributes.items()]
+    made = [attribute_of(key, value) for key, value in node.attributes.items()]
     parts = [attribute.SerializeToString(deterministic=True) for attribute in made]
     body = b"".join([head(ATTRIBUTE, len(part)) + part for part in parts])
     return body + (_text(DOMAIN, node.domain) if node.domain else b"")
