@@ -20,6 +20,7 @@ from graphfix.results import VERSION, GraphfixError
 
 SOON = 5
 """Seconds within which a scheduler answers, or is not there."""
+NOT_STARTED = "Dask's own thread did not start within 10 seconds: the machine has too much to do; try again"
 MOST = 4096
 """Jobs that the scheduler holds at once: more than the threads of a large cluster."""
 _STOPS: weakref.WeakValueDictionary[str, threading.Event] = weakref.WeakValueDictionary()
@@ -102,6 +103,8 @@ def dask(address: str, retries: int) -> Iterator[Cluster]:
         except (OSError, ValueError, RuntimeError, TypeError) as error:
             why = f"no Dask scheduler answers ({said_by(error)}); `dask scheduler` starts one and prints its address"
             raise GraphfixError(f"{address}: {why}") from None
+        except AssertionError:  # it waits 10 seconds for a thread of its own, and then takes for granted that it runs
+            raise GraphfixError(f"{address}: {NOT_STARTED}") from None
         try:
             yield cluster(client, retries)
         finally:

@@ -120,7 +120,7 @@ class _Watch:
     def finished(self, finished: Finished) -> None:
         """Tell of a model that is done."""
         self.done += 1
-        self.progress(finished.job.source, self.done, self.total)
+        self.progress(finished.job.model, self.done, self.total)
 
     def tick(self) -> None:
         """Nothing is told of time alone."""

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 from typing import Literal, TypeAlias
 
+from graphfix.batch import urls
 from graphfix.engine.request import Request
 from graphfix.report import Entry
 
@@ -32,8 +33,8 @@ class Limits:
 class Job:
     """One model to be done. It is pickled, to be done elsewhere."""
 
-    source: str
-    """A path or a URL, as reports name it."""
+    source: str = field(repr=False)
+    """A path or a URL, perhaps with a query that gives access: a log of a worker shows none."""
     name: str
     """Where it lies below its source, with `/`: the output lies there below the batch's output."""
     output: str
@@ -43,6 +44,11 @@ class Job:
     limits: Limits
     again: bool = False
     """Whether it is done also where it was done before."""
+
+    @property
+    def model(self) -> str:
+        """The source as reports name it."""
+        return urls.shown(self.source)
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,10 +29,10 @@ class Places:
         if isinstance(entry, Failure):
             text = self._text(entry.error)
             if text.startswith(f"{model}: "):
-                text = self._job.source + text.removeprefix(str(model))
-            return replace(entry, model=self._job.source, error=text)
+                text = self._job.model + text.removeprefix(str(model))
+            return replace(entry, model=self._job.model, error=text)
         changed = {name: _each_text(getattr(entry, name), self._text) for name in TELLING}
-        return replace(entry, model=self._job.source, **changed)
+        return replace(entry, model=self._job.model, **changed)
 
     def _text(self, text: str) -> str:
         for scratch, place in self._names.items():

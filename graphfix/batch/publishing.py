@@ -38,7 +38,7 @@ class Outputs:
     def refuse(self, source: str) -> None:
         """Raise GraphfixError where the result would replace the model, which is a path or a URL."""
         place = self._folder.place(self._name)
-        if source == place:
+        if stores.is_url(source) and stores.one_name(source) == stores.one_name(place):
             raise GraphfixError(f"{place}: the output is the input; choose another folder")
         here = self._folder.local(self._name)
         if here is None:

@@ -10,7 +10,7 @@ import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from graphfix.batch import asked, outcome_json, stores
+from graphfix.batch import asked, outcome_json, stores, urls
 from graphfix.batch.job import Job
 from graphfix.batch.scratch import OWN
 from graphfix.batch.storage import Digest, Store, beginning, checked
@@ -51,9 +51,10 @@ def holding(job: Job) -> Outcome | None:
         return None
     folder, name = stores.parted(job.source)
     there = stores.store(job.output)
-    if record.sources[0].name != name:
+    first, *data = record.sources
+    if first.name != urls.file_name(job.source):
         return None
-    if not (_are_there(folder, record.sources) and _are_there(there, record.outputs)):
+    if not (_are_there(folder, (replace(first, name=name), *data)) and _are_there(there, record.outputs)):
         return None
     return _placed(job, record.outcome, there)
 
@@ -83,7 +84,9 @@ def write(job: Job, outcome: Outcome, sources: Sequence[Digest], outputs: Sequen
     """Remember what was made of a model: of the model first among `sources`. Raises OSError."""
     there = stores.store(job.output)
     options = asked.digest(job.command, job.request)
-    record = Record(FORM, VERSION, options, tuple(sources), tuple(outputs), _named(outcome, there))
+    _, query = urls.split(job.source)
+    known = tuple(replace(each, name=each.name.removesuffix(query)) for each in sources)
+    record = Record(FORM, VERSION, options, known, tuple(outputs), _named(outcome, there))
     text = json.dumps(outcome_json.converter().unstructure(record), allow_nan=False)
     if len(text) <= MOST:
         there.write_text(_name(job), text)
@@ -116,7 +119,7 @@ def _named(outcome: Outcome, there: Store) -> Outcome:
 def _placed(job: Job, outcome: Outcome, there: Store) -> Outcome:
     """The outcome, with the paths of today."""
     excerpt = outcome.excerpt if job.request.excerpt else None
-    return replace(_with_outputs(outcome, there.place), model=job.source, excerpt=excerpt, reused=True)
+    return replace(_with_outputs(outcome, there.place), model=job.model, excerpt=excerpt, reused=True)
 
 
 def _with_outputs(outcome: Outcome, called: Callable[[str], str]) -> Outcome:

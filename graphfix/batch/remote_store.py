@@ -8,10 +8,12 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from functools import cache
 from itertools import chain
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
+from graphfix.batch import urls
 from graphfix.batch.storage import Digest, Identity, checked, failed, text_of
 from graphfix.results import GraphfixError
 
@@ -27,6 +29,18 @@ MARKS = ("ETag", "etag", "md5Hash", "md5", "checksum", "generation")
 """Where stores say in their `info` which bytes a file has. (HTTP's `ukey` is that of the URL alone.)"""
 WEAK = "W/"
 """How an ETag begins that is the same for other bytes too."""
+
+
+@cache
+def kind(protocol: str) -> str:
+    """One word for all protocols of one kind of store, as s3 and s3a; a protocol that nothing reads is a kind."""
+    try:
+        import fsspec
+
+        made = fsspec.get_filesystem_class(protocol)
+    except (ImportError, ValueError):
+        return protocol
+    return f"{made.__module__}.{made.__qualname__}"
 
 
 def opened(url: str) -> Remote:
@@ -160,7 +174,7 @@ class Remote:
                 take(piece)
         there = identity_of(said)
         if there is None or there.size != size:
-            raise OSError(f"{self.place(name)}: it was changed while it was read; try again")
+            raise OSError(f"{urls.shown(self.place(name))}: it was changed while it was read; try again")
         return Digest(name, size, digest.hexdigest(), there.mark)
 
     def _send(self, name: str, pieces: Iterator[bytes]) -> None:

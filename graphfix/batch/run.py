@@ -92,8 +92,8 @@ class _Flight:
         if error is None:
             return replace(future.result(), job=job)  # of what was sent and came back one copy is enough
         reason = self.workers.reason(error)
-        text = reason if reason.startswith(f"{job.source}: ") else f"{job.source}: {reason}"
-        return Finished(job, Failure(job.command, job.source, text), 0.0)
+        text = reason if reason.startswith(f"{job.model}: ") else f"{job.model}: {reason}"
+        return Finished(job, Failure(job.command, job.model, text), 0.0)
 
     def stop(self) -> None:
         """Drop what waits, and give what runs the time to clean up."""

@@ -9,7 +9,7 @@ import os
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path, PurePosixPath
 
-from graphfix.batch import globs, local_search, remote_store, stores
+from graphfix.batch import globs, local_search, remote_store, stores, urls
 from graphfix.batch.globs import Glob, Pattern
 from graphfix.batch.job import Command, output_name
 from graphfix.batch.remote_store import Remote
@@ -26,19 +26,21 @@ def models(given: Sequence[str], exclude: Sequence[Glob], output: str, command: 
     What an earlier batch wrote into the folder `output` is none. Raises GraphfixError where a source names no model,
     where two models would get one output, and where an output would replace a model; OSError where a store fails.
     """
+    try:
+        return _models_of(given, exclude, output, command)
+    except GraphfixError as error:
+        raise GraphfixError(urls.shown(str(error))) from None
+
+
+def _models_of(given: Sequence[str], exclude: Sequence[Glob], output: str, command: Command) -> list[Found]:
     found: dict[str, Found] = {}
     for source in given:
         of = _remote if stores.is_url(source) else _local
         for place, name in of(source, exclude, output):
-            found.setdefault(_real(place), (place, name))
+            found.setdefault(stores.one_name(place), (place, name))
     _refuse_one_output(found.values(), command)
     _refuse_replaced(found, output, command)
     return list(found.values())
-
-
-def _real(place: str) -> str:
-    """The place by the one name that all links to it lead to."""
-    return place if stores.is_url(place) else os.path.realpath(place)
 
 
 # --- here -------------------------------------------------------------------------------------------------------------
@@ -69,7 +71,7 @@ def _in_the_output(source: str, output: str) -> GraphfixError:
 
 def _remote(source: str, exclude: Sequence[Glob], output: str) -> Iterator[Found]:
     """What a URL names. Listings are asked for once, and sorted here."""
-    if f"{source}/".startswith(_folder(output)):
+    if _named_as_folder(source).startswith(_named_as_folder(output)):
         raise _in_the_output(source, output)
     found, none = _named(source, output)
     left = [each for each in found if not _is_excluded(*each, exclude)]
@@ -81,24 +83,29 @@ def _remote(source: str, exclude: Sequence[Glob], output: str) -> Iterator[Found
 
 def _named(source: str, output: str) -> tuple[list[Found], str]:
     """The models, and why there are none where one is needed."""
+    if urls.split(source)[1]:
+        return [(source, urls.file_name(source))], ""  # a query may give access to one file, and to nothing else
     folder, name = stores.parted(source)
     if name and folder.identity(name) is not None:
         return [(source, name)], ""
     whole = remote_store.opened(source)
     if whole.is_folder():
-        return _models(whole, Pattern((), "**", None), output), local_search.NO_MODEL
+        return _models_below(whole, Pattern((), "**", None), output), local_search.NO_MODEL
     if globs.is_pattern(source):
         pattern = _pattern(source)
-        return _models(remote_store.opened("/".join((*pattern.folder, ""))), pattern, output), local_search.NOT_NAMED
+        return _models_below(
+            remote_store.opened("/".join((*pattern.folder, ""))), pattern, output
+        ), local_search.NOT_NAMED
     return ([(source, name)], "") if name else ([], local_search.NO_MODEL)  # a file that is not there fails for itself
 
 
-def _models(folder: Remote, pattern: Pattern, output: str) -> list[Found]:
+def _models_below(folder: Remote, pattern: Pattern, output: str) -> list[Found]:
     """The files that a pattern names below a folder, by the rules of `local_search`."""
     found = []
+    outputs = _named_as_folder(output)
     for name in folder.names(pattern.depth):
         hidden = any(part.startswith(".") for part in name.split("/"))
-        if hidden or not pattern.matches(name) or folder.place(name).startswith(_folder(output)):
+        if hidden or not pattern.matches(name) or _named_as_folder(folder.place(name)).startswith(outputs):
             continue
         if not pattern.of_models or name.lower().endswith(local_search.SUFFIXES):
             found.append((folder.place(name), name))
@@ -112,8 +119,8 @@ def _pattern(source: str) -> Pattern:
         raise GraphfixError(f"{source}: {error}; mend the pattern") from None
 
 
-def _folder(url: str) -> str:
-    return f"{url.rstrip('/')}/"
+def _named_as_folder(place: str) -> str:
+    return f"{stores.one_name(place).rstrip('/')}/"
 
 
 def _is_excluded(url: str, name: str, exclude: Sequence[Glob]) -> bool:
@@ -151,5 +158,5 @@ def _refuse_replaced(found: dict[str, Found], output: str, command: Command) -> 
         if made is None:
             continue
         place = there.place(made)
-        if _real(place) in found:
+        if stores.one_name(place) in found:
             raise GraphfixError(f"{place}: the output is a model of the batch; choose another folder")

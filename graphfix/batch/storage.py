@@ -11,6 +11,7 @@ from io import BufferedReader
 from pathlib import Path
 from typing import Protocol
 
+from graphfix.batch import urls
 from graphfix.results import GraphfixError
 
 
@@ -80,10 +81,11 @@ def checked(name: str) -> str:
 
 def failed(error: Exception, place: str, what: str) -> OSError:
     """What is raised for an error of the system or of a store: the same kind, one line, with the place in it."""
+    place = urls.shown(place)
     if isinstance(error, FileNotFoundError):
         return FileNotFoundError(f"{place}: {what}: no such file; look for it, or leave it out")
     text = (error.strerror if isinstance(error, OSError) else None) or str(error) or type(error).__name__
-    why = " ".join(text.split())
+    why = urls.shown(" ".join(text.split()))
     if isinstance(error, PermissionError):
         return PermissionError(f"{place}: {what}: {why}; ask for the permission, or choose another place")
     return OSError(f"{place}: {what}: {why}; try again, or choose another place")

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
+from graphfix.batch import urls
 from graphfix.batch.local_store import Local
 from graphfix.batch.storage import Store
 
@@ -32,10 +34,24 @@ def local_path(text: str) -> Path:
     return Path(text)
 
 
+def one_name(place: str) -> str:
+    """The name by which places are compared: all links to a file lead to it, and all protocols of a store."""
+    if not is_url(place):
+        return os.path.realpath(local_path(place))
+    from graphfix.batch import remote_store
+
+    protocol, separator, rest = place.partition("://")
+    return f"{remote_store.kind(protocol)}{separator}{rest}"
+
+
 def parted(source: str) -> tuple[Store, str]:
-    """The store of the folder that a file is in, and the file's name there. Raises GraphfixError as `store` does."""
+    """The store of the folder that a file is in, and the file's name there, with its query.
+
+    Raises GraphfixError as `store` does.
+    """
     if is_url(source):
-        folder, name = source[: source.rindex("/")], source[source.rindex("/") + 1 :]
-        return store(f"{folder}/" if folder.endswith(":/") else folder), name
+        bare, query = urls.split(source)
+        folder, name = bare[: bare.rindex("/")], bare[bare.rindex("/") + 1 :]
+        return store(f"{folder}/" if folder.endswith(":/") else folder), name + query
     path = local_path(source)
     return Local(path.parent), path.name

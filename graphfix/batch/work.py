@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from graphfix.batch import records, stores
+from graphfix.batch import records, stores, urls
 from graphfix.batch.child import Child, StoppedError
 from graphfix.batch.job import Finished, Job
 from graphfix.batch.messages import LocalJob, Locations
@@ -46,10 +46,10 @@ def work(job: Job, stop: threading.Event | None = None) -> Finished:
     except OverwriteError:
         raise
     except StoppedError as error:
-        text = f"{job.source}: stopped: {error}; {ADVICE[error.kind]}"
-        entry = Failure(job.command, job.source, text, error.kind)
+        text = f"{job.model}: stopped: {error}; {ADVICE[error.kind]}"
+        entry = Failure(job.command, job.model, text, error.kind)
     except GraphfixError as error:
-        entry = Failure(job.command, job.source, str(error))
+        entry = Failure(job.command, job.model, str(error))
     return Finished(job, entry, round(time.perf_counter() - started, 6))
 
 
@@ -104,7 +104,7 @@ class _Work:
     def _fetched(self, folder: Store, name: str) -> tuple[Path, Sequence[Digest]]:
         """Where the model can be read, with its data files beside it, and which bytes they all have."""
         model = folder.local(name)
-        path = self.scratch / "in" / name if model is None else model
+        path = self.scratch / "in" / urls.file_name(self.job.source) if model is None else model
         try:
             first = folder.digest(name) if model is not None else folder.fetch(name, path)
         except FileNotFoundError as error:

@@ -54,7 +54,7 @@ class Task:
     An .npz (its names are input names, or what a SignatureDef calls them) or an ONNX test_data_set folder.
     """
     runs: int
-    """How many at most."""
+    """How many at most, but for one of larger sizes where `runs_alone`."""
     seed: int
     criterion: Criterion
     proof: Literal["with", "only", "without"]
@@ -66,6 +66,8 @@ class Task:
     """Inputs that are taken for constants: they are run on nothing else, and the second model may lack them."""
     signature: str | None = None
     """The SignatureDef that is compared, alone; None: the main subgraph, and every other one."""
+    runs_alone: bool = False
+    """Whether nothing but the runs decides: they look at larger sizes too."""
     trust_stored: bool = False
     """Whether the sizes that the first model stores are believed where they follow from nothing else."""
     narrow_inputs: bool = False

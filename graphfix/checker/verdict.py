@@ -54,6 +54,7 @@ def _answer(task: Task, *, tflite: bool) -> Verdict:
     proof, document = _proof(task, tflite=tflite)
     not_run = Verdict("undecided", reason="nothing was run")
     believed = () if proof is None else proof.believed
+    task = replace(task, runs_alone=proof is None or not proof.proved)
     if proof is not None and proof.inexact:
         task = replace(task, inexact=proof.inexact, criterion=_rounded(task.criterion))
     verdict = not_run if task.proof == "only" else _by_runs(_watching(task, believed), tflite=tflite)

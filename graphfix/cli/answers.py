@@ -59,8 +59,11 @@ def answer(options: Namespace) -> int:
     return status(made, strict=getattr(options, "strict_proof", False))
 
 
-def refuse_reports(options: Namespace, models: Sequence[Path]) -> None:
-    """Raise GraphfixError for a report that can't be written, or would replace a file that is read or written."""
+def refuse_reports(options: Namespace, models: Sequence[Path], made: Path | None = None) -> None:
+    """Raise GraphfixError for a report that can't be written, or would replace a file that is read or written.
+
+    `made` is a folder that the command makes before it writes a report.
+    """
     from graphfix.formats import publish
 
     named = {"the target file": "target_file", "the output": "output", "the second model": "after"}
@@ -72,7 +75,8 @@ def refuse_reports(options: Namespace, models: Sequence[Path]) -> None:
         ("what the runs read", file) for file in (getattr(options, "inputs", None), *getattr(options, "run_on", ()))
     ]
     for path in options.report:
-        report.refuse(path, len(models))
+        folder_is_made = made is not None and publish.is_one_file(path.parent, made)
+        report.refuse(path, len(models), folder_is_made=folder_is_made)
         publish.refuse_overwrite(path, "the report", ((what, file) for what, file in files if file is not None))
 
 

@@ -176,7 +176,11 @@ def binding(command: Parser) -> None:
 def runs(command: Parser) -> None:
     """Offer how many runs there are, and their seed."""
     command.add_argument(
-        "--runs", metavar="N", type=Whole(1), default=4, help="sets of inputs and sizes to run (default 4)"
+        "--runs",
+        metavar="N",
+        type=Whole(1),
+        default=4,
+        help="sets of inputs and sizes to run, and one of larger sizes where nothing is proved (default 4)",
     )
     command.add_argument("--seed", metavar="N", type=Whole(0), default=0, help="seed of the inputs (default 0)")
 

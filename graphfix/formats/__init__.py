@@ -9,9 +9,8 @@ from graphfix.formats import tflite
 from graphfix.results import GraphfixError
 
 if TYPE_CHECKING:
-    from onnx import ModelProto
-
     from graphfix.formats.onnx import OnnxModel
+    from graphfix.formats.onnx.file.proto import ModelProto
     from graphfix.formats.tflite.model import TfliteModel
 
 

@@ -62,15 +62,18 @@ def _suffix(path: Path) -> str | None:
     return max((suffix for suffix in FORMS if name.endswith(suffix)), key=len, default=None)
 
 
-def refuse(path: Path, models: int = 1) -> None:
-    """Raise GraphfixError where `write` could not succeed for so many models: it is asked before one is touched."""
+def refuse(path: Path, models: int = 1, *, folder_is_made: bool = False) -> None:
+    """Raise GraphfixError where `write` could not succeed for so many models: it is asked before one is touched.
+
+    `folder_is_made`: the report's folder need not be there yet.
+    """
     if _suffix(path) is None:
         raise GraphfixError(f"{path}: the form of a report is chosen by its suffix; known: {', '.join(FORMS)}")
     if models > 1 and _suffix(path) == NODE_DATA:
         raise GraphfixError(f"{path}: node data is of one model, these are {models}; name one, or another form")
     if path.is_dir():
         raise GraphfixError(f"{path}: a folder; name the report's file")
-    if not path.parent.is_dir():
+    if not (folder_is_made or path.parent.is_dir()):
         raise GraphfixError(f"{path}: the folder of the report does not exist; create it first")
 
 

@@ -200,21 +200,27 @@ def test_without_a_limit_a_model_may_need_the_worker_s_share(client: Client, tmp
     assert said in getattr(entry, "error", "")
 
 
-@pytest.mark.parametrize(
-    ("address", "said"),
-    [
-        ("tcp://127.0.0.1:1", "tcp://127.0.0.1:1: no Dask scheduler answers"),
-        ("nowhere", "nowhere: no Dask scheduler answers"),
-        ("odd://127.0.0.1:1", "odd://127.0.0.1:1: no Dask scheduler answers"),
-    ],
-)
-def test_an_address_that_does_not_answer_is_one_line_within_seconds(address: str, said: str) -> None:
+@pytest.mark.parametrize("address", ["tcp://127.0.0.1:1", "nowhere", "odd://127.0.0.1:1"])
+def test_an_address_that_does_not_answer_is_one_line_within_seconds(address: str) -> None:
     begun = time.monotonic()
     with pytest.raises(GraphfixError) as refused, cluster.dask(address, 0):
         pass
-    assert str(refused.value).startswith(said)
-    assert "\n" not in str(refused.value)
+    said = str(refused.value)
+    assert "\n" not in said
+    if said == f"{address}: {cluster.NOT_STARTED}":
+        pytest.skip("the machine stood still: Dask asked nobody")
+    assert said.startswith(f"{address}: no Dask scheduler answers")
     assert time.monotonic() < begun + 3 * cluster.SOON
+
+
+def test_a_thread_of_dask_that_does_not_start_in_time_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    def start(_: object) -> None:
+        raise AssertionError
+
+    monkeypatch.setattr("distributed.utils.LoopRunner.start", start)
+    with pytest.raises(GraphfixError) as refused, cluster.dask("tcp://127.0.0.1:1", 0):
+        pass
+    assert str(refused.value) == f"tcp://127.0.0.1:1: {cluster.NOT_STARTED}"
 
 
 def test_where_dask_is_not_installed_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:

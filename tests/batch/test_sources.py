@@ -155,6 +155,17 @@ def test_a_source_in_the_folder_of_the_outputs_is_refused(tree: str, below: str)
     assert "\n" not in str(refused.value)
 
 
+@pytest.mark.parametrize("output", ["s3a://bucket/m", "s3a://bucket/m/", "s3a://bucket"])
+def test_a_store_is_the_same_by_all_of_its_protocols(s3: str, output: str) -> None:
+    tree = fill(f"{s3}/m", ("a.onnx",))
+    with pytest.raises(GraphfixError, match="it lies in the folder of the outputs"):
+        models([tree], [], output, "fix")
+    with pytest.raises(GraphfixError, match="it lies in the folder of the outputs"):
+        models([f"{tree}/a.onnx"], [], output, "check")
+    fill(f"{tree}/fixed", ("a.onnx",))
+    assert named(models([tree, f"{tree}/a.onnx".replace("s3", "s3a")], [], "s3a://bucket/m/fixed", "fix")) == ["a.onnx"]
+
+
 def test_an_output_that_leads_to_a_model_is_refused(tmp_path: Path) -> None:
     (tmp_path / "m.onnx").touch()
     (tmp_path / "out").mkdir()

@@ -200,6 +200,13 @@ def test_the_output_is_not_the_input(tmp_path: Path) -> None:
     assert source.read_bytes() == before
 
 
+@pytest.mark.parametrize("output", ["s3://bucket", "s3a://bucket"])
+def test_the_output_is_not_the_input_by_another_name_of_its_store(s3: str, tmp_path: Path, output: str) -> None:
+    stores.store(s3).publish(own.adding(tmp_path / "m.onnx"), "m.onnx")
+    failed = failure(work.work(job(f"{s3}/m.onnx", output)))
+    assert failed.error == f"{output}/m.onnx: the output is the input; choose another folder"
+
+
 def test_a_report_that_would_replace_a_data_file_is_about_all_jobs(tmp_path: Path, there: str) -> None:
     source = own.with_data(tmp_path / "m.onnx", "w.json", 1.0)
     request = replace(UNVERIFIED, report=(tmp_path / "w.json",))

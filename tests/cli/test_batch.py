@@ -374,6 +374,8 @@ def test_two_batches_into_one_folder_are_refused(hanging: Path, capsys: pytest.C
         ("zoo/b.onnx -o out --retries -1", "--retries"),
         ("zoo/b.onnx zoo/a.tflite -o out --report r.node_data.json", "node data is of one model"),
         ("zoo/b.onnx -o out --report nowhere/r.json", "nowhere/r.json"),
+        ("zoo/b.onnx -o out --report out/deep/r.json", "out/deep/r.json"),
+        ("zoo/b.onnx -o out.md --report out.md", "out.md: the report is the output"),
         ("zoo/b.onnx -o out --report zoo/b.onnx.json --config zoo/b.onnx.json", "zoo/b.onnx.json"),
         ("zoo/b.onnx -o out --rewrites none.py", "none.py: no such file"),
         ("zoo/b.onnx -o out --only none", "'none' is no rewrite"),
@@ -392,6 +394,16 @@ def test_an_output_that_is_a_file_or_in_one_is_refused(zoo: Path, capsys: pytest
     Path("file").touch()
     for place in ("file", "file/in"):
         assert place in refused(capsys, zoo.parent, "batch", "zoo/b.onnx", "-o", place)
+
+
+@pytest.mark.usefixtures("zoo")
+@pytest.mark.parametrize("output", ["new/out", "./new/out/", "file://{}/new/out"])
+def test_a_report_may_lie_in_the_folder_of_the_results_and_is_replaced_by_the_next(
+    capsys: pytest.CaptureFixture[str], output: str
+) -> None:
+    given = ("zoo/b.onnx", "-o", output.format(Path.cwd()), "--report", "new/out/r.md", "--check")
+    assert batch(capsys, *given).status == batch(capsys, *given).status == 1
+    assert "b.onnx" in Path("new/out/r.md").read_text(encoding="utf-8")
 
 
 @pytest.mark.usefixtures("zoo")

@@ -74,7 +74,15 @@ def test_a_size_that_was_free_is_seen_at_another_size(tmp_path: Path) -> None:
     after = saved(tmp_path, "y[N,3] = Reshape(a[N,3], s:const:int64[2]{1,3})", "b")
     found = Original(before, Inputs()).witness(after)
     assert (found.status, found.runs) == (APART, 2)
-    assert found.reason.startswith("does not run: ")
+    assert found.reason.startswith("does not run at a[2, 3]: ")
+
+
+def test_what_runs_at_usual_sizes_alone_is_apart(tmp_path: Path) -> None:
+    before = saved(tmp_path, "y[N] = Neg(a[N])", "a")
+    fourth = "b[1] = Gather(a[N], i:const:int64[1]{3})\nz[1] = Sub(b, b)\n"
+    after = saved(tmp_path, f"{fourth}c[N] = Add(a, z)\ny[N] = Neg(c)", "b")
+    found = Original(before, Inputs({"a": [4]})).witness(after)
+    assert (found.status, found.runs) == (APART, 3)
 
 
 def test_what_does_not_load_or_ends_its_process_is_apart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -82,7 +90,8 @@ def test_what_does_not_load_or_ends_its_process_is_apart(tmp_path: Path, monkeyp
     original = Original(before, Inputs())
     broken = tmp_path / "b.onnx"
     broken.write_bytes(before.read_bytes()[:40])
-    assert original.witness(broken).status == APART
+    assert (found := original.witness(broken)).status == APART
+    assert found.reason.startswith("does not run: ")
     monkeypatch.setattr(Original, "witness", lambda *_: os.kill(os.getpid(), signal.SIGKILL))
     assert witnessed(original, before, 30).reason == "its run ended by SIGKILL"
 
@@ -102,7 +111,8 @@ def test_what_a_random_model_returns_is_no_witness(tmp_path: Path) -> None:
 def test_inputs_are_filled_at_the_usual_sizes_with_the_usual_values() -> None:
     specs = {"x": (["N", 3, -1], np.float32), "sr": ([], np.int64), "ids": ([2], np.int32)}
     found = [*witness.feeds(specs, Inputs({"x": [1, 3, 4]}, {"sr": 16000}))]
-    assert [each["x"].shape for each in found] == [(1, 3, 4), (1, 3, 4), (1, 3, 8), (2, 3, 4)]
+    usual, doubled, small = [(1, 3, 4)] * 2, [(1, 3, 8), (2, 3, 4)], [(1, 3, 1), (2, 3, 2)]
+    assert [each["x"].shape for each in found] == [*usual, *doubled, *small]
     assert {int(each["sr"]) for each in found} == {16000}
     assert found[0]["x"].min() >= 0 > found[1]["x"].min()
     assert 0 <= found[0]["ids"].min() <= found[0]["ids"].max() < 256

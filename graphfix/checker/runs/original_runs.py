@@ -146,9 +146,11 @@ class Sweep:
     """What the values of the inputs must keep to, under these shapes of them."""
     interface: Interface
     seed: int
+    larger: bool = False
+    """Whether one set of larger sizes is run too."""
 
     def run(self, free: Free, runs: int) -> Answers:
-        """Run at most `runs` sets of sizes; where one is refused, look for others that are taken."""
+        """Run at most `runs` sets of sizes, and a larger one; where one is refused, look for others that are taken."""
         accepted: list[Answer] = []
         refused: list[Run] = []
         missing: RefusedError | None = None
@@ -163,7 +165,12 @@ class Sweep:
                 result = None if missing is not None else self._instead(free, kind, accepted, len(refused) == 1)
             elif result is not None and not accepted and free.labels and not result.compared:
                 result = self._stable(free) or result
-            if result is not None and (not free.labels or all(a.case.sizes != result.case.sizes for a in accepted)):
+            if result is not None and (not free.labels or _new(result, accepted)):
+                accepted.append(result)
+        if self.larger and accepted:
+            others = alternatives(free, "larger", accepted[0].case.sizes)
+            result = self.first(others, len(accepted), filled=True)
+            if result is not None and _new(result, accepted):
                 accepted.append(result)
         custom = "" if missing is None else missing.custom
         return Answers(tuple(accepted), tuple(refused[:_SHOWN_REFUSALS]), missing is not None, custom)
@@ -208,6 +215,10 @@ class Sweep:
                 return answer
             refusal = refusal or RefusedError("its outputs have no element")
         return refusal or RefusedError("it has no input to run")
+
+
+def _new(answer: Answer, accepted: Sequence[Answer]) -> bool:
+    return all(each.case.sizes != answer.case.sizes for each in accepted)
 
 
 def _has_elements(value: object) -> bool:

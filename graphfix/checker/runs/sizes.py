@@ -1,4 +1,4 @@
-"""Choose sizes for the free dims: distinct ones, all 1, all 2, all 0, and what a model is likely to take."""
+"""Choose sizes for the free dims: distinct ones, all 1, all 2, all 0, larger, and what a model is likely to take."""
 
 from __future__ import annotations
 
@@ -26,6 +26,8 @@ _PRIMES = (3, 5, 7, 11, 13, 17, 19, 23, 29, 31, 37, 41, 43, 47, 53, 59, 61, 67, 
 # What models take that take few sizes: powers of two, multiples of 32, pictures, audio windows.
 _LARGE = (64, 32, 224, 512, 320, 576, 160, 48, 128, 256, 96, 16)
 _STEP = 32
+# Odd, and apart from each other and from 1 behind strides of 32 in all.
+_LARGER, _LARGER_STEP = 37, 30
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,18 +133,39 @@ def alternatives(free: Free, kind: str, base: Mapping[str, int] | None) -> Itera
 
 def _varied(free: Free, kind: str, base: Mapping[str, int]) -> Iterator[Sizes]:
     """Change what was taken as little as possible: the batch sizes, then each label alone."""
-    if kind == "distinct":
+    if kind == "larger":
+        yield from _larger(free, base)
+    if kind in ("larger", "distinct"):
         return
     size = int(kind)
-    # labels of the batch's size may have to agree with it, though they are not declared as one symbol
-    batch_sizes = {base[label] for label in free.labels if label in free.leading}
-    batch = [label for label in free.labels if base[label] in batch_sizes]
+    batch = _batch(free, base)
     if batch and size > 1:
         yield {label: size if label in batch else size * base[label] for label in free.labels}
     if batch:
         yield {**base, **dict.fromkeys(batch, size)}
     for label in free.labels:
         yield {**base, label: size}
+
+
+def _larger(free: Free, base: Mapping[str, int]) -> Iterator[Sizes]:
+    """Enlarge all but batch sizes, if any of them is small: at small ones strides leave axes of 1, which hide much."""
+    first = [str(spec.dims[0]) for spec in free.specs if spec.dims and len(spec.dims) > 1]
+    batches = {free.equal.get(dim, dim) for dim in first}
+    inner = [label for label in free.labels if label not in batches]
+    if all(base[label] >= _LARGER for label in inner):
+        return
+    stepped = {label: _LARGER + _LARGER_STEP * i for i, label in enumerate(inner)}
+    yield {**base, **dict.fromkeys(_batch(free, base), 2), **stepped}
+    yield {**base, **stepped}
+    yield {**base, **dict.fromkeys(inner, _LARGE[0])}
+    for label in inner:
+        yield {**base, label: _LARGE[0]}
+
+
+def _batch(free: Free, base: Mapping[str, int]) -> list[str]:
+    """List the batch sizes; labels of their size may have to agree with it, though they are not one symbol."""
+    sizes = {base[label] for label in free.labels if label in free.leading}
+    return [label for label in free.labels if base[label] in sizes]
 
 
 def _searched(free: Free) -> Iterator[Sizes]:

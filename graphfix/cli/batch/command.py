@@ -49,7 +49,7 @@ class _Answer:
     def said(self, finished: Finished) -> _Said:
         """What is remembered of a model until its line can be printed: little."""
         entry = finished.entry
-        line = Line.of(finished.job.source, entry, finished.seconds)
+        line = Line.of(finished.job.model, entry, finished.seconds)
         error = entry.error if isinstance(entry, report.Failure) else None
         if not isinstance(entry, report.Failure) and answers.wrote_nothing(entry):
             error = report.unwritten(entry)

@@ -39,7 +39,7 @@ class Display:
         self.done += 1
         self.ends.append(time.monotonic())
         if self.progress is not None and self.in_lines:
-            line = Line.of(finished.job.source, finished.entry, finished.seconds)
+            line = Line.of(finished.job.model, finished.entry, finished.seconds)
             self.progress(line.text(), self.done, self.total)
         else:
             self.tick()

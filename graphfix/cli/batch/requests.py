@@ -51,7 +51,7 @@ class Requests:
         """Look at all models. Raises GraphfixError for what can't be asked, and for a report in place of a model."""
         made = cls(options.settings)
         local = [Path(model) for model in models if not stores.is_url(model)] if options.report else []
-        answers.refuse_reports(options, local)
+        _refuse_reports(options, local)
         for model in models:
             alike = made._alike(model)
             if alike not in made.known:
@@ -72,12 +72,18 @@ class Requests:
         return tuple(layer.names(path) for layer in self.settings.layers)
 
 
+def _refuse_reports(options: Namespace, models: Sequence[Path]) -> None:
+    """Raise GraphfixError as `answers.refuse_reports` does; in the folder of the results a report may lie."""
+    folder = None if stores.is_url(options.output) else stores.local_path(options.output)
+    answers.refuse_reports(Namespace(**{**vars(options), "output": folder}), models, folder)
+
+
 def _request(options: Namespace) -> Request:
     """A request that means the same in another process: its files are named from everywhere.
 
     The user's own rewrites are looked at here, once, and sent by their names.
     """
-    answers.refuse_reports(options, [])  # the target file may be another one
+    _refuse_reports(options, [])  # the target file may be another one
     options.report = [each.absolute() for each in options.report]
     options.target_file = options.target_file and options.target_file.absolute()
     rewrites = [each.absolute() if isinstance(each, Path) else each for each in options.rewrites]

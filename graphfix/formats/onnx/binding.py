@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 
-from onnx import GraphProto, ModelProto, ValueInfoProto
-
 from graphfix.formats.equal_sizes import Group, Member, Same, Sum, groups, member, met, place
 from graphfix.formats.onnx.file.container import Container
 from graphfix.formats.onnx.file.messages import declared, subgraphs, write_dims
+from graphfix.formats.onnx.file.proto import GraphProto, ModelProto, ValueInfoProto
 from graphfix.formats.onnx.infer.scope import GraphScope, unknown_name
 from graphfix.results import GraphfixError
 from graphfix.shapes.shape import Size

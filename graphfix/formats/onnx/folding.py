@@ -14,9 +14,9 @@ from typing import Any, TypeAlias
 import numpy as np
 import onnx
 from numpy.typing import NDArray
-from onnx import NodeProto, TensorProto
 
 from graphfix.formats.onnx.contract import allowed
+from graphfix.formats.onnx.file.proto import NodeProto, TensorProto
 from graphfix.graph.view import Node, Scalar, Value
 from graphfix.results.records import dataclass, field
 
@@ -138,13 +138,6 @@ class Evaluator:
         if not _exact(node, message, arrays):
             return None
         return _run(message, node.version, operands)
-
-
-def at_hand(tensor: TensorProto | None, is_cut: Callable[[TensorProto], bool]) -> TensorProto | None:
-    """The tensor, if its payload is in the skeleton."""
-    if tensor is None or tensor.data_location == TensorProto.EXTERNAL or is_cut(tensor):
-        return None
-    return tensor
 
 
 def _followed(value: Value) -> Array | None:

@@ -11,15 +11,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from types import MappingProxyType
-from typing import Any, TypeAlias
-
-from numpy.typing import NDArray
 
 from graphfix.formats.onnx.integer_bounds_rules import RULES, TYPES, Bounds
 from graphfix.graph.view import Value
 from graphfix.results.records import dataclass, field
-
-Array: TypeAlias = NDArray[Any]
 
 INDEXING = MappingProxyType({"Gather": 0, "GatherElements": 0})
 """Operators whose operand 1 counts along an axis of operand 0, and that axis by default: a runtime refuses others."""
@@ -29,8 +24,8 @@ INDEXING = MappingProxyType({"Gather": 0, "GatherElements": 0})
 class IntegerBounds:
     """The bounds of one view: each is computed once, when it is asked for."""
 
-    constant: Callable[[Value], Array | None]
-    """The elements of a constant, None where they are not at hand."""
+    constant: Callable[[Value], Bounds | None]
+    """The least and the largest element of a constant of whole numbers, None where they can't be read."""
     _known: dict[Value, Bounds | None] = field(default_factory=dict)
 
     def of(self, value: Value) -> Bounds | None:
@@ -51,19 +46,13 @@ class IntegerBounds:
         whole = TYPES.get(value.dtype)
         if whole is None:
             return None
-        found = self._constant(value) if value.kind == "constant" else self._computed(value)
+        found = self.constant(value) if value.kind == "constant" else self._computed(value)
         if found is None or found[0] < whole[0] or found[1] > whole[1]:
             found = whole
         indexed = _indexed(value)
         if indexed is not None:
             found = max(found[0], indexed[0]), min(found[1], indexed[1])
         return found
-
-    def _constant(self, value: Value) -> Bounds | None:
-        array = self.constant(value)
-        if array is None or array.dtype.kind not in "iub":
-            return None
-        return (int(array.min()), int(array.max())) if array.size else (0, 0)
 
     def _computed(self, value: Value) -> Bounds | None:
         node = value.producer

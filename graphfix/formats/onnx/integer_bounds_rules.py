@@ -11,8 +11,6 @@ from math import prod
 from types import MappingProxyType
 from typing import TypeAlias
 
-import numpy as np
-
 from graphfix.graph.view import Node
 
 Bounds: TypeAlias = tuple[int, int]
@@ -20,10 +18,8 @@ Bounds: TypeAlias = tuple[int, int]
 TYPES: Mapping[str, Bounds] = MappingProxyType(
     {
         "bool": (0, 1),
-        **{
-            name: (int(np.iinfo(name).min), int(np.iinfo(name).max))
-            for name in ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
-        },
+        **{f"int{bits}": (-(1 << bits - 1), (1 << bits - 1) - 1) for bits in (8, 16, 32, 64)},
+        **{f"uint{bits}": (0, (1 << bits) - 1) for bits in (8, 16, 32, 64)},
     }
 )
 """What an element type holds."""

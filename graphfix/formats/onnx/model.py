@@ -6,12 +6,10 @@ import time
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 
-from onnx import ModelProto
-
 from graphfix.formats import editing, set_values
 from graphfix.formats.editing import FreshNames
 from graphfix.formats.equal_sizes import Member, Same, Sum, assumed
-from graphfix.formats.onnx import binding, narrow_inputs, set_inputs, validate
+from graphfix.formats.onnx import binding, validate
 from graphfix.formats.onnx.edit import cleanup
 from graphfix.formats.onnx.edit.checks import check_of
 from graphfix.formats.onnx.edit.inline import inline
@@ -21,7 +19,8 @@ from graphfix.formats.onnx.edit.operands import lift, restate, stretch
 from graphfix.formats.onnx.edit.state import State
 from graphfix.formats.onnx.file.additions import Additions
 from graphfix.formats.onnx.file.container import Container, read
-from graphfix.formats.onnx.file.messages import Step
+from graphfix.formats.onnx.file.messages import Step, note
+from graphfix.formats.onnx.file.proto import ModelProto
 from graphfix.formats.onnx.infer.analysis import Facts, analyse
 from graphfix.formats.onnx.infer.stored_names import StoredNames
 from graphfix.formats.onnx.view import Views, build
@@ -216,6 +215,8 @@ class OnnxModel:
 
     def set_inputs(self, values: Mapping[str, InputValue], *, drop: bool) -> None:
         """Let the readers of inputs read constants; every stored shape is updated. Raises GraphfixError."""
+        from graphfix.formats.onnx import set_inputs
+
         self.bind({}, set_inputs.shapes_of(self.container, values))
         set_inputs.set_inputs(self.container, values, self._fresh)
         if drop:
@@ -228,8 +229,9 @@ class OnnxModel:
 
     def narrow_inputs(self, kept: Collection[str]) -> Sequence[str]:
         """Declare the inputs of int64 but these as int32, before any edit; return their names."""
-        names = narrow_inputs.narrow(self.proto, kept, self._fresh)
-        if names:
+        from graphfix.formats.onnx import narrow_inputs
+
+        if names := narrow_inputs.narrow(self.proto, kept, self._fresh):
             self._rebuild_view()
             self.changed = True
         self._narrowed += names
@@ -242,12 +244,7 @@ class OnnxModel:
 
     def note(self, key: str, text: str) -> None:
         """Add a line to the file's metadata."""
-        entry = next((entry for entry in self.proto.metadata_props if entry.key == key), None)
-        if entry is None:
-            entry = self.proto.metadata_props.add(key=key)
-        if text not in entry.value.split("; "):
-            entry.value = f"{entry.value}; {text}" if entry.value else text
-            self.changed = True
+        self.changed = note(self.proto, key, text) or self.changed
 
     def refuse_output(self, path: Path) -> None:
         """Raise GraphfixError where writing to `path` would replace one of the model's external data files."""

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 
-from onnx import GraphProto, ModelProto, NodeProto, TensorProto, helper
+from onnx import helper
 
 from graphfix.formats.onnx.file.messages import subgraphs
+from graphfix.formats.onnx.file.proto import GraphProto, ModelProto, NodeProto, TensorProto
 
 
 def narrow(proto: ModelProto, kept: Collection[str], fresh: Callable[[str], str]) -> list[str]:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from onnx import ModelProto, TensorProto, ValueInfoProto, helper, numpy_helper
+from onnx import helper, numpy_helper
 
 from graphfix.formats.onnx.edit.inline import rename_values
 from graphfix.formats.onnx.file.container import Container
 from graphfix.formats.onnx.file.messages import INITIALIZER_ALONE_SINCE_IR, declared, holds_initializers
+from graphfix.formats.onnx.file.proto import ModelProto, TensorProto, ValueInfoProto
 from graphfix.formats.onnx.view import dtype_name
 from graphfix.formats.set_values import array_of
 from graphfix.results import GraphfixError, InputValue

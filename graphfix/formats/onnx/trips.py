@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from typing import Final
 
 import numpy as np
-from onnx import GraphProto
 
 from graphfix.formats.onnx.edit.unroll import every_node, names_read
 from graphfix.formats.onnx.file.messages import declared
+from graphfix.formats.onnx.file.proto import GraphProto
 from graphfix.formats.onnx.folding import Array, Evaluator
 from graphfix.graph.view import Graph, Node, Trips, Value
 from graphfix.results.records import dataclass, field

@@ -5,23 +5,24 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from functools import cache
 from math import prod
-
-import numpy as np
-import onnx
-from onnx import FunctionProto, GraphProto, ModelProto, NodeProto, TensorProto
+from typing import TYPE_CHECKING
 
 from graphfix import operators
 from graphfix.formats.onnx.file.messages import Holder, Step, body_of, is_standard
-from graphfix.formats.onnx.folding import Array, Evaluator, at_hand
+from graphfix.formats.onnx.file.proto import FunctionProto, GraphProto, ModelProto, NodeProto, TensorProto
+from graphfix.formats.onnx.file.tensors import elements_of
 from graphfix.formats.onnx.infer.analysis import Facts
-from graphfix.formats.onnx.infer.operands import attributes_of
+from graphfix.formats.onnx.infer.operands import attributes_of, held_by
 from graphfix.formats.onnx.infer.scope import GraphScope
 from graphfix.formats.onnx.integer_bounds import IntegerBounds
-from graphfix.formats.onnx.trips import Body, trips
+from graphfix.formats.onnx.integer_bounds_rules import Bounds
 from graphfix.formats.repeated import least_sizes
 from graphfix.graph.view import LITERAL_LIMIT, NO_ATTRIBUTES, Graph, Kind, Node, Repeats, Scalar, Trips, Value
 from graphfix.results.records import dataclass, field
 from graphfix.shapes.shape import Shape
+
+if TYPE_CHECKING:  # numpy, and what needs it, is imported where a model asks for it
+    from graphfix.formats.onnx.folding import Array, Evaluator
 
 _row = cache(operators.row)
 NUMPY_NAMES = {"float": "float32", "double": "float64", "undefined": "?"}
@@ -62,15 +63,30 @@ class Views:
     """Reads a tensor wherever its payload lies."""
     repeated: dict[Value, Repeats] = field(default_factory=dict)
     """What was found of constants that say something more than once."""
-    evaluator: Evaluator = field(init=False)
     bounds: IntegerBounds = field(init=False)
+    _evaluator: Evaluator | None = None
 
     def __post_init__(self) -> None:
-        self.bounds = IntegerBounds(self._constant)
-        self.evaluator = Evaluator(
-            lambda node: self.protos[node.graph][node.index],
-            lambda value: at_hand(self.tensors.get(value), self.is_cut),
-        )
+        self.bounds = IntegerBounds(self._least_and_largest)
+
+    @property
+    def evaluator(self) -> Evaluator:
+        """What nodes of constants compute."""
+        from graphfix.formats.onnx.folding import Evaluator
+
+        if self._evaluator is None:
+            self._evaluator = Evaluator(lambda node: self.protos[node.graph][node.index], self.at_hand)
+        return self._evaluator
+
+    def at_hand(self, value: Value) -> TensorProto | None:
+        """The tensor of a constant, if its payload is in the skeleton."""
+        tensor = self.tensors.get(value)
+        cut = tensor is None or tensor.data_location == TensorProto.EXTERNAL or self.is_cut(tensor)
+        return None if cut else tensor
+
+    def known(self, value: Value) -> tuple[Scalar, ...] | None:
+        """The elements of a value that follows from constants, None where they are not known."""
+        return self.evaluator.elements(value)
 
     def trips(self, node: Node) -> Trips | None:
         """How often a Loop of the file runs, as far as that is known."""
@@ -78,6 +94,8 @@ class Views:
         graph = next((graph for graph, other in self.scopes.items() if other is scope), None)
         if node.op not in ("Loop", "Scan") or node.domain or graph is None:
             return None
+        from graphfix.formats.onnx.trips import Body, trips
+
         return trips(node, Body(body_of(self.protos[node.graph][node.index], "body"), graph, self.evaluator))
 
     def repeats(self, value: Value) -> Repeats | None:
@@ -91,13 +109,16 @@ class Views:
             self.repeated[value] = Repeats(least, array.reshape(-1)[0].item() if one else None)
         return self.repeated.get(value)
 
-    def _constant(self, value: Value) -> Array | None:
-        """The elements of a constant of any size."""
-        tensor = self.tensors.get(value)
-        if tensor is not None:
-            return self.elements(tensor)
+    def _least_and_largest(self, value: Value) -> Bounds | None:
+        """The bounds of the whole numbers that a constant of any size holds, None where they can't be read."""
         literal = value.literal
-        return None if literal is None else np.asarray(literal)
+        if literal is not None:
+            return (int(min(literal)), int(max(literal))) if literal else (0, 0)
+        tensor = self.tensors.get(value)
+        array = self.elements(tensor) if tensor is not None else None
+        if array is None:
+            return None
+        return (int(array.min()), int(array.max())) if array.size else (0, 0)
 
 
 def build(
@@ -131,7 +152,7 @@ class _Builder:
         self.graph.read_literal = self._literal
         self.graph.read_content = lambda value: self.scope.content(value.name)
         views = self.views
-        self.graph.read_known = views.evaluator.elements
+        self.graph.read_known = views.known
         self.graph.read_bounds = views.bounds.of
         self.graph.read_trips = views.trips
         self.graph.read_repeats = views.repeats
@@ -218,18 +239,14 @@ class _Builder:
         tensor = self.views.tensors.get(value)
         if tensor is None:
             return _scalars(value, self.views)
-        if (
-            prod(tensor.dims) > LITERAL_LIMIT
-            or tensor.data_location == TensorProto.EXTERNAL
-            or self.views.is_cut(tensor)
-        ):
+        if prod(tensor.dims) > LITERAL_LIMIT or self.views.at_hand(value) is None:
             return None
-        return tuple(onnx.numpy_helper.to_array(tensor).reshape(-1).tolist())
+        return elements_of(tensor)
 
 
 def bytes_of(array: Array) -> memoryview:
     """The bytes of an array's elements, in order and without a copy: weights may be large."""
-    return array.reshape(-1).view(np.uint8).data
+    return array.reshape(-1).view("uint8").data
 
 
 def constant_tensor(proto: NodeProto) -> TensorProto | None:
@@ -252,8 +269,7 @@ def _scalars(value: Value, views: Views) -> tuple[Scalar, ...] | None:
     place = value.place
     for attribute in views.protos[value.graph][place].attribute if place is not None and place >= 0 else ():
         if attribute.name in SCALARS and not attribute.ref_attr_name:
-            held = onnx.helper.get_attribute_value(attribute)
-            return tuple(held) if attribute.name.endswith("s") else (held,)
+            return held_by(attribute)
     return None
 
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
@@ -34,9 +34,11 @@ Feeds = Mapping[str, Array]
 Outputs = Mapping[str, Array]
 Spec = tuple[Sequence[Any], Any]
 """Sizes of an input, a free one being a name or -1, and its type."""
+Shapes = Mapping[str, Sequence[int]]
 BEYOND_ANY: Tolerance = (1e-3, 1e-3)
 EVERY = tuple(each.name for each in VERIFIERS)
 SEEDS = (0, 1)
+SMALL = (1, 2)
 BYTES = 256
 
 
@@ -70,8 +72,11 @@ def _tflite(session: Session, path: Path) -> None:
 
 
 def feeds(specs: Mapping[str, Spec], given: Inputs) -> Iterator[Feeds]:
-    """Yield inputs: at the usual sizes uniform, normal and a page; then each free size twice as large."""
-    usual = {
+    """Yield inputs: at the usual sizes uniform, normal and a page; with each free size twice as large; with all small.
+
+    A file that says of a size that it is free says so of small ones too.
+    """
+    usual: Shapes = {
         name: [*given.shapes.get(name, [size if _known(size) else 1 for size in shape])]
         for name, (shape, _) in specs.items()
     }
@@ -79,19 +84,26 @@ def feeds(specs: Mapping[str, Spec], given: Inputs) -> Iterator[Feeds]:
         yield _filled(specs, usual, given, seed)
     if given.page:
         yield {name: page(0, tuple(shape)).astype(specs[name][1]) for name, shape in usual.items()}
-    for free in sorted({str(size) for shape, _ in specs.values() for size in shape if not _known(size)}):
-        doubled = {
-            name: [2 * now if str(size) == free else now for size, now in zip(shape, usual[name], strict=True)]
-            for name, (shape, _) in specs.items()
-        }
-        yield _filled(specs, doubled, given, SEEDS[-1])
+    free = sorted({str(size) for shape, _ in specs.values() for size in shape if not _known(size)})
+    for each in free:
+        yield _filled(specs, _resized(specs, usual, (each,), lambda now: 2 * now), given, SEEDS[-1])
+    for small in SMALL if free else ():
+        yield _filled(specs, _resized(specs, usual, free, lambda _, size=small: size), given, SEEDS[-1])
+
+
+def _resized(specs: Mapping[str, Spec], shapes: Shapes, names: Collection[str], resize: Callable[[int], int]) -> Shapes:
+    """Return shapes with other sizes where those of these names are."""
+    return {
+        name: [resize(now) if str(size) in names else now for size, now in zip(shape, shapes[name], strict=True)]
+        for name, (shape, _) in specs.items()
+    }
 
 
 def _known(size: object) -> bool:
     return isinstance(size, int) and size > 0
 
 
-def _filled(specs: Mapping[str, Spec], shapes: Mapping[str, Sequence[int]], given: Inputs, seed: int) -> Feeds:
+def _filled(specs: Mapping[str, Spec], shapes: Shapes, given: Inputs, seed: int) -> Feeds:
     source = np.random.default_rng(seed)
     return {name: _value(source, name, shapes[name], kind, given, seed) for name, (_, kind) in specs.items()}
 
@@ -129,12 +141,14 @@ class Original:
     def witness(self, path: Path) -> Witness:
         """Run another model on the same inputs."""
         runs: list[tuple[Outputs, Outputs]] = []
+        at = ""
         try:
             session = Session(path)
             for given, wanted in self.runs:
+                at = f" at {', '.join(f'{name}{[*value.shape]}' for name, value in given.items())}"
                 runs.append((wanted, session.run(given)))
         except Exception as error:  # noqa: BLE001 -- a runtime's errors have no common class
-            return Witness(APART, EVERY, len(runs), f"does not run: {_line(error)}")
+            return Witness(APART, EVERY, len(runs), f"does not run{at}: {_line(error)}")
         if all(_all(same, *pair) for pair in runs):
             return Witness(SAME, (), len(runs))
         wide = {each: all(_close(*pair, each) for pair in runs) for each in {one.tolerance for one in VERIFIERS}}

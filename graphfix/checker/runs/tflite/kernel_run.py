@@ -228,7 +228,8 @@ class KernelRunner:
         names = {spec.index: spec.name for spec in session.inputs} if whole else {}
         subgraph = dict(session.interface.signatures).get(signature or "", 0)
         known = partial(limits, self._read(self.paths[0]), subgraph, names) if whole else _no_limits
-        return _without_loose_ends(Sweep(watched, known, interface, self.task.seed).run(free, self.task.runs))
+        sweep = Sweep(watched, known, interface, self.task.seed, larger=self.task.runs_alone)
+        return _without_loose_ends(sweep.run(free, self.task.runs))
 
     def _read(self, path: Path) -> tuple[Graph, ...]:
         if path not in self._graphs:

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from onnx import AttributeProto, NodeProto
-
 from graphfix.formats.onnx.edit.new_nodes import EXPAND_SINCE
 from graphfix.formats.onnx.edit.quantized import check_quantized
 from graphfix.formats.onnx.edit.state import State
 from graphfix.formats.onnx.edit.unroll import check_loop
+from graphfix.formats.onnx.file.proto import AttributeProto, NodeProto
 from graphfix.graph.edits import Canonicalize, Edit, Evaluate, Fold, Inline, Lift, Refused, Replace, Restate, Stretch
 from graphfix.graph.liveness import is_live
 from graphfix.graph.passing import constant

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Container
 
-from onnx import FunctionProto, GraphProto, TensorProto, TypeProto, ValueInfoProto
-
 from graphfix.formats import editing
 from graphfix.formats.insertion import rearrange
 from graphfix.formats.onnx.edit.new_nodes import NodeBuilder
 from graphfix.formats.onnx.edit.records import bytes_of, text_of, value_info_record
 from graphfix.formats.onnx.edit.state import State
 from graphfix.formats.onnx.file.messages import Holder, write_dims
+from graphfix.formats.onnx.file.proto import FunctionProto, GraphProto, TensorProto, TypeProto, ValueInfoProto
 from graphfix.formats.onnx.view import onnx_type
 from graphfix.graph.view import Graph, Node, Value
 

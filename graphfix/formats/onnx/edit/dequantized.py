@@ -5,9 +5,8 @@ from __future__ import annotations
 from bisect import bisect_left, insort
 from collections.abc import Callable
 
-from onnx import TensorProto
-
 from graphfix.formats.onnx.edit.quantized import DEQUANTIZE
+from graphfix.formats.onnx.file.proto import TensorProto
 from graphfix.formats.onnx.view import Views, bytes_of
 from graphfix.graph.view import Graph, Node, Value
 from graphfix.results.records import dataclass, field

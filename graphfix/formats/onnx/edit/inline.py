@@ -5,13 +5,19 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-import onnx
-from onnx import GraphProto, ModelProto, NodeProto, TensorProto
-
 from graphfix.formats.insertion import rearrange
 from graphfix.formats.onnx.edit.state import Decided
 from graphfix.formats.onnx.edit.unroll import unrolled
 from graphfix.formats.onnx.file.messages import Holder, holds_initializers, subgraphs
+from graphfix.formats.onnx.file.proto import (
+    GraphProto,
+    ModelProto,
+    NodeProto,
+    SparseTensorProto,
+    TensorProto,
+    ValueInfoProto,
+)
+from graphfix.formats.onnx.file.tensors import attribute_of
 from graphfix.results.records import dataclass, field
 
 
@@ -93,9 +99,9 @@ class _Move:
             else:
                 self._constant(sparse.values.name, "sparse_value", sparse)
 
-    def _constant(self, name: str, key: str, tensor: TensorProto | onnx.SparseTensorProto) -> None:
+    def _constant(self, name: str, key: str, tensor: TensorProto | SparseTensorProto) -> None:
         node = NodeProto(op_type="Constant", output=[name], name=self.fresh(name))
-        node.attribute.append(onnx.helper.make_attribute(key, tensor))
+        node.attribute.append(attribute_of(key, tensor))
         self.nodes.append(node)
 
     def _claims(self, body: GraphProto) -> None:
@@ -125,7 +131,7 @@ class _Move:
         del nodes[-1:]
 
 
-def _name(output: onnx.ValueInfoProto | str) -> str:
+def _name(output: ValueInfoProto | str) -> str:
     return output if isinstance(output, str) else output.name
 
 

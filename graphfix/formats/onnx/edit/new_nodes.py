@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
-import numpy as np
-import onnx
-from onnx import FunctionProto, NodeProto, TensorProto
-
 from graphfix.formats.insertion import Order, rearrange
 from graphfix.formats.onnx.edit.derived_shapes import DerivedShapes
 from graphfix.formats.onnx.edit.records import records, write
 from graphfix.formats.onnx.file.messages import Holder, holds_initializers
+from graphfix.formats.onnx.file.proto import FunctionProto, NodeProto, TensorProto
+from graphfix.formats.onnx.file.tensors import tensor_of
 from graphfix.formats.onnx.infer.scope import GraphScope
 from graphfix.formats.onnx.view import onnx_type
 from graphfix.graph.edits import New, Numbers, Refused
@@ -145,10 +143,11 @@ class NodeBuilder:
             return value
         stem = "shape_" + "x".join(str(element) for element in elements)
         shape = Shape((len(elements),))
-        exact = np.int64 if self.holds_integers else np.float64  # a float64 holds every size up to 2**53
-        tensor = onnx.numpy_helper.from_array(np.asarray(elements, exact))
-        value = self.constant(stem, tensor, shape, exact.__name__, reader)
-        if not self.holds_integers:
+        if self.holds_integers:
+            value = self.constant(stem, tensor_of(elements, TensorProto.INT64, shape.numbers), shape, "int64", reader)
+        else:
+            exact = tensor_of(elements, TensorProto.DOUBLE, shape.numbers)  # it holds every size up to 2**53
+            value = self.constant(stem, exact, shape, "float64", reader)
             value = self.node("Cast", (value,), stem, shape, "int64", reader, {"to": int(TensorProto.INT64)})
         self.order.made[key] = value
         return value
@@ -168,7 +167,9 @@ class NodeBuilder:
         if value is None:
             sizes = "x".join(map(str, new.elements))
             stem = f"shape_{sizes}" if new.dtype == "int64" else f"{node.label}_constant"
-            tensor = onnx.helper.make_tensor(stem, onnx_type(new.dtype), new.dims, new.elements)
+            from onnx.helper import make_tensor  # it knows every element type
+
+            tensor = make_tensor(stem, onnx_type(new.dtype), new.dims, new.elements)
             value = self.order.made[key] = self.constant(stem, tensor, Shape(new.dims), new.dtype, reader)
         return value
 

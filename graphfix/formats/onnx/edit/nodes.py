@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-import onnx
-from onnx import NodeProto, TensorProto
-
 from graphfix import operators
 from graphfix.formats.editing import NewNodes, NodeEdit, bypass, replace_node
 from graphfix.formats.onnx.edit.checks import NOT_KNOWN, is_used
 from graphfix.formats.onnx.edit.state import Decided, State
+from graphfix.formats.onnx.file.proto import NodeProto, TensorProto
+from graphfix.formats.onnx.file.tensors import attribute_of
 from graphfix.graph.edits import Canonicalize, Evaluate, Fold, Inline, Refused, Replace
 from graphfix.graph.view import NO_ATTRIBUTES, Graph, Node, Value, set_node
 
@@ -48,13 +47,15 @@ def _canonicalize(state: State, node: Node, edit: Canonicalize) -> Node:
 
 def _evaluate(state: State, node: Node) -> Node:
     """Write each result that is used as a constant of the same name; the node goes, or is that Constant."""
+    from onnx.numpy_helper import from_array  # what is evaluated is an array, of any element type
+
     state.renews = True
     builder = state.builders[node.graph]
     for value in [value for value in node.results if value is not None and is_used(state, value)]:
         array = state.views.evaluator.array(value)
         if array is None:
             raise Refused(NOT_KNOWN)
-        tensor = onnx.numpy_helper.from_array(array, value.name)
+        tensor = from_array(array, value.name)
         if not builder.holds_initializers or value in node.graph.outputs:
             return _as_constant(state, node, value, tensor)
         new = state.renew(value, replace(value, kind="constant", place=None))
@@ -107,7 +108,7 @@ def _rewrite(message: NodeProto, op: str, domain: str, inputs: Sequence[str], at
         message.ClearField("domain")
     message.input[:] = inputs
     del message.attribute[:]
-    message.attribute.extend(onnx.helper.make_attribute(key, value) for key, value in attributes.items())
+    message.attribute.extend(attribute_of(key, value) for key, value in attributes.items())
 
 
 def _node(

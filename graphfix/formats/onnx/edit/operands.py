@@ -6,13 +6,11 @@ from dataclasses import replace
 from itertools import islice
 from math import prod
 
-import onnx
-from onnx import NodeProto, TensorProto
-
 from graphfix.formats.onnx.edit.dequantized import digest_of
 from graphfix.formats.onnx.edit.new_nodes import EXPAND_SINCE
 from graphfix.formats.onnx.edit.quantized import DEQUANTIZE, QUANTIZE, moves_by_node, set_axis
 from graphfix.formats.onnx.edit.state import State
+from graphfix.formats.onnx.file.proto import NodeProto, TensorProto
 from graphfix.graph.edits import Refused, Stretch
 from graphfix.graph.liveness import is_live
 from graphfix.graph.view import Node, Value
@@ -175,13 +173,15 @@ def _restated(state: State, tensor: TensorProto, to: Shape) -> TensorProto:
         copy.CopyFrom(tensor)
         copy.dims[:] = to.numbers
         return copy
+    from onnx.numpy_helper import from_array  # few constants say the same twice
+
     array = state.views.elements(tensor)
     if array is None:
         raise Refused(f"the numbers of '{tensor.name}' can't be read")
     padded = (1,) * (array.ndim - to.rank) + to.numbers
     least = array.reshape((1,) * (len(padded) - array.ndim) + array.shape)
     first = least[tuple(slice(size) for size in padded)]
-    return onnx.numpy_helper.from_array(first.reshape(to.numbers))
+    return from_array(first.reshape(to.numbers))
 
 
 # --- quantized operands ---------------------------------------------------------------------------------------------

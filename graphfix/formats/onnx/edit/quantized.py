@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import onnx
-from onnx import NodeProto
-
+from graphfix.formats.onnx.file.proto import NodeProto
+from graphfix.formats.onnx.file.tensors import attribute_of
 from graphfix.graph.edits import Refused
 from graphfix.graph.view import Node, Value
 from graphfix.shapes.shape import Shape, Size, same
@@ -57,7 +56,7 @@ def set_axis(proto: NodeProto, node: Node, axes: tuple[int, ...]) -> dict[str, o
         return dict(node.attributes)
     for attribute in [attribute for attribute in proto.attribute if attribute.name == "axis"]:
         proto.attribute.remove(attribute)
-    proto.attribute.append(onnx.helper.make_attribute("axis", shift))
+    proto.attribute.append(attribute_of("axis", shift))
     return {**node.attributes, "axis": shift}
 
 

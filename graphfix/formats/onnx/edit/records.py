@@ -8,12 +8,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache, lru_cache
 
-import onnx
-from onnx import GraphProto, NodeProto, ValueInfoProto
-
 from graphfix.formats.insertion import rearrange
 from graphfix.formats.onnx.file import wire
 from graphfix.formats.onnx.file.messages import Holder
+from graphfix.formats.onnx.file.proto import GraphProto, NodeProto, ValueInfoProto
+from graphfix.formats.onnx.file.tensors import attribute_of
 from graphfix.graph.view import Node
 
 
@@ -92,7 +91,7 @@ def _field(tag: str, value: str) -> str:
 
 def _rest(node: Node) -> str:
     """The attributes and the domain."""
-    made = [onnx.helper.make_attribute(key, value) for key, value in node.attributes.items()]
+    made = [attribute_of(key, value) for key, value in node.attributes.items()]
     parts = [text_of(attribute.SerializeToString(deterministic=True)) for attribute in made]
     body = "".join([f"{ATTRIBUTE}{varint(len(part))}{part}" for part in parts])
     return body + (_field(DOMAIN, node.domain) if node.domain else "")

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import replace
 
-from onnx import NodeProto
-
 from graphfix.formats.onnx.edit.dequantized import DequantizedConstants
 from graphfix.formats.onnx.edit.new_nodes import NodeBuilder
 from graphfix.formats.onnx.file.messages import Holder
+from graphfix.formats.onnx.file.proto import NodeProto
 from graphfix.formats.onnx.view import Views
 from graphfix.graph.passing import is_carrier, of_scales
 from graphfix.graph.view import Graph, Node, Value, set_node

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from typing import Final
 
-from onnx import AttributeProto, GraphProto, NodeProto, TensorProto, helper
-
 from graphfix.formats.onnx.file.messages import declared, subgraphs
+from graphfix.formats.onnx.file.proto import AttributeProto, GraphProto, NodeProto, TensorProto
+from graphfix.formats.onnx.file.tensors import attribute_of
 from graphfix.graph.edits import Refused
 from graphfix.results.records import dataclass, field
 
@@ -130,7 +130,9 @@ class _Unrolling:
         for name, axis, turned in zip(operands, axes, backwards, strict=True):
             index = self._constant("index", length - 1 - number if turned else number, TensorProto.INT64, ())
             part = self.fresh(name)
-            self.whole.node.append(helper.make_node("Gather", [name, index], [part], self.fresh(part), axis=axis))
+            taken = NodeProto(op_type="Gather", input=[name, index], output=[part], name=self.fresh(part))
+            taken.attribute.append(attribute_of("axis", axis))
+            self.whole.node.append(taken)
             parts.append(part)
         return self._copied(number, [*states, *parts])
 
@@ -149,8 +151,10 @@ class _Unrolling:
 
     def _constant(self, stem: str, number: int, kind: int, dims: Sequence[object] | None) -> str:
         """A number that the runtime makes, of the rank that the body declares."""
+        from onnx.helper import make_tensor  # few loops are unrolled
+
         name = self.fresh(stem)
-        self.whole.initializer.append(helper.make_tensor(name, kind, [1] * len(dims or ()), [number]))
+        self.whole.initializer.append(make_tensor(name, kind, [1] * len(dims or ()), [number]))
         return name
 
     def stacked(self, parts: Sequence[str], version: int, axis: int) -> str:
@@ -159,15 +163,13 @@ class _Unrolling:
         for part in parts:
             row = NodeProto(op_type="Unsqueeze", input=[part], output=[self.fresh(part)])
             if version < AXES_ARE_READ_SINCE:
-                row.attribute.append(helper.make_attribute("axes", [axis]))
+                row.attribute.append(attribute_of("axes", [axis]))
             else:
                 row.input.append(self._constant("axes", axis, TensorProto.INT64, (1,)))
             rows.append(row)
         names = [row.output[0] for row in rows]
         name = self.fresh(parts[0])
-        joined = NodeProto(
-            op_type="Concat", input=names, output=[name], attribute=[helper.make_attribute("axis", axis)]
-        )
+        joined = NodeProto(op_type="Concat", input=names, output=[name], attribute=[attribute_of("axis", axis)])
         for row in (*rows, joined):
             row.name = self.fresh(row.output[0])
         self.whole.node.extend([*rows, joined])

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Final
 
-from onnx import GraphProto, ModelProto
-
+from graphfix.formats.onnx.file.proto import GraphProto, ModelProto
 from graphfix.formats.onnx.file.wire import LEN, encode, records, tag_of
 from graphfix.results.records import dataclass
 

@@ -5,13 +5,9 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
-import numpy as np
 from google.protobuf.message import DecodeError, EncodeError  # type: ignore[import-untyped]  # has no types
-from numpy.typing import NDArray
-from onnx import ModelProto, TensorProto, numpy_helper
-from onnx.external_data_helper import load_external_data_for_tensor
 
 from graphfix.formats.files import Piece, Source, Staging, open_source, reason, staged
 from graphfix.formats.onnx.file.additions import Additions
@@ -24,9 +20,13 @@ from graphfix.formats.onnx.file.external import (
     refuse_data_name,
 )
 from graphfix.formats.onnx.file.payloads import NONCE, Cut, Cutter, Weaver, cut_of
+from graphfix.formats.onnx.file.proto import ModelProto, TensorProto
 from graphfix.formats.onnx.file.wire import MalformedError
 from graphfix.results import GraphfixError
 from graphfix.results.records import dataclass
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 OPSETS_SINCE: Final = 3
 """The IR version from which a model names its operator sets (onnx.proto, ModelProto.opset_import)."""
@@ -121,6 +121,9 @@ class Container:
 
         The bytes of a big payload are read from the file each time.
         """
+        from onnx.external_data_helper import load_external_data_for_tensor  # few models ask for an array
+        from onnx.numpy_helper import to_array
+
         whole = TensorProto()
         whole.CopyFrom(tensor)
         try:
@@ -132,7 +135,7 @@ class Container:
                 if self.path is None:
                     return None
                 load_external_data_for_tensor(whole, str(self.path.parent))
-            return np.asarray(numpy_helper.to_array(whole))
+            return to_array(whole)
         except (DecodeError, OSError, TypeError, ValueError):
             return None
 

@@ -8,9 +8,8 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path, PurePath, PureWindowsPath
 from typing import Any, Final
 
-from onnx import ModelProto, TensorProto
-
 from graphfix.formats.files import CHUNK, Staging, reason
+from graphfix.formats.onnx.file.proto import ModelProto, TensorProto
 from graphfix.formats.onnx.file.wire import ROUTES, TENSOR
 from graphfix.results import GraphfixError
 

@@ -5,9 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TypeAlias, TypeGuard
 
-import onnx
-from onnx import AttributeProto, FunctionProto, GraphProto, NodeProto, TypeProto, ValueInfoProto
-
+from graphfix.formats.onnx.file.proto import (
+    AttributeProto,
+    FunctionProto,
+    GraphProto,
+    ModelProto,
+    NodeProto,
+    TensorShapeProto,
+    TypeProto,
+    ValueInfoProto,
+)
 from graphfix.operators.row import standard
 from graphfix.results.records import dataclass
 from graphfix.shapes.dim import names_a_size
@@ -87,7 +94,7 @@ def declared(value: ValueInfoProto) -> Dims | None:
     return tuple([_declared_dim(dim) for dim in tensor.shape.dim])
 
 
-def _declared_dim(dim: onnx.TensorShapeProto.Dimension) -> int | str | None:
+def _declared_dim(dim: TensorShapeProto.Dimension) -> int | str | None:
     if dim.HasField("dim_value"):
         size = dim.dim_value
         return size if size >= 0 else None
@@ -118,3 +125,14 @@ def write_dims(tensor: TypeProto.Tensor, dims: Sequence[int | str | None]) -> No
             dim.dim_value = size
         elif size is not None:
             dim.dim_param = size
+
+
+def note(proto: ModelProto, key: str, text: str) -> bool:
+    """Add a text to a line of the file's metadata; return whether it was not there yet."""
+    entry = next((entry for entry in proto.metadata_props if entry.key == key), None)
+    if entry is None:
+        entry = proto.metadata_props.add(key=key)
+    if text in entry.value.split("; "):
+        return False
+    entry.value = f"{entry.value}; {text}" if entry.value else text
+    return True

@@ -8,8 +8,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 from typing import Any, Final
 
-import onnx
-
+from graphfix.formats.onnx.file.proto import ModelProto, TensorProto
 from graphfix.results.records import dataclass
 
 VARINT, FIXED64, LEN, GROUP, END_GROUP, FIXED32 = range(6)
@@ -175,13 +174,13 @@ def _data_tags() -> dict[int, int]:
         "string_data": LEN,
         "raw_data": LEN,
     }
-    fields = onnx.TensorProto.DESCRIPTOR.fields_by_name
+    fields = TensorProto.DESCRIPTOR.fields_by_name
     return {tag_of(fields[name].number, kind): one for name, one in unpacked.items() for kind in (one, LEN)}
 
 
-TENSOR: Final[str] = onnx.TensorProto.DESCRIPTOR.full_name
-MODEL: Final[str] = onnx.ModelProto.DESCRIPTOR.full_name
-ROUTES: Final = _routes(onnx.ModelProto.DESCRIPTOR)
+TENSOR: Final[str] = TensorProto.DESCRIPTOR.full_name
+MODEL: Final[str] = ModelProto.DESCRIPTOR.full_name
+ROUTES: Final = _routes(ModelProto.DESCRIPTOR)
 DATA: Final = _data_tags()
 """Tag of a tensor's data -> the wire type of one element."""
-RAW: Final = tag_of(onnx.TensorProto.RAW_DATA_FIELD_NUMBER, LEN)
+RAW: Final = tag_of(TensorProto.RAW_DATA_FIELD_NUMBER, LEN)

@@ -9,10 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from onnx import FunctionProto, ModelProto, NodeProto
-
 from graphfix.formats.equal_sizes import NO_SUMS, Sum, place
 from graphfix.formats.onnx.file.messages import INITIALIZER_ALONE_SINCE_IR, Dims, Step, declared, steps, subgraphs
+from graphfix.formats.onnx.file.proto import FunctionProto, ModelProto, NodeProto
 from graphfix.formats.onnx.infer.calls import Calls, FunctionKey, bound, local_functions
 from graphfix.formats.onnx.infer.forward import ForwardPass
 from graphfix.formats.onnx.infer.scope import (

@@ -9,9 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from onnx import GraphProto, TensorProto
-
 from graphfix.formats.onnx.file.messages import Step, declared
+from graphfix.formats.onnx.file.proto import GraphProto, TensorProto
 from graphfix.formats.onnx.infer.operands import NOTHING, Call, Results
 from graphfix.formats.onnx.infer.scope import NOTHING_KNOWN, GraphScope, Known, Read, agreed
 from graphfix.results.records import dataclass, field

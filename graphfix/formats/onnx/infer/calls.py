@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TypeAlias
 
-from onnx import AttributeProto, FunctionProto, NodeProto
-
 from graphfix.formats.onnx.file.messages import Step, steps
+from graphfix.formats.onnx.file.proto import AttributeProto, FunctionProto, NodeProto
 from graphfix.formats.onnx.infer.scope import NOTHING_KNOWN, GraphScope, Known, Read, enter_bodies, versions_of
 from graphfix.operators.row import standard
 from graphfix.results.records import dataclass, field

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import TypeAlias
 
-import onnx
-from onnx import AttributeProto, NodeProto, TensorProto
+from graphfix.formats.onnx.file.proto import AttributeProto, NodeProto, TensorProto
+from graphfix.formats.onnx.schemas import schema
 
 Rule: TypeAlias = tuple[int, tuple[int, ...]]
 """The type of a result, 0 where it is that of one of these operands."""
@@ -45,15 +45,14 @@ ZERO_POINT = 2
 @cache
 def _schema(op: str, domain: str, version: int) -> tuple[tuple[Rule, ...], tuple[str, ...]]:
     """What the schema says: a rule a result (the last one's for all that follow), and each operand's type variable."""
-    try:
-        schema = onnx.defs.get_schema(op, version, domain)
-    except onnx.defs.SchemaError:
+    known = schema(op, domain, version)
+    if known is None:
         return (), ()
     rules: list[Rule] = []
-    variables = tuple([given.type_str for given in schema.inputs])
-    for result in schema.outputs:
-        only = _CODES.get(next(iter(result.types)), 0) if len(result.types) == 1 else 0
-        like = tuple(at for at, variable in enumerate(variables) if variable == result.type_str)
+    variables = tuple([given.variable for given in known.inputs])
+    for result in known.outputs:
+        only = _CODES.get(result.types[0], 0) if len(result.types) == 1 else 0
+        like = tuple(at for at, variable in enumerate(variables) if variable == result.variable)
         rules.append((only, like))
     return tuple(rules), variables
 

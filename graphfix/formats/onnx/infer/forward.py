@@ -8,16 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-import onnx
-from onnx import AttributeProto, NodeProto
-
 from graphfix import operators
 from graphfix.formats.onnx.file.messages import Step
+from graphfix.formats.onnx.file.proto import AttributeProto, NodeProto, TensorProto
 from graphfix.formats.onnx.infer import bodies, element_types, integer_values, rules, sequence_values
 from graphfix.formats.onnx.infer.audited import AUDITED
 from graphfix.formats.onnx.infer.calls import Calls
 from graphfix.formats.onnx.infer.one_node import OneNode
-from graphfix.formats.onnx.infer.operands import Call, attributes, attributes_of
+from graphfix.formats.onnx.infer.operands import Call, attributes, attributes_of, held_by
 from graphfix.formats.onnx.infer.plain_nodes import Answer, PlainNodes
 from graphfix.formats.onnx.infer.scope import GraphScope, Known
 from graphfix.formats.onnx.infer.stored_names import Hypotheses
@@ -183,11 +181,12 @@ class ForwardPass:
                 return
             code = _CONSTANTS.get(attribute.name)
             if code is not None:
-                value = onnx.helper.get_attribute_value(attribute)
-                listed = attribute.name.endswith("s")
-                self._enter(scope, name, Shape((len(value),) if listed else ()), code)
-                if code == onnx.TensorProto.INT64:
-                    scope.elements[name] = tuple(value) if listed else (value,)
+                held = held_by(attribute)
+                if held is None:
+                    break
+                self._enter(scope, name, Shape((len(held),) if attribute.name.endswith("s") else ()), code)
+                if code == TensorProto.INT64:
+                    scope.elements[name] = held
                 return
         self._enter(scope, name, None, 0)
 
@@ -259,12 +258,12 @@ class ForwardPass:
 
 
 _CONSTANTS = {
-    "value_int": onnx.TensorProto.INT64,
-    "value_ints": onnx.TensorProto.INT64,
-    "value_float": onnx.TensorProto.FLOAT,
-    "value_floats": onnx.TensorProto.FLOAT,
-    "value_string": onnx.TensorProto.STRING,
-    "value_strings": onnx.TensorProto.STRING,
+    "value_int": TensorProto.INT64,
+    "value_ints": TensorProto.INT64,
+    "value_float": TensorProto.FLOAT,
+    "value_floats": TensorProto.FLOAT,
+    "value_string": TensorProto.STRING,
+    "value_strings": TensorProto.STRING,
 }
 
 

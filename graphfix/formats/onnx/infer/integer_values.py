@@ -10,21 +10,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from math import prod
 
-import numpy as np
-import onnx
-from onnx import TensorProto
-
+from graphfix.formats.onnx.file.proto import TensorProto
+from graphfix.formats.onnx.file.tensors import elements_of
 from graphfix.formats.onnx.infer.integer_arithmetic import ARITHMETIC, negated, rest, rest_of_c
-from graphfix.formats.onnx.infer.integer_operands import (
-    LIMIT,
-    Array,
-    Elements,
-    columns,
-    flat,
-    listed,
-    operand,
-    stretched,
-)
+from graphfix.formats.onnx.infer.integer_operands import LIMIT, Elements, Tensor, columns, joined, operand
 from graphfix.formats.onnx.infer.operands import Call
 from graphfix.formats.onnx.infer.rules_parts import AXES_AT, cut, slice_bounds
 from graphfix.formats.onnx.infer.scope import INTEGERS, GraphScope
@@ -46,9 +35,9 @@ def enter(scope: GraphScope, name: str, tensor: TensorProto) -> None:
         return
     if tensor.data_location == TensorProto.EXTERNAL:
         return
-    elements = onnx.numpy_helper.to_array(tensor).reshape(-1).tolist()
-    if all(isinstance(element, int) or element.is_integer() for element in elements):
-        scope.elements[name] = tuple(map(int, elements))
+    held = elements_of(tensor)
+    if all(isinstance(each, int) or each.is_integer() for each in held):
+        scope.elements[name] = tuple(map(int, held))
 
 
 def follow(call: Call, result: str) -> None:
@@ -115,26 +104,28 @@ def _truth(element: Size) -> bool | None:
 
 
 def _transpose(call: Call, _: str) -> Elements | None:
-    array, order = operand(call, 0), call.list("perm")
-    if array is None or (order is not None and sorted(order) != list(range(array.ndim))):
+    held, order = operand(call, 0), call.list("perm")
+    if held is None:
         return None
-    return flat(array.transpose(order))
+    axes = range(len(held.shape))
+    if order is not None and sorted(order) != list(axes):
+        return None
+    return held.transposed(axes[::-1] if order is None else order)
 
 
 def _gather(call: Call, _: str) -> Elements | None:
-    array, indices = operand(call, 0), operand(call, 1)
+    held, indices = operand(call, 0), operand(call, 1)
     axis = call.number("axis", 0)
-    if array is None or indices is None or not -array.ndim <= axis < array.ndim:
+    if held is None or indices is None or not -len(held.shape) <= axis < len(held.shape):
         return None
-    length = array.shape[axis]
-    if not all(isinstance(at, int) and -length <= at < length for at in indices.reshape(-1)):
-        return None
-    return flat(np.take(array, indices.astype(np.int64), axis))
+    length = held.shape[axis]
+    places = [at for at in indices.elements if isinstance(at, int) and -length <= at < length]
+    return held.take(axis, places).elements if len(places) == len(indices.elements) else None
 
 
 def _slice(call: Call, _: str) -> Elements | None:
-    array, (starts, ends, axes, steps) = operand(call, 0), slice_bounds(call)
-    if array is None or starts is None or ends is None:
+    held, (starts, ends, axes, steps) = operand(call, 0), slice_bounds(call)
+    if held is None or starts is None or ends is None:
         return None
     axes = tuple(range(len(starts))) if axes is None and not call.has(AXES_AT) else axes
     steps = (1,) * len(starts) if steps is None else steps
@@ -142,12 +133,12 @@ def _slice(call: Call, _: str) -> Elements | None:
         return None
     for axis, *bounds in zip(axes, starts, ends, steps, strict=True):
         numbers = [bound for bound in bounds if isinstance(bound, int)]
-        known = len(numbers) == len(bounds) and -array.ndim <= axis < array.ndim
-        taken = cut(array.shape[axis], *numbers) if known else None
+        known = len(numbers) == len(bounds) and -len(held.shape) <= axis < len(held.shape)
+        taken = cut(held.shape[axis], *numbers) if known else None
         if taken is None:
             return None
-        array = np.take(array, list(taken), axis)
-    return flat(array)
+        held = held.take(axis, taken)
+    return held.elements
 
 
 def _concat(call: Call, _: str) -> Elements | None:
@@ -157,31 +148,38 @@ def _concat(call: Call, _: str) -> Elements | None:
         if part is None:  # what is not known of one leaves the others
             if dims is None or len(dims) != 1 or not isinstance(dims[0], int) or dims[0] > LIMIT:
                 return None
-            part = np.full(dims[0], UNKNOWN, object)
+            part = Tensor([UNKNOWN] * dims[0], (dims[0],))
         parts.append(part)
-    if len({part.ndim for part in parts}) != 1 or not -parts[0].ndim <= axis < parts[0].ndim:
+    ranks = {len(part.shape) for part in parts}
+    if len(ranks) != 1 or not -min(ranks) <= axis < min(ranks):
         return None
-    filled = [part for part in parts if part.size] or parts[:1]
-    return flat(np.concatenate(filled, axis)) if len({_others(part, axis) for part in filled}) == 1 else None
+    filled = [part for part in parts if part.elements]
+    if len({_others(part.shape, axis) for part in filled}) > 1:
+        return None
+    return joined(filled, axis) if filled else ()
 
 
-def _others(array: Array, axis: int) -> tuple[int, ...]:
-    return tuple(size for at, size in enumerate(array.shape) if at != axis % array.ndim)
+def _others(shape: tuple[int, ...], axis: int) -> tuple[int, ...]:
+    return tuple(size for at, size in enumerate(shape) if at != axis % len(shape))
 
 
 def _expanded(call: Call, result: str) -> Elements | None:
     """Expand, by the shape that the result has."""
-    held, dims = listed(call, 0), call.scope.shapes[result]
+    held, dims = operand(call, 0), call.scope.shapes[result]
     if held is None or not dims.static or prod(dims.numbers) > LIMIT:
         return None
-    return stretched(*held, dims.numbers)
+    return held.stretched(dims.numbers)
 
 
 def _tile(call: Call, _: str) -> Elements | None:
-    array, repeats = operand(call, 0), call.ints(1, "")
-    if array is None or repeats is None or len(repeats) != array.ndim or array.size * prod(repeats) > LIMIT:
+    held, repeats = operand(call, 0), call.ints(1, "")
+    if held is None or repeats is None or len(repeats) != len(held.shape) or min(repeats, default=0) < 0:
         return None
-    return flat(np.tile(array, repeats)) if min(repeats, default=0) >= 0 else None
+    if len(held.elements) * prod(repeats) > LIMIT:
+        return None
+    for axis, times in enumerate(repeats):
+        held = held.take(axis, list(range(held.shape[axis])) * times)
+    return held.elements
 
 
 def _filled(call: Call, result: str) -> Elements | None:

@@ -6,10 +6,8 @@ from collections.abc import Sequence
 from math import prod
 from typing import TypeAlias
 
-import onnx
-from onnx import NodeProto, TensorProto, TypeProto
-
 from graphfix.formats.onnx.file.messages import write_dims
+from graphfix.formats.onnx.file.proto import NodeProto, TensorProto, TypeProto
 from graphfix.formats.onnx.infer.scope import GraphScope
 from graphfix.results.records import dataclass, field
 from graphfix.shapes.shape import UNKNOWN, Dim, Shape, Size
@@ -82,6 +80,8 @@ def _asked(op: str, version: int, node: NodeProto, operands: Sequence[Operand | 
             write_dims(kind.tensor_type, pattern)
         if held:
             constants[name] = TensorProto.FromString(held)
+    import onnx  # only for operators that have no rule here
+
     try:
         schema = onnx.defs.get_schema(op, version, "")
         found = onnx.shape_inference.infer_node_outputs(schema, alone, types, constants)

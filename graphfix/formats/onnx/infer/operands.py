@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TypeAlias
-
-import onnx
-from onnx import AttributeProto, NodeProto, TensorProto
+from typing import Any, TypeAlias
 
 from graphfix.formats.onnx.file.messages import Step
+from graphfix.formats.onnx.file.proto import AttributeProto, NodeProto, TensorProto
+from graphfix.formats.onnx.file.tensors import elements_of
 from graphfix.formats.onnx.infer.scope import INTEGERS, GraphScope
 from graphfix.operators import Row
 from graphfix.results.records import dataclass
@@ -47,6 +46,15 @@ def attributes(node: NodeProto) -> dict[str, object]:
     return found
 
 
+def held_by(attribute: AttributeProto) -> tuple[Any, ...] | None:
+    """Return what an attribute holds, one thing or several; None where it is of no type that is read, or refers."""
+    read = READ.get(attribute.type)
+    if read is None or attribute.ref_attr_name:
+        return None
+    held = read(attribute)
+    return held if isinstance(held, tuple) else (held,)
+
+
 def attributes_of(step: Step) -> dict[str, object]:
     """Return the same of a node that is read, once."""
     if step.attributes is None:
@@ -60,7 +68,7 @@ def _number(tensor: TensorProto) -> int | float | None:
         return None
     if tensor.data_location == TensorProto.EXTERNAL:
         return None
-    number = onnx.numpy_helper.to_array(tensor).item()
+    (number,) = elements_of(tensor)
     return number if isinstance(number, float) else int(number)
 
 

@@ -6,9 +6,8 @@ shape a result, or None where it does not know it; it never guesses.
 
 from __future__ import annotations
 
-from onnx import TensorProto
-
 from graphfix import operators
+from graphfix.formats.onnx.file.proto import TensorProto
 from graphfix.formats.onnx.infer import rules_layout as layout
 from graphfix.formats.onnx.infer import rules_parts as parts
 from graphfix.formats.onnx.infer import rules_reductions as reductions

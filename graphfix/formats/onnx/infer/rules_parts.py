@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TypeAlias
 
-from onnx import TensorProto
-
+from graphfix.formats.onnx.file.proto import TensorProto
 from graphfix.formats.onnx.infer.operands import NOTHING, Call, Results
 from graphfix.formats.onnx.infer.rules_layout import unknowns
 from graphfix.shapes.shape import UNKNOWN, Shape, Size

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TypeAlias
 
-import onnx
-from onnx import AttributeProto, GraphProto, NodeProto, OperatorSetIdProto, TensorProto
-
 from graphfix.formats.onnx.file.messages import Dims, Step, body_of, declared, label, steps, subgraphs
+from graphfix.formats.onnx.file.proto import AttributeProto, GraphProto, NodeProto, OperatorSetIdProto, TensorProto
+from graphfix.formats.onnx.file.tensors import elements_of
 from graphfix.operators.row import standard
 from graphfix.results.records import dataclass, field
 from graphfix.shapes.shape import UNKNOWN, Dim, Shape, Size, same
@@ -122,7 +121,7 @@ class GraphScope:
             return None
         if tensor.dims[0] > FLOATS_LIMIT or tensor.data_location == TensorProto.EXTERNAL:
             return None
-        return tuple(onnx.numpy_helper.to_array(tensor).tolist())
+        return elements_of(tensor)
 
     def leans(self, name: str) -> bool:
         """Whether what is known of a visible value leans on a third party."""

@@ -7,10 +7,10 @@ from collections.abc import Callable, Sequence
 import numpy as np
 import onnx
 from numpy.typing import NDArray
-from onnx import GraphProto, NodeProto
 
 from graphfix.formats.insertion import rearrange
 from graphfix.formats.onnx.file.messages import Holder, holds_initializers
+from graphfix.formats.onnx.file.proto import GraphProto, NodeProto
 from graphfix.formats.onnx.infer.scope import GraphScope
 from graphfix.formats.onnx.view import constant_tensor
 from graphfix.results.records import dataclass, field

@@ -7,8 +7,8 @@ from typing import TypeAlias
 
 import numpy as np
 import onnx
-from onnx import AttributeProto, NodeProto, TensorProto
 
+from graphfix.formats.onnx.file.proto import AttributeProto, NodeProto, TensorProto
 from graphfix.formats.onnx.opset.converted_graph import ConvertedGraph
 from graphfix.graph.edits import Refused
 

@@ -9,15 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-import onnx
-from onnx import ModelProto, NodeProto
-
 from graphfix.formats.onnx.file.messages import Holder, is_standard
+from graphfix.formats.onnx.file.proto import ModelProto, NodeProto
 from graphfix.formats.onnx.infer.analysis import Facts
 from graphfix.formats.onnx.infer.scope import GraphScope, bodies_of
 from graphfix.formats.onnx.opset import to_8
 from graphfix.formats.onnx.opset.converted_graph import ConvertedGraph
 from graphfix.formats.onnx.opset.operators import CHANGED, KEPT
+from graphfix.formats.onnx.schemas import schema
 from graphfix.graph.edits import Refused
 from graphfix.results.records import dataclass
 
@@ -87,6 +86,5 @@ class _Converter:
 
 
 def _since(op: str, version: int) -> int | None:
-    if not onnx.defs.has(op, version, ""):
-        return None
-    return onnx.defs.get_schema(op, version, "").since_version
+    known = schema(op, "", version)
+    return None if known is None else known.since

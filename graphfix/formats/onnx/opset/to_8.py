@@ -10,11 +10,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 
-import onnx
-from onnx import AttributeProto, ModelProto, NodeProto, OperatorSetIdProto
-from onnx.defs import OpSchema
-
 from graphfix.formats.onnx.file.messages import is_standard, subgraphs
+from graphfix.formats.onnx.file.proto import AttributeProto, ModelProto, NodeProto, OperatorSetIdProto
+from graphfix.formats.onnx.file.tensors import attribute_of
+from graphfix.formats.onnx.schemas import Schema, schema
 
 TARGET = 8
 NUMPY_SINCE = 7
@@ -77,16 +76,14 @@ def _changed(node: NodeProto, version: int) -> str | None:
         return "asks for `output_sequence`" if "output_sequence" in attributes else None
     if node.op_type in REWRITTEN or node.op_type in SAME:
         return None
-    try:
-        old = onnx.defs.get_schema(node.op_type, version, "")
-        new = onnx.defs.get_schema(node.op_type, TARGET, "")
-    except onnx.defs.SchemaError:
+    old, new = (schema(node.op_type, "", number) for number in (version, TARGET))
+    if old is None or new is None:
         return f"is not an operator of opset {version} and {TARGET}"
-    if old.since_version != new.since_version and not _only_memory_hints(old, new):
-        return f"changed between opset {old.since_version} and {new.since_version}"
+    if old.since != new.since and not _only_memory_hints(old, new):
+        return f"changed between opset {old.since} and {new.since}"
     left = [name for name, was in defaults(node.op_type, version).items() if was is None and name not in attributes]
     # Clip's bounds: its text says the numbers of its own type, its schema at first none, and then those of float32
-    return f"leaves `{left[0]}` to a default that opset {old.since_version} does not state" if left else None
+    return f"leaves `{left[0]}` to a default that opset {old.since} does not state" if left else None
 
 
 def _training(attributes: Mapping[str, AttributeProto]) -> str | None:
@@ -97,7 +94,7 @@ def _training(attributes: Mapping[str, AttributeProto]) -> str | None:
     return None
 
 
-def _only_memory_hints(old: OpSchema, new: OpSchema) -> bool:
+def _only_memory_hints(old: Schema, new: Schema) -> bool:
     """Whether nothing but `consumed_inputs` (a memory hint of opset 1) and defaults changed."""
     return (
         set(old.attributes) - {MEMORY_HINT} == set(new.attributes) - {MEMORY_HINT}
@@ -111,9 +108,12 @@ def defaults(op: str, version: int) -> Mapping[str, AttributeProto | None]:
     """The attributes whose default is another at opset 8: what it was, None where there was none. Selu's, Clip's."""
     if op in SAME | RECURRENT | REWRITTEN | TESTED:  # what changed there is said above; GRU misspells `forward`
         return {}
-    old, new = (onnx.defs.get_schema(op, number, "").attributes for number in (version, TARGET))
-    changed = [name for name in new if name in old and old[name].default_value != new[name].default_value]
-    return {name: old[name].default_value if old[name].default_value.type else None for name in changed}
+    old, new = (schema(op, "", number) for number in (version, TARGET))
+    if old is None or new is None:
+        return {}
+    both = [(name, old.attributes[name], now) for name, now in new.attributes.items() if name in old.attributes]
+    stated = [(name, was) for name, was, now in both if was != now and (was.default, now.default) != (None, None)]
+    return {n: None if was.default is None else attribute_of(n, was.default) for n, was in stated}
 
 
 def convert(proto: ModelProto) -> None:

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from onnx import NodeProto
-
+from graphfix.formats.onnx.file.proto import NodeProto
 from graphfix.results import GraphfixError
 
 SHOWN: Final = 60

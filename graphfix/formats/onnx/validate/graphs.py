@@ -10,11 +10,18 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final, NoReturn
 
-import onnx
-from onnx import AttributeProto, FunctionProto, GraphProto, NodeProto, TensorProto
-
 from graphfix.formats.onnx.file.container import OPSETS_SINCE, Container
 from graphfix.formats.onnx.file.messages import Step, steps
+from graphfix.formats.onnx.file.proto import (
+    AttributeProto,
+    FunctionProto,
+    GraphProto,
+    NodeProto,
+    OperatorSetIdProto,
+    SparseTensorProto,
+    TensorProto,
+)
+from graphfix.formats.onnx.schemas import newest
 from graphfix.formats.onnx.validate.errors import (
     MalformedModelError,
     UnknownVersionError,
@@ -53,7 +60,9 @@ def check(container: Container) -> list[Step]:
     except MalformedModelError as error:
         raise MalformedModelError(f"{name}: no valid ONNX model: {error}; export it again") from None
     except UnknownVersionError as error:
-        raise UnknownVersionError(f"{name}: {error}; install a newer onnx, or export it for an older version") from None
+        raise UnknownVersionError(
+            f"{name}: {error}; install a newer graphfix, or export it for an older version"
+        ) from None
 
 
 def _model(container: Container) -> list[Step]:
@@ -72,13 +81,12 @@ def _model(container: Container) -> list[Step]:
     return nodes
 
 
-def _versions(imports: Iterable[onnx.OperatorSetIdProto]) -> dict[str, int]:
+def _versions(imports: Iterable[OperatorSetIdProto]) -> dict[str, int]:
     """Return the version of each operator set by its domain, "" for the standard one."""
     versions = {standard(text(entry.domain, "an opset_import")): entry.version for entry in imports}
-    newest = onnx.defs.onnx_opset_version()
     version = versions.get("", 1)
-    if version > newest:
-        raise UnknownVersionError(f"it uses version {version} of the standard operators, known are 1 to {newest}")
+    if version > newest():
+        raise UnknownVersionError(f"it uses version {version} of the standard operators, known are 1 to {newest()}")
     if any(version < 1 for version in versions.values()):
         raise MalformedModelError("it imports an operator set of a version below 1")
     return versions
@@ -188,7 +196,7 @@ class _Validator:
     def _tensor_fault(self, tensor: TensorProto) -> str | None:
         return payload_fault(tensor, self.container.cut(tensor))
 
-    def _sparse_fault(self, sparse: onnx.SparseTensorProto) -> str | None:
+    def _sparse_fault(self, sparse: SparseTensorProto) -> str | None:
         fault = self._tensor_fault(sparse.values) or self._tensor_fault(sparse.indices)
         if fault is None and any(size < 0 for size in sparse.dims):
             return f"has the shape {list(sparse.dims)}"

@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import cache
 from math import prod
-from typing import Final, cast
-
-import onnx
-from onnx import AttributeProto, NodeProto, TensorProto, ValueInfoProto
+from typing import Final
 
 from graphfix import operators
 from graphfix.formats.onnx.file.payloads import Cut
+from graphfix.formats.onnx.file.proto import AttributeProto, NodeProto, TensorProto, ValueInfoProto
+from graphfix.formats.onnx.schemas import schema
 from graphfix.formats.onnx.validate.errors import MalformedModelError, check_texts, place, shown
 from graphfix.operators.row import standard
 from graphfix.results.records import dataclass, field
@@ -61,18 +60,17 @@ ANY: Final = Signature(range(1 << 31), range(1 << 31))
 
 @cache
 def _schema_signature(op: str, domain: str, version: int) -> Signature:
-    """Return the signature of an operator in a version of its operator set; ANY where onnx has no schema for it."""
-    if not onnx.defs.has(op, version, domain):
+    """Return the signature of an operator in a version of its operator set; ANY where there is no schema of it."""
+    known = schema(op, domain, version)
+    if known is None:
         return ANY
-    schema = onnx.defs.get_schema(op, version, domain)
     read = operators.row(domain, op, version) is not None or op in ("QuantizeLinear", "DequantizeLinear")
-    single = onnx.defs.OpSchema.FormalParameterOption.Single
     return Signature(
-        range(schema.min_input, schema.max_input + 1),
-        range(schema.min_output, schema.max_output + 1),
-        tuple(at for at, operand in enumerate(schema.inputs) if read and operand.option == single),
-        {name: int(cast("int", attribute.type)) for name, attribute in schema.attributes.items()},
-        frozenset(name for name, attribute in schema.attributes.items() if attribute.required),
+        known.operands,
+        known.results,
+        tuple(at for at, operand in enumerate(known.inputs) if read and operand.option == "single"),
+        {name: attribute.kind for name, attribute in known.attributes.items()},
+        frozenset(name for name, attribute in known.attributes.items() if attribute.required),
     )
 
 
