@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from array import array
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Protocol
 
@@ -62,19 +61,24 @@ class Order:
         """Return the original position that a node has, or that it stands before."""
         return node.index if node.index >= 0 else self.anchors[-1 - node.index]
 
-    def arrange(self) -> Sequence[int]:
-        """Sort the view's nodes, new ones before their readers, without those that are gone; return the sort keys.
-
-        A key for each node, the file's first: a format sorts its records by them, and keeps `len(graph.nodes)`.
-        """
+    def arrange(self) -> None:
+        """Sort the view's nodes, new ones before their readers, without those that are gone."""
         self._move_before_readers()
-        nodes = [*self.graph.nodes, *self.graph.made]
-        keys = self._keys()
-        order = sorted(range(len(nodes)), key=keys.__getitem__)
-        del order[len(nodes) - len(self.gone) :]
-        self.graph.nodes = [nodes[at] for at in order]
+        file, made, anchors = self.graph.nodes, self.graph.made, self.anchors
+        order = sorted(range(len(made)), key=anchors.__getitem__)
+        if self.early:
+            order.sort(key=lambda at: (anchors[at], -1 - at not in self.early))
+        nodes: list[Node] = []
+        done = 0
+        for at in order:
+            anchor = anchors[at]
+            if anchor > done:
+                nodes += file[done:anchor]
+                done = anchor
+            nodes.append(made[at])
+        nodes += file[done:]
+        self.graph.nodes = [node for node in nodes if node.index not in self.gone] if self.gone else nodes
         self.made.clear()  # nothing is made any more, and of a big model it is big
-        return keys
 
     def _move_before_readers(self) -> None:
         """Let no new node stand behind a new node that reads it."""
@@ -83,15 +87,11 @@ class Order:
                 if operand is not None and operand.place is not None and operand.place < 0:
                     self.reuse_before(operand, self.anchors[-1 - node.index])
 
-    def _keys(self) -> array[int]:
-        """Three ints a position, for early, other new and the file's nodes; those that are gone come last."""
-        count = len(self.graph.nodes)
-        keys = array("q", range(2, 3 * count + 2, 3))
-        keys.extend(3 * anchor + 1 for anchor in self.anchors)
-        for place in self.early:
-            keys[count - 1 - place] -= 1
-        for place in self.gone:
-            keys[place if place >= 0 else count - 1 - place] = 3 * count + 3
+    def keys(self, count: int) -> Sequence[int]:
+        """What a format sorts its records by after `arrange`, the file's `count` first; what is gone comes last."""
+        keys = [count + len(self.anchors)] * (count + len(self.anchors))
+        for position, node in enumerate(self.graph.nodes):
+            keys[node.index if node.index >= 0 else count - 1 - node.index] = position
         return keys
 
 

@@ -269,7 +269,7 @@ class NodeBuilder:
         return found
 
     def records(self) -> Iterator[bytes | None]:
-        """Every node in the order of `arrange`: the record of one that was made, None for one of the file."""
+        """Every node in the order of `arrange`: records of those that were made, None for one of the file."""
         return records(self.graph.nodes, self.templates)
 
     def arrange(self, value_infos: bytes, *, messages: bool) -> None:
@@ -277,10 +277,11 @@ class NodeBuilder:
 
         Without `messages` those that were made, and new `value_infos`, are none in the file yet: `records` says them.
         """
-        keys, nodes = self.order.arrange(), self.holder.node
+        nodes, count = self.holder.node, len(self.holder.node)
+        self.order.arrange()
         if messages:
-            write(self.holder, self.graph.made, self.templates, keys, value_infos)
+            write(self.holder, self.graph.made, self.templates, self.order.keys(count), value_infos)
             del nodes[len(self.graph.nodes) :]
         elif any(place >= 0 for place in self.order.gone):
-            rearrange(nodes, keys[: len(nodes)])
+            rearrange(nodes, self.order.keys(count)[:count])
             del nodes[sum(node.index >= 0 for node in self.graph.nodes) :]

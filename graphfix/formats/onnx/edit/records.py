@@ -44,13 +44,18 @@ VALUE_NAME = _tag(ValueInfoProto.NAME_FIELD_NUMBER)
 
 
 def records(nodes: Sequence[Node], templates: Mapping[int, NodeProto]) -> Iterator[bytes | None]:
-    """Every node of a graph in order: the record of a new one, None for one of the file."""
+    """Every node of a graph in order: the records of new ones in a row, None for one of the file."""
+    new = ""
     for node in nodes:
-        if node.index >= 0:
-            yield None
-        else:
+        if node.index < 0:
             body = _body(node, templates.get(node.index))
-            yield bytes_of(f"{NODE}{varint(len(body))}{body}")
+            new += f"{NODE}{varint(len(body))}{body}"
+            continue
+        if new:
+            yield bytes_of(new)
+            new = ""
+        yield None
+    yield bytes_of(new)
 
 
 def _body(node: Node, template: NodeProto | None) -> str:

@@ -24,7 +24,7 @@ class Additions:
     """Records of the main graph that are no messages of the skeleton."""
 
     nodes: Callable[[], Iterable[bytes | None]]
-    """Every node in order: the record of a new one, None for the skeleton's next one."""
+    """Every node in order: the records of new ones in a row, None for the skeleton's next one."""
     value_infos: bytes
     """The records of the new ones."""
 

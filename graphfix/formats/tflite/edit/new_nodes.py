@@ -100,7 +100,8 @@ class NodeBuilder:
         """Put every operator that was made before its first reader, remove those that are gone; file and view alike."""
         subgraph = self.subgraph
         operators = [*subgraph.operators, *subgraph.made]
-        rearrange(operators, self.order.arrange())
+        self.order.arrange()
+        rearrange(operators, self.order.keys(len(subgraph.operators)))
         subgraph.record.operators = operators[: len(subgraph.graph.nodes)]
 
     # --- constants ----------------------------------------------------------------------------------------------
