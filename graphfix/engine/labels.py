@@ -52,9 +52,7 @@ class Labels:
 
     def rename(self, sites: Sites, first: int, names: Names | None) -> None:
         """Let the sites from `first` on name their nodes as the file does."""
-        for at, (label, site) in enumerate([*sites.rows(first)], first):
-            if "#" not in label:
-                continue  # a name
+        for at, label, site in sites.named("#", first):
             name = self._replaced(label, site) if names is None else names.get((site.graph, label))
             if name is not None:
                 sites.rename(at, name)

@@ -129,12 +129,11 @@ def _node_by_node(job: Job, rewrite: Rewrite, rewrites: Sequence[Rewrite | Model
         for index, node in enumerate(graph.nodes):  # each as it is when its turn comes
             if not rewrite.concerns(node) or (others and any(other.concerns(node) for other in others)):
                 continue
-            # those of the graph as the rewrite finds it: what it changes ends none of them
-            fusions_of_node = fusions.get(index)
-            if by_looks and fusions_of_node is None:
+            # the fusions of the graph as the rewrite finds it: what it changes ends none of them
+            if by_looks and index not in fusions:
                 _by_looks(job, rewrite, node, plans)
             else:
-                _by_itself(job, rewrite, node, partial(job.policy.edits, rewrite, node, fusions_of_node))
+                _by_itself(job, rewrite, node, partial(job.policy.edits, rewrite, node, fusions.get(index)))
 
 
 def _ask(job: Job, limits: Questions) -> None:

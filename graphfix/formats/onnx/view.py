@@ -195,8 +195,8 @@ class _Builder:
         scope = self.scope
         shape = scope.shapes.get(name) or scope.shape(name)
         code = scope.dtypes.get(name) or scope.dtype(name)
-        value = Value(name, shape, dtype_name(code), kind, self.graph, scope.stale.get(name), place)
-        self.values[name] = value
+        stale = scope.stale.get(name) if scope.stale else None
+        value = self.values[name] = Value(name, shape, dtype_name(code), kind, self.graph, stale, place)
         return value
 
     def _node(self, index: int, step: Step) -> None:
