@@ -107,7 +107,7 @@ def carrier(
 ) -> Carrier:
     """What carries these edits out on a node, and on each that looks the same: what is theirs is looked up once.
 
-    Lifts and stretches that were checked once are checked no more, but where something `quantizes`.
+    What was checked once is checked no more, but where something `quantizes`.
 
     `check` (which says who checks an edit), `lift`, `stretch`, `restate` and `carry_out` are the format's. A stretch is
     by the sizes of the node's operands as they were before its edits.
@@ -115,7 +115,7 @@ def carrier(
     checks = [(check(edit), edit) for edit in edits]
     sources = [edit for edit in edits if isinstance(edit, Bypass)]
     changes = [_change(state, edit, lift, stretch, restate, carry_out) for edit in edits]
-    alone, by_looks = len(edits) == 1, all(isinstance(edit, (Lift, Stretch)) for edit in edits)
+    alone = len(edits) == 1
     is_checked = False
 
     def carry(node: Node) -> Node:
@@ -125,7 +125,7 @@ def carrier(
                 _check_source(state, each)
             for checked, edit in checks:
                 checked(state, node, edit)
-            is_checked = by_looks
+            is_checked = True
         before = node if alone else node.reading(node.operands)
         for change in changes:
             node = change(node, before)

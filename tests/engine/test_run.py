@@ -259,6 +259,15 @@ def test_a_constant_is_never_taken_for_a_variable_that_looks_alike() -> None:
     assert [(site.node, site.status) for site in found] == [("matmul0", "changed"), ("matmul1", "exempt")]
 
 
+def test_nodes_that_look_alike_in_two_graphs_are_reported_of_their_own() -> None:
+    model, body = Notes(node(ADD), node(ADD)), Notes(node(ADD), node(ADD), path="main/if.then_branch")
+    model.graphs += body.graphs
+    found = sites(EQUALIZE, model=model)
+    assert [(site.graph, site.node) for site in found] == [
+        (graph, name) for graph in ("main", "main/if.then_branch") for name in ("add0", "add1")
+    ]
+
+
 def test_attributes_are_part_of_what_a_plan_may_ask() -> None:
     model = Notes(
         node("y[N,N] = Gemm(a[N,N], b[N,N], c[1,N])"),

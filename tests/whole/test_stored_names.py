@@ -280,3 +280,21 @@ def test_show_prints_what_is_believed(tmp_path: Path) -> None:
     path = saved(tmp_path, counted("N"))
     assert any("k[2,?] =" in line for line in graphfix.show(path))
     assert any("k[2,N] =" in line for line in graphfix.show(path, trust_stored=True))
+
+
+def test_a_size_that_two_others_leave_open_is_believed_of_their_sum() -> None:
+    """The sum is an operator without attributes, whose answer is looked up."""
+    nodes = [helper.make_node("NonZero", [name], [f"{name}_at"]) for name in "xy"]
+    nodes += [helper.make_node("Cast", [f"{name}_at"], [f"{name}_float"], to=FLOAT) for name in "xy"]
+    nodes.append(helper.make_node("Add", ["x_float", "y_float"], ["sum"]))
+    nodes.append(helper.make_node("Neg", ["sum"], ["out"]))
+    graph = helper.make_graph(
+        nodes,
+        "g",
+        [helper.make_tensor_value_info(name, FLOAT, ["N", 4]) for name in "xy"],
+        [helper.make_tensor_value_info("out", FLOAT, [2, None])],
+        value_info=[helper.make_tensor_value_info("sum", FLOAT, [2, "N"])],
+    )
+    opened = graphfix.load(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8))
+    opened.trust_stored()
+    assert opened.believed == [StoredSize("sum", 1, "N")]

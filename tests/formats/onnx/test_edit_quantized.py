@@ -142,6 +142,17 @@ def test_blocks_are_refused() -> None:
     assert result.after == result.before
 
 
+def test_blocks_are_refused_of_a_node_that_looks_like_one_without() -> None:
+    text = """a[4] = DequantizeLinear(p:const:int8[4], r:const[4], axis=0)
+              b[4] = DequantizeLinear(q:const:int8[4], s:const[2], z:const:int8[2], axis=0, block_size=2)
+              y[2,4] = Add(x[2,4], a)
+              u[2,4] = Add(x, a)
+              w[2,4] = Add(x, b)"""
+    result = fixed(model(text, opset=21), target="ranks")
+    assert result.counts == {"equalize-ranks": 2}
+    assert result.left == [("GF101", 1, "its DequantizeLinear 'DequantizeLinear#1' is quantized in blocks")]
+
+
 def test_quantization_annotations_follow_what_was_copied() -> None:
     proto = model("y[2,3] = Add(x[2,3], b:const[3])\nz[3] = Neg(b)")
     note = proto.graph.quantization_annotation.add(tensor_name="b")

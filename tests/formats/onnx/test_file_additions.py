@@ -29,18 +29,18 @@ def skeleton(*, value_infos: bool) -> ModelProto:
 @pytest.mark.parametrize("value_infos", [False, True])
 def test_woven_bytes_are_those_of_messages(*, value_infos: bool) -> None:
     graph = Graph("main")
-    operand = Value("a", of(2), "float32", "input", graph)
+    operand = Value("ä", of(2), "float32", "input", graph)
     result = Value("é" * 100, of(2), "float32", "result", graph, None, -1)
     old = [Node("Neg", "", 1, "", at, graph, (operand,), (), {}, None) for at in range(2)]
     attributes = {"axes": [1, 2], "text": "t"}
-    new = Node("Made", "some.domain", 1, "made" * 40, -1, graph, (operand, None), (result,), attributes, None)
+    new = Node("Made", "some.domain", 1, "made é" * 40, -1, graph, (operand, None), (result,), attributes, None)
     declared = helper.make_tensor_value_info("d" * 300, TensorProto.FLOAT, ["N", 2])
     unnamed = text_of(onnx.ValueInfoProto(type=declared.type).SerializeToString())
     order = [old[0], new, old[1], new]
     added = Additions(lambda: records(order, {}), bytes_of(value_info_record(declared.name, unnamed)))
 
     wanted = skeleton(value_infos=value_infos)
-    message = helper.make_node("Made", ["a", ""], [result.name], new.name, domain="some.domain", **attributes)
+    message = helper.make_node("Made", ["ä", ""], [result.name], new.name, domain="some.domain", **attributes)
     first, second = list(wanted.graph.node)
     expected = [first, message, second, message]
     copies = [onnx.NodeProto.FromString(each.SerializeToString()) for each in expected]

@@ -161,6 +161,14 @@ def test_a_stored_symbol_of_an_intermediate_value_is_no_evidence() -> None:
     assert graphfix.load(result.after).assumes == assumed  # what was made since follows from those
 
 
+def test_a_rank_that_an_operator_without_attributes_leaves_open_is_taken_from_the_file() -> None:
+    proto = model("c[*] = Neg(a[*])\ny[*] = Neg(c)")
+    proto.graph.value_info.append(onnx.helper.make_tensor_value_info("c", onnx.TensorProto.FLOAT, [2, 4]))
+    opened = graphfix.load(proto)
+    assert printed(opened)[0] == "c[?,?] = Neg(a[*])"
+    assert list(opened.assumes) == ["the stored rank of 'c' in main"]
+
+
 def test_only_a_rank_that_nothing_else_tells_is_taken_from_the_file() -> None:
     proto = model("a[*] = my.Thing(x[2])\nc = Neg(a)\ny[*] = my.Thing(c)")
     for name in "ac":
