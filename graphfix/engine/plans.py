@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from graphfix.engine.open_sizes import CODE, Meeting, meetings
 from graphfix.graph.edits import Edit, Stretch
-from graphfix.graph.protocols import Carrier
+from graphfix.graph.protocols import Applier
 from graphfix.graph.view import Node
 from graphfix.results import Site
 from graphfix.results.records import dataclass, field
@@ -24,7 +24,7 @@ class Known:
     edits: Sequence[Edit]
     meetings: Sequence[Meeting]
     """The sizes of which it is not known whether they are equal."""
-    carrier: Carrier | None = None
+    applier: Applier | None = None
     """What carries it out on the graph that is edited now."""
     sites: Sequence[Site] = ()
     """What is said of its edits of the first node of that graph."""
@@ -41,7 +41,7 @@ class Plans:
     def begin(self) -> None:
         """Forget what is of one graph: another one comes, or the same one in another view."""
         for known in self._known.values():
-            known.carrier, known.sites = None, ()
+            known.applier, known.sites = None, ()
 
     def find(self, node: Node) -> Known | None:
         """Return the plan of a node that looks the same."""

@@ -16,7 +16,7 @@ from graphfix.engine.policy import Policy, unless_fused
 from graphfix.engine.sites import SiteFields, fields, kept, left, operand_of
 from graphfix.engine.targets import RESHAPES, TILES
 from graphfix.graph.edits import Assume, Edit, Leave, Lift, Refused, Replace, Stretch, Upgrade
-from graphfix.graph.protocols import Carrier, Model, ModelRewrite, Rewrite, Step, UntilNothingChanges, flat
+from graphfix.graph.protocols import Applier, Model, ModelRewrite, Rewrite, Step, UntilNothingChanges, flat
 from graphfix.graph.view import Graph, Node, StaleShape, UnrankedOperand
 from graphfix.results import Excerpt, GraphfixError, OpenSizes, RewriteError, Site
 from graphfix.results.records import dataclass, field
@@ -158,8 +158,8 @@ def _by_looks(job: Job, rewrite: Rewrite, node: Node, plans: Plans) -> None:
     if known is None:
         _by_itself(job, rewrite, node, partial(_remembered, job, plans, rewrite, node))
     elif known.edits:
-        carrier = known.carrier = known.carrier or job.model.carrier(known.edits)
-        _as_known(job, rewrite, node, known, carrier)
+        applier = known.applier = known.applier or job.model.applier(known.edits)
+        _as_known(job, rewrite, node, known, applier)
         if known.meetings:
             job.seen.see(node, known.meetings)
 
@@ -237,10 +237,10 @@ def _apply(job: Job, rewrite: Rewrite | ModelRewrite, node: Node, edits: Sequenc
         _carry_out(job, rewrite, node, carried)
 
 
-def _as_known(job: Job, rewrite: Rewrite, node: Node, known: Known, carrier: Carrier) -> None:
+def _as_known(job: Job, rewrite: Rewrite, node: Node, known: Known, applier: Applier) -> None:
     """Carry out the plan of a node that looks the same; what its sites say is known."""
     sites, size, before = job.report.sites, job.model.added, node.operands
-    if _applied(job, rewrite, node, known.edits, carrier) is None:
+    if _applied(job, rewrite, node, known.edits, applier) is None:
         return
     if not known.sites:
         said = [fields(edit, before, ()) for edit in known.edits]
@@ -275,11 +275,11 @@ def _sites(
 
 
 def _applied(
-    job: Job, rewrite: Rewrite | ModelRewrite, node: Node, edits: Sequence[Edit], carrier: Carrier
+    job: Job, rewrite: Rewrite | ModelRewrite, node: Node, edits: Sequence[Edit], applier: Applier
 ) -> Node | None:
     """The node after its edits, which are counted; None where they are refused: the sites say why."""
     try:
-        after = carrier(node)
+        after = applier(node)
     except Refused as why:
         places = dict.fromkeys((edit.code, operand_of(edit)) for edit in edits)  # a lift and what follows it are one
         job.report.sites += [left(code, node, operand, str(why), rewrite.name) for code, operand in places]

@@ -24,7 +24,7 @@ from graphfix.graph.edits import (
     Stretch,
     Upgrade,
 )
-from graphfix.graph.protocols import Carrier
+from graphfix.graph.protocols import Applier
 from graphfix.graph.view import Node, Value, set_node
 from graphfix.results.records import dataclass, field
 from graphfix.shapes.shape import Shape
@@ -95,7 +95,7 @@ class Changing(Protocol):
     changed: bool
 
 
-def carrier(
+def applier(
     model: Changing,
     state: S,
     edits: Sequence[Edit],
@@ -104,7 +104,7 @@ def carrier(
     stretch: Callable[[S, Node, Value, Stretch], Value],
     restate: Callable[[S, Value, Shape, Node], Value],
     carry_out: Callable[[S, Node, NodeEdit], Node],
-) -> Carrier:
+) -> Applier:
     """What carries these edits out on a node, and on each that looks the same: what is theirs is looked up once.
 
     What was checked once is checked no more, but where something `quantizes`.
@@ -118,7 +118,7 @@ def carrier(
     alone = len(edits) == 1
     is_checked = False
 
-    def carry(node: Node) -> Node:
+    def apply(node: Node) -> Node:
         nonlocal is_checked
         if state.quantizes or not is_checked:
             for each in sources:
@@ -132,7 +132,7 @@ def carrier(
         model.changed = True
         return node
 
-    return carry
+    return apply
 
 
 def _change(

@@ -25,7 +25,7 @@ ANY: Literal["any"] = "any"
 Operators: TypeAlias = Literal["broadcasting", "any"] | frozenset[tuple[str, str]]
 """Which nodes a rewrite plans: those of these (domain, operator), or all of a kind."""
 Sees: TypeAlias = Literal["node", "operands"]
-Carrier: TypeAlias = Callable[[Node], Node]
+Applier: TypeAlias = Callable[[Node], Node]
 """Carries edits out on a node as it is now, all or none, and returns it as it is then. Raises Refused."""
 
 
@@ -180,7 +180,7 @@ class Model(Protocol):
     def apply(self, node: Node, edits: Sequence[Edit]) -> Node:
         """Carry the edits of one node out, all or none, and return the node as it is now. Raises Refused."""
 
-    def carrier(self, edits: Sequence[Edit]) -> Carrier:
+    def applier(self, edits: Sequence[Edit]) -> Applier:
         """What does the same with lifts and stretches, until the next `refresh`, for each node that looks the same."""
 
     def bind(

@@ -9,7 +9,7 @@ import pytest
 from graphfix.engine import offered, run, targets
 from graphfix.engine.policy import Policy
 from graphfix.graph.edits import Assume, Canonicalize, Edit, Fold, Leave, Lift, Refused, Stretch
-from graphfix.graph.protocols import ANY, BROADCASTING, Carrier, ModelRewrite, Rewrite, Step, UntilNothingChanges, flat
+from graphfix.graph.protocols import ANY, BROADCASTING, Applier, ModelRewrite, Rewrite, Step, UntilNothingChanges, flat
 from graphfix.graph.view import Graph, Node, Value
 from graphfix.results import GraphfixError, Site
 from graphfix.shapes.shape import Incompatible, Undecided, parse
@@ -63,7 +63,7 @@ class Notes:
         self.applied.append((node.name, list(edits)))
         return node
 
-    def carrier(self, edits: Sequence[Edit]) -> Carrier:
+    def applier(self, edits: Sequence[Edit]) -> Applier:
         """What notes the edits."""
         return lambda node: self.apply(node, edits)
 

@@ -25,7 +25,7 @@ from graphfix.formats.onnx.infer.analysis import Facts, analyse
 from graphfix.formats.onnx.infer.stored_names import StoredNames
 from graphfix.formats.onnx.view import Views, build
 from graphfix.graph.edits import EXPAND_LIMIT, Edit, Refused, Upgrade
-from graphfix.graph.protocols import Carrier
+from graphfix.graph.protocols import Applier
 from graphfix.graph.view import Graph, Node, Value
 from graphfix.results import InputValue, StoredSize
 from graphfix.shapes.shape import Size
@@ -159,11 +159,11 @@ class OnnxModel:
         for edit in edits:
             if isinstance(edit, Upgrade):
                 self._upgrade(edit.version)
-        return self.carrier(edits)(node.graph.at(node.index))
+        return self.applier(edits)(node.graph.at(node.index))
 
-    def carrier(self, edits: Sequence[Edit]) -> Carrier:
+    def applier(self, edits: Sequence[Edit]) -> Applier:
         """What carries edits that are no upgrade out on nodes that look the same."""
-        return editing.carrier(self, self._state, edits, check_of, lift, stretch, restate, carry_out)
+        return editing.applier(self, self._state, edits, check_of, lift, stretch, restate, carry_out)
 
     def _upgrade(self, version: int) -> None:
         """Convert the whole model to a newer opset, once. Raises Refused.

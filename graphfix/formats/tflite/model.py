@@ -23,7 +23,7 @@ from graphfix.formats.tflite.folding import Evaluator
 from graphfix.formats.tflite.infer.analysis import analyse
 from graphfix.formats.tflite.view import SubgraphView, build
 from graphfix.graph.edits import EXPAND_LIMIT, Bypass, Edit, Restate
-from graphfix.graph.protocols import Carrier
+from graphfix.graph.protocols import Applier
 from graphfix.graph.view import Graph, Node, Value
 from graphfix.results import GraphfixError, InputValue, StoredSize
 from graphfix.shapes.shape import Size
@@ -169,13 +169,13 @@ class TfliteModel:
 
     def apply(self, node: Node, edits: Sequence[Edit]) -> Node:
         """Carry the edits of one node out, all or none. Raises Refused."""
-        node = self.carrier(edits)(node.graph.at(node.index))
+        node = self.applier(edits)(node.graph.at(node.index))
         self._folds = self._folds or any(isinstance(edit, (Bypass, Restate)) for edit in edits)
         return node
 
-    def carrier(self, edits: Sequence[Edit]) -> Carrier:
+    def applier(self, edits: Sequence[Edit]) -> Applier:
         """What carries lifts and stretches out on nodes that look the same."""
-        return editing.carrier(self, self._state, edits, check_of, lift, stretch, restate, carry_out)
+        return editing.applier(self, self._state, edits, check_of, lift, stretch, restate, carry_out)
 
     def bind(self, dims: Mapping[str, Size], shapes: Mapping[str, Sequence[int | None]], same: Same = ()) -> None:
         """Bind free dims of the inputs; every stored shape is updated. Raises GraphfixError for an unknown name."""
