@@ -49,7 +49,7 @@ def table(outcome: Outcome, paint: Paint = plain, *, whole: bool = False) -> str
     """What a command did with one model, in lines. Long lists are cut unless it is asked `whole`."""
     lengths = WHOLE if whole else SHORT
     edited = _edited(outcome.sites)
-    lines = [headline(outcome, paint)]
+    lines = [headline(outcome, paint, edited)]
     proved_under = assumed(outcome)
     if outcome.command == "verify":
         lines += [*_assumed(proved_under, lengths), *noted_lines(outcome.verdict), *unproved_lines(outcome.verdict)]
@@ -78,8 +78,8 @@ def _edited(sites: Sequence[Site]) -> Edited:
     return edited
 
 
-def headline(outcome: Outcome, paint: Paint = plain) -> str:
-    """What a command did with one model, in one line."""
+def headline(outcome: Outcome, paint: Paint = plain, edited: Edited | None = None) -> str:
+    """What a command did with one model, in one line; `edited` where it is known already."""
     match outcome.command:
         case "verify":
             files = f"{printable(outcome.model)}, {printable(outcome.output or '')}"
@@ -87,10 +87,10 @@ def headline(outcome: Outcome, paint: Paint = plain) -> str:
             files = printable(outcome.model)
         case _:
             files = _files(outcome)
-    return f"{files}: {answer(outcome, paint)}"
+    return f"{files}: {answer(outcome, paint, edited)}"
 
 
-def answer(outcome: Outcome, paint: Paint = plain) -> str:
+def answer(outcome: Outcome, paint: Paint = plain, edited: Edited | None = None) -> str:
     """What the command did or found, in a sentence that names no file."""
     match outcome.command:
         case "verify":
@@ -99,7 +99,7 @@ def answer(outcome: Outcome, paint: Paint = plain) -> str:
             known = f", {outcome.suppressed} in the baseline" * bool(outcome.suppressed)
             return f"{_coloured(_found(outcome), paint)}{_kept(outcome)}{known}"
         case _:
-            return f"{_made(outcome, _edited(outcome.sites))}{_kept(outcome)}"
+            return f"{_made(outcome, _edited(outcome.sites) if edited is None else edited)}{_kept(outcome)}"
 
 
 def _files(outcome: Outcome) -> str:
@@ -129,8 +129,10 @@ def _made(outcome: Outcome, edited: Edited) -> str:
     edits = sum(outcome.rewrites.values())
     if not edits:
         return _nothing(outcome)
+    codes = {step.code for steps in edited.values() for step in steps}
+    explicit = {code for code in codes if code != REMOVED and not may_be_own(code)}
     number = sum(
-        operand is not None and any(step.code != REMOVED and not may_be_own(step.code) for step in steps)
+        operand is not None and any(step.code in explicit for step in steps)
         for (_, _, operand), steps in edited.items()
     )
     made = f"{counted(number, 'operand')} made explicit"
