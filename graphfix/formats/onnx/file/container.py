@@ -44,7 +44,7 @@ class Container:
     nonce: bytes
     cuts: Sequence[Cut]
     has_external: bool = False
-    """Whether some tensor may have its data in another file."""
+    """Whether some tensor has its data in another file."""
     additions: Additions | None = None
     """What is added while the model is written."""
 
@@ -61,9 +61,9 @@ class Container:
         """Tell whether the tensor's payload stayed in the source. A copy of a cut tensor is cut."""
         return self.cut(tensor) is not None
 
-    def check_external(self) -> None:
-        """Check the external data of every tensor. Raises GraphfixError."""
-        check_external(self.proto, None if self.path is None else self.path.parent, self.source.name)
+    def check_external(self) -> bool:
+        """Check the external data of every tensor; tell whether there is any. Raises GraphfixError."""
+        return check_external(self.proto, None if self.path is None else self.path.parent, self.source.name)
 
     def tobytes(self) -> bytes:
         """Serialize the whole model in memory. Raises GraphfixError as `save` does."""
@@ -167,9 +167,8 @@ def read(source: Path | bytes) -> Container:
     skeleton = _skeleton(cutter, opened.name)
     proto = _parsed(skeleton, opened.name)
     path = None if isinstance(source, bytes) else source
-    container = Container(proto, path, opened, cutter.nonce, cutter.cuts, may_have_external(skeleton))
-    if container.has_external:
-        container.check_external()
+    container = Container(proto, path, opened, cutter.nonce, cutter.cuts)
+    container.has_external = may_have_external(skeleton) and container.check_external()
     return container
 
 

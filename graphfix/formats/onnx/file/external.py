@@ -22,8 +22,8 @@ def may_have_external(serialized: bytes | bytearray) -> bool:
     return any(sign in serialized for sign in SIGNS)
 
 
-def check_external(model: ModelProto, folder: Path | None, name: str) -> None:
-    """Check that the external data of a model is there and stays within the model's folder.
+def check_external(model: ModelProto, folder: Path | None, name: str) -> bool:
+    """Check that the external data of a model is there and stays within the model's folder; tell whether it has any.
 
     `folder` is None for a model that was given as bytes. The files are not opened.
 
@@ -32,6 +32,7 @@ def check_external(model: ModelProto, folder: Path | None, name: str) -> None:
     offset + length.
     """
     sizes: dict[str, int] = {}
+    tensor = None
     for tensor, entries in _external(model):
         where = f"{name}: the external data of tensor {tensor.name!r}"
         if folder is None:
@@ -45,6 +46,7 @@ def check_external(model: ModelProto, folder: Path | None, name: str) -> None:
         if end > sizes[location]:
             size = sizes[location]
             raise GraphfixError(f"{where} ends at byte {end}, but the file has {size} bytes; restore the whole file")
+    return tensor is not None
 
 
 def external_files(model: ModelProto, folder: Path) -> dict[str, Path]:
