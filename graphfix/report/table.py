@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import groupby
+from itertools import groupby, islice
 from types import MappingProxyType
 from typing import TypeAlias
 
@@ -26,6 +26,7 @@ from graphfix.report.text import (
 from graphfix.report.tosa import conversion_lines, unconverted
 from graphfix.report.verdict import assumed, noted_lines, unproved_lines, verdict_text
 from graphfix.results import OpenSizes, Outcome, Site
+from graphfix.results.sites import of_node, rows
 
 REMOVED = "GF203"
 """The finding whose edit takes a node away: no operand is made explicit by it."""
@@ -40,7 +41,7 @@ STYLES: Mapping[str, Style] = MappingProxyType(
 )
 """The first words of answers that are good or bad; any other is a doubt."""
 Edited: TypeAlias = dict[tuple[str, str, int | None], list[Site]]
-"""The steps of each operand that was edited or found, by graph, node and operand."""
+"""The steps of each operand that was edited or found, by graph, node and operand; a step may be of a node like it."""
 TableRow: TypeAlias = tuple[str, str, str, str, str, str]
 """`found` or nothing, codes, operator, node, operand, shapes."""
 
@@ -49,7 +50,7 @@ def table(outcome: Outcome, paint: Paint = plain, *, whole: bool = False) -> str
     """What a command did with one model, in lines. Long lists are cut unless it is asked `whole`."""
     lengths = WHOLE if whole else SHORT
     edited = _edited(outcome.sites)
-    lines = [headline(outcome, paint)]
+    lines = [headline(outcome, paint, edited)]
     proved_under = assumed(outcome)
     if outcome.command == "verify":
         lines += [*_assumed(proved_under, lengths), *noted_lines(outcome.verdict), *unproved_lines(outcome.verdict)]
@@ -72,14 +73,14 @@ def unwritten(outcome: Outcome) -> str:
 
 def _edited(sites: Sequence[Site]) -> Edited:
     edited: Edited = {}
-    for site in sites:
+    for node, site in rows(sites):
         if site.status in ("changed", "found"):
-            edited.setdefault((site.graph, site.node, site.operand), []).append(site)
+            edited.setdefault((site.graph, node, site.operand), []).append(site)
     return edited
 
 
-def headline(outcome: Outcome, paint: Paint = plain) -> str:
-    """What a command did with one model, in one line."""
+def headline(outcome: Outcome, paint: Paint = plain, edited: Edited | None = None) -> str:
+    """What a command did with one model, in one line; `edited` where it is known already."""
     match outcome.command:
         case "verify":
             files = f"{printable(outcome.model)}, {printable(outcome.output or '')}"
@@ -87,10 +88,10 @@ def headline(outcome: Outcome, paint: Paint = plain) -> str:
             files = printable(outcome.model)
         case _:
             files = _files(outcome)
-    return f"{files}: {answer(outcome, paint)}"
+    return f"{files}: {answer(outcome, paint, edited)}"
 
 
-def answer(outcome: Outcome, paint: Paint = plain) -> str:
+def answer(outcome: Outcome, paint: Paint = plain, edited: Edited | None = None) -> str:
     """What the command did or found, in a sentence that names no file."""
     match outcome.command:
         case "verify":
@@ -99,7 +100,7 @@ def answer(outcome: Outcome, paint: Paint = plain) -> str:
             known = f", {outcome.suppressed} in the baseline" * bool(outcome.suppressed)
             return f"{_coloured(_found(outcome), paint)}{_kept(outcome)}{known}"
         case _:
-            return f"{_made(outcome, _edited(outcome.sites))}{_kept(outcome)}"
+            return f"{_made(outcome, _edited(outcome.sites) if edited is None else edited)}{_kept(outcome)}"
 
 
 def _files(outcome: Outcome) -> str:
@@ -129,8 +130,10 @@ def _made(outcome: Outcome, edited: Edited) -> str:
     edits = sum(outcome.rewrites.values())
     if not edits:
         return _nothing(outcome)
+    codes = {step.code for steps in edited.values() for step in steps}
+    explicit = {code for code in codes if code != REMOVED and not may_be_own(code)}
     number = sum(
-        operand is not None and any(step.code != REMOVED and not may_be_own(step.code) for step in steps)
+        operand is not None and any(step.code in explicit for step in steps)
         for (_, _, operand), steps in edited.items()
     )
     made = f"{counted(number, 'operand')} made explicit"
@@ -175,23 +178,24 @@ def _is_of_the_target(outcome: Outcome) -> bool:
 
 def _kept(outcome: Outcome) -> str:
     counted_before = outcome.command == "check" and _is_of_the_target(outcome)
-    statuses = Counter(site.status for site in outcome.sites if not (counted_before and site.status == "left"))
+    statuses = Counter(site.status for _, site in rows(outcome.sites) if not (counted_before and site.status == "left"))
     return "".join(f", {statuses[status]} {status}" for status in ("left", "exempt") if statuses[status])
 
 
 def _sites(sites: Sequence[Site], edited: Edited, lengths: Lengths, paint: Paint) -> Iterator[str]:
     """First what was edited or found, in columns; then what stays, as sentences."""
-    operands = list(edited.values())
-    looked_at = len(operands) if len(operands) <= GROUPED else min(lengths.edited, len(operands))
-    yield from _aligned([_row(steps) for steps in operands[:looked_at]], lengths, paint)
-    yield from _more(len(operands) - looked_at)
+    looked_at = len(edited) if len(edited) <= GROUPED else min(lengths.edited, len(edited))
+    operands = islice(edited.items(), looked_at)
+    yield from _aligned([_row(node, steps) for (_, node, _), steps in operands], lengths, paint)
+    yield from _more(len(edited) - looked_at)
     for status in ("left", "exempt"):
-        yield from _staying([site for site in sites if site.status == status], lengths, paint)
+        staying = [of_node(site, node) for node, site in rows(sites) if site.status == status]
+        yield from _staying(staying, lengths, paint)
 
 
-def _row(steps: Sequence[Site]) -> TableRow:
+def _row(node: str, steps: Sequence[Site]) -> TableRow:
     """One operand, in as many steps as it took: `[4] -> [1,1,4] -> [2,3,4]`."""
-    first = steps[0]
+    first = of_node(steps[0], node)
     shapes = [] if first.operand is None and first.before is None else [shape_text(first.before)]
     shapes += [shape_text(step.after) for step in steps if step.operand is not None or step.after is not None]
     shapes = [shape for shape, _ in groupby(shapes)]

@@ -27,7 +27,7 @@ _PRIMES = (3, 5, 7, 11, 13, 17, 19, 23, 29, 31, 37, 41, 43, 47, 53, 59, 61, 67, 
 _LARGE = (64, 32, 224, 512, 320, 576, 160, 48, 128, 256, 96, 16)
 _STEP = 32
 # Odd, and apart from each other and from 1 behind strides of 32 in all.
-_LARGER, _LARGER_STEP = 37, 30
+_LARGER, _LARGER_STEP, _LARGER_ELEMENTS = 37, 30, 4096
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,18 +148,22 @@ def _varied(free: Free, kind: str, base: Mapping[str, int]) -> Iterator[Sizes]:
 
 
 def _larger(free: Free, base: Mapping[str, int]) -> Iterator[Sizes]:
-    """Enlarge all but batch sizes, if any of them is small: at small ones strides leave axes of 1, which hide much."""
+    """Enlarge the last two but batch sizes, if one is small: at small ones strides leave axes of 1, which hide much.
+
+    All together stay few elements: what a model makes of them, as attention over all, may be their square.
+    """
     first = [str(spec.dims[0]) for spec in free.specs if spec.dims and len(spec.dims) > 1]
     batches = {free.equal.get(dim, dim) for dim in first}
     inner = [label for label in free.labels if label not in batches]
-    if all(base[label] >= _LARGER for label in inner):
+    last = inner[-2:]
+    if all(base[label] >= _LARGER for label in last):
         return
-    stepped = {label: _LARGER + _LARGER_STEP * i for i, label in enumerate(inner)}
-    yield {**base, **dict.fromkeys(_batch(free, base), 2), **stepped}
-    yield {**base, **stepped}
-    yield {**base, **dict.fromkeys(inner, _LARGE[0])}
-    for label in inner:
-        yield {**base, label: _LARGE[0]}
+    stepped = {label: _LARGER + _LARGER_STEP * i for i, label in enumerate(last)}
+    tries = [stepped, dict.fromkeys(last, _LARGE[0]), *[{label: _LARGE[0]} for label in last]]
+    for sizes in (dict.fromkeys(_batch(free, base), 2) | stepped, *tries):
+        larger = {**base, **sizes}
+        if math.prod(larger[label] for label in inner) <= _LARGER_ELEMENTS:
+            yield larger
 
 
 def _batch(free: Free, base: Mapping[str, int]) -> list[str]:

@@ -58,10 +58,13 @@ def test_a_model_that_takes_no_larger_sizes_is_run_at_the_others(written: Writte
         ([("N", "H", "W")], (3, 64, 96), []),
         ([(1, 3, "H", "W")], (5, 7), [(37, 67), (64, 64), (64, 7), (5, 64)]),
         ([("N", 4096, 4096, "W")], (3, 1), []),
+        ([("N", "D", "H", "W")], (3, 5, 7, 11), [(3, 5, 64, 11), (3, 5, 7, 64)]),
+        ([("N", "C", "D", "H", "W")], (3, 5, 7, 11, 13), []),
     ],
     ids=[
         "odd and distinct, else even and equal, else one by one", "a batch stays small", "a vector has no batch",
         "the lengths of a batch are of its size", "they are large", "no batch is free", "too large to be made",
+        "of three one alone", "more are too many",
     ],
 )  # fmt: skip
 def test_what_is_tried(

@@ -300,3 +300,20 @@ def test_by_own_facts_alone_nothing_leans() -> None:
     assert opened.assumes == []
     assert printed(opened)[1] == "c[*] = Neg(d[*])"
     assert printed(opened)[4] == "z[N,3,3] = Neg(x[N,3,3])"
+
+
+def test_a_constant_of_whole_numbers_that_holds_text_says_none() -> None:
+    node = onnx.helper.make_node("Constant", [], ["s"], value_strings=["a"])
+    node.attribute[0].name = "value_ints"
+    graph = onnx.helper.make_graph(
+        [node, onnx.helper.make_node("Reshape", ["x", "s"], ["y"])],
+        "g",
+        [onnx.helper.make_tensor_value_info("x", onnx.TensorProto.FLOAT, [4])],
+        [onnx.helper.make_tensor_value_info("y", onnx.TensorProto.FLOAT, None)],
+    )
+    built = onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", 11)], ir_version=8)
+    loaded = graphfix.load(built)
+    assert isinstance(loaded, OnnxModel)
+    (result,) = loaded.graphs[0].nodes[1].results
+    assert result is not None
+    assert not result.shape.static

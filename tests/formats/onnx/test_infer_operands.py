@@ -54,3 +54,14 @@ def test_tensors_are_joined(axis: int) -> None:
     pairs = [pair(shape, 100 * at) for at, shape in enumerate(shapes)]
     wanted = np.concatenate([array for _, array in pairs], axis).reshape(-1).tolist()
     assert list(joined([tensor for tensor, _ in pairs], axis)) == wanted
+
+
+def test_a_huge_size_beside_a_0_costs_nothing() -> None:
+    tensor = Tensor((), (1 << 40, 0))
+    assert [
+        *tensor.transposed((0, 1)),
+        *tensor.stretched((1 << 40, 0)),
+        *Tensor((5,), (1,)).stretched((1 << 40, 0)),
+    ] == []
+    assert tensor.take(1, [0]) == Tensor([], (1 << 40, 1))
+    assert tensor.take(0, range(1 << 39)).shape == (1 << 39, 0)

@@ -185,7 +185,7 @@ class ForwardPass:
                 if held is None:
                     break
                 self._enter(scope, name, Shape((len(held),) if attribute.name.endswith("s") else ()), code)
-                if code == TensorProto.INT64:
+                if code == TensorProto.INT64 and all(isinstance(each, int) for each in held):
                     scope.elements[name] = held
                 return
         self._enter(scope, name, None, 0)

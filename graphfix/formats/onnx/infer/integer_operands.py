@@ -31,6 +31,7 @@ class Tensor:
     def take(self, axis: int, places: Sequence[int]) -> Tensor:
         """What stands at these places of an axis, negative ones counted from its end."""
         blocks, size, row = self.along(axis)
+        blocks = blocks if self.elements else 0  # without elements sizes may be huge
         starts = [(block * size + place % size) * row for block in range(blocks) for place in places]
         elements = [element for start in starts for element in self.elements[start : start + row]]
         at = axis % len(self.shape)
@@ -48,6 +49,8 @@ class Tensor:
         return self._walk(whole, [0] * missing + [0 if size == 1 else stride for size, stride in pairs])
 
     def _walk(self, sizes: Sequence[int], strides: Sequence[int]) -> Elements:
+        if 0 in sizes:
+            return ()  # the others may be huge
         places = [0]
         for size, stride in zip(sizes, strides, strict=True):
             places = [place + at * stride for place in places for at in range(size)]

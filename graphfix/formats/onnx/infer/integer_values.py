@@ -177,6 +177,8 @@ def _tile(call: Call, _: str) -> Elements | None:
         return None
     if len(held.elements) * prod(repeats) > LIMIT:
         return None
+    if not held.elements or 0 in repeats:
+        return ()
     for axis, times in enumerate(repeats):
         held = held.take(axis, list(range(held.shape[axis])) * times)
     return held.elements
