@@ -84,8 +84,8 @@ def write(job: Job, outcome: Outcome, sources: Sequence[Digest], outputs: Sequen
     """Remember what was made of a model: of the model first among `sources`. Raises OSError."""
     there = stores.store(job.output)
     options = asked.digest(job.command, job.request)
-    _, query = urls.split(job.source)
-    known = tuple(replace(each, name=each.name.removesuffix(query)) for each in sources)
+    first, *data = sources
+    known = (replace(first, name=urls.file_name(job.source)), *data)
     record = Record(FORM, VERSION, options, known, tuple(outputs), _named(outcome, there))
     text = json.dumps(outcome_json.converter().unstructure(record), allow_nan=False)
     if len(text) <= MOST:

@@ -83,8 +83,10 @@ def _remote(source: str, exclude: Sequence[Glob], output: str) -> Iterator[Found
 
 def _named(source: str, output: str) -> tuple[list[Found], str]:
     """The models, and why there are none where one is needed."""
-    if urls.split(source)[1]:
-        return [(source, urls.file_name(source))], ""  # a query may give access to one file, and to nothing else
+    if urls.split(source)[1]:  # a query may give access to one file, and to nothing else
+        if not (named := urls.file_name(source)):
+            raise GraphfixError(f"{source}: neither its path nor its query names a file; name one")
+        return [(source, named)], ""
     folder, name = stores.parted(source)
     if name and folder.identity(name) is not None:
         return [(source, name)], ""
@@ -140,14 +142,21 @@ def _refuse_one_output(found: Iterable[Found], command: Command) -> None:
     for place, name in found:
         made = output_name(name, command) or name
         if made in places:
-            how = "put both into one folder and name that, or make two batches"
-            raise GraphfixError(f"{place}: its result is {made}, which is that of {places[made]} too; {how}")
+            raise _one_output(place, places[made], made)
         places[made] = place
     for made, place in places.items():
         for parent in PurePosixPath(made).parents:
             if str(parent) in places:
                 clash = f"its result {made} is in a folder that is a file, the result of {places[str(parent)]}"
                 raise GraphfixError(f"{place}: {clash}; make two batches")
+
+
+def _one_output(place: str, other: str, made: str) -> GraphfixError:
+    if urls.shown(place) == urls.shown(other):
+        what = "it is given twice, with other values in its query"
+        return GraphfixError(f"{place}: {what}; give it once, or make two batches")
+    how = "" if urls.split(place)[1] else "put both into one folder and name that, or "
+    return GraphfixError(f"{place}: its result is {made}, which is that of {other} too; {how}make two batches")
 
 
 def _refuse_replaced(found: dict[str, Found], output: str, command: Command) -> None:

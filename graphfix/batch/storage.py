@@ -14,6 +14,11 @@ from typing import Protocol
 from graphfix.batch import urls
 from graphfix.results import GraphfixError
 
+ABSENT = (404, 410)
+"""What HTTP servers answer where there is no such file."""
+REFUSED = (401, 403)
+"""What they answer whom they do not give it."""
+
 
 @dataclass(frozen=True, slots=True)
 class Identity:
@@ -81,7 +86,7 @@ def checked(name: str) -> str:
 
 def failed(error: Exception, place: str, what: str) -> OSError:
     """What is raised for an error of the system or of a store: the same kind, one line, with the place in it."""
-    place = urls.shown(place)
+    error, place = _reason(error, place), urls.shown(place)
     if isinstance(error, FileNotFoundError):
         return FileNotFoundError(f"{place}: {what}: no such file; look for it, or leave it out")
     text = (error.strerror if isinstance(error, OSError) else None) or str(error) or type(error).__name__
@@ -89,6 +94,20 @@ def failed(error: Exception, place: str, what: str) -> OSError:
     if isinstance(error, PermissionError):
         return PermissionError(f"{place}: {what}: {why}; ask for the permission, or choose another place")
     return OSError(f"{place}: {what}: {why}; try again, or choose another place")
+
+
+def _reason(error: Exception, place: str) -> Exception:
+    """The error itself, or what it hides: fsspec says of whatever an HTTP server answers that there is no such file."""
+    cause = error.__cause__
+    if not (isinstance(error, FileNotFoundError) and isinstance(cause, Exception) and place.startswith(urls.QUERIED)):
+        return error
+    status = getattr(cause, "status", None)
+    if status in ABSENT:
+        return error
+    if status is None:
+        return cause
+    kind = PermissionError if status in REFUSED else OSError
+    return kind(f"{status} {getattr(cause, 'message', '')}")
 
 
 @contextmanager

@@ -13,6 +13,7 @@ import pytest
 
 from graphfix.batch import records, stores
 from graphfix.batch.job import Job, Limits
+from graphfix.batch.storage import Digest
 from graphfix.engine.request import Request
 from graphfix.report import json_text
 from graphfix.results import Conversion, Excerpt, Outcome, Site, Verdict
@@ -172,7 +173,7 @@ def test_a_record_that_is_too_long_is_neither_written_nor_read(tmp_path: Path, m
     assert records.holding(job) is None
     (tmp_path / "out" / RECORD).unlink()
     monkeypatch.setattr(records, "MOST", 10)
-    records.write(job, outcome, [], [])
+    records.write(job, outcome, [Digest("m.onnx", 1, "")], [])
     assert not (tmp_path / "out" / RECORD).exists()
 
 
