@@ -18,7 +18,8 @@ tolerance hides; names, types and sizes of inputs and outputs stay as they are:
 {kinds}
 
 Right or wrong is judged by runs that no verifier has a part in: onnxruntime without optimizations, or LiteRT's
-reference kernels, on uniform and normal inputs at the sizes that the model is used at, and with each free size doubled.
+reference kernels, on uniform and normal inputs at the sizes that the model is used at, with each free size doubled, and
+with all of them 1 and 2, as far as the original runs there.
 A *yes* is wrong where an output is apart by more than the verifier allows, *different* is wrong where all outputs have
 the same bits; *undecided* is never wrong, nor is *failed*: a crash, an error, or more than {limit} seconds. The
 verifiers that take sizes are given those that the model is used at, and the sampling rate where it is an input.
