@@ -1,4 +1,4 @@
-"""onnx's message classes, without the rest of its package: `import onnx` takes four times as long and half the memory.
+"""onnx's message classes, without the rest of its package: `import onnx` takes four times as long and twice the memory.
 
 They are the very classes that `import onnx` has, before it or after it. Nothing else of onnx, and no numpy, is needed
 to read, rewrite and write a model; where something is, it is imported there.
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
         NodeProto,
         OperatorSetIdProto,
         SparseTensorProto,
-        StringStringEntryProto,
         TensorProto,
         TensorShapeProto,
         TypeProto,
@@ -36,7 +35,6 @@ __all__ = (
     "NodeProto",
     "OperatorSetIdProto",
     "SparseTensorProto",
-    "StringStringEntryProto",
     "TensorProto",
     "TensorShapeProto",
     "TypeProto",
@@ -62,4 +60,5 @@ def _messages() -> ModuleType:
 
 
 if not TYPE_CHECKING:
-    globals().update({name: getattr(_messages(), name) for name in __all__})
+    _module = _messages()
+    globals().update({name: getattr(_module, name) for name in __all__})
