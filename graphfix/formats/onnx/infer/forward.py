@@ -97,7 +97,7 @@ class ForwardPass:
 
     def _plain_node(self, scope: GraphScope, step: Step) -> None:
         """A node whose answer is looked up."""
-        answer, whole, _ = self._plain.find(scope, step)
+        answer, whole = self._plain.find(scope, step)
         if whole is None or self.leaning or self.trusted is not None:
             self._results(scope, step, answer)
             return

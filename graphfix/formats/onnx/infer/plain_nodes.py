@@ -15,6 +15,8 @@ Answer: TypeAlias = tuple[Sequence[Shape | None], Sequence[int]]
 """Shapes and element types by result; a type list that is too short goes on with its last."""
 Whole: TypeAlias = Sequence[tuple[Shape, int]]
 """Likewise, where all of it is said."""
+Known: TypeAlias = tuple[Answer, Whole | None]
+"""An answer; the same, where it is all that is to be noted of the results."""
 
 
 @dataclass(slots=True, eq=False, repr=False)
@@ -23,12 +25,12 @@ class PlainNodes:
 
     answer: Callable[[GraphScope, Step], Answer]
     """Answers for a node."""
-    _known: dict[object, tuple[Answer, Whole | None]] = field(default_factory=dict)
-    _same: dict[object, tuple[Answer, Whole | None, Sequence[object]]] = field(default_factory=dict)
+    _known: dict[object, Known] = field(default_factory=dict)
+    _same: dict[object, tuple[Known, Sequence[object]]] = field(default_factory=dict)
     """By the very objects that the operands have for shapes, which stay alive with it: asked much faster."""
 
-    def find(self, scope: GraphScope, step: Step) -> tuple[Answer, Whole | None, Sequence[object]]:
-        """The answer for a node; the same, where it is all that is to be noted of the results; and what it is about."""
+    def find(self, scope: GraphScope, step: Step) -> Known:
+        """The answer for a node."""
         shapes, dtypes, domain = scope.shapes, scope.dtypes, step.domain
         looks: list[object] = [step.op, domain, scope.versions.get(domain, 1), len(step.outputs)]
         held: list[object] = []
@@ -40,10 +42,10 @@ class PlainNodes:
         same = self._same.get(key)
         if same is None:
             looks[4::2] = held
-            same = self._same[key] = *self._alike(scope, step, tuple(looks)), held
-        return same
+            same = self._same[key] = self._alike(scope, step, tuple(looks)), held
+        return same[0]
 
-    def _alike(self, scope: GraphScope, step: Step, question: tuple[object, ...]) -> tuple[Answer, Whole | None]:
+    def _alike(self, scope: GraphScope, step: Step, question: tuple[object, ...]) -> Known:
         """The answer to the same question about other values."""
         known = self._known.get(question)
         if known is None:
