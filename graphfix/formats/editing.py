@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, Protocol, TypeAlias, TypeVar
+from typing import Protocol, TypeAlias, TypeVar
 
 from graphfix.graph.edits import (
     Assume,
@@ -99,7 +99,7 @@ def applier(
     model: Changing,
     state: S,
     edits: Sequence[Edit],
-    check: Callable[[Edit], Callable[[S, Node, Any], None]],
+    check: Callable[[S, Node, Edit], None],
     lift: Callable[[S, Value, tuple[int, ...], Node], Value],
     stretch: Callable[[S, Node, Value, Stretch], Value],
     restate: Callable[[S, Value, Shape, Node], Value],
@@ -109,11 +109,9 @@ def applier(
 
     What was checked once is checked no more, but where something `quantizes`.
 
-    `check` (which says who checks an edit), `lift`, `stretch`, `restate` and `carry_out` are the format's. A stretch is
-    by the sizes of the node's operands as they were before its edits.
+    `check`, `lift`, `stretch`, `restate` and `carry_out` are the format's. A stretch is by the sizes of the node's
+    operands as they were before its edits.
     """
-    checks = [(check(edit), edit) for edit in edits]
-    sources = [edit for edit in edits if isinstance(edit, Bypass)]
     changes = [_change(state, edit, lift, stretch, restate, carry_out) for edit in edits]
     alone = len(edits) == 1
     is_checked = False
@@ -121,10 +119,9 @@ def applier(
     def apply(node: Node) -> Node:
         nonlocal is_checked
         if state.quantizes or not is_checked:
-            for each in sources:
-                _check_source(state, each)
-            for checked, edit in checks:
-                checked(state, node, edit)
+            for edit in edits:
+                _check_source(state, edit)
+                check(state, node, edit)
             is_checked = True
         before = node if alone else node.reading(node.operands)
         for change in changes:
@@ -158,8 +155,10 @@ def _change(
             return lambda node, _: carry_out(state, node, edit)
 
 
-def _check_source(state: State, edit: Bypass) -> None:
+def _check_source(state: State, edit: Edit) -> None:
     """Raise Refused where an edit before this one took out or changed what the node is to read: it is planned again."""
+    if not isinstance(edit, Bypass):
+        return
     maker = edit.source.producer
     if not edit.source.was_read or (maker is not None and state.is_gone(maker)):
         raise Refused(f"'{edit.source.name}' is not what it was when this was planned")

@@ -11,7 +11,7 @@ from graphfix.formats.editing import FreshNames
 from graphfix.formats.equal_sizes import Member, Same, Sum, assumed
 from graphfix.formats.onnx import binding, validate
 from graphfix.formats.onnx.edit import cleanup
-from graphfix.formats.onnx.edit.checks import check_of
+from graphfix.formats.onnx.edit.checks import check
 from graphfix.formats.onnx.edit.inline import inline
 from graphfix.formats.onnx.edit.new_nodes import NodeBuilder
 from graphfix.formats.onnx.edit.nodes import carry_out
@@ -163,7 +163,7 @@ class OnnxModel:
 
     def applier(self, edits: Sequence[Edit]) -> Applier:
         """What carries edits that are no upgrade out on nodes that look the same."""
-        return editing.applier(self, self._state, edits, check_of, lift, stretch, restate, carry_out)
+        return editing.applier(self, self._state, edits, check, lift, stretch, restate, carry_out)
 
     def _upgrade(self, version: int) -> None:
         """Convert the whole model to a newer opset, once. Raises Refused.

@@ -11,7 +11,7 @@ from graphfix.formats.editing import FreshNames
 from graphfix.formats.equal_sizes import Same, Sum, assumed
 from graphfix.formats.tflite import binding, set_inputs
 from graphfix.formats.tflite.edit import cleanup
-from graphfix.formats.tflite.edit.checks import check_of
+from graphfix.formats.tflite.edit.checks import check
 from graphfix.formats.tflite.edit.inline import inline
 from graphfix.formats.tflite.edit.new_nodes import NodeBuilder
 from graphfix.formats.tflite.edit.nodes import carry_out
@@ -175,7 +175,7 @@ class TfliteModel:
 
     def applier(self, edits: Sequence[Edit]) -> Applier:
         """What carries lifts and stretches out on nodes that look the same."""
-        return editing.applier(self, self._state, edits, check_of, lift, stretch, restate, carry_out)
+        return editing.applier(self, self._state, edits, check, lift, stretch, restate, carry_out)
 
     def bind(self, dims: Mapping[str, Size], shapes: Mapping[str, Sequence[int | None]], same: Same = ()) -> None:
         """Bind free dims of the inputs; every stored shape is updated. Raises GraphfixError for an unknown name."""

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 from graphfix.formats.onnx.edit.new_nodes import EXPAND_SINCE
 from graphfix.formats.onnx.edit.quantized import check_quantized
@@ -18,28 +17,25 @@ from graphfix.graph.view import Node, Value
 NOT_KNOWN = "what it computes is not known before the model runs"
 
 
-def check_of(edit: Edit) -> Callable[[State, Node, Any], None]:
-    """What raises Refused where the edit of a node can't be carried out; the text completes "left alone because"."""
-    return _CHECKS.get(type(edit), _check_nothing)
+def check(state: State, node: Node, edit: Edit) -> None:
+    """Raise Refused where the edit can't be carried out; the text completes "left alone because"."""
+    match edit:
+        case Lift():
+            _check_version(state, node)
+            if state.quantizes:
+                check_quantized(node.operand(edit.operand), None)
+        case Stretch():
+            _check_stretch(state, node, edit)
+        case Canonicalize():
+            _check_version(state, node, EXPAND_SINCE)
+            _check_expand(state)
+        case Restate():
+            _check_restate(state, node, node.operand(edit.operand))
+        case Fold() | Evaluate() | Replace() | Inline():
+            _check_node(state, node, edit)
 
 
-def _check_nothing(_: State, __: Node, ___: Edit) -> None:
-    """Nothing stands in the way of the others: the engine reports them, or who carries them out knows."""
-
-
-def _check_lift(state: State, node: Node, edit: Lift) -> None:
-    _check_version(state, node)
-    if state.quantizes:
-        check_quantized(node.operand(edit.operand), None)
-
-
-def _check_canonicalize(state: State, node: Node, _: Canonicalize) -> None:
-    _check_version(state, node, EXPAND_SINCE)
-    _check_expand(state)
-
-
-def _check_restate(state: State, node: Node, edit: Restate) -> None:
-    value = node.operand(edit.operand)
+def _check_restate(state: State, node: Node, value: Value) -> None:
     held = constant(value)
     tensor = state.views.tensors.get(held) if held is not None else None
     if held is None or tensor is None:
@@ -118,15 +114,3 @@ def _check_branch(message: NodeProto, name: str) -> None:
         raise Refused(f"it has no body {name}")
     if len(held.g.output) != len(message.output) or held.g.input:
         raise Refused(f"its {name} returns {len(held.g.output)} results, the node {len(message.output)}")
-
-
-_CHECKS: Mapping[type[Edit], Callable[[State, Node, Any], None]] = {
-    Lift: _check_lift,
-    Stretch: _check_stretch,
-    Canonicalize: _check_canonicalize,
-    Restate: _check_restate,
-    Fold: _check_node,
-    Evaluate: _check_node,
-    Replace: _check_node,
-    Inline: _check_node,
-}

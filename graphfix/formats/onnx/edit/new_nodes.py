@@ -219,7 +219,7 @@ class NodeBuilder:
 
     def shape_of(self, value: Value, reader: int) -> Value:
         """The run-time shape of a value, as an int64 vector."""
-        found = self.order.reuse(value, reader) if value in self.order.made else None
+        found = self.order.reuse(value, reader)
         if found is None:
             shape = self.derived.vector(value.shape)
             found = self.node("Shape", (value,), f"{value.name}_shape", shape, "int64", reader)
@@ -248,7 +248,7 @@ class NodeBuilder:
     def expanded(self, value: Value, target: Value, shape: Shape, reader: int) -> Value:
         """An Expand node, made once for a value and a target."""
         key = value, target
-        found = self.order.reuse(key, reader) if key in self.order.made else None
+        found = self.order.reuse(key, reader)
         if found is None:
             stem = f"{value.name}_stretched"
             found = self.order.made[key] = self.node("Expand", (value, target), stem, shape, value.dtype, reader)

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import cache
 from math import prod
-from typing import Any
 
 from graphfix import operators
 from graphfix.formats.tflite.edit.inline import decide
@@ -49,12 +47,8 @@ QUANTIZED = frozenset({"int8", "int4"})
 """The types of weights beside operands in float32."""
 
 
-def check_of(_: Edit) -> Callable[[State, Node, Any], None]:
-    """What raises Refused where the edit of a node can't be carried out; the text completes "left alone because"."""
-    return _check
-
-
-def _check(state: State, node: Node, edit: Edit) -> None:
+def check(state: State, node: Node, edit: Edit) -> None:
+    """Raise Refused where the edit can't be carried out; the text completes "left alone because"."""
     builder = state.builders[node.graph]
     index, operator = builder.subgraph.index, builder.subgraph.operator(node.index)
     container = state.container
