@@ -45,7 +45,13 @@ class Plans:
 
     def find(self, node: Node) -> Known | None:
         """Return the plan of a node that looks the same."""
-        key = _quick_looks(node)
+        row, operands = node.row, node.operands
+        key: tuple[object, ...] = ()
+        if len(operands) == TWO and row is not None and not node.attributes:
+            a, b = operands
+            if a is not None and b is not None:  # nearly always: in a third of the time
+                key = id(row), id(a.shape), a.kind, a.dtype, a.stale, id(b.shape), b.kind, b.dtype, b.stale
+        key = key or _quick_looks(node)
         same = self._same.get(key)
         if same is not None:
             return same[0]
@@ -62,13 +68,8 @@ class Plans:
 
 def _quick_looks(node: Node) -> tuple[object, ...]:
     """The same by identity of what is not freed."""
-    row, operands = node.row, node.operands
-    what = id(row) if row is not None else (node.domain, node.op)
-    if len(operands) == TWO and not node.attributes:
-        a, b = operands
-        if a is not None and b is not None:  # nearly always: in a third of the time
-            return what, id(a.shape), a.kind, a.dtype, a.stale, id(b.shape), b.kind, b.dtype, b.stale
-    looks = [value and (id(value.shape), value.kind, value.dtype, value.stale) for value in operands]
+    what = id(node.row) if node.row is not None else (node.domain, node.op)
+    looks = [value and (id(value.shape), value.kind, value.dtype, value.stale) for value in node.operands]
     return what, tuple(node.attributes.items()), *looks
 
 

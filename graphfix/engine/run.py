@@ -130,10 +130,12 @@ def _node_by_node(job: Job, rewrite: Rewrite, rewrites: Sequence[Rewrite | Model
             if not rewrite.concerns(node) or (others and any(other.concerns(node) for other in others)):
                 continue
             # the fusions of the graph as the rewrite finds it: what it changes ends none of them
-            if by_looks and index not in fusions:
-                _by_looks(job, rewrite, node, plans)
-            else:
+            if not by_looks or index in fusions:
                 _by_itself(job, rewrite, node, partial(job.policy.edits, rewrite, node, fusions.get(index)))
+            elif (known := plans.find(node)) is None:
+                _by_itself(job, rewrite, node, partial(_remembered, job, plans, rewrite, node))
+            elif known.edits:
+                _as_known(job, rewrite, node, known)
 
 
 def _ask(job: Job, limits: Questions) -> None:
@@ -152,20 +154,8 @@ def _ask(job: Job, limits: Questions) -> None:
     job.labels.rename(job.report.sites, known, names)
 
 
-def _by_looks(job: Job, rewrite: Rewrite, node: Node, plans: Plans) -> None:
-    """Plan a node, or take the plan of one that looks the same; a reason that names the node is not remembered."""
-    known = plans.find(node)
-    if known is None:
-        _by_itself(job, rewrite, node, partial(_remembered, job, plans, rewrite, node))
-    elif known.edits:
-        applier = known.applier = known.applier or job.model.applier(known.edits)
-        _as_known(job, rewrite, node, known, applier)
-        if known.meetings:
-            job.seen.see(node, known.meetings)
-
-
 def _remembered(job: Job, plans: Plans, rewrite: Rewrite, node: Node) -> Sequence[Edit]:
-    """Plan a node, and keep the plan where it holds for every node that looks the same."""
+    """Plan a node, and keep the plan where it holds for all that look the same: a reason may name the node."""
     edits = job.policy.edits(rewrite, node)
     if all(isinstance(edit, (Lift, Stretch)) for edit in edits):
         plans.keep(node, edits)
@@ -237,18 +227,23 @@ def _apply(job: Job, rewrite: Rewrite | ModelRewrite, node: Node, edits: Sequenc
         _carry_out(job, rewrite, node, carried)
 
 
-def _as_known(job: Job, rewrite: Rewrite, node: Node, known: Known, applier: Applier) -> None:
+def _as_known(job: Job, rewrite: Rewrite, node: Node, known: Known) -> None:
     """Carry out the plan of a node that looks the same; what its sites say is known."""
-    sites, size, before = job.report.sites, job.model.added, node.operands
-    if _applied(job, rewrite, node, known.edits, applier) is None:
+    model, sites, before = job.model, job.report.sites, node.operands
+    size = model.added
+    if known.applier is None:
+        known.applier = model.applier(known.edits)
+    if known.meetings:
+        job.seen.see(node, known.meetings)
+    if _applied(job, rewrite, node, known.edits, known.applier) is None:
         return
     if not known.sites:
         said = [fields(edit, before, ()) for edit in known.edits]
         known.sites = list(_sites(job, rewrite, node, known.edits, said))
-    if job.model.added == size:
-        sites.alike(node.label, known.sites)
+    if model.added == size:
+        sites.alike(node.name or node.label, known.sites)
     else:
-        sites.append(replace(known.sites[0], node=node.label, bytes=job.model.added - size))
+        sites.append(replace(known.sites[0], node=node.label, bytes=model.added - size))
         sites.alike(node.label, known.sites[1:])
 
 

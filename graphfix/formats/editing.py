@@ -44,12 +44,17 @@ class FreshNames:
 
     def __call__(self, stem: str) -> str:
         """Return a name that nothing has, and take it."""
-        name, taken, size = stem, self.taken, len(self.taken)
-        taken.add(name)
-        while len(taken) == size:  # it was in there: to look first would take as long again
-            self.counters[stem] = self.counters.get(stem, 0) + 1
-            name = f"{stem}_{self.counters[stem]}"
-            taken.add(name)
+        taken = self.taken
+        size = len(taken)
+        taken.add(stem)
+        return stem if len(taken) > size else self._numbered(stem)  # to look first would take as long again
+
+    def _numbered(self, stem: str) -> str:
+        number = self.counters.get(stem, 0) + 1
+        while (name := f"{stem}_{number}") in self.taken:
+            number += 1
+        self.counters[stem] = number
+        self.taken.add(name)
         return name
 
 
@@ -112,21 +117,23 @@ def applier(
     `check`, `lift`, `stretch`, `restate` and `carry_out` are the format's. A stretch is by the sizes of the node's
     operands as they were before its edits.
     """
-    changes = [_change(state, edit, lift, stretch, restate, carry_out) for edit in edits]
-    alone = len(edits) == 1
+    first, *others = [_change(state, edit, lift, stretch, restate, carry_out) for edit in edits]
     is_checked = False
 
     def apply(node: Node) -> Node:
         nonlocal is_checked
         if state.quantizes or not is_checked:
             for edit in edits:
-                _check_source(state, edit)
+                _check_operand(state, node, edit)
                 check(state, node, edit)
             is_checked = True
-        before = node if alone else node.reading(node.operands)
-        for change in changes:
-            node = change(node, before)
         model.changed = True
+        if not others:
+            return first(node, node)
+        before = node.reading(node.operands)
+        node = first(node, before)
+        for change in others:
+            node = change(node, before)
         return node
 
     return apply
@@ -142,9 +149,11 @@ def _change(
 ) -> Change:
     match edit:
         case Lift(at, axes):
-            return lambda node, _: state.put(node, at, lift(state, node.operand(at), axes, node))
+            return lambda node, _: state.put(node, at, lift(state, node.operands[at] or node.operand(at), axes, node))
         case Stretch(at):
-            return lambda node, before: state.put(node, at, stretch(state, before, node.operand(at), edit))
+            return lambda node, before: state.put(
+                node, at, stretch(state, before, node.operands[at] or node.operand(at), edit)
+            )
         case Bypass():
             return lambda node, _: _bypassed(state, node, edit)
         case Restate(at, to):
@@ -155,8 +164,13 @@ def _change(
             return lambda node, _: carry_out(state, node, edit)
 
 
-def _check_source(state: State, edit: Edit) -> None:
-    """Raise Refused where an edit before this one took out or changed what the node is to read: it is planned again."""
+def _check_operand(state: State, node: Node, edit: Edit) -> None:
+    """Raise MissingOperandError where the node does not have the operand.
+
+    Raises Refused where an edit before this one took out or changed what the node is to read: it is planned again.
+    """
+    if isinstance(edit, (Lift, Stretch)):
+        node.operand(edit.operand)
     if not isinstance(edit, Bypass):
         return
     maker = edit.source.producer

@@ -63,9 +63,11 @@ class Rewrite:
 
     def concerns(self, node: Node) -> bool:
         """Whether the rewrite plans this node; one that was taken out has no operands."""
-        if not node.operands or self.on == ANY:
-            return bool(node.operands)
-        return node.row is not None if self.on == BROADCASTING else (node.domain, node.op) in self.on
+        if not node.operands:
+            return False
+        if self.on == BROADCASTING:
+            return node.row is not None
+        return self.on == ANY or (node.domain, node.op) in self.on
 
 
 @dataclass(frozen=True, slots=True)

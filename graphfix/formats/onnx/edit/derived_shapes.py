@@ -21,10 +21,12 @@ class DerivedShapes:
         return found[-1]
 
     def broadcast(self, shape: Shape, other: Shape) -> Shape:
-        """What one is when it is expanded to the other."""
+        """What one is when it is expanded to the other: the very same where it is known that nothing is repeated."""
         found = self._known.get((id(shape), id(other)))
         if found is None:
-            found = self._known[id(shape), id(other)] = shape, other, broadcast(shape, other)
+            made = broadcast(shape, other)
+            made = shape if made.static and made == shape else made
+            found = self._known[id(shape), id(other)] = shape, other, made
         return found[-1]
 
     def vector(self, shape: Shape) -> Shape:

@@ -13,7 +13,7 @@ from graphfix.formats.onnx.file.tensors import tensor_of
 from graphfix.formats.onnx.infer.scope import GraphScope
 from graphfix.formats.onnx.view import onnx_type
 from graphfix.graph.edits import New, Numbers, Refused
-from graphfix.graph.view import NO_ATTRIBUTES, Graph, Node, Value
+from graphfix.graph.view import NO_ATTRIBUTES, Graph, Kind, Node, Value
 from graphfix.results.records import dataclass, field
 from graphfix.shapes.shape import UNRANKED, Shape
 
@@ -48,9 +48,11 @@ class NodeBuilder:
     vectors: dict[int, tuple[Shape, object]] = field(default_factory=dict)
     """By identity of a shape, which stays alive here: what the vector of its sizes is made for."""
     order: Order = field(init=False)
+    _standard: int = field(init=False)
+    """The version of the standard operators."""
 
     def __post_init__(self) -> None:
-        self.order = Order(self.graph)
+        self.order, self._standard = Order(self.graph), self.scope.versions.get("", 1)
 
     @property
     def version(self) -> int:
@@ -80,13 +82,17 @@ class NodeBuilder:
         reader: int,
         attributes: Mapping[str, object] = NO_ATTRIBUTES,
         domain: str = "",
+        kind: Kind = "result",
     ) -> Value:
         """Add a node with one result before `reader`."""
-        name, graph, place = self.fresh(result), self.graph, -1 - len(self.order.anchors)
-        value = Value(name, shape, dtype, "constant" if op == "Constant" else "result", graph, None, place)
-        version = self.scope.versions.get(domain, 1)
-        node = Node(op, domain, version, name, place, graph, operands, (value,), attributes, None)
-        self.order.enter(node, reader)
+        graph, anchors = self.graph, self.order.anchors
+        name, place = self.fresh(result), -1 - len(anchors)
+        value = Value(name, shape, dtype, kind, graph, None, place)
+        version = self.scope.versions.get(domain, 1) if domain else self._standard
+        graph.made.append(Node(op, domain, version, name, place, graph, operands, (value,), attributes, None))
+        anchors.append(reader)
+        for operand in operands:
+            graph.note(place, operand)
         return value
 
     def copy(
@@ -176,7 +182,7 @@ class NodeBuilder:
     def constant(self, stem: str, tensor: TensorProto, shape: Shape, dtype: str, reader: int) -> Value:
         """A copy of the tensor as an initializer, or as a Constant node where a scope can't have one."""
         if not holds_initializers(self.holder, self.ir_version):
-            return self.node("Constant", (), stem, shape, dtype, reader, {"value": tensor})
+            return self.node("Constant", (), stem, shape, dtype, reader, {"value": tensor}, kind="constant")
         value = Value(self.fresh(stem), shape, dtype, "constant", self.graph)
         added = self.holder.initializer.add()
         added.CopyFrom(tensor)
@@ -202,7 +208,7 @@ class NodeBuilder:
     def lifted(self, value: Value, axes: tuple[int, ...], reader: int) -> Value:
         """Unit axes by a node: Reshape where the shape is static and not empty, Unsqueeze otherwise."""
         key = ("lift", value, axes)
-        found = self.order.reuse(key, reader)
+        found = self.order.made.get(key) and self.order.reuse(key, reader)
         if found is not None:
             return found
         shape = self.derived.lifted(value.shape, axes)
@@ -219,7 +225,7 @@ class NodeBuilder:
 
     def shape_of(self, value: Value, reader: int) -> Value:
         """The run-time shape of a value, as an int64 vector."""
-        found = self.order.reuse(value, reader)
+        found = self.order.made.get(value) and self.order.reuse(value, reader)
         if found is None:
             shape = self.derived.vector(value.shape)
             found = self.node("Shape", (value,), f"{value.name}_shape", shape, "int64", reader)
@@ -248,7 +254,7 @@ class NodeBuilder:
     def expanded(self, value: Value, target: Value, shape: Shape, reader: int) -> Value:
         """An Expand node, made once for a value and a target."""
         key = value, target
-        found = self.order.reuse(key, reader)
+        found = self.order.made.get(key) and self.order.reuse(key, reader)
         if found is None:
             stem = f"{value.name}_stretched"
             found = self.order.made[key] = self.node("Expand", (value, target), stem, shape, value.dtype, reader)

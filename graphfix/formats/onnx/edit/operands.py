@@ -19,8 +19,8 @@ from graphfix.shapes.shape import Shape, with_axes
 
 def lift(state: State, value: Value, axes: tuple[int, ...], reader: Node, *, alone: bool = True) -> Value:
     """Return the value with unit axes at the positions `axes`, for `reader`; changed in place only where `alone`."""
-    tensor = state.views.tensors.get(value)
-    if tensor is not None and value.kind == "constant":
+    tensor = state.views.tensors.get(value) if value.kind == "constant" else None
+    if tensor is not None:
         return _lift_constant(state, value, tensor, axes, reader, alone=alone)
     producer = value.producer if state.quantizes else None
     if producer is not None and producer.op == DEQUANTIZE and (_is_constant(producer) or moves_by_node(producer)):
@@ -80,9 +80,10 @@ def _serves_only(value: Value, reader: Node) -> bool:
 
 def stretch(state: State, before: Node, value: Value, edit: Stretch) -> Value:
     """Return the value stretched, by the run-time sizes of the node's operands as they were before its edits."""
-    producer = value.producer if state.quantizes else None
-    if producer is not None and producer.op == DEQUANTIZE and moves_by_node(producer):
-        return _through(state, producer, (), (before, edit), before)
+    if state.quantizes:
+        producer = value.producer
+        if producer is not None and producer.op == DEQUANTIZE and moves_by_node(producer):
+            return _through(state, producer, (), (before, edit), before)
     return _expanded(state, before, value, edit)
 
 
@@ -97,10 +98,12 @@ def _expanded(state: State, before: Node, value: Value, edit: Stretch) -> Value:
         return builder.expanded(value, target, shape, reader)
     for by in edit.by:
         if isinstance(by, int):
-            other = before.operand(by)
-            value = _with_rank_of(state, value, other, before)
+            other = before.operands[by] or before.operand(by)
+            have, want = value.shape.axes, other.shape.axes
+            if have is not None and want is not None and len(have) < len(want):  # no Expand changes a rank here
+                value = lift(state, value, tuple(range(len(want) - len(have))), before, alone=False)
             shape = builder.derived.broadcast(value.shape, other.shape)
-            if shape.static and shape == value.shape:
+            if shape is value.shape and shape.static:
                 continue  # the rank was all that differed
             target = builder.shape_of(other, reader)
         else:
@@ -108,13 +111,6 @@ def _expanded(state: State, before: Node, value: Value, edit: Stretch) -> Value:
             target, shape = builder.sizes(parts, reader), builder.derived.broadcast(value.shape, edit.to)
         value = builder.expanded(value, target, shape, reader)
     return value
-
-
-def _with_rank_of(state: State, value: Value, other: Value, before: Node) -> Value:
-    """Return the value at the rank of what expands it, where both are known: no Expand changes a rank here."""
-    have, want = value.shape.axes, other.shape.axes
-    missing = len(want) - len(have) if have is not None and want is not None else 0
-    return lift(state, value, tuple(range(missing)), before, alone=False) if missing > 0 else value
 
 
 # --- constants in other shapes ---------------------------------------------------------------------------------------

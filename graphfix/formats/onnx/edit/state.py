@@ -90,13 +90,15 @@ class State:
     def put(self, node: Node, index: int, value: Value) -> Node:
         """Let the node read `value` as operand `index`."""
         graph, place = node.graph, node.index
-        node = graph.at(place)
-        operands = list(node.operands)
+        if place >= 0:
+            node = graph.nodes[place]
+            self.views.protos[graph][place].input[index] = value.name
+        else:
+            node = graph.at(place)
+        operands = [*node.operands]
         old = operands[index]
         if old is value:
             return node
-        if place >= 0:
-            self.views.protos[graph][place].input[index] = value.name
         operands[index] = value
         node.operands = tuple(operands)
         if self.dequantized:
