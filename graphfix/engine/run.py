@@ -26,6 +26,8 @@ from graphfix.shapes.shape import Incompatible, Undecided
 ASSUMES = "graphfix.assumes"
 """The metadata key under which an assumption stays with the file."""
 Done: TypeAlias = Literal["changed", "found"]
+Planned: TypeAlias = Callable[[], Iterable[Edit]]
+"""Asks for the plan of a node."""
 
 
 @dataclass(slots=True)
@@ -127,15 +129,17 @@ def _node_by_node(job: Job, rewrite: Rewrite, rewrites: Sequence[Rewrite | Model
         plans.begin()
         fusions = job.policy.fusions(rewrite, graph)
         for index, node in enumerate(graph.nodes):  # each as it is when its turn comes
-            if not rewrite.concerns(node) or (others and any(other.concerns(node) for other in others)):
-                continue
-            # the fusions of the graph as the rewrite finds it: what it changes ends none of them
-            if not by_looks or index in fusions:
-                _by_itself(job, rewrite, node, partial(job.policy.edits, rewrite, node, fusions.get(index)))
-            elif (known := plans.find(node)) is None:
-                _by_itself(job, rewrite, node, partial(_remembered, job, plans, rewrite, node))
-            elif known.edits:
-                _as_known(job, rewrite, node, known)
+            alike = by_looks and node.row is not None and index not in fusions
+            known = plans.find(node) if alike else None
+            if known is not None:
+                if known.edits:
+                    _as_known(job, rewrite, node, known)
+            elif rewrite.concerns(node) and not any(other.concerns(node) for other in others):
+                # the fusions of the graph as the rewrite finds it: what it changes ends none of them
+                plan = partial(job.policy.edits, rewrite, node, fusions.get(index))
+                _by_itself(job, rewrite, node, partial(_remembered, plans, node, plan) if alike else plan)
+            elif alike:
+                plans.keep(node, ())
 
 
 def _ask(job: Job, limits: Questions) -> None:
@@ -154,15 +158,15 @@ def _ask(job: Job, limits: Questions) -> None:
     job.labels.rename(job.report.sites, known, names)
 
 
-def _remembered(job: Job, plans: Plans, rewrite: Rewrite, node: Node) -> Sequence[Edit]:
+def _remembered(plans: Plans, node: Node, plan: Planned) -> Iterable[Edit]:
     """Plan a node, and keep the plan where it holds for all that look the same: a reason may name the node."""
-    edits = job.policy.edits(rewrite, node)
+    edits = list(plan())
     if all(isinstance(edit, (Lift, Stretch)) for edit in edits):
         plans.keep(node, edits)
     return edits
 
 
-def _by_itself(job: Job, rewrite: Rewrite, node: Node, plan: Callable[[], Iterable[Edit]]) -> None:
+def _by_itself(job: Job, rewrite: Rewrite, node: Node, plan: Planned) -> None:
     known = len(job.report.sites)
     edits = _planned(job, rewrite, node, plan)
     met = meetings(node) if any(edit.code == CODE for edit in edits) else None  # its operands are not edited yet
@@ -189,9 +193,7 @@ def _together(job: Job, rewrite: ModelRewrite) -> None:
         _apply(job, rewrite, node, edits)
 
 
-def _planned(
-    job: Job, rewrite: Rewrite | ModelRewrite, node: Node, plan: Callable[[], Iterable[Edit]]
-) -> Sequence[Edit]:
+def _planned(job: Job, rewrite: Rewrite | ModelRewrite, node: Node, plan: Planned) -> Sequence[Edit]:
     """The edits of one node; a node that the plan is undecided about becomes a site that was left."""
     try:
         return list(plan())
