@@ -11,7 +11,7 @@ import pytest
 
 import graphfix
 from graphfix.cli import commands
-from graphfix.formats.onnx import view as onnx_view
+from graphfix.formats.onnx import view_builder as onnx_view
 from graphfix.formats.onnx.model import OnnxModel
 from graphfix.formats.tflite import view as tflite_view
 from graphfix.graph.view import Value

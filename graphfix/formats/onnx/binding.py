@@ -202,6 +202,6 @@ def _computed(main: GraphScope) -> Iterator[tuple[GraphScope, ValueInfoProto, Se
     """Yield every value with a stored type whose rank was computed: its scope, its value_info, its sizes."""
     for scope in main.walk():
         for value in (*scope.graph.output, *scope.graph.value_info) if scope.graph is not None else ():
-            shape = scope.shapes.get(value.name)
+            shape = scope.own_shape(value.name)
             if shape is not None and shape.axes is not None:
                 yield scope, value, shape.axes

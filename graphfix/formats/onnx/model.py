@@ -19,11 +19,12 @@ from graphfix.formats.onnx.edit.operands import lift, restate, stretch
 from graphfix.formats.onnx.edit.state import State
 from graphfix.formats.onnx.file.additions import Additions
 from graphfix.formats.onnx.file.container import Container, read
-from graphfix.formats.onnx.file.messages import Step, note
+from graphfix.formats.onnx.file.messages import Steps, note, steps
 from graphfix.formats.onnx.file.proto import ModelProto
 from graphfix.formats.onnx.infer.analysis import Facts, analyse
 from graphfix.formats.onnx.infer.stored_names import StoredNames
-from graphfix.formats.onnx.view import Views, build
+from graphfix.formats.onnx.view import Views
+from graphfix.formats.onnx.view_builder import build
 from graphfix.graph.edits import EXPAND_LIMIT, Edit, Refused, Upgrade
 from graphfix.graph.protocols import Applier
 from graphfix.graph.view import Graph, Node, Value
@@ -76,7 +77,7 @@ class OnnxModel:
         """The file's messages as they are."""
         return self.container.proto
 
-    def _rebuild_view(self, nodes: Sequence[Step] | None = None) -> None:
+    def _rebuild_view(self, nodes: Steps | None = None) -> None:
         """Build the view anew from the messages as they are; `nodes` are the main graph's, read before."""
         started = time.perf_counter()
         own, trust = self._own_facts, self._trust_stored
@@ -87,7 +88,7 @@ class OnnxModel:
         self.inferring += time.perf_counter() - started
         self._views: Views = build(self.proto, self._facts, self.container.is_cut, self.container.elements)
         for scope in self._facts.scopes():
-            scope.steps = ()  # read, and as big as the view: the edits take their place in memory
+            scope.steps = steps(())  # read, and as big as the view: the edits take their place in memory
         self._fresh = FreshNames(self._views.names)
         builders: dict[object, NodeBuilder] = {
             graph: NodeBuilder(graph, self._views.holders[graph], scope, self.proto.ir_version, self._fresh)

@@ -1,30 +1,25 @@
-"""The frozen view of an ONNX model, built from its skeleton and what was inferred of it."""
+"""Where each part of the view of an ONNX model stands in its file, and what the file says of it."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from functools import cache
-from math import prod
 from typing import TYPE_CHECKING
 
-from graphfix import operators
-from graphfix.formats.onnx.file.messages import Holder, Step, body_of, is_standard
-from graphfix.formats.onnx.file.proto import FunctionProto, GraphProto, ModelProto, NodeProto, TensorProto
-from graphfix.formats.onnx.file.tensors import elements_of
-from graphfix.formats.onnx.infer.analysis import Facts
-from graphfix.formats.onnx.infer.operands import attributes_of, held_by
+from graphfix.formats.onnx.file.messages import Holder, body_of, is_standard
+from graphfix.formats.onnx.file.proto import NodeProto, TensorProto
+from graphfix.formats.onnx.infer.operands import held_by
 from graphfix.formats.onnx.infer.scope import GraphScope
 from graphfix.formats.onnx.integer_bounds import IntegerBounds
 from graphfix.formats.onnx.integer_bounds_rules import Bounds
 from graphfix.formats.repeated import least_sizes
-from graphfix.graph.view import LITERAL_LIMIT, NO_ATTRIBUTES, Graph, Kind, Node, Repeats, Scalar, Trips, Value
+from graphfix.graph.view import Graph, Node, Repeats, Scalar, Trips, Value
 from graphfix.results.records import dataclass, field
 from graphfix.shapes.shape import Shape
 
 if TYPE_CHECKING:  # numpy, and what needs it, is imported where a model asks for it
     from graphfix.formats.onnx.folding import Array, Evaluator
 
-_row = cache(operators.row)
 NUMPY_NAMES = {"float": "float32", "double": "float64", "undefined": "?"}
 ONNX_NAMES = {numpy: name for name, numpy in NUMPY_NAMES.items()}
 
@@ -121,129 +116,6 @@ class Views:
         return (int(array.min()), int(array.max())) if array.size else (0, 0)
 
 
-def build(
-    proto: ModelProto,
-    facts: Facts,
-    is_cut: Callable[[TensorProto], bool],
-    elements: Callable[[TensorProto], Array | None] = lambda _: None,
-) -> Views:
-    """Build the view of every scope."""
-    views = Views(is_cut=is_cut, elements=elements)
-    bodies = {(function.domain, function.name): function for function in proto.functions}
-    _Builder(views, facts.main, proto.graph).build()
-    for key, scope in facts.functions.items():
-        _Builder(views, scope, bodies[key]).build()
-    for function in proto.functions:
-        views.names.update(name for node in function.node for name in (*node.input, *node.output, node.name))
-    return views
-
-
-@dataclass(slots=True)
-class _Builder:
-    views: Views
-    scope: GraphScope
-    holder: Holder
-    around: _Builder | None = None
-    graph: Graph = field(init=False)
-    values: dict[str, Value] = field(default_factory=dict)
-
-    def build(self) -> None:
-        self.graph = Graph(self.scope.path, self.around.graph if self.around is not None else None)
-        self.graph.read_literal = self._literal
-        self.graph.read_content = lambda value: self.scope.content(value.name)
-        views = self.views
-        self.graph.read_known = views.known
-        self.graph.read_bounds = views.bounds.of
-        self.graph.read_trips = views.trips
-        self.graph.read_repeats = views.repeats
-        views.graphs.append(self.graph)
-        views.holders[self.graph] = self.holder
-        views.scopes[self.graph] = self.scope
-        if isinstance(self.holder, FunctionProto):
-            self.graph.inputs = [self._value(name, "input") for name in self.holder.input]
-        else:
-            self._named(self.holder)
-        at: dict[int, list[tuple[str, GraphScope]]] = {}
-        for (index, attribute), child in self.scope.children.items():
-            at.setdefault(index, []).append((attribute, child))
-        views.protos[self.graph] = [step.message for step in self.scope.steps]
-        views.names.update([step.name for step in self.scope.steps])
-        for index, step in enumerate(self.scope.steps):
-            self._node(index, step)
-            step.forget()
-            for attribute, child in at.get(index, ()):
-                body = body_of(step.message, attribute)
-                _Builder(views, child, body, self).build()
-        outputs = self.holder.output if isinstance(self.holder, FunctionProto) else [v.name for v in self.holder.output]
-        self.graph.outputs = {value for name in outputs if (value := self.find(name)) is not None}
-        views.names.update(self.values)
-        views.names.discard("")
-
-    def _named(self, graph: GraphProto) -> None:
-        inputs = {value.name for value in graph.input}
-        for tensor in graph.initializer:
-            value = self._value(tensor.name, "overridable" if tensor.name in inputs else "constant")
-            if value.kind == "constant":
-                self.views.tensors[value] = tensor
-        for sparse in graph.sparse_initializer:
-            self._value(sparse.values.name, "overridable" if sparse.values.name in inputs else "constant")
-        for info in graph.input:
-            if info.name not in self.values:
-                self.graph.inputs.append(self._value(info.name, "input"))
-
-    def _value(self, name: str, kind: Kind, place: int | None = None) -> Value:
-        scope = self.scope
-        shape = scope.shapes.get(name) or scope.shape(name)
-        code = scope.dtypes.get(name) or scope.dtype(name)
-        stale = scope.stale.get(name) if scope.stale else None
-        value = self.values[name] = Value(name, shape, dtype_name(code), kind, self.graph, stale, place)
-        return value
-
-    def _node(self, index: int, step: Step) -> None:
-        proto, op, domain = step.message, step.op, step.domain
-        version = self.scope.versions.get(domain, 1)
-        tensor = constant_tensor(proto) if op == "Constant" else None
-        kind: Kind = "constant" if tensor is not None or (op == "Constant" and _scalar_constant(proto)) else "result"
-        operands = tuple(map(self.values.get, step.inputs))
-        if not all(operands):
-            operands = tuple(map(self._operand, step.inputs))
-        results = tuple([self._value(made, kind, index) if made else None for made in step.outputs])
-        attributes = NO_ATTRIBUTES if step.bare else _attributes(step)
-        name, graph = step.name, self.graph
-        node = Node(op, domain, version, name, index, graph, operands, results, attributes, _row(domain, op, version))
-        graph.nodes.append(node)
-        for operand in operands:
-            if operand is not None:
-                graph.note(index, operand)
-        if tensor is not None:
-            self.views.tensors.update(dict.fromkeys((result for result in results if result is not None), tensor))
-
-    def _operand(self, name: str) -> Value | None:
-        if not name:
-            return None
-        return self.find(name) or self._value(name, "result")
-
-    def find(self, name: str) -> Value | None:
-        """The visible value of that name."""
-        value = self.values.get(name)
-        if value is not None:
-            return value
-        at = self.around
-        while at is not None:
-            if name in at.values:
-                return at.values[name]
-            at = at.around
-        return None
-
-    def _literal(self, value: Value) -> tuple[Scalar, ...] | None:
-        tensor = self.views.tensors.get(value)
-        if tensor is None:
-            return _scalars(value, self.views)
-        if prod(tensor.dims) > LITERAL_LIMIT or self.views.at_hand(value) is None:
-            return None
-        return elements_of(tensor)
-
-
 def bytes_of(array: Array) -> memoryview:
     """The bytes of an array's elements, in order and without a copy: weights may be large."""
     return array.reshape(-1).view("uint8").data
@@ -258,21 +130,13 @@ def constant_tensor(proto: NodeProto) -> TensorProto | None:
 
 
 SCALARS = ("value_float", "value_int", "value_floats", "value_ints")
+"""The attributes in which a Constant node holds numbers instead of a tensor."""
 
 
-def _scalar_constant(proto: NodeProto) -> bool:
-    return proto.op_type == "Constant" and any(attribute.name in SCALARS for attribute in proto.attribute)
-
-
-def _scalars(value: Value, views: Views) -> tuple[Scalar, ...] | None:
+def scalars(value: Value, views: Views) -> tuple[Scalar, ...] | None:
     """The elements of a Constant node that holds numbers instead of a tensor."""
     place = value.place
     for attribute in views.protos[value.graph][place].attribute if place is not None and place >= 0 else ():
         if attribute.name in SCALARS and not attribute.ref_attr_name:
             return held_by(attribute)
     return None
-
-
-def _attributes(step: Step) -> Mapping[str, object]:
-    found, every = attributes_of(step), step.message.attribute
-    return found if len(found) == len(every) else {**found, **{each.name: found.get(each.name) for each in every}}

@@ -58,8 +58,8 @@ def contradictions(case: Case, told: Counter[str] | None = None) -> list[str] | 
     made_by = {name: node.op_type for node in case.proto.graph.node for name in node.output}
     wrong: list[str] = []
     named: dict[object, int] = {}
-    for name in filter(observed.__contains__, scope.shapes):  # inputs first: what they have is what a name means
-        sizes, elements = scope.shapes[name], scope.elements.get(name)
+    for name in filter(observed.__contains__, scope.types):  # inputs first: what they have is what a name means
+        sizes, elements = scope.types[name].shape, scope.elements.get(name)
         for size, real in [*_sizes(sizes, observed[name]), *_elements(elements, observed[name])]:
             if isinstance(size, int):
                 wrong += [f"{name} {sizes}: {size} is {real}"] * (size != real)

@@ -16,16 +16,20 @@ from graphfix.formats.onnx.file.proto import (
     ValueInfoProto,
 )
 from graphfix.operators.row import standard
-from graphfix.results.records import dataclass
+from graphfix.results.records import dataclass, field
 from graphfix.shapes.dim import names_a_size
 
 Dims = tuple[int | str | None, ...]
 """Sizes as a file declares them."""
 Holder: TypeAlias = GraphProto | FunctionProto
 """The message whose nodes a scope has."""
-NO_NAMES: list[str] = []
+NO_NAMES: Sequence[str] = ()
 INITIALIZER_ALONE_SINCE_IR = 4
 """Before this IR version every initializer is an input too, and runtimes do not let it be overridden."""
+
+
+Operator: TypeAlias = tuple[str, str]
+"""Domain, empty for the standard operators, and operator."""
 
 
 @dataclass(slots=True, eq=False, repr=False)
@@ -33,20 +37,63 @@ class Step:
     """What is read of a node's message, once: protobuf makes a new object each time a field is read."""
 
     message: NodeProto
-    name: str
-    op: str
-    domain: str
-    """Empty for the standard operators."""
-    inputs: list[str]
-    outputs: list[str]
+    operator: Operator
+    inputs: Sequence[str]
+    outputs: Sequence[str]
     bare: bool
     """Whether it has no attributes."""
     attributes: dict[str, object] | None = None
     """Those that are numbers, lists of numbers or text, once they are read."""
 
-    def forget(self) -> None:
-        """Free the names: the node of the view that is made of them takes their place in memory."""
-        self.inputs = self.outputs = NO_NAMES
+    @property
+    def op(self) -> str:
+        """The operator's name."""
+        return self.operator[1]
+
+    @property
+    def domain(self) -> str:
+        """Empty for the standard operators."""
+        return self.operator[0]
+
+
+@dataclass(slots=True, eq=False, repr=False)
+class Steps:
+    """The nodes of a graph as they were read, field by field: to make an object for each takes as long as all else."""
+
+    messages: list[NodeProto]
+    names: list[str]
+    operators: list[Operator]
+    inputs: list[Sequence[str]]
+    outputs: list[Sequence[str]]
+    bare: list[bool]
+    made: dict[int, Step] = field(default_factory=dict)
+    """By place, of the nodes with attributes."""
+
+    def __len__(self) -> int:
+        return len(self.messages)
+
+    def __getitem__(self, at: int) -> Step:
+        """One node."""
+        step = self.made.get(at)
+        if step is None:
+            bare = self.bare[at]
+            step = Step(self.messages[at], self.operators[at], self.inputs[at], self.outputs[at], bare)
+            if not bare:
+                self.made[at] = step
+        return step
+
+    def rows(self) -> Iterator[tuple[Operator, str, Sequence[str], Sequence[str], bool]]:
+        """Operator, name, operands and results of each node, and whether it is bare."""
+        return zip(self.operators, self.names, self.inputs, self.outputs, self.bare, strict=True)
+
+    def forget(self, at: int) -> None:
+        """Free the names that a node reads and makes: what is made of them takes their place in memory."""
+        self.inputs[at] = self.outputs[at] = NO_NAMES
+        self.made.pop(at, None)
+
+    def with_attributes(self) -> Iterator[tuple[int, Step]]:
+        """The place of each node with attributes, and what is read of it."""
+        return ((at, self[at]) for at, bare in enumerate(self.bare) if not bare)
 
 
 def is_standard(domain: str) -> bool:
@@ -54,21 +101,20 @@ def is_standard(domain: str) -> bool:
     return not standard(domain)
 
 
-def steps(nodes: Sequence[NodeProto]) -> list[Step]:
+def steps(nodes: Sequence[NodeProto]) -> Steps:
     """Read the nodes of a graph."""
-    known: dict[str, str] = {}  # one text for each operator: few are distinct
-    return [
-        Step(
-            node,
-            node.name,
-            known.setdefault(op := node.op_type, op),
-            standard(domain) if (domain := node.domain) else "",
-            node.input[:],
-            node.output[:],
-            not node.attribute,
-        )
-        for node in nodes
+    # A message that is asked for a list that it does not have keeps 350 bytes for the answer: let it go.
+    bare = [not node.attribute for node in nodes]
+    messages = list(nodes)
+    known: dict[Operator, Operator] = {}  # one pair for each operator: few are distinct
+    operators = [
+        known.setdefault(operator := (standard(domain) if (domain := node.domain) else "", node.op_type), operator)
+        for node in messages
     ]
+    names = [node.name for node in messages]
+    return Steps(
+        messages, names, operators, [node.input[:] for node in messages], [node.output[:] for node in messages], bare
+    )
 
 
 def subgraphs(nodes: Sequence[NodeProto]) -> Iterator[tuple[int, str, GraphProto]]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from graphfix.formats.equal_sizes import NO_SUMS, Sum, place
-from graphfix.formats.onnx.file.messages import INITIALIZER_ALONE_SINCE_IR, Dims, Step, declared, steps, subgraphs
+from graphfix.formats.onnx.file.messages import INITIALIZER_ALONE_SINCE_IR, Dims, Steps, declared, steps, subgraphs
 from graphfix.formats.onnx.file.proto import FunctionProto, ModelProto, NodeProto
 from graphfix.formats.onnx.infer.calls import Calls, FunctionKey, bound, local_functions
 from graphfix.formats.onnx.infer.forward import ForwardPass
@@ -50,7 +50,7 @@ class Facts:
 def analyse(
     proto: ModelProto,
     ranges: Mapping[str, Size],
-    nodes: Sequence[Step] | None = None,
+    nodes: Steps | None = None,
     sums: Mapping[str, Sum] = NO_SUMS,
     *,
     own_only: bool = False,
@@ -98,7 +98,7 @@ def analyse(
     )
     for scope in facts.scopes():
         _compare_stored(scope)
-    main.misnamed.update(hypotheses.refutations(main.shapes))
+    main.misnamed.update(hypotheses.refutations(main.own_shape))
     return facts
 
 
@@ -128,9 +128,9 @@ def _functions(main: GraphScope, forward: ForwardPass) -> dict[FunctionKey, Grap
 
 def _collect(top: GraphScope, calls: Mapping[FunctionKey, list[tuple[GraphScope, NodeProto]]]) -> None:
     for scope in top.walk():
-        for step in scope.steps:
-            if (step.domain, step.op) in calls:
-                calls[step.domain, step.op].append((scope, step.message))
+        for operator, message in zip(scope.steps.operators, scope.steps.messages, strict=True):
+            if operator in calls:
+                calls[operator].append((scope, message))
 
 
 def _callers_first(bodies: Mapping[FunctionKey, FunctionProto]) -> list[FunctionKey]:
@@ -193,7 +193,7 @@ def _input_shape(shapes: Sequence[Shape | None], term: str) -> Shape:
 def _compare_stored(scope: GraphScope) -> None:
     """Note the stored shapes that the computed ones contradict."""
     for name, claim in scope.claims.items():
-        shape = scope.shapes.get(name)
+        shape = scope.own_shape(name)
         if shape is not None and shape.axes is not None and _contradicts(shape.axes, claim):
             stored = ",".join("?" if size is None else str(size) for size in claim)
             scope.stale[name] = f"the stored shape [{stored}] of '{name}' contradicts the computed {shape}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TypeAlias
 
-from graphfix.formats.onnx.file.messages import Step, steps
+from graphfix.formats.onnx.file.messages import Steps, steps
 from graphfix.formats.onnx.file.proto import AttributeProto, FunctionProto, NodeProto
 from graphfix.formats.onnx.infer.scope import NOTHING_KNOWN, GraphScope, Known, Read, enter_bodies, versions_of
 from graphfix.operators.row import standard
@@ -44,7 +44,7 @@ class Calls:
 
     functions: Mapping[FunctionKey, FunctionProto]
     budget: int = CALL_BUDGET
-    _steps: dict[FunctionKey, list[Step]] = field(default_factory=dict)
+    _steps: dict[FunctionKey, Steps] = field(default_factory=dict)
     _returned: dict[object, list[Known]] = field(default_factory=dict)
     _open: list[FunctionKey] = field(default_factory=list)
     """The functions that are being read: one that calls itself is refused by every runtime."""
@@ -66,7 +66,7 @@ class Calls:
             found = self._returned[question] = self._read(read, key, bindings, given)
         return found
 
-    def _steps_of(self, key: FunctionKey) -> list[Step]:
+    def _steps_of(self, key: FunctionKey) -> Steps:
         found = self._steps.get(key)
         if found is None:
             found = self._steps[key] = steps(self.functions[key].node)

@@ -16,8 +16,8 @@ from graphfix.formats.onnx.infer.audited import AUDITED
 from graphfix.formats.onnx.infer.calls import Calls
 from graphfix.formats.onnx.infer.one_node import OneNode
 from graphfix.formats.onnx.infer.operands import Call, attributes, attributes_of, held_by
-from graphfix.formats.onnx.infer.plain_nodes import Answer, PlainNodes
-from graphfix.formats.onnx.infer.scope import GraphScope, Known
+from graphfix.formats.onnx.infer.plain_nodes import Alike, Answer, PlainNodes
+from graphfix.formats.onnx.infer.scope import GraphScope, Known, TensorType
 from graphfix.formats.onnx.infer.stored_names import Hypotheses
 from graphfix.results.records import dataclass, field
 from graphfix.shapes.shape import Dim, Incompatible, Shape, Size
@@ -54,40 +54,41 @@ class ForwardPass:
         scope.clear()
         scope.readings += 1
         scope.terms, scope.assumes = self.terms, self.assumes
-        self._constants(scope)
+        overridable = self._constants(scope)
         for name, known in inputs.items():
             if name not in scope.tensors:
-                self._input(scope, name, known)
+                self._input(scope, name, known, overridable.get(name, 0))
         for value in scope.graph.input if scope.graph is not None else ():
-            if value.name not in scope.shapes:
-                self._enter(scope, value.name, None, 0)
+            name = value.name
+            if name not in scope.types:
+                self._enter(scope, name, None, self._claim(scope, name) or overridable.get(name, 0))
         inside: dict[int, list[GraphScope]] = {}
         for (index, _), child in scope.children.items():
             inside.setdefault(index, []).append(child)
-        alone = rules.SHAPES_ALONE
-        for index, step in enumerate(scope.steps):
-            if step.bare and (step.domain, step.op) in alone:
-                self._plain_node(scope, step)
-            else:
-                self._node(scope, step, inside.get(index, ()))
+        self._nodes(scope, inside)
 
-    def _constants(self, scope: GraphScope) -> None:
+    def _constants(self, scope: GraphScope) -> dict[str, int]:
+        """Enter the initializers; of those that callers may override return the element types alone."""
+        overridden: dict[str, int] = {}
         if scope.graph is None:
-            return
+            return overridden
         overridable = {value.name for value in scope.graph.input} if self.overridable else set()
         for tensor in scope.graph.initializer:
             name = tensor.name
-            scope.dtypes[name] = tensor.data_type
-            if name not in overridable:
-                scope.shapes[name] = Shape(tuple(tensor.dims))
+            if name in overridable:
+                overridden[name] = tensor.data_type
+            else:
+                scope.types[name] = TensorType(Shape(tuple(tensor.dims)), tensor.data_type)
                 scope.tensors[name] = tensor
                 integer_values.enter(scope, name, tensor)
         for sparse in scope.graph.sparse_initializer:
-            scope.dtypes[sparse.values.name] = sparse.values.data_type
-            scope.shapes[sparse.values.name] = Shape(tuple(sparse.dims))
+            name = sparse.values.name
+            overridden[name] = sparse.values.data_type
+            scope.types[name] = TensorType(Shape(tuple(sparse.dims)), sparse.values.data_type)
+        return overridden
 
-    def _input(self, scope: GraphScope, name: str, known: Known) -> None:
-        self._enter(scope, name, known.shape, known.dtype or scope.dtypes.get(name, 0))
+    def _input(self, scope: GraphScope, name: str, known: Known, held: int) -> None:
+        self._enter(scope, name, known.shape, known.dtype or held)
         if known.elements is not None:
             scope.elements[name] = known.elements
         if known.leans:
@@ -95,15 +96,20 @@ class ForwardPass:
 
     # --- nodes --------------------------------------------------------------------------------------------------------
 
-    def _plain_node(self, scope: GraphScope, step: Step) -> None:
-        """A node whose answer is looked up."""
-        answer, whole = self._plain.find(scope, step)
-        if whole is None or self.leaning or self.trusted is not None:
-            self._results(scope, step, answer)
-            return
-        for name, (shape, code) in zip(step.outputs, whole, strict=True):
-            if name:
-                scope.shapes[name], scope.dtypes[name] = shape, code
+    def _nodes(self, scope: GraphScope, inside: Mapping[int, Sequence[GraphScope]]) -> None:
+        """The nodes in their order; the answer for a plain one is looked up."""
+        steps, types, alone = scope.steps, scope.types, rules.SHAPES_ALONE
+        alike: Alike = {}
+        for index, (operator, _, inputs, outputs, bare) in enumerate(steps.rows()):
+            found = alike.get((operator, len(outputs), *map(types.get, inputs))) if bare else None
+            if found is None and bare and operator in alone:
+                found = self._plain.find(scope, steps[index], alike)
+            if found is None:
+                self._node(scope, steps[index], inside.get(index, ()))
+            elif found[1] is None or self.leaning or self.trusted is not None:
+                self._results(scope, steps[index], found[0])
+            elif outputs[0]:
+                types[outputs[0]] = found[1]
 
     def _node(self, scope: GraphScope, step: Step, inside: Sequence[GraphScope]) -> None:
         message = scope.resolved(step.message)
@@ -163,7 +169,8 @@ class ForwardPass:
             scope.leaning.update(name for name in step.outputs if name)
         if step.domain or (message is None and not step.bare):
             return
-        if (step.op, scope.dtypes.get(step.outputs[0])) in integer_values.FOLLOWED:
+        first = scope.types.get(step.outputs[0])
+        if first is not None and (step.op, first.dtype) in integer_values.FOLLOWED:
             integer_values.follow(call or self._asked(scope, step, message), step.outputs[0])
         elif step.op in sequence_values.FOLLOW:
             sequence_values.follow(call or self._asked(scope, step, message), step.outputs[0])
@@ -222,15 +229,16 @@ class ForwardPass:
     def _enter(self, scope: GraphScope, name: str, computed: Shape | None, code: int) -> None:
         """Enter the shape of a value, with names for what is open, and its type; claims where there is nothing else."""
         if computed is None or computed.axes is None:
-            scope.shapes[name] = self._unranked(scope, name, computed)
+            shape = self._unranked(scope, name, computed)
         else:
-            scope.shapes[name] = computed if computed.named else _named(scope, name, computed.axes)
-        if self.trusted is not None and scope.path == "main" and self.trusted.believe(scope.shapes, name):
-            scope.leaning.add(name)
-            self.leaning = True
-        code = code or self._claim(scope, name)
-        if code:
-            scope.dtypes[name] = code
+            shape = computed if computed.named else _named(scope, name, computed.axes)
+        if self.trusted is not None and scope.path == "main":
+            believed = self.trusted.believe(name, shape)
+            if believed is not None:
+                shape = believed
+                scope.leaning.add(name)
+                self.leaning = True
+        scope.types[name] = TensorType(shape, code or self._claim(scope, name))
 
     def _unranked(self, scope: GraphScope, name: str, computed: Shape | None) -> Shape:
         """A shape without a rank: in the main graph the stored rank is assumed.

@@ -43,8 +43,8 @@ def enter(scope: GraphScope, name: str, tensor: TensorProto) -> None:
 def follow(call: Call, result: str) -> None:
     """Note what the first result of an operator holds; its shape and type, which FOLLOWED has, are noted."""
     scope = call.scope
-    bits = BITS[scope.dtypes[result]]
-    dims = scope.shapes[result].axes
+    bits = BITS[scope.types[result].dtype]
+    dims = scope.types[result].shape.axes
     if dims is None or len(dims) > MOST_AXES:
         return
     elements = FOLLOW[call.op](call, result)
@@ -92,7 +92,7 @@ def _same(call: Call, _: str) -> Elements | None:
 
 def _cast(call: Call, result: str) -> Elements | None:
     elements = call.elements(0)
-    if elements is None or call.scope.dtypes[result] != TensorProto.BOOL:
+    if elements is None or call.scope.types[result].dtype != TensorProto.BOOL:
         return elements
     return [UNKNOWN if _truth(element) is None else int(bool(_truth(element))) for element in elements]
 
@@ -165,7 +165,7 @@ def _others(shape: tuple[int, ...], axis: int) -> tuple[int, ...]:
 
 def _expanded(call: Call, result: str) -> Elements | None:
     """Expand, by the shape that the result has."""
-    held, dims = operand(call, 0), call.scope.shapes[result]
+    held, dims = operand(call, 0), call.scope.types[result].shape
     if held is None or not dims.static or prod(dims.numbers) > LIMIT:
         return None
     return held.stretched(dims.numbers)
@@ -186,14 +186,14 @@ def _tile(call: Call, _: str) -> Elements | None:
 
 def _filled(call: Call, result: str) -> Elements | None:
     """ConstantOfShape: the attribute's element, 0 without one; a bool is 0 or 1."""
-    dims, value = call.scope.shapes[result], call.attributes.get("value", 0)
+    dims, value = call.scope.types[result].shape, call.attributes.get("value", 0)
     if not isinstance(value, int) or not dims.static or prod(dims.numbers) > LIMIT:
         return None
     return (value,) * prod(dims.numbers)
 
 
 def _range(call: Call, result: str) -> Elements | None:
-    start, step, dims = call.scalar(0), call.scalar(2), call.scope.shapes[result]
+    start, step, dims = call.scalar(0), call.scalar(2), call.scope.types[result].shape
     if start is None or step is None or not dims.static or prod(dims.numbers) > LIMIT:
         return None
     return [call.terms.add(start, call.terms.mul(step, at)) for at in range(*dims.numbers)]
@@ -239,7 +239,7 @@ def _where(call: Call, _: str) -> Elements | None:
 
 def _reduced(call: Call, result: str) -> Elements | None:
     """ReduceProd, ReduceSum, ReduceMax and ReduceMin of all elements."""
-    elements, dims, terms = call.elements(0), call.scope.shapes[result], call.terms
+    elements, dims, terms = call.elements(0), call.scope.types[result].shape, call.terms
     if not elements or not dims.static or prod(dims.numbers) != 1 or call.flag("noop_with_empty_axes", 0) is not False:
         return None
     if call.op in ("ReduceProd", "ReduceSum"):

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
-from graphfix.formats.onnx.file.messages import Dims, Step, body_of, declared, label, steps, subgraphs
+from graphfix.formats.onnx.file.messages import Dims, Steps, body_of, declared, label, steps, subgraphs
 from graphfix.formats.onnx.file.proto import AttributeProto, GraphProto, NodeProto, OperatorSetIdProto, TensorProto
 from graphfix.formats.onnx.file.tensors import elements_of
 from graphfix.operators.row import standard
 from graphfix.results.records import dataclass, field
-from graphfix.shapes.shape import UNKNOWN, Dim, Shape, Size, same
+from graphfix.shapes.shape import UNKNOWN, UNRANKED, Dim, Shape, Size, same
 from graphfix.shapes.terms import Terms
 
 INTEGERS = (TensorProto.INT64, TensorProto.INT32)
@@ -33,17 +33,29 @@ NOTHING_KNOWN = Known(None, 0)
 
 
 @dataclass(slots=True, eq=False, repr=False)
+class TensorType:
+    """What is known of a value: one object for all results of nodes that look alike."""
+
+    shape: Final[Shape]
+    dtype: Final[int]
+    """The element type, 0 where it is not known."""
+
+
+ABSENT = TensorType(UNRANKED, 0)
+"""Of an operand that is left out."""
+
+
+@dataclass(slots=True, eq=False, repr=False)
 class GraphScope:
     """One graph of the file with what is known of its values."""
 
     path: str
-    steps: Sequence[Step]
+    steps: Steps
     graph: GraphProto | None
     """None for a function's body."""
     outer: GraphScope | None = None
     versions: Mapping[str, int] = field(default_factory=dict)
-    shapes: dict[str, Shape] = field(default_factory=dict)
-    dtypes: dict[str, int] = field(default_factory=dict)
+    types: dict[str, TensorType] = field(default_factory=dict)
     elements: dict[str, tuple[Size, ...]] = field(default_factory=dict)
     """The elements of small integer vectors and scalars, as far as they are known; they may be negative."""
     unranked: dict[str, Shape] = field(default_factory=dict)
@@ -73,22 +85,32 @@ class GraphScope:
     assumes: dict[str, None] = field(default_factory=dict)
     """What is assumed of sizes, each once: likewise one for all scopes."""
 
-    @property
-    def nodes(self) -> Sequence[NodeProto]:
-        """The messages of the nodes."""
-        return [step.message for step in self.steps]
-
     def find(self, name: str) -> GraphScope | None:
         """Return the innermost scope that defines the name."""
         scope: GraphScope | None = self
-        while scope is not None and name not in scope.shapes:
+        while scope is not None and name not in scope.types:
             scope = scope.outer
         return scope
 
     def shape(self, name: str) -> Shape:
         """Return the shape of a visible value; unranked, named after the value, where nothing is known."""
         scope = self.find(name)
-        return scope.shapes[name] if scope is not None else Shape(None, (f"?{name}",))
+        return scope.types[name].shape if scope is not None else Shape(None, (f"?{name}",))
+
+    def own_shape(self, name: str) -> Shape | None:
+        """Return the shape of a value of this graph, None where it has none of that name."""
+        known = self.types.get(name)
+        return known.shape if known is not None else None
+
+    def type_of(self, name: str) -> TensorType:
+        """Return what is known of an operand."""
+        if not name:
+            return ABSENT
+        at = self.find(name)
+        known = at.types[name] if at is not None else None
+        if at is not None and known is not None and (known.dtype or at.outer is None):
+            return known
+        return TensorType(self.shape(name), self.dtype(name))
 
     def vector(self, name: str) -> tuple[Size, ...] | None:
         """Return the elements of a visible integer vector or scalar; they may be negative."""
@@ -153,7 +175,7 @@ class GraphScope:
 
     def clear(self) -> None:
         """Forget what is known of the values."""
-        facts = self.shapes, self.dtypes, self.elements, self.unranked, self.sequences, self.tensors
+        facts = self.types, self.elements, self.unranked, self.sequences, self.tensors
         for each in (*facts, self.stale, self.misnamed):
             each.clear()
         self.assumed.clear()
@@ -162,9 +184,12 @@ class GraphScope:
     def dtype(self, name: str) -> int:
         """Return the element type of a visible value, 0 where it is not known."""
         at: GraphScope | None = self
-        while at is not None and name not in at.dtypes:
+        while at is not None:
+            known = at.types.get(name)
+            if known is not None and known.dtype:
+                return known.dtype
             at = at.outer
-        return at.dtypes[name] if at is not None else 0
+        return 0
 
     def walk(self) -> Iterator[GraphScope]:
         """Yield this scope and those inside it, outer before inner."""
@@ -187,7 +212,7 @@ def scope_of(
     path: str,
     outer: GraphScope | None,
     versions: Mapping[str, int],
-    nodes: Sequence[Step] | None = None,
+    nodes: Steps | None = None,
 ) -> GraphScope:
     """Make the scope of a graph and of the bodies inside it, nothing inferred; `nodes` where they were read before."""
     scope = GraphScope(path, steps(graph.node) if nodes is None else nodes, graph, outer, versions)
@@ -199,11 +224,10 @@ def scope_of(
 
 def enter_bodies(scope: GraphScope) -> None:
     """Make the scopes of the bodies inside a scope's nodes."""
-    for index, step in enumerate(scope.steps):
-        if not step.bare:
-            for _, attribute, body in subgraphs([step.message]):
-                child = f"{scope.path}/{label(step.message, index)}.{attribute}"
-                scope.children[index, attribute] = scope_of(body, child, scope, scope.versions)
+    for index, step in scope.steps.with_attributes():
+        for _, attribute, body in subgraphs([step.message]):
+            child = f"{scope.path}/{label(step.message, index)}.{attribute}"
+            scope.children[index, attribute] = scope_of(body, child, scope, scope.versions)
 
 
 def bodies_of(nodes: Sequence[NodeProto], scope: GraphScope) -> Iterator[tuple[GraphProto, GraphScope]]:

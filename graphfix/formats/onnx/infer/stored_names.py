@@ -103,23 +103,24 @@ class Hypotheses:
         agree = [have is None or have == said for have, said in self._tried(computed, stored)]
         return all(agree) if isinstance(stored, int) else any(agree)
 
-    def believe(self, shapes: dict[str, Shape], name: str) -> bool:
-        """Take the stored sizes of a value that are open in the place of those that are known; whether any is."""
-        stored, axes = self.stored.dims.get(name, ()), shapes[name].axes
+    def believe(self, name: str, shape: Shape) -> Shape | None:
+        """Take the stored sizes of a value that are open in the place of those that are known; None where none is."""
+        stored, axes = self.stored.dims.get(name, ()), shape.axes
         if axes is None or len(stored) != len(axes):
-            return False
+            return None
         said = {axis: size for axis, text in enumerate(stored) if (size := self.size(text)) is not None}
         found = {axis: size for axis, size in said.items() if self.is_open(axes[axis], size)}
-        if found:
-            shapes[name] = Shape(tuple([found.get(axis, size) for axis, size in enumerate(axes)]))
-            self.believed += [StoredSize(name, axis, str(stored[axis])) for axis in found]
-        return bool(found)
+        if not found:
+            return None
+        self.believed += [StoredSize(name, axis, str(stored[axis])) for axis in found]
+        return Shape(tuple([found.get(axis, size) for axis, size in enumerate(axes)]))
 
-    def refutations(self, shapes: Mapping[str, Shape]) -> Iterator[tuple[str, str]]:
+    def refutations(self, shape_of: Callable[[str], Shape | None]) -> Iterator[tuple[str, str]]:
         """Yield each value with a stored name that is refuted, and why."""
         known: dict[tuple[tuple[Size, ...], Dims], int | None] = {}  # a model has few distinct shapes
         for name, stored in self.stored.dims.items():
-            axes = shapes[name].axes if name in shapes else None
+            shape = shape_of(name)
+            axes = shape.axes if shape is not None else None
             if axes is None or len(axes) != len(stored):
                 continue
             key = axes, stored

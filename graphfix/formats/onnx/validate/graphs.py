@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final, NoReturn
 
 from graphfix.formats.onnx.file.container import OPSETS_SINCE, Container
-from graphfix.formats.onnx.file.messages import Step, steps
+from graphfix.formats.onnx.file.messages import Operator, Steps, steps
 from graphfix.formats.onnx.file.proto import (
     AttributeProto,
     FunctionProto,
@@ -49,7 +49,7 @@ CALL_DEPTH: Final = 100
 """Functions that call functions deeper than this are followed by no runtime either."""
 
 
-def check(container: Container) -> list[Step]:
+def check(container: Container) -> Steps:
     """Raise GraphfixError, with the file, the place and what is wrong there, for a model that breaks these rules.
 
     Returns the nodes of the main graph as they were read for it.
@@ -65,7 +65,7 @@ def check(container: Container) -> list[Step]:
         ) from None
 
 
-def _model(container: Container) -> list[Step]:
+def _model(container: Container) -> Steps:
     proto = container.proto
     if proto.ir_version < 1:
         raise MalformedModelError(f"its IR version is {proto.ir_version}")
@@ -98,7 +98,7 @@ class _Validator:
     functions: frozenset[tuple[str, str]]
     """The model's functions, which hide operators of the same name."""
 
-    def graph(self, graph: GraphProto, path: str, versions: Mapping[str, int], outer: Sequence[set[str]]) -> list[Step]:
+    def graph(self, graph: GraphProto, path: str, versions: Mapping[str, int], outer: Sequence[set[str]]) -> Steps:
         own: set[str] = set()
         _define(own, (value.name for value in graph.input), path)
         constants: set[str] = set()
@@ -132,35 +132,36 @@ class _Validator:
 
     def nodes(
         self,
-        nodes: Sequence[Step],
+        nodes: Steps,
         path: str,
         versions: Mapping[str, int],
         own: set[str],
         outer: Sequence[set[str]],
     ) -> None:
         """Check that each node reads what stands before it, and makes what no other makes."""
-        known: dict[tuple[str, str], Signature] = {}
-        for index, step in enumerate(nodes):
-            node, inputs, outputs = step.message, step.inputs, step.outputs
-            key = (step.domain, step.op)
-            signature = known.get(key)
+        known: dict[Operator, Signature] = {}
+        messages, is_known, is_new, define = nodes.messages, own.issuperset, own.isdisjoint, own.update
+        for index, (operator, _, inputs, outputs, bare) in enumerate(nodes.rows()):
+            signature = known.get(operator)
             if signature is None:
+                node = messages[index]
                 _check_imported(node, index, path, versions)
-                own_function = key in self.functions
-                signature = known[key] = ANY if own_function else signature_of(node, index, path, versions)
-            if not own.issuperset(inputs):
-                _refuse_undefined([step.message for step in nodes], index, path, (own, *outer))
+                is_own = operator in self.functions
+                signature = known[operator] = ANY if is_own else signature_of(node, index, path, versions)
+            if not is_known(inputs):
+                _refuse_undefined(messages, index, path, (own, *outer))
             if len(inputs) not in signature.inputs or len(outputs) not in signature.outputs:
                 counts = f"{len(inputs)} operands and {len(outputs)} results"
-                raise MalformedModelError(f"{place(node, index, path)} has {counts}, which its operator does not take")
+                at = place(messages[index], index, path)
+                raise MalformedModelError(f"{at} has {counts}, which its operator does not take")
             if "" in inputs:
-                check_gap(node, index, path, signature)
-            if signature.required or not step.bare:
-                self._attributes(node, index, path, versions, signature, (*outer, own))
-            if len(outputs) > 1 or not own.isdisjoint(outputs):
-                _check_results(node, index, path, own)
-            own.update(outputs)
-        check_texts([*own, *[step.name for step in nodes]], path)
+                check_gap(messages[index], index, path, signature)
+            if signature.required or not bare:
+                self._attributes(messages[index], index, path, versions, signature, (*outer, own))
+            if len(outputs) > 1 or not is_new(outputs):
+                _check_results(messages[index], index, path, own)
+            define(outputs)
+        check_texts([*own, *nodes.names], path)
 
     def _attributes(
         self,
