@@ -101,8 +101,10 @@ class Value:
 
     @property
     def is_read(self) -> bool:
-        """Whether anything reads it."""
-        return any(self in node.operands for node in self._noted())
+        """Whether anything reads it; edits add who reads it at the end."""
+        nodes, made = self.graph.nodes, self.graph.made
+        here = any(self in (nodes[at] if at >= 0 else made[-1 - at]).operands for at in reversed(self.places))
+        return here or any(self in body.at(at).operands for body, at in self.graph.captured.get(self, ()))
 
     @property
     def was_read(self) -> bool:
@@ -125,9 +127,7 @@ class Value:
     @property
     def literal(self) -> tuple[Scalar, ...] | None:
         """The elements of a small constant in row-major order; None for anything else."""
-        if self.kind != "constant":
-            return None
-        return self.graph.read_literal(self)
+        return self.graph.read_literal(self) if self.kind == "constant" else None
 
     @property
     def repeats(self) -> Repeats | None:
