@@ -7,7 +7,7 @@ import pytest
 from onnx import ModelProto, TensorProto, helper
 
 import graphfix
-from graphfix.formats.onnx.edit.records import bytes_of, records, text_of, value_info_record
+from graphfix.formats.onnx.edit.records import bytes_of, records, text_of, value_info_head
 from graphfix.formats.onnx.file.additions import Additions
 from graphfix.graph.view import Graph, Node, Value
 from graphfix.shapes.shape import of
@@ -37,7 +37,8 @@ def test_woven_bytes_are_those_of_messages(*, value_infos: bool) -> None:
     declared = helper.make_tensor_value_info("d" * 300, TensorProto.FLOAT, ["N", 2])
     unnamed = text_of(onnx.ValueInfoProto(type=declared.type).SerializeToString())
     order = [old[0], new, old[1], new]
-    added = Additions(lambda: records(order, {}), bytes_of(value_info_record(declared.name, unnamed)))
+    info = f"{value_info_head(len(declared.name), unnamed)}{declared.name}{unnamed}"
+    added = Additions(lambda: records(order, {}), bytes_of(info))
 
     wanted = skeleton(value_infos=value_infos)
     message = helper.make_node("Made", ["ä", ""], [result.name], new.name, domain="some.domain", **attributes)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container
+from collections.abc import Callable, Container, Sequence
 
 from graphfix.formats import editing
 from graphfix.formats.insertion import rearrange
 from graphfix.formats.onnx.edit.new_nodes import NodeBuilder
-from graphfix.formats.onnx.edit.records import bytes_of, text_of, value_info_record
+from graphfix.formats.onnx.edit.records import bytes_of, encoded, text_of, value_info_head
 from graphfix.formats.onnx.edit.state import State
 from graphfix.formats.onnx.file.messages import Holder, write_dims
 from graphfix.formats.onnx.file.proto import FunctionProto, GraphProto, TensorProto, TypeProto, ValueInfoProto
@@ -77,26 +77,38 @@ def declare_shapes(builder: NodeBuilder, removed: Container[str], equal: Contain
     holder = builder.holder
     if isinstance(holder, FunctionProto):
         return b""
+    _copy_notes(builder, holder)
     stored = {info.name: info for info in holder.value_info}
-    new: list[str] = []
-    declared: dict[object, str] = {}
-    made = [result for node in builder.graph.made for result in node.results if result is not None]
-    values = [
+    made = [
         value
-        for value in made
-        if value.kind == "result" and value.dtype not in (SIZES, NO_TYPE) and value.name not in removed
+        for node in builder.graph.made
+        for value in node.results
+        if value is not None and value.dtype not in (SIZES, NO_TYPE) and value.kind == "result"
     ]
-    for value in [*values, *(value for value in builder.reshaped if value.name in stored)]:
-        if value.shape.axes is not None:
-            key = value.dtype, id(value.shape)
-            if value.name in stored:
-                stored[value.name].type.CopyFrom(_declared_type(value, equal))
-                continue
-            info = declared.get(key)
-            if info is None:
-                made_of = ValueInfoProto(type=_declared_type(value, equal)).SerializeToString()
-                info = declared[key] = text_of(made_of)
-            new.append(value_info_record(value.name, info))
+    made = [value for value in made if value.shape.axes is not None and value.name not in removed]
+    for value in [*made, *builder.reshaped] if stored else ():
+        if value.name in stored and value.shape.axes is not None:
+            stored[value.name].type.CopyFrom(_declared_type(value, equal))
+    return _value_infos([value for value in made if value.name not in stored] if stored else made, equal)
+
+
+def _value_infos(values: Sequence[Value], equal: Container[str]) -> bytes:
+    """The records of new value infos: those of one type differ in their names."""
+    new: list[str] = []
+    around: dict[object, tuple[str, str]] = {}
+    for value in values:
+        name = value.name if value.name.isascii() else encoded(value.name)
+        key = len(name), value.dtype, id(value.shape)
+        known = around.get(key)
+        if known is None:
+            declared = text_of(ValueInfoProto(type=_declared_type(value, equal)).SerializeToString())
+            known = around[key] = value_info_head(len(name), declared), declared
+        new += (known[0], name, known[1])
+    return bytes_of("".join(new))
+
+
+def _copy_notes(builder: NodeBuilder, holder: GraphProto) -> None:
+    """Let what was made of a quantized value have its quantization."""
     notes = {note.tensor_name: note for note in holder.quantization_annotation}
     for value, source in [*_sources(builder)] if notes else []:
         if source.name in notes and value.name not in notes:
@@ -104,7 +116,6 @@ def declare_shapes(builder: NodeBuilder, removed: Container[str], equal: Contain
             copy.CopyFrom(notes[source.name])
             copy.tensor_name = value.name
             notes[value.name] = copy
-    return bytes_of("".join(new))
 
 
 def _sources(builder: NodeBuilder) -> list[tuple[Value, Value]]:

@@ -5,15 +5,17 @@ They are put together as text, in which each character is a byte: what is fixed 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from functools import cache, lru_cache
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Final, TypeVar
 
 from graphfix.formats.insertion import rearrange
 from graphfix.formats.onnx.file import wire
 from graphfix.formats.onnx.file.messages import Holder
 from graphfix.formats.onnx.file.proto import GraphProto, NodeProto, ValueInfoProto
 from graphfix.formats.onnx.file.tensors import attribute_of
-from graphfix.graph.view import Node
+from graphfix.graph.view import NO_ATTRIBUTES, Node
+
+K = TypeVar("K")
 
 
 def text_of(data: bytes) -> str:
@@ -26,10 +28,20 @@ def bytes_of(text: str) -> bytes:
     return text.encode("latin-1")
 
 
-@cache
-def varint(size: int) -> str:
-    """What says the size of a body."""
-    return text_of(wire.encode(size))
+class Known(dict[K, str]):
+    """What is made of a key once, and looked up from then on: a function with a cache takes three times as long."""
+
+    def __init__(self, make: Callable[[K], str]) -> None:
+        """Make nothing yet."""
+        self.make = make
+
+    def __missing__(self, key: K) -> str:
+        """Make what is asked for the first time."""
+        return self.setdefault(key, self.make(key))
+
+
+SIZES: Final = Known[int](lambda size: text_of(wire.encode(size)))
+"""What says the size of a body."""
 
 
 def _tag(field: int) -> str:
@@ -41,6 +53,8 @@ NAME, OPERATOR = _tag(NodeProto.NAME_FIELD_NUMBER), _tag(NodeProto.OP_TYPE_FIELD
 ATTRIBUTE, DOMAIN = _tag(NodeProto.ATTRIBUTE_FIELD_NUMBER), _tag(NodeProto.DOMAIN_FIELD_NUMBER)
 NODE, VALUE_INFO = _tag(GraphProto.NODE_FIELD_NUMBER), _tag(GraphProto.VALUE_INFO_FIELD_NUMBER)
 VALUE_NAME = _tag(ValueInfoProto.NAME_FIELD_NUMBER)
+OPERATORS: Final = Known[str](lambda op: _field(OPERATOR, op))
+"""By name of an operator: the field that says it."""
 
 
 def records(nodes: Sequence[Node], templates: Mapping[int, NodeProto]) -> Iterator[bytes | None]:
@@ -49,7 +63,7 @@ def records(nodes: Sequence[Node], templates: Mapping[int, NodeProto]) -> Iterat
     for node in nodes:
         if node.index < 0:
             body = _body(node, templates.get(node.index))
-            new += f"{NODE}{varint(len(body))}{body}"
+            new += f"{NODE}{SIZES[len(body)]}{body}"
             continue
         if new:
             yield bytes_of(new)
@@ -60,53 +74,57 @@ def records(nodes: Sequence[Node], templates: Mapping[int, NodeProto]) -> Iterat
 
 def _body(node: Node, template: NodeProto | None) -> str:
     """A new node; `template`: the message that it is a copy of but for its names."""
-    if template is not None:
-        return _copied(node, template)
-    body = ""
+    name, results = node.name, node.results
+    if template is not None or len(results) != 1 or results[0] is None or results[0].name != name:
+        return _from_message(node, template)
+    reads = ""
     for value in node.operands:
-        name = "" if value is None else value.name if value.name.isascii() else _encoded(value.name)
-        body += f"{INPUT}{varint(len(name))}{name}"
-    for value in node.results:
-        if value is not None:
-            name = value.name if value.name.isascii() else _encoded(value.name)
-            body += f"{OUTPUT}{varint(len(name))}{name}"
-    name = node.name if node.name.isascii() else _encoded(node.name)
-    body += f"{NAME}{varint(len(name))}{name}{_field(OPERATOR, node.op)}"
-    return body + _rest(node) if node.attributes or node.domain else body
+        read = "" if value is None else value.name
+        reads = f"{reads}{INPUT}{SIZES[len(read)]}{read}"
+    size = SIZES[len(name)]
+    body = f"{reads}{OUTPUT}{size}{name}{NAME}{size}{name}{OPERATORS[node.op]}"
+    if not body.isascii():  # a name may have more bytes than letters
+        return _from_message(node, None)
+    return body if node.attributes is NO_ATTRIBUTES and not node.domain else body + _rest(node)
 
 
-def _encoded(name: str) -> str:
-    return text_of(name.encode())
-
-
-def _copied(node: Node, template: NodeProto) -> str:
-    message = NodeProto()
-    message.CopyFrom(template)
+def _from_message(node: Node, template: NodeProto | None) -> str:
+    """What the message of a node says: nearly all nodes can do without."""
+    message = NodeProto(op_type=node.op)
+    if template is not None:
+        message.CopyFrom(template)
     message.name = node.name
     message.input[:] = ["" if value is None else value.name for value in node.operands]
     message.output[:] = [value.name for value in node.results if value is not None]
-    return text_of(message.SerializeToString(deterministic=True))
+    body = text_of(message.SerializeToString(deterministic=True))
+    return body if template is not None else body + _rest(node)
 
 
-@lru_cache(maxsize=4096)
+def encoded(name: str) -> str:
+    """The bytes of a name as text."""
+    return text_of(name.encode())
+
+
 def _field(tag: str, value: str) -> str:
-    body = _encoded(value)
-    return f"{tag}{varint(len(body))}{body}"
+    body = encoded(value)
+    return f"{tag}{SIZES[len(body)]}{body}"
 
 
 def _rest(node: Node) -> str:
     """The attributes and the domain."""
     made = [attribute_of(key, value) for key, value in node.attributes.items()]
     parts = [text_of(attribute.SerializeToString(deterministic=True)) for attribute in made]
-    body = "".join([f"{ATTRIBUTE}{varint(len(part))}{part}" for part in parts])
+    body = "".join([f"{ATTRIBUTE}{SIZES[len(part)]}{part}" for part in parts])
     return body + (_field(DOMAIN, node.domain) if node.domain else "")
 
 
-def value_info_record(name: str, declared: str) -> str:
-    """The text of what declares a value; `declared`: that of a value info without a name."""
-    name = name if name.isascii() else _encoded(name)
-    body = f"{VALUE_NAME}{varint(len(name))}{name}{declared}"
-    return f"{VALUE_INFO}{varint(len(body))}{body}"
+def value_info_head(size: int, declared: str) -> str:
+    """What stands in front of the name of a declared value, and `declared` behind it: a value info without a name.
+
+    `size` is that of the name as `encoded`.
+    """
+    named = f"{VALUE_NAME}{SIZES[size]}"
+    return f"{VALUE_INFO}{SIZES[len(named) + size + len(declared)]}{named}"
 
 
 def write(

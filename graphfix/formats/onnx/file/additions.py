@@ -6,11 +6,10 @@ from collections.abc import Callable, Iterable
 from typing import Final
 
 from graphfix.formats.onnx.file.proto import GraphProto, ModelProto
-from graphfix.formats.onnx.file.wire import LEN, encode, records, tag_of
+from graphfix.formats.onnx.file.wire import LEN, MORE, encode, records, tag_of, varint
 from graphfix.results.records import dataclass
 
 GRAPH: Final = tag_of(ModelProto.GRAPH_FIELD_NUMBER, LEN)
-NODE: Final = tag_of(GraphProto.NODE_FIELD_NUMBER, LEN)
 UP_TO_VALUE_INFO: Final = frozenset(
     tag_of(field.number, LEN)
     for field in GraphProto.DESCRIPTOR.fields
@@ -33,11 +32,14 @@ class Additions:
         view = memoryview(serialized)
         start, _, body, stop = next(records(view, 0, len(serialized), {GRAPH}))
         graph = bytearray()
-        kept = records(view, body, stop, {NODE})
         done = at = body
         for record in self.nodes():
-            if record is None:
-                at = next(kept)[3]
+            if record is None:  # the graph's first records are its nodes: one is stepped over by its size
+                size = serialized[at + 1]
+                at += 2
+                if size >= MORE:
+                    size, at = varint(view, at - 1, stop)
+                at += size
                 continue
             if at > done:
                 graph += view[done:at]
