@@ -52,6 +52,38 @@ def test_woven_bytes_are_those_of_messages(*, value_infos: bool) -> None:
     assert woven == wanted.SerializeToString(deterministic=True)
 
 
+@pytest.mark.parametrize("attributes", [{}, {"axis": -1}], ids=["plain", "attributes"])
+@pytest.mark.parametrize("results", [["made"], ["other"], ["é"], ["x" * 130], ["made", "too"], []])
+@pytest.mark.parametrize("name", ["made", "é", "x" * 130])
+def test_a_record_is_that_of_the_message_whatever_the_names(
+    name: str, results: list[str], attributes: dict[str, int]
+) -> None:
+    graph = Graph("main")
+    operands = [Value(each, of(2), "float32", "input", graph) for each in ("a", "ä", "b" * 200)]
+    made = [Value(each, of(2), "float32", "result", graph, None, -1) for each in results]
+    node = Node("Made", "", 1, name, -1, graph, (operands[0], None, *operands[1:]), tuple(made), attributes, None)
+    ascii_only = Node("Made", "", 1, name, -1, graph, (operands[0],), tuple(made), attributes, None)
+    for new in (node, ascii_only):
+        read = ["" if value is None else value.name for value in new.operands]
+        message = helper.make_node("Made", read, results, name, **attributes)
+        (record,) = [each for each in records([new], {}) if each is not None]
+        assert onnx.GraphProto.FromString(record).node[0] == message
+        assert record == onnx.GraphProto(node=[message]).SerializeToString(deterministic=True)
+
+
+@pytest.mark.parametrize("name", ["b", "é", "b" * 130])
+def test_what_is_made_is_declared_by_its_name(name: str) -> None:
+    shapes = {"x": [2, 3, 4], name: [4], "y": [2, 3, 4]}
+    values = {each: helper.make_tensor_value_info(each, TensorProto.FLOAT, shape) for each, shape in shapes.items()}
+    node = helper.make_node("Add", ["x", name], ["y"], "add")
+    graph = helper.make_graph([node], "g", [values["x"], values[name]], [values["y"]])
+    model = graphfix.load(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)]))
+    graphfix.fix(model)
+    written = onnx.load_from_string(model.tobytes()).graph
+    declared = {info.name: [size.dim_value for size in info.type.tensor_type.shape.dim] for info in written.value_info}
+    assert declared == {f"{name}_lifted": [1, 1, 4], f"{name}_lifted_stretched": [2, 3, 4]}
+
+
 def test_a_model_that_was_written_is_edited_on() -> None:
     shapes = {"x": [2, 3, 4], "b": [4], "y": [2, 3, 4]}
     values = {name: helper.make_tensor_value_info(name, TensorProto.FLOAT, shape) for name, shape in shapes.items()}
