@@ -5,12 +5,13 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import groupby, islice
+from itertools import groupby
 from types import MappingProxyType
 from typing import TypeAlias
 
 from graphfix.findings.selection import may_be_own
 from graphfix.report.colour import Paint, Style, plain
+from graphfix.report.edited import done, first_operands, number_of_nodes, number_of_operands
 from graphfix.report.lengths import SHORT, WHOLE, Lengths
 from graphfix.report.text import (
     counted,
@@ -26,7 +27,7 @@ from graphfix.report.text import (
 from graphfix.report.tosa import conversion_lines, unconverted
 from graphfix.report.verdict import assumed, noted_lines, unproved_lines, verdict_text
 from graphfix.results import OpenSizes, Outcome, Site
-from graphfix.results.sites import of_node, rows
+from graphfix.results.sites import Kind, kinds, of_node, rows
 
 REMOVED = "GF203"
 """The finding whose edit takes a node away: no operand is made explicit by it."""
@@ -40,8 +41,6 @@ STYLES: Mapping[str, Style] = MappingProxyType(
     {"clean": "good", "nothing": "good", "equal": "good", "proved": "good", "different": "bad", "contradicted": "bad"}
 )
 """The first words of answers that are good or bad; any other is a doubt."""
-Edited: TypeAlias = dict[tuple[str, str, int | None], list[Site]]
-"""The steps of each operand that was edited or found, by graph, node and operand; a step may be of a node like it."""
 TableRow: TypeAlias = tuple[str, str, str, str, str, str]
 """`found` or nothing, codes, operator, node, operand, shapes."""
 
@@ -49,12 +48,12 @@ TableRow: TypeAlias = tuple[str, str, str, str, str, str]
 def table(outcome: Outcome, paint: Paint = plain, *, whole: bool = False) -> str:
     """What a command did with one model, in lines. Long lists are cut unless it is asked `whole`."""
     lengths = WHOLE if whole else SHORT
-    edited = _edited(outcome.sites)
-    lines = [headline(outcome, paint, edited)]
+    alike = kinds(outcome.sites)
+    lines = [headline(outcome, paint, alike)]
     proved_under = assumed(outcome)
     if outcome.command == "verify":
         lines += [*_assumed(proved_under, lengths), *noted_lines(outcome.verdict), *unproved_lines(outcome.verdict)]
-    lines += _sites(outcome.sites, edited, lengths, paint)
+    lines += _sites(outcome.sites, alike, lengths, paint)
     lines += [*_open(outcome.open_sizes, lengths), *_assumed(outcome.assumes, lengths)]
     lines += [f"  {printable(text)}" for text in outcome.notes]
     if outcome.command in ("fix", "tosa"):
@@ -71,16 +70,8 @@ def unwritten(outcome: Outcome) -> str:
     return unconverted(outcome) or f"{printable(outcome.model)}: nothing written, {_fixed(outcome)}"
 
 
-def _edited(sites: Sequence[Site]) -> Edited:
-    edited: Edited = {}
-    for node, site in rows(sites):
-        if site.status in ("changed", "found"):
-            edited.setdefault((site.graph, node, site.operand), []).append(site)
-    return edited
-
-
-def headline(outcome: Outcome, paint: Paint = plain, edited: Edited | None = None) -> str:
-    """What a command did with one model, in one line; `edited` where it is known already."""
+def headline(outcome: Outcome, paint: Paint = plain, alike: Sequence[Kind] | None = None) -> str:
+    """What a command did with one model, in one line; `alike`: the kinds of its sites where they are known already."""
     match outcome.command:
         case "verify":
             files = f"{printable(outcome.model)}, {printable(outcome.output or '')}"
@@ -88,19 +79,20 @@ def headline(outcome: Outcome, paint: Paint = plain, edited: Edited | None = Non
             files = printable(outcome.model)
         case _:
             files = _files(outcome)
-    return f"{files}: {answer(outcome, paint, edited)}"
+    return f"{files}: {answer(outcome, paint, alike)}"
 
 
-def answer(outcome: Outcome, paint: Paint = plain, edited: Edited | None = None) -> str:
+def answer(outcome: Outcome, paint: Paint = plain, alike: Sequence[Kind] | None = None) -> str:
     """What the command did or found, in a sentence that names no file."""
+    alike = kinds(outcome.sites) if alike is None else alike
     match outcome.command:
         case "verify":
             return _verdict(outcome, paint)
         case "check":
             known = f", {outcome.suppressed} in the baseline" * bool(outcome.suppressed)
-            return f"{_coloured(_found(outcome), paint)}{_kept(outcome)}{known}"
+            return f"{_coloured(_found(outcome), paint)}{_kept(outcome, alike)}{known}"
         case _:
-            return f"{_made(outcome, _edited(outcome.sites) if edited is None else edited)}{_kept(outcome)}"
+            return f"{_made(outcome, done(alike))}{_kept(outcome, alike)}"
 
 
 def _files(outcome: Outcome) -> str:
@@ -126,19 +118,18 @@ def _coloured(text: str, paint: Paint) -> str:
     return f"{paint(word, STYLES.get(word, 'doubt'))}{text[len(word) :]}"
 
 
-def _made(outcome: Outcome, edited: Edited) -> str:
+def _made(outcome: Outcome, edited: Sequence[Kind]) -> str:
     edits = sum(outcome.rewrites.values())
     if not edits:
         return _nothing(outcome)
-    codes = {step.code for steps in edited.values() for step in steps}
-    explicit = {code for code in codes if code != REMOVED and not may_be_own(code)}
-    number = sum(
-        operand is not None and any(step.code in explicit for step in steps)
-        for (_, _, operand), steps in edited.items()
+    number = number_of_operands(
+        (site, nodes)
+        for site, nodes in edited
+        if site.operand is not None and site.code != REMOVED and not may_be_own(site.code)
     )
     made = f"{counted(number, 'operand')} made explicit"
     if not number or folds(outcome):
-        number = len({(graph, node) for graph, node, _ in edited})
+        number = number_of_nodes(edited)
         made = f"{counted(number, 'node')} rewritten"
     by = f" by {counted(edits, 'edit')}" if edits != number else ""
     return f"{made}{by}{tally(outcome.rewrites)}"
@@ -176,21 +167,26 @@ def _is_of_the_target(outcome: Outcome) -> bool:
     )
 
 
-def _kept(outcome: Outcome) -> str:
+def _kept(outcome: Outcome, alike: Sequence[Kind]) -> str:
     counted_before = outcome.command == "check" and _is_of_the_target(outcome)
-    statuses = Counter(site.status for _, site in rows(outcome.sites) if not (counted_before and site.status == "left"))
+    statuses = Counter[str]()
+    for site, nodes in alike:
+        statuses[site.status] += 0 if counted_before and site.status == "left" else len(nodes)
     return "".join(f", {statuses[status]} {status}" for status in ("left", "exempt") if statuses[status])
 
 
-def _sites(sites: Sequence[Site], edited: Edited, lengths: Lengths, paint: Paint) -> Iterator[str]:
+def _sites(sites: Sequence[Site], alike: Sequence[Kind], lengths: Lengths, paint: Paint) -> Iterator[str]:
     """First what was edited or found, in columns; then what stays, as sentences."""
-    looked_at = len(edited) if len(edited) <= GROUPED else min(lengths.edited, len(edited))
-    operands = islice(edited.items(), looked_at)
-    yield from _aligned([_row(node, steps) for (_, node, _), steps in operands], lengths, paint)
-    yield from _more(len(edited) - looked_at)
+    number = number_of_operands(done(alike))
+    looked_at = number if number <= GROUPED else min(lengths.edited, number)
+    operands = first_operands(sites, looked_at)
+    yield from _aligned([_row(node, steps) for (_, node, _), steps in operands.items()], lengths, paint)
+    yield from _more(number - looked_at)
+    statuses = {site.status for site, _ in alike}
     for status in ("left", "exempt"):
-        staying = [of_node(site, node) for node, site in rows(sites) if site.status == status]
-        yield from _staying(staying, lengths, paint)
+        if status in statuses:
+            staying = [of_node(site, node) for node, site in rows(sites) if site.status == status]
+            yield from _staying(staying, lengths, paint)
 
 
 def _row(node: str, steps: Sequence[Site]) -> TableRow:

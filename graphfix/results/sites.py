@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, MutableSequence, Sequence
-from typing import overload
+from typing import TypeAlias, overload
 
 from graphfix.results import Site
+
+Kind: TypeAlias = tuple[Site, Sequence[str]]
+"""One of the sites that differ in their node at most, and the nodes of all of them."""
 
 
 class Sites(MutableSequence[Site]):
@@ -104,6 +107,18 @@ class Sites(MutableSequence[Site]):
 def rows(sites: Sequence[Site]) -> Iterator[tuple[str, Site]]:
     """Each site's node, and a site that differs from it in the node at most: none is made to be looked at."""
     return sites.rows() if isinstance(sites, Sites) else ((site.node, site) for site in sites)
+
+
+def kinds(sites: Sequence[Site]) -> list[Kind]:
+    """The sites by what they have in common, in the order of the first of each kind: none is made to be counted."""
+    found: dict[int, tuple[Site, list[str]]] = {}
+    for node, site in rows(sites):
+        key = id(site)
+        if key in found:
+            found[key][1].append(node)
+        else:
+            found[key] = site, [node]
+    return list(found.values())
 
 
 def of_node(site: Site, node: str) -> Site:

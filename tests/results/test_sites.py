@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from graphfix.results import Site
-from graphfix.results.sites import Sites
+from graphfix.results.sites import Sites, kinds
 
 LIFT = Site("GF101", "first", "Add", "main", 1, (4,), (1, 4), "changed", "equalize-ranks", "why", 3, True, "rounds")
 STRETCH = Site("GF102", "first", "Add", "main", 1, (1, 4), (3, 4), "changed", "materialize-broadcasts")
@@ -26,6 +26,20 @@ def test_an_alike_site_differs_in_its_node_alone() -> None:
 
 def test_rows_say_each_sites_node_without_making_it() -> None:
     assert [(node, site.code) for node, site in alike().rows(1)] == [("second", "GF101"), ("second", "GF102")]
+
+
+def test_kinds_name_the_nodes_of_all_sites_that_are_alike_in_order() -> None:
+    assert [(site.code, nodes) for site, nodes in kinds(alike())] == [
+        ("GF101", ["first", "second"]),
+        ("GF102", ["second"]),
+    ]
+
+
+def test_kinds_of_a_plain_list_and_of_renamed_sites_name_their_own_nodes() -> None:
+    assert [nodes for _, nodes in kinds([LIFT, STRETCH])] == [["first"], ["first"]]
+    sites = alike()
+    sites.rename(1, "other")
+    assert [nodes for _, nodes in kinds(sites)] == [["first", "other"], ["second"]]
 
 
 def test_a_site_that_is_renamed_after_all_were_read_has_the_new_name() -> None:
