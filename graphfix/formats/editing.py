@@ -127,13 +127,11 @@ def applier(
                 _check_operand(state, node, edit)
                 check(state, node, edit)
             is_checked = True
-        model.changed = True
-        if not others:
-            return first(node, node)
-        before = node.reading(node.operands)
+        before = node.reading(node.operands) if others else node
         node = first(node, before)
         for change in others:
             node = change(node, before)
+        model.changed = True
         return node
 
     return apply

@@ -3,10 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Any
 
+import pytest
+
+from graphfix.formats import editing
 from graphfix.formats.editing import FreshNames, bypass, remove_dead, replace_node
 from graphfix.formats.insertion import Order
-from graphfix.graph.view import Graph, Kind, Node, Value
+from graphfix.graph.edits import Edit, Lift, Refused, Stretch
+from graphfix.graph.protocols import Applier
+from graphfix.graph.view import Graph, Kind, MissingOperandError, Node, Value
 from graphfix.shapes.shape import Shape
 
 
@@ -16,6 +22,7 @@ class State:
 
     dead: dict[Value, None] = field(default_factory=dict)
     removed: list[str] = field(default_factory=list)
+    quantizes: bool = False
 
     def put(self, node: Node, index: int, value: Value) -> Node:
         operands = (*node.operands[:index], value, *node.operands[index + 1 :])
@@ -47,6 +54,41 @@ def chain(*names: str) -> Graph:
 def test_a_name_that_is_taken_gets_a_number() -> None:
     fresh = FreshNames({"x", "x_1"})
     assert [fresh("x"), fresh("y"), fresh("x"), fresh("y")] == ["x_2", "y", "x_3", "y_1"]
+
+
+@dataclass
+class Model:
+    """A model of which nothing but this is asked."""
+
+    changed: bool = False
+
+
+def applier(model: Model, state: State, edit: Edit, lift: Any) -> Applier:  # noqa: ANN401
+    """What carries out an edit that every check lets pass."""
+    return editing.applier(model, state, [edit], lambda *_: None, lift, lift, lift, lift)
+
+
+def test_an_edit_that_is_refused_while_it_is_carried_out_leaves_the_model_unchanged() -> None:
+    graph, model = chain("a", "b"), Model()
+
+    def refuse(*_: object) -> Value:
+        raise Refused("the numbers of 'x' can't be read")
+
+    apply = applier(model, State(), Lift(0, (0,)), refuse)
+    with pytest.raises(Refused, match="can't be read"):
+        apply(graph.nodes[1])
+    assert not model.changed
+    assert applier(model, State(), Lift(0, (0,)), lambda *_: graph.inputs[0])(graph.nodes[1]).operands == (
+        graph.inputs[0],
+    )
+    assert model.changed
+
+
+@pytest.mark.parametrize("edit", [Lift(1, (0,)), Stretch(1, (0,), Shape((2,)))], ids=["lift", "stretch"])
+def test_an_edit_of_an_operand_that_is_not_there_names_node_and_operand(edit: Edit) -> None:
+    apply = applier(Model(), State(), edit, lambda *_: None)
+    with pytest.raises(MissingOperandError, match="Op 'b' has no operand 1"):
+        apply(chain("a", "b").nodes[1])
 
 
 def test_what_only_served_a_bypassed_node_stays_and_what_only_served_the_edit_goes() -> None:
