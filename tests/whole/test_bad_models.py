@@ -234,6 +234,17 @@ def test_what_no_runtime_takes_and_nothing_changes_is_copied(
     assert ask(capsys, "verify", path, out).status == 0
 
 
+def test_a_stored_size_that_is_no_utf_8_names_nothing_and_is_kept(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path, out = tmp_path / "m.onnx", tmp_path / "o.onnx"
+    graph = "g (float[N,3] x, float[3] b) => (float[N,3] z) <float[SSSS,3] y> { y = Add(x, b) z = Relu(y) }"
+    path.write_bytes(model(graph).SerializeToString().replace(b"SSSS", b"\xff\xfe\x80S"))
+    assert ask(capsys, "check", path).status == 1
+    assert ask(capsys, "fix", path, "-o", out).status == 0
+    assert b"\xff\xfe\x80S" in out.read_bytes()
+
+
 ODD_SHAPES = {
     "transpose-by-what-is-no-permutation": "t = Transpose <perm = [7, 7]> (x)",
     "unsqueeze-one-axis-twice": "a = Constant <value = int64[2] {0, 0}> () t = Unsqueeze(x, a)",

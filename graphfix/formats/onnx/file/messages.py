@@ -144,8 +144,8 @@ def _declared_dim(dim: TensorShapeProto.Dimension) -> int | str | None:
     if dim.HasField("dim_value"):
         size = dim.dim_value
         return size if size >= 0 else None
-    name = dim.dim_param
-    return name if names_a_size(name) else None
+    name = dim.dim_param  # bytes where it is no UTF-8: it names nothing
+    return name if isinstance(name, str) and names_a_size(name) else None
 
 
 def holds_initializers(holder: Holder, ir_version: int) -> TypeGuard[GraphProto]:
