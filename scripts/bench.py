@@ -75,7 +75,7 @@ ROWS = (
     Row("inline-1.5gb", "inline", 1_500_000_000, 2, 0.0, 100),
     Row("external-3gb", "external", 3_000_000_000, 0, 1.0, closed=True),
     Row("nodes-10k", "nodes", 10_000, 0, 5.0),
-    Row("nodes-100k", "nodes", 100_000, 0, 0.0, 400, saves=8),
+    Row("nodes-100k", "nodes", 100_000, 0, 0.0, 400, saves=6),
     Row("encoder-230kb", "models/encoder.onnx", 0, 0, 0.3),
     Row("nmp-230kb", "models/zoo/basic-pitch/nmp.onnx", 0, 0, 0.3),
     Row("tflite-1gb", "inline.tflite", 1_000_000_000, 2.2, 0.0, 80),
