@@ -89,7 +89,8 @@ def measured(asked: argparse.Namespace) -> Iterator[record.Results]:
     if REWRITING in asked.tables:
         method = {"day": _today(), "runs": str(asked.runs), "limit": f"{asked.limit:g}", "floor": f"{floor():.0f}"}
         for row in _rewriting(asked, made):
-            yield replace(results, rows=(row,), method=method)
+            dated = replace(row, measured=record.measured(method["day"], results.machine))
+            yield replace(results, rows=(dated,), method=method)
     if VERIFICATION in asked.tables:
         yield replace(results, verification=_verification(asked, made))
 

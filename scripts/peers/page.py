@@ -10,7 +10,7 @@ from peers import prose, tables
 from peers.catalogue import FLOOR, ONNX, PEERS, TFLITE
 from peers.claims import MINE, claims
 from peers.pictures import MEMORY, SECONDS
-from peers.record import Results, Row
+from peers.record import Results, Row, measured
 from peers.summary import leaves, summary
 from peers.verifying import record as verifying
 from peers.verifying import section
@@ -83,16 +83,21 @@ def claims_section(results: Results) -> list[str]:
 def zoo(results: Results, format_: str) -> list[str]:
     """The summary and the tables of one format's zoo."""
     rows = [row for row in results.rows if row.group == "zoo" and row.format == format_]
-    return _tables(f"The zoo, {NAMES[format_]}", rows, format_, summed=True)
+    return _tables(f"The zoo, {NAMES[format_]}", rows, format_, _usual(results), summed=True)
 
 
 def made(results: Results, format_: str) -> list[str]:
     """The tables of the models that are made for a size."""
     rows = [row for row in results.rows if row.group == "made" and row.format == format_]
-    return _tables(f"Made models, {NAMES[format_]}", rows, format_, summed=False)
+    return _tables(f"Made models, {NAMES[format_]}", rows, format_, _usual(results), summed=False)
 
 
-def _tables(title: str, rows: Sequence[Row], format_: str, *, summed: bool) -> list[str]:
+def _usual(results: Results) -> str:
+    """When and on what the page says that all is measured."""
+    return measured(results.method.get("day", "?"), {"processor": "?", **results.machine})
+
+
+def _tables(title: str, rows: Sequence[Row], format_: str, usual: str, *, summed: bool) -> list[str]:
     if not rows:
         return []
     lines = [f"## {title}", ""]
@@ -106,7 +111,10 @@ def _tables(title: str, rows: Sequence[Row], format_: str, *, summed: bool) -> l
             *_exempt(rows, format_),
         ]
     lines += [f"Seconds ({_runs(rows)}), and how many times `{FLOOR[format_]}` that is:", ""]
-    lines += [*tables.by_model(rows, lambda cell: cell.seconds, tables.seconds), "", "Seconds of the processors:", ""]
+    lines += tables.by_model(rows, lambda cell: cell.seconds, tables.seconds)
+    others = [f"{row.model} ({row.measured})" for row in rows if row.measured not in ("", usual)]
+    lines += ["", f"Measured on another day or machine: {'; '.join(others)}."] if others else []
+    lines += ["", "Seconds of the processors:", ""]
     lines += [*tables.by_model(rows, lambda cell: cell.cpu, tables.cpu), "", "Peak MiB:", ""]
     lines += tables.by_model(rows, lambda cell: cell.mib, tables.memory)
     if not summed:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import statistics
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -80,6 +80,8 @@ class Row:
     bytes: int
     cells: Mapping[str, Cell] = field(default_factory=dict)
     original: Quality | None = None
+    measured: str = ""
+    """The day and the processor."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +103,7 @@ class Results:
         for row in newer.rows:
             before = rows.get(row.model)
             cells = {**before.cells, **row.cells} if before else row.cells
-            rows[row.model] = Row(row.model, row.format, row.group, row.bytes, cells, row.original)
+            rows[row.model] = replace(row, cells=cells)
         return Results(
             tuple(rows.values()),
             newer.machine or self.machine,
@@ -109,6 +111,11 @@ class Results:
             newer.method or self.method,
             newer.verification or self.verification,
         )
+
+
+def measured(day: str, machine: Mapping[str, str]) -> str:
+    """Say when and on what something is measured."""
+    return f"{day}, {machine['processor']}"
 
 
 def write(results: Results, path: Path) -> None:

@@ -88,7 +88,8 @@ def became(cell: Cell, _: Row) -> str:
 def outcome(quality: Quality) -> str:
     """Say one quality in a cell."""
     if not quality.loads:
-        return "no original" if original_fails(quality) else "does not run"
+        slow = quality.reason.startswith("its run takes longer")
+        return "no original" if original_fails(quality) else "not run in time" if slow else "does not run"
     said = "equal" if quality.equal else "not equal"
     return f"{said}, {_number(quality.ranks)}, {_number(quality.stretched)}"
 

@@ -43,6 +43,19 @@ def test_a_newer_cell_takes_the_place_of_the_older_one_and_of_no_other() -> None
     assert merged.versions == {"onnx": "1", "onnxslim": "2"}
 
 
+def test_a_row_of_another_day_or_machine_says_which() -> None:
+    known = {"day": "2026-01-02"}, {"processor": "p"}
+    rows = [replace(FAST, measured=each) for each in ("2026-01-02, p", "2026-01-03, p", "")]
+    for one, said in zip(rows, ("", "Measured on another day or machine: a/m.onnx (2026-01-03, p).", ""), strict=True):
+        lines = page.zoo(Results((one,), known[1], {}, known[0]), "onnx")
+        assert [line for line in lines if line.startswith("Measured on another")] == [said] * bool(said)
+
+
+def test_what_was_not_run_in_time_is_not_said_to_run_or_not_to() -> None:
+    assert tables.outcome(Quality(False, reason="its run takes longer than 120 s")) == "not run in time"
+    assert tables.outcome(Quality(False, reason="its run ended by SIGABRT")) == "does not run"
+
+
 def seconds_of(one: Row) -> dict[str, str]:
     (line,) = [each for each in tables.by_model([one], lambda cell: cell.seconds, tables.seconds) if one.model in each]
     heads = tables.by_model([one], lambda cell: cell.seconds, tables.seconds)[0]

@@ -234,6 +234,16 @@ def test_what_no_runtime_takes_and_nothing_changes_is_copied(
     assert ask(capsys, "verify", path, out).status == 0
 
 
+def test_a_node_without_results_that_no_schema_forbids_is_no_crash(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path, out = tmp_path / "m.onnx", tmp_path / "o.onnx"
+    path.write_bytes(edited(lambda m: m.graph.node.append(helper.make_node("Nope", ["x"], []))))
+    for argv in (("check", path), ("show", path), ("fix", path, "-o", out, "--no-verify")):
+        assert ask(capsys, *argv).status in {0, 1}
+    assert onnx.load(out).graph.node[-1].op_type == "Nope"
+
+
 def test_a_stored_size_that_is_no_utf_8_names_nothing_and_is_kept(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -167,7 +167,7 @@ class ForwardPass:
                 self._enter(scope, name, shapes[at] if at < len(shapes) else None, code)
         if self.leaning and any(scope.leans(name) for name in step.inputs):
             scope.leaning.update(name for name in step.outputs if name)
-        if step.domain or (message is None and not step.bare):
+        if step.domain or not step.outputs or (message is None and not step.bare):
             return
         first = scope.types.get(step.outputs[0])
         if first is not None and (step.op, first.dtype) in integer_values.FOLLOWED:
