@@ -243,7 +243,7 @@ def _as_known(job: Job, rewrite: Rewrite, node: Node, known: Known) -> None:
         said = [fields(edit, before, ()) for edit in known.edits]
         known.sites = list(_sites(job, rewrite, node, known.edits, said))
     if model.added == size:
-        sites.alike(node.name or node.label, known.sites)
+        sites.alike(node.label, known.sites)
     else:
         sites.append(replace(known.sites[0], node=node.label, bytes=model.added - size))
         sites.alike(node.label, known.sites[1:])

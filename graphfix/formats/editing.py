@@ -117,19 +117,19 @@ def applier(
     `check`, `lift`, `stretch`, `restate` and `carry_out` are the format's. A stretch is by the sizes of the node's
     operands as they were before its edits.
     """
-    first, *others = [_change(state, edit, lift, stretch, restate, carry_out) for edit in edits]
+    changes = [_change(state, edit, lift, stretch, restate, carry_out) for edit in edits]
+    alone = len(edits) == 1
     is_checked = False
 
     def apply(node: Node) -> Node:
         nonlocal is_checked
         if state.quantizes or not is_checked:
             for edit in edits:
-                _check_operand(state, node, edit)
+                _check_source(state, edit)
                 check(state, node, edit)
             is_checked = True
-        before = node.reading(node.operands) if others else node
-        node = first(node, before)
-        for change in others:
+        before = node if alone else node.reading(node.operands)
+        for change in changes:
             node = change(node, before)
         model.changed = True
         return node
@@ -147,11 +147,9 @@ def _change(
 ) -> Change:
     match edit:
         case Lift(at, axes):
-            return lambda node, _: state.put(node, at, lift(state, node.operands[at] or node.operand(at), axes, node))
+            return lambda node, _: state.put(node, at, lift(state, node.operand(at), axes, node))
         case Stretch(at):
-            return lambda node, before: state.put(
-                node, at, stretch(state, before, node.operands[at] or node.operand(at), edit)
-            )
+            return lambda node, before: state.put(node, at, stretch(state, before, node.operand(at), edit))
         case Bypass():
             return lambda node, _: _bypassed(state, node, edit)
         case Restate(at, to):
@@ -162,13 +160,8 @@ def _change(
             return lambda node, _: carry_out(state, node, edit)
 
 
-def _check_operand(state: State, node: Node, edit: Edit) -> None:
-    """Raise MissingOperandError where the node does not have the operand.
-
-    Raises Refused where an edit before this one took out or changed what the node is to read: it is planned again.
-    """
-    if isinstance(edit, (Lift, Stretch)):
-        node.operand(edit.operand)
+def _check_source(state: State, edit: Edit) -> None:
+    """Raise Refused where an edit before this one took out or changed what the node is to read: it is planned again."""
     if not isinstance(edit, Bypass):
         return
     maker = edit.source.producer

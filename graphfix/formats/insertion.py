@@ -82,14 +82,10 @@ class Order:
 
     def _move_before_readers(self) -> None:
         """Let no new node stand behind a new node that reads it."""
-        graph, anchors = self.graph, self.anchors
-        for node, reader in zip(reversed(graph.made), reversed(anchors), strict=True):  # anchors as they are by then
+        for node in reversed(self.graph.made):
             for operand in node.operands:
-                if operand is None or operand.place is None or operand.place >= 0:
-                    continue
-                at = -1 - operand.place
-                if operand.graph is graph and reader < anchors[at]:
-                    anchors[at] = reader
+                if operand is not None and operand.place is not None and operand.place < 0:
+                    self.reuse_before(operand, self.anchors[-1 - node.index])
 
     def keys(self, count: int) -> Sequence[int]:
         """What a format sorts its records by after `arrange`, the file's `count` first; what is gone comes last."""

@@ -101,10 +101,9 @@ class Value:
 
     @property
     def is_read(self) -> bool:
-        """Whether anything reads it; edits add who reads it at the end."""
-        nodes, made = self.graph.nodes, self.graph.made
-        here = any(self in (nodes[at] if at >= 0 else made[-1 - at]).operands for at in reversed(self.places))
-        return here or any(self in body.at(at).operands for body, at in self.graph.captured.get(self, ()))
+        """Whether anything reads it; who was made last is asked first, for edits give it new readers."""
+        here = any(self in self.graph.at(place).operands for place in reversed(self.places))
+        return here or any(self in body.at(place).operands for body, place in self.graph.captured.get(self, ()))
 
     @property
     def was_read(self) -> bool:
@@ -127,7 +126,9 @@ class Value:
     @property
     def literal(self) -> tuple[Scalar, ...] | None:
         """The elements of a small constant in row-major order; None for anything else."""
-        return self.graph.read_literal(self) if self.kind == "constant" else None
+        if self.kind != "constant":
+            return None
+        return self.graph.read_literal(self)
 
     @property
     def repeats(self) -> Repeats | None:

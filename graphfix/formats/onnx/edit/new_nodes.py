@@ -48,11 +48,9 @@ class NodeBuilder:
     vectors: dict[int, tuple[Shape, object]] = field(default_factory=dict)
     """By identity of a shape, which stays alive here: what the vector of its sizes is made for."""
     order: Order = field(init=False)
-    _standard: int = field(init=False)
-    """The version of the standard operators."""
 
     def __post_init__(self) -> None:
-        self.order, self._standard = Order(self.graph), self.scope.versions.get("", 1)
+        self.order = Order(self.graph)
 
     @property
     def version(self) -> int:
@@ -88,7 +86,8 @@ class NodeBuilder:
         graph, anchors = self.graph, self.order.anchors
         name, place = self.fresh(result), -1 - len(anchors)
         value = Value(name, shape, dtype, kind, graph, None, place)
-        version = self.scope.versions.get(domain, 1) if domain else self._standard
+        version = self.scope.versions.get(domain, 1)
+        # what `Order.enter` does, in line: the calls are a hundredth of what a big model takes
         graph.made.append(Node(op, domain, version, name, place, graph, operands, (value,), attributes, None))
         anchors.append(reader)
         for operand in operands:
@@ -208,7 +207,7 @@ class NodeBuilder:
     def lifted(self, value: Value, axes: tuple[int, ...], reader: int) -> Value:
         """Unit axes by a node: Reshape where the shape is static and not empty, Unsqueeze otherwise."""
         key = ("lift", value, axes)
-        found = self.order.made.get(key) and self.order.reuse(key, reader)
+        found = self.order.reuse(key, reader)
         if found is not None:
             return found
         shape = self.derived.lifted(value.shape, axes)
@@ -225,7 +224,7 @@ class NodeBuilder:
 
     def shape_of(self, value: Value, reader: int) -> Value:
         """The run-time shape of a value, as an int64 vector."""
-        found = self.order.made.get(value) and self.order.reuse(value, reader)
+        found = self.order.reuse(value, reader)
         if found is None:
             shape = self.derived.vector(value.shape)
             found = self.node("Shape", (value,), f"{value.name}_shape", shape, "int64", reader)
@@ -254,7 +253,7 @@ class NodeBuilder:
     def expanded(self, value: Value, target: Value, shape: Shape, reader: int) -> Value:
         """An Expand node, made once for a value and a target."""
         key = value, target
-        found = self.order.made.get(key) and self.order.reuse(key, reader)
+        found = self.order.reuse(key, reader)
         if found is None:
             stem = f"{value.name}_stretched"
             found = self.order.made[key] = self.node("Expand", (value, target), stem, shape, value.dtype, reader)

@@ -98,7 +98,7 @@ def _expanded(state: State, before: Node, value: Value, edit: Stretch) -> Value:
         return builder.expanded(value, target, shape, reader)
     for by in edit.by:
         if isinstance(by, int):
-            other = before.operands[by] or before.operand(by)
+            other = before.operand(by)
             have, want = value.shape.axes, other.shape.axes
             if have is not None and want is not None and len(have) < len(want):  # no Expand changes a rank here
                 value = lift(state, value, tuple(range(len(want) - len(have))), before, alone=False)

@@ -104,7 +104,7 @@ class State:
         if self.dequantized:
             self._has_changed(node)
         made = value.place
-        if old is not None and (made is None or made >= 0 or old not in value.graph.made[-1 - made].operands):
+        if old is not None and (made is None or old not in value.graph.at(made).operands):
             self.dead[old] = None
         graph.note(place, value)
         return node
