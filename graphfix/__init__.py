@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -12,6 +13,12 @@ __version__ = "0.1.0"
 """That of `results.VERSION` (a test compares both), which costs the import of the records."""
 __all__ = ["GraphfixError", "Outcome", "Verdict", "check", "explain", "fix", "fix_file", "load", "show", "verify"]
 _RESULTS = ("GraphfixError", "Outcome", "Verdict")
+
+os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")
+"""onnxruntime 1.32 reads it when it is imported; else it writes a device identifier below the home folder.
+
+It stands here because every process that graphfix starts imports this package first, and children inherit it.
+"""
 
 
 def __getattr__(name: str) -> object:
