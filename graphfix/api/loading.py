@@ -55,14 +55,14 @@ def bound(source: Path, request: Request) -> tuple[Model, Sizes]:
 
 def _bound(source: Path, request: Request) -> tuple[Model, Sizes]:
     model: Model = formats.load(source)
-    free = binding.proposal(model)
+    free = ", ".join(map(str, binding.free_inputs(model)))
     sizes = binding.bind(model, source, request)
     if request.bind_defaults:
         from graphfix.api.default_sizes import bind_defaults
 
         model, lines = bind_defaults(model, partial(_anew, source, request), source, sizes.values)
         sizes = binding.static_shapes(model, sizes, lines)
-    if request.goal.static:
+    if request.goal.static or (request.bind_defaults and free):
         _refuse_impossible(model, source, free)
     return model, sizes
 
@@ -98,12 +98,16 @@ def _anew(source: Path, request: Request) -> Model:
 
 
 def _refuse_impossible(model: Model, source: Path, free: str) -> None:
-    """Raise GraphfixError for sizes that no runtime can run; `free`: what was free before, and how to bind it."""
+    """Raise GraphfixError for sizes at which no runtime can run the model; `free` lists the inputs that were free."""
     from graphfix.engine.impossible_sizes import impossible
 
     why = impossible(model)
     if why is not None:
-        how = f"give other sizes: {free}" if free else "the file itself states these sizes: export it anew"
+        how = (
+            f"give other sizes: {free} (--shape or --dim)"
+            if free
+            else "the file itself states these sizes: export it anew"
+        )
         raise GraphfixError(f"{source}: sizes that can't run: {why}; {how} (GF105)")
 
 

@@ -75,9 +75,10 @@ def _reshape(node: Node) -> str | None:
     sizes = node.operand(0).ranked
     if target is None or not sizes.static:
         return None
-    if 0 in target and (node.domain == TFLITE or node.attributes.get("allowzero")):
+    if 0 in target and node.domain == TFLITE:
         return None
-    kept = [sizes.numbers[at] if size == 0 and at < sizes.rank else size for at, size in enumerate(target)]
+    copies = not node.attributes.get("allowzero")  # else a 0 is a size of the result
+    kept = [sizes.numbers[at] if size == 0 and copies and at < sizes.rank else size for at, size in enumerate(target)]
     count, wanted = prod(sizes.numbers), prod(size for size in kept if size >= 0)
     fits = (wanted > 0 and count % wanted == 0) or count == 0 if -1 in kept else count == wanted
     return None if fits else f"{count} elements do not fill {_text(target)}"

@@ -22,6 +22,10 @@ IMPOSSIBLE = {
     "reshape": ("y[*] = Reshape(x[1,192], s:const:int64[2]{2,144})", "192 elements do not fill [2,144]"),
     "reshape with a rest": ("y[*] = Reshape(x[1,10], s:const:int64[2]{4,-1})", "10 elements do not fill [4,-1]"),
     "reshape that copies": ("y[*] = Reshape(x[2,10], s:const:int64[2]{0,9})", "20 elements do not fill [0,9]"),
+    "reshape to nothing": (
+        "y[*] = Reshape(x[1,4], s:const:int64[2]{0,4}, allowzero=1)",
+        "4 elements do not fill [0,4]",
+    ),
     "squeeze": ("y[*] = Squeeze(x[2,3], a:const:int64[1]{0})", "axis 0 has the size 2, and only a size of 1 can go"),
     "expand": ("y[*] = Expand(x[2,3], s:const:int64[2]{2,4})", "the size 3 does not stretch to 4 of [2,4]"),
     "concat": ("y[*] = Concat(a[1,3,8], b[1,4,7], axis=2)", "the sizes of axis 1 are 3 and 4"),
@@ -64,6 +68,7 @@ IMPOSSIBLE = {
 POSSIBLE = {
     "reshape": "y[*] = Reshape(x[2,144], s:const:int64[2]{-1,72})",
     "reshape of nothing": "y[*] = Reshape(x[0,4], s:const:int64[2]{0,4})",
+    "reshape of nothing to nothing": "y[*] = Reshape(x[4,0], s:const:int64[2]{0,4}, allowzero=1)",
     "reshape that copies": "y[*] = Reshape(x[2,10], s:const:int64[3]{0,5,2})",
     "squeeze": "y[*] = Squeeze(x[1,3], a:const:int64[1]{-2})",
     "expand both ways": "y[*] = Expand(x[2,3], s:const:int64[3]{4,2,1})",

@@ -94,6 +94,13 @@ def test_where_nothing_runs_the_rest_stays_free_and_the_error_says_so(tmp_path: 
         api.fix_file(path, tmp_path / "o.onnx", target="tosa", bind_defaults=True)
 
 
+@pytest.mark.parametrize("target", ["explicit", "tosa"])
+def test_a_model_that_runs_at_size_0_alone_has_no_default(target: str, tmp_path: Path) -> None:
+    path = written("y[*] = Reshape(x[N,4], s:const:int64[2]{0,4}, allowzero=1)", tmp_path)
+    with pytest.raises(GraphfixError, match=r"4 elements do not fill .* give other sizes: x.N,4. .--shape or --dim."):
+        api.fix_file(path, tmp_path / "o.onnx", target=target, bind_defaults=True)
+
+
 def test_an_unknown_rank_stays_unknown(tmp_path: Path) -> None:
     path = written("y[*] = Add(x[N,S], k[*])", tmp_path)
     assert bound(path) == ["x is [1,S]", "k is [*]"]

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from graphfix.checker.proof.broadcast import Broadcast
-    from graphfix.checker.proof.indexing_maps import Note
+    from graphfix.checker.proof.indexing_maps import Note, Read
     from graphfix.checker.proof.result import Proof
     from graphfix.checker.proof.sizes import Algebra
 
@@ -170,7 +170,10 @@ def _views(one: Note, two: Note) -> str | None:
 
 
 def _maps(one: Note, two: Note) -> str | None:
-    """By which map each value is read."""
+    """Name an operand that is read by another map; None where all maps are printed alike.
+
+    A constant that is stretched to no elements has no axis to follow: the sizes that meet are another then.
+    """
     mine, other = _broadcast(one), _broadcast(two)
     if mine is None or other is None:
         return None
@@ -180,9 +183,13 @@ def _maps(one: Note, two: Note) -> str | None:
     reads = reads_of(one).reads or (), reads_of(two).reads or ()
     if any(map(clashing, other[2])):
         return f"sizes meet that do not fit: {list(mine[2])} before, {list(other[2])} after"
-    if differing[0] >= min(map(len, reads)):
+    pairs = [(reads[0][place], reads[1][place]) for place in differing if place < min(map(len, reads))]
+    if not pairs:
         return "its operands follow other axes"
-    ours, theirs = (each[differing[0]] for each in reads)
+    return next((_other_map(one, *pair) for pair in pairs if pair[0].whole != pair[1].whole), None)
+
+
+def _other_map(one: Note, ours: Read, theirs: Read) -> str:
     view = one.operands[ours.operand]
     what = "" if view is None else f" ({given_by(view)})"
     return f"operand {ours.operand}{what} is read by another map: {ours.whole} before, {theirs.whole} after"
@@ -192,7 +199,8 @@ def _spaces(one: Note, two: Note) -> str | None:
     mine, other = _broadcast(one), _broadcast(two)
     if mine is None or other is None or mine[2] == other[2]:
         return None
-    return f"other sizes meet: {list(mine[2])} before, {list(other[2])} after"
+    before, after = (str(list(each[2])) for each in (mine, other))
+    return f"other sizes meet: {before} before, {after} after" if before != after else None
 
 
 def _broadcast(note: Note) -> Broadcast | None:

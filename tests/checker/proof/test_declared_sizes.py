@@ -172,3 +172,33 @@ def test_a_name_of_a_size_belongs_to_the_value_not_to_the_name_that_this_has(tmp
     found = proved(before, after, tmp_path)
     assert found.status == "not proved"
     assert "calls two sizes 'K'" in str(found.reason)
+
+
+POOL = "MaxPool<ceil_mode = 1, kernel_shape = [{}], strides = [{}], auto_pad = {}>(x)"
+DERIVED = {
+    "windows of which the last reaches behind the end": (POOL.format(3, 2, '"NOTSET"'), 30, 15),
+    "windows that end with the axis": (POOL.format(2, 2, '"VALID"'), 30, 15),
+    "a target of 0 that copies nothing": ("Reshape<allowzero = 1>(x, s)", 30, 0),
+}
+OPEN_TO_DOUBT = {
+    "windows of which the last starts behind the end": (POOL.format(2, 3, '"NOTSET"'), 3, 2),
+    "windows that reach behind the end by another formula": (POOL.format(3, 2, '"VALID"'), 30, 15),
+}
+
+
+def stated_result(node: str, size: int, result: int) -> tuple[ModelProto, ModelProto]:
+    """The model of a node twice: its result is declared in the second alone."""
+    text = f"g (float[N,1,{size}] x) => (float[A,B,C] y) {{ s = Constant<value_ints = [2, 1, 0]>()  v = {node}"
+    before, after = (onnx.parser.parse_model(f"{HEAD}{text}  y = Neg(v) }}") for _ in range(2))
+    after.graph.value_info.append(stated("v", None, 1, result, kind=TensorProto.FLOAT))
+    return before, after
+
+
+@pytest.mark.parametrize("case", DERIVED)
+def test_a_size_that_a_rule_derives_may_be_declared(case: str, tmp_path: Path) -> None:
+    assert proved(*stated_result(*DERIVED[case]), tmp_path).reason is None
+
+
+@pytest.mark.parametrize("case", OPEN_TO_DOUBT)
+def test_a_size_on_which_runtimes_do_not_agree_may_not_be_declared(case: str, tmp_path: Path) -> None:
+    assert "which it is not known to be" in str(proved(*stated_result(*OPEN_TO_DOUBT[case]), tmp_path).reason)

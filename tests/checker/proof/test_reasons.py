@@ -99,6 +99,15 @@ def test_a_stretch_by_the_wrong_operand_is_reported_by_the_sizes_that_meet(writt
     assert proof.reason.endswith(": other sizes meet: [bc{N,M}] before, [bc{N,M,K}] after")
 
 
+def test_a_constant_without_elements_is_reported_by_the_sizes_that_meet_and_not_by_its_map(written: Written) -> None:
+    """It has no element that an axis could follow: both maps are printed as (d0, d1) -> (d1)."""
+    text = "g (float[N,3] x, bool[N] c) => (float[K,3] y) {{ t = Compress<axis = 0>(x, c) {} }}"
+    stretched = "s = Constant<value_ints = [0, 3]>() e = Expand(w, s) y = Add(t, e)"
+    proof = unproved(*(written(text.format(body), w=BIAS) for body in ("y = Add(t, w)", stretched)))
+    assert proof.reason is not None
+    assert re.search(r": other sizes meet: \[\w+, 3\] before, \[bc\{0,\w+\}, 3\] after$", proof.reason)
+
+
 def test_a_node_of_a_body_is_reported_with_its_scope(written: Written) -> None:
     head = "g (bool c, float[N,3] x, float[3] b) => (float[N,3] y) "
     proof = unproved(*(written(f"{head}{{ {IF.format(name)} }}") for name in "bx"))

@@ -27,10 +27,12 @@ if TYPE_CHECKING:
     from graphfix.checker.proof.terms import View
 
 _NONE: frozenset[str] = frozenset()
-IDLE_RESULTS = frozenset({"Dropout"})
-"""Operators to which a result that is listed at the end without a name is none.
+IDLE_RESULTS = frozenset({"Dropout", "BatchNormalization"})
+"""Operators that return the same first result however many empty names follow it.
 
-To others one more may mean another thing (Split), or call for another kernel (MaxPool, which reads a NaN otherwise).
+The others keep them in their terms: one more may mean another thing (Split), or call for another kernel (MaxPool, which
+reads a NaN otherwise). A BatchNormalization of five results trains before operator set 14: onnxruntime ends then, so
+that nothing is proved of a file that runs.
 """
 
 

@@ -17,7 +17,7 @@ from graphfix.checker.proof.onnx import table
 from graphfix.checker.proof.onnx.names import SizeNames
 from graphfix.checker.proof.onnx.operands import domain_of
 from graphfix.checker.proof.onnx.operator_types import accepted, is_open
-from graphfix.checker.proof.onnx.spelling import Parts, Pattern, SpelledNode, Spelling, allowed, without_trailing
+from graphfix.checker.proof.onnx.spelling import Parts, Pattern, SpelledNode, Spelling, allowed, ends_named
 from graphfix.checker.proof.onnx.types import dtype, type_name
 
 if TYPE_CHECKING:
@@ -151,15 +151,13 @@ class ClosedWorld:
         return None
 
     def _is_full(self, node: SpelledNode) -> bool:
-        """Whether a node is spelled in full; at the end names may be empty where the first file has them so."""
+        """Return whether a node is spelled in full; names at its end may be empty where the first file has them so."""
         spelling = node.spelling
         if any(name in _HINTS for name, _ in spelling.attributes):
             return False
-        if node.allowed:
-            return True
         ends = spelling.operands, spelling.results
-        cut = spelling._replace(operands=without_trailing(ends[0]), results=without_trailing(ends[1]))
-        return (spelling.op, domain_of(spelling.domain), *ends) in self.patterns and allowed(cut)
+        is_plain = all(map(ends_named, ends)) or (spelling.op, domain_of(spelling.domain), *ends) in self.patterns
+        return is_plain and node.allowed
 
     def enter_growth(self, table: TermTable, call: Call, results: Sequence[View | None]) -> None:
         """Enter a node that makes more elements than any term of the first file is known to have."""

@@ -207,7 +207,7 @@ def _along(call: Call, data: View, parameters: Sequence[View]) -> View | None:
 
 def _onto(call: Call) -> View | None:
     data, indices = call.views[0], onnx_ops.ONTO[call.domain, call.op]
-    if data is None or len(call.outputs) > 1:
+    if data is None or any(call.outputs[1:]):
         return None
     parts = [view for index in indices if (view := call.operand(index)) is not None]
     if call.domain and any(
@@ -221,7 +221,9 @@ def _onto(call: Call) -> View | None:
             return None
     rest = tuple(view for index, view in enumerate(call.views) if index and index not in indices)
     given = tuple(call.operand(index) is not None for index in indices)
-    return broadcast.onto(call.table, (*call.key, rest, given), data, parts, call.description)
+    # A runtime may choose a kernel by the number of results, also of those without a name.
+    key = (*call.key, rest, given) if len(call.outputs) == 1 else (*call.key, rest, given, len(call.outputs))
+    return broadcast.onto(call.table, key, data, parts, call.description)
 
 
 def channels(data: View, part: View) -> View | None:

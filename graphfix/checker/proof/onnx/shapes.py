@@ -189,11 +189,12 @@ def _reshape(call: Call) -> Dims:
 
 
 def _target_size(call: Call, axis: int, size: Size) -> Size | None:
-    """A term says the size unless it may be a 0 that stands for another size of the operand."""
+    """Return a size of a Reshape's target; a term is no size if it may be a 0 that copies a size of the operand."""
     own = call.sizes(0) or ()
+    allows_zero = bool(call.integer("allowzero", 0))
     if isinstance(size, int):
-        return size if size > 0 else None
-    if not call.integer("allowzero", 0) and axis < len(own) and not _zero_with(call, own[axis], size):
+        return size if size > 0 or (size == 0 and allows_zero) else None
+    if not allows_zero and axis < len(own) and not _zero_with(call, own[axis], size):
         call.table.assumes[NO_SIZE_IS_0] = None
     return size
 

@@ -69,7 +69,7 @@ class SpelledNode:
 
     spelling: Spelling
     allowed: bool
-    """Whether an operator set has the operator, with all that is given."""
+    """Whether an operator set has the operator, with all that is given; names at the end may be empty."""
     loading: dict[Kinds, bool] = field(default_factory=dict)
     """By the types of its operands whether they are ones that it takes."""
     keys: dict[Kinds, Keys] = field(default_factory=dict)
@@ -100,12 +100,9 @@ def pattern(names: Sequence[str]) -> Pattern:
     return len(names) if "" not in names else tuple(map(bool, names))
 
 
-def without_trailing(given: Pattern) -> Pattern:
-    """Return a pattern up to the last name that is given."""
-    if isinstance(given, int):
-        return given
-    named = given[: max((at for at, there in enumerate(given, 1) if there), default=0)]
-    return len(named) if all(named) else named
+def ends_named(given: Pattern) -> bool:
+    """Return whether the last name of a list is given, or the list is empty."""
+    return isinstance(given, int) or given[-1]
 
 
 def attribute_form(attribute: AttributeProto) -> AttributeForm | None:
@@ -140,7 +137,10 @@ def is_plain(attribute: AttributeProto) -> bool:
 
 
 def allowed(spelling: Spelling) -> bool:
-    """Whether a node's operator set knows the operator, and all that the node gives: no runtime refuses its form."""
+    """Return whether a node's operator set has the operator, and everything that the node gives.
+
+    Names of optional operands and results may be empty, also at the end (`ends_named` says whether they are).
+    """
     op, domain, overload, version, _, attributes, operands, results = spelling
     if overload:
         return False
@@ -162,9 +162,13 @@ def _allowed(
 
 
 def _fits(formals: Sequence[tuple[object, int]], given: Pattern, least: int, most: int) -> bool:
-    """Whether names are as many as the operator has places for, and none that it needs is empty."""
+    """Return whether names are as many as the operator has places for, and an empty one is that of an optional place.
+
+    An empty name at the end means the same as no name. At the place of a variadic parameter it does not: the count of
+    a Split's results is its number of parts.
+    """
     named = (True,) * given if isinstance(given, int) else given
-    if not least <= len(named) <= most or not (named or (True,))[-1]:
+    if not least <= len(named) <= most:
         return False
     for at, there in enumerate(named):
         option, _ = formals[min(at, len(formals) - 1)]

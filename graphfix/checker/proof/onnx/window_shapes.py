@@ -69,23 +69,32 @@ def _padding(call: Call) -> bytes:
 
 
 def _places(call: Call, size: Size, window: Window) -> Size | None:
-    """Return how often a window finds place in an axis.
-
-    With `ceil_mode` runtimes differ in what a window that stands over the end counts: known where none does.
-    """
+    """Return how often a window finds place in an axis; None where runtimes and the specification do not agree."""
     if not isinstance(size, int):
         return _term_places(call, size, window)
     if size < 1:
         return None
-    rounds_up = call.flag("ceil_mode")
-    if rounds_up is None or _padding(call) not in (b"NOTSET", b"VALID", *SAME):
+    rounds_up, padding = call.flag("ceil_mode"), _padding(call)
+    if rounds_up is None or padding not in (b"NOTSET", b"VALID", *SAME):
         return None
-    if _padding(call) in SAME:
+    if padding in SAME:
         return None if rounds_up or window.dilation > 1 else -(-size // window.stride)
     rest = size + window.front + window.behind - window.reach
-    if rest < 0 or (rounds_up and (rest % window.stride or window.behind >= window.reach)):
+    if rest < 0:
         return None
-    return rest // window.stride + 1
+    return _rounded_up(size, window, rest, padding) if rounds_up else rest // window.stride + 1
+
+
+def _rounded_up(size: int, window: Window, rest: int, padding: bytes) -> int | None:
+    """Return the number of windows of a pool with `ceil_mode`, of which the last one may reach behind the end.
+
+    Where that window would start behind the last element, onnxruntime drops it, and onnx's inference counts it. For
+    VALID the specification has another formula: it gives the same number where no window reaches behind the end.
+    """
+    steps = -(-rest // window.stride)
+    if steps * window.stride >= size + window.front or (padding == b"VALID" and rest % window.stride):
+        return None
+    return steps + 1
 
 
 def _term_places(call: Call, size: Size, window: Window) -> Size | None:

@@ -172,10 +172,12 @@ def _resize(node: NodeProto, graph: ConvertedGraph) -> None:
         node.input[:] = [node.input[0], "", node.input[1]]
         _coordinates(node)
     elif graph.version < AXES_SINCE:
-        for at in range(1, len(node.input)):
-            if node.input[at] and graph.dims(node.input[at]) == (0,):
-                graph.drop(node.input[at])
-                node.input[at] = ""
+        empty = [at for at in range(1, len(node.input)) if node.input[at] and graph.dims(node.input[at]) == (0,)]
+        for at in empty:
+            graph.drop(node.input[at])
+            node.input[at] = ""
+        while empty and not node.input[-1]:
+            node.input.pop()
 
 
 def _coordinates(node: NodeProto) -> None:
