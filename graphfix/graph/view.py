@@ -42,6 +42,10 @@ LITERAL_LIMIT = 64
 """`Value.literal` reads a constant of at most this many elements."""
 
 
+RANK_OPERANDS: Mapping[str, slice] = MappingProxyType({"Reshape": slice(1, 2), "RESHAPE": slice(1, 2)})
+"""Operators whose result has as many axes as one operand has elements, and which operand that is."""
+
+
 class UnrankedOperand(Undecided):
     """An operand whose rank is not known (finding code GF104)."""
 
@@ -183,8 +187,16 @@ class Value:
         return self.shape
 
     def _cause(self) -> str:
-        node = self.producer
-        return f" ({node.op} '{node.label}' has a result of unknown rank)" if node is not None else ""
+        """Return, in parentheses, the first node that lost the rank, or the value that came without one."""
+        value, node = self, self.producer
+        while node is not None:
+            operands = node.operands[RANK_OPERANDS.get(node.op, slice(None))]
+            before = next((each for each in operands if each is not None and not each.shape.ranked), None)
+            if before is None:
+                read = ", ".join(str(each) for each in node.operands if each is not None)
+                return f" ({node.op} '{node.label}'{' of ' * bool(read)}{read} has a result of unknown rank)"
+            value, node = before, before.producer
+        return "" if value is self else f" (the rank of '{value.name}' is not known)"
 
     def __repr__(self) -> str:
         return str(self)

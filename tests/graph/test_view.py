@@ -9,6 +9,7 @@ from graphfix.graph.edits import Fold, Lift
 from graphfix.graph.view import Graph, StaleShape, UnrankedOperand, Value
 from graphfix.shapes.shape import parse
 from tests.support.notation import model, node, parsed
+from tests.support.places import ROOT
 
 
 def test_a_node_prints_in_the_notation() -> None:
@@ -82,11 +83,42 @@ def test_what_is_not_known_is_said_by_name() -> None:
     with pytest.raises(UnrankedOperand, match=r"^the rank of 'x' is not known$"):
         _ = node("y[*] = Add(x[*], b[2])").operand(0).ranked
     graph = graphfix.load(model("v[*] = my.Thing(x[2])\ny[*] = Neg(v)")).graphs[0]
-    with pytest.raises(UnrankedOperand, match=r"'v' is not known \(Thing 'Thing#0' has a result of unknown rank\)"):
+    with pytest.raises(UnrankedOperand, match=r"'v' is not known \(Thing 'Thing#0' of x\[2\] has a result of"):
         _ = value(graph, "v").ranked
     stale = Value("v", parse("[2]"), "float32", "result", Graph("main"), "the stored shape [3] contradicts [2]")
     with pytest.raises(StaleShape, match="contradicts"):
         _ = stale.ranked
+
+
+LOST = {
+    "Squeeze without axes": ("s[*] = Squeeze(x[N,1])\ng[*] = Sigmoid(s)\ny[*] = Mul(g, k:const[3])", "g",
+                             "Squeeze 'Squeeze#0' of x[N,1] has a result of unknown rank"),
+    "an operator that nobody knows": ("v[*] = my.Thing(x[2])\nw[*] = Add(v, b[3])\ny[*] = Neg(w)", "y",
+                                      "Thing 'Thing#0' of x[2] has a result of unknown rank"),
+    "the second operand of two": ("v[*] = my.Thing(x[2])\nw[*] = Add(b[3], v)\ny[*] = Neg(w)", "w",
+                                  "Thing 'Thing#0' of x[2] has a result of unknown rank"),
+    "a Reshape by a shape of unknown length": (
+        "r[*] = Reshape(x[*], s:int64[N])\ny[*] = Neg(r)", "y",
+        "Reshape 'Reshape#0' of x[*], s[N] has a result of unknown rank"),
+    "an input": ("a[*] = Neg(x[*])\nw[*] = Add(a, b[3])\ny[*] = Neg(w)", "w", "the rank of 'x' is not known"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", LOST)
+def test_an_unknown_rank_is_traced_to_where_it_was_lost(case: str) -> None:
+    text, name, why = LOST[case]
+    with pytest.raises(UnrankedOperand) as caught:
+        _ = value(graphfix.load(model(text)).graphs[0], name).ranked
+    assert str(caught.value) == f"the rank of '{name}' is not known ({why})"
+
+
+def test_branches_of_two_ranks_lose_the_rank_behind_them() -> None:
+    graph = graphfix.load(ROOT / "models/bodies/if_ranks.onnx").graphs[0]
+    (branch,) = (node for node in graph.nodes if node.op == "If")
+    result = next(each for each in branch.results if each is not None)
+    (reader, at), *_ = result.reads
+    with pytest.raises(UnrankedOperand, match=rf"If '{branch.label}' of .* has a result of unknown rank"):
+        _ = reader.operand(at).ranked
 
 
 @pytest.mark.parametrize("index", [2, 3])
