@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
 ORDER: tuple[str | tuple[str, ...], ...] = (
     "broadcasts.upgrade_legacy_broadcast",
+    "tosa.drop_import_metadata",
     "tosa.upgrade_opset",
     "tosa.densify_constants",
     (
@@ -40,6 +41,7 @@ ORDER: tuple[str | tuple[str, ...], ...] = (
         "tosa.decompose_cumsum",
         "tosa.one_hot_to_equal",
     ),
+    "tosa.state_ranks",
     "tosa.concat_constant_operands",
     "broadcasts.normalize_expand",
     ("broadcasts.fold_broadcasts",),

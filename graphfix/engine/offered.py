@@ -12,6 +12,7 @@ FORMS = ("json", "markdown", "sarif", "junit", "github")
 """What `check --format` prints beside the table (`report.TEXTS`; a test compares them)."""
 RULES = (
     "upgrade-legacy-broadcast",
+    "drop-import-metadata",
     "upgrade-opset",
     "densify-constants",
     "inline-decided-branches",
@@ -36,6 +37,7 @@ RULES = (
     "resize-nearest-centers",
     "decompose-cumsum",
     "one-hot-to-equal",
+    "state-ranks",
     "concat-constant-operands",
     "normalize-expand",
     "fold-broadcasts",

@@ -13,9 +13,9 @@ from graphfix.engine.limits import Questions
 from graphfix.engine.open_sizes import CODE, Seen, meetings, open_sizes
 from graphfix.engine.plans import Known, Plans
 from graphfix.engine.policy import Policy, unless_fused
-from graphfix.engine.sites import SiteFields, fields, kept, left, operand_of
+from graphfix.engine.sites import SiteFields, fields, in_file, kept, left, operand_of
 from graphfix.engine.targets import RESHAPES, TILES
-from graphfix.graph.edits import Assume, Edit, Leave, Lift, Refused, Replace, Stretch, Upgrade
+from graphfix.graph.edits import Assume, Edit, Leave, Lift, Refused, Replace, Stretch
 from graphfix.graph.protocols import Applier, Model, ModelRewrite, Rewrite, Step, UntilNothingChanges, flat
 from graphfix.graph.view import Graph, Node, StaleShape, UnrankedOperand
 from graphfix.results import Excerpt, GraphfixError, OpenSizes, RewriteError, Site
@@ -266,9 +266,8 @@ def _sites(
     """What the report says of edits that were carried out."""
     for edit, (code, operand, was, now) in zip(edits, said, strict=True):
         inexact = edit.inexact if isinstance(edit, Replace) else None
-        old = f"the model is of operator set {node.version}, not {edit.version}" if isinstance(edit, Upgrade) else None
         where = node.label, node.op, node.graph.path, operand
-        yield Site(code, *where, was, now, job.done, rewrite.name, old, inexact=inexact)
+        yield Site(code, *where, was, now, job.done, rewrite.name, in_file(edit, node), inexact=inexact)
 
 
 def _applied(

@@ -6,7 +6,20 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import TypeAlias
 
-from graphfix.graph.edits import Assume, Bypass, Canonicalize, Edit, Fold, Leave, Lift, Restate, Stretch
+from graphfix.graph.edits import (
+    Assume,
+    Bypass,
+    Canonicalize,
+    DropMetadata,
+    Edit,
+    Fold,
+    Leave,
+    Lift,
+    Restate,
+    StateShape,
+    Stretch,
+    Upgrade,
+)
 from graphfix.graph.view import Node, Value
 from graphfix.results import JsonShape, Site
 from graphfix.shapes.shape import with_axes
@@ -49,6 +62,19 @@ def fields(edit: Edit, before: Sequence[Value | None], after: Sequence[Value | N
         case _:
             now = _json(after[0] if after else None)
     return edit.code, operand, was, now
+
+
+def in_file(edit: Edit, node: Node) -> str | None:
+    """Return what the file states that the edit changes; None for an edit of nodes or operands."""
+    match edit:
+        case Upgrade():
+            return f"the model is of operator set {node.version}, not {edit.version}"
+        case DropMetadata():
+            return f"the file has the metadata entry {edit.name!r}: {edit.why}"
+        case StateShape():
+            return f"the file states no rank for the result {node.results[edit.result]}"
+        case _:
+            return None
 
 
 def operand_of(edit: Edit) -> int | None:

@@ -9,6 +9,7 @@ from graphfix.graph.edits import (
     Assume,
     Bypass,
     Canonicalize,
+    DropMetadata,
     Edit,
     Evaluate,
     Fold,
@@ -21,6 +22,7 @@ from graphfix.graph.edits import (
     Replace,
     Restate,
     Source,
+    StateShape,
     Stretch,
     Upgrade,
 )
@@ -154,8 +156,8 @@ def _change(
             return lambda node, _: _bypassed(state, node, edit)
         case Restate(at, to):
             return lambda node, _: state.put(node, at, restate(state, node.operand(at), to, node))
-        case Leave() | Assume() | Upgrade():
-            return lambda node, _: node  # the engine reports the first two, a model upgrades itself
+        case Leave() | Assume() | Upgrade() | DropMetadata() | StateShape():
+            return lambda node, _: node  # the engine reports the first two, the model carries the others out
         case _:
             return lambda node, _: carry_out(state, node, edit)
 

@@ -9,6 +9,7 @@ from graphfix.graph.edits import (
     Assume,
     Bypass,
     Canonicalize,
+    DropMetadata,
     Edit,
     Evaluate,
     Fold,
@@ -19,6 +20,7 @@ from graphfix.graph.edits import (
     Numbers,
     Replace,
     Restate,
+    StateShape,
     Stretch,
     Upgrade,
 )
@@ -27,7 +29,8 @@ from graphfix.results.shown import shown
 from graphfix.shapes.shape import Shape
 
 EDITS = (
-    *(Lift, Stretch, Fold, Bypass, Restate, Canonicalize, Upgrade, Evaluate, Inline, Replace),
+    *(Lift, Stretch, Fold, Bypass, Restate, Canonicalize, Evaluate, Inline, Replace),
+    *(Upgrade, DropMetadata, StateShape),
     *(Leave, Assume),
 )
 

@@ -93,6 +93,24 @@ class Upgrade:
 
 
 @dataclass(frozen=True, slots=True)
+class DropMetadata:
+    """Remove the metadata entry `name` from the file (TFLite)."""
+
+    name: str
+    why: str
+    """What a tool does because of the entry."""
+    code: str
+
+
+@dataclass(frozen=True, slots=True)
+class StateShape:
+    """Write the shape of the result `result` into the file, which states no rank for it (TFLite)."""
+
+    result: int
+    code: str
+
+
+@dataclass(frozen=True, slots=True)
 class Evaluate:
     """Write what the node computes, which is known before the model runs, as a constant; the node goes."""
 
@@ -177,8 +195,10 @@ class Assume:
     code: str
 
 
+FileEdit: TypeAlias = Upgrade | DropMetadata | StateShape
+"""The edits of what the file states; the nodes of the view stay as they are."""
 Edit: TypeAlias = (
-    Lift | Stretch | Fold | Bypass | Restate | Canonicalize | Upgrade | Evaluate | Inline | Replace | Leave | Assume
+    Lift | Stretch | Fold | Bypass | Restate | Canonicalize | FileEdit | Evaluate | Inline | Replace | Leave | Assume
 )
 
 

@@ -5,7 +5,7 @@ The view holds no weights. `str()` of a node is the notation of tests, `show` an
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Final, Literal, TypeAlias
 
@@ -199,9 +199,6 @@ class Value:
         return "" if value is self else f" (the rank of '{value.name}' is not known)"
 
     def __repr__(self) -> str:
-        return str(self)
-
-    def __str__(self) -> str:
         return f"{self.name}{str(self.shape).replace(', ', ',')}"
 
 
@@ -247,9 +244,6 @@ class Node:
         return value
 
     def __repr__(self) -> str:
-        return str(self)
-
-    def __str__(self) -> str:
         results = ", ".join(str(value) for value in self.results if value is not None)
         operands = ", ".join("" if value is None else str(value) for value in self.operands)
         return f"{results} = {self.op}({operands})"
@@ -272,6 +266,10 @@ class Graph:
     """The nodes that edits made."""
     captured: dict[Value, list[tuple[Graph, int]]] = field(default_factory=dict)
     """What `Value.noted` is, for readers in bodies inside this graph."""
+    metadata: Sequence[str] = ()
+    """The names of a TFLite file's metadata entries, at its main graph."""
+    without_rank: Collection[Value] = ()
+    """The results for which a TFLite file states no rank: neither sizes nor `has_rank`."""
     read_literal: Callable[[Value], tuple[Scalar, ...] | None] = lambda _: None
     read_content: Callable[[Value], Shape | None] = lambda _: None
     read_scales: Callable[[Value], int] = lambda _: 0

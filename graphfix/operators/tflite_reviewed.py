@@ -64,3 +64,9 @@ NOT_BROADCASTING: frozenset[tuple[str, str]] = frozenset(
     (TFLITE, op) for names in REVIEWED.values() for op in names.split()
 )
 """(domain, operator): no operand of any version broadcasts."""
+
+STATEFUL = frozenset(
+    "READ_VARIABLE ASSIGN_VARIABLE VAR_HANDLE HASHTABLE HASHTABLE_FIND HASHTABLE_IMPORT HASHTABLE_SIZE CALL_ONCE CALL"
+    " RANDOM_STANDARD_NORMAL RANDOM_UNIFORM MULTINOMIAL STABLEHLO_RNG_BIT_GENERATOR STABLEHLO_CUSTOM_CALL".split()
+)
+"""Operators whose results depend on what ran before them, or that change what later ones read."""

@@ -32,6 +32,15 @@ UNSUPPORTED: dict[str, str] = {
     "ROUND": f"numbers halfway between two it rounds up, LiteRT to the even one: {WRONG}",
     "DENSIFY": "what it unpacks is not known before the model runs",
 }
+METADATA: Mapping[str, str] = MappingProxyType(
+    {
+        "keep_stablehlo_constant": "with it the converter leaves every constant as stablehlo.constant",
+        "model_control_dependencies": "the converter reads its edges as tfl.control_node, and refuses the model",
+    }
+)
+"""Metadata entry of the file -> what the converter does because of it, whatever the entry holds."""
+DEPENDENCIES = "model_control_dependencies"
+"""The entry that orders operators: without operators that keep a state the operands order them just as well."""
 COMPARISONS = frozenset("LESS LESS_EQUAL GREATER GREATER_EQUAL EQUAL NOT_EQUAL".split())
 NARROW = frozenset({"int8", "int16"})
 UNSIGNED = frozenset({"uint16", "uint32", "uint64"})

@@ -223,6 +223,7 @@ EXPECTED: dict[str, Callable[[Value], list[np.ndarray]]] = {
     "operators/activation": lambda v: [np.maximum(v["x"] + v["b"], 0)],
     "shapes/zero_sizes": lambda _: [np.empty((0, 3))],
     "legacy/old_converter": lambda v: [v["x"] / 2],
+    "legacy/old_converter_scalar": lambda v: [v["x"] - v["x"].max()],
     "files/variable": lambda v: [np.stack([v["x"], v["x"]])],
     "operators/strings": lambda v: [v["x"] == np.array([b"a", b"b", b"c"], object)],
     "quantized/scales_differ": lambda v: [v["x"] + v["b"]],

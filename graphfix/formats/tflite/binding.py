@@ -60,7 +60,7 @@ def update(container: Container, notes: list[str] | None = None) -> None:
         return
     try:
         reported = _reported(
-            container, {tensor: declared(tensors[tensor]) for tensor in inputs if _ranked(tensors[tensor])}
+            container, {tensor: declared(tensors[tensor]) for tensor in inputs if tensors[tensor].states_rank}
         )
     except RefusedError as error:
         reported = {}
@@ -140,7 +140,7 @@ def _groups(container: Container, same: Same, bound: Sizes) -> list[Group]:
             raise GraphfixError(f"{where}: --same {text}: no axis of an input, such as ids[0]; inputs: {known}")
         tensor, axis = inputs[at[0]], at[1]
         sizes = bound.get(tensor, list(declared(tensors[tensor])))
-        if not sizes and not _ranked(tensors[tensor]):
+        if not sizes and not tensors[tensor].states_rank:
             raise GraphfixError(f"{where}: --same {text}: the rank of '{at[0]}' is not known; give its --shape too")
         if axis >= len(sizes):
             raise GraphfixError(f"{where}: --same {text}: '{at[0]}' has {len(sizes)} axes, the first is {at[0]}[0]")
@@ -151,7 +151,7 @@ def _groups(container: Container, same: Same, bound: Sizes) -> list[Group]:
 
 
 def _whole(where: str, tensor: Tensor, have: list[int], want: Sequence[int | None]) -> list[int]:
-    if not _ranked(tensor):
+    if not tensor.states_rank:
         have = [FREE] * len(want)
     if len(have) != len(want):
         raise GraphfixError(f"{where}: {len(want)} dims given, the input has {_text(have)}")
@@ -168,10 +168,6 @@ def _one(where: str, have: int, want: int, sizes: Sequence[int]) -> int:
 
 def _text(sizes: Sequence[int]) -> str:
     return f"[{', '.join('?' if size == FREE else str(size) for size in sizes)}]"
-
-
-def _ranked(tensor: Tensor) -> bool:
-    return bool(tensor.shape) or tensor.has_rank
 
 
 def _reported(container: Container, inputs: Mapping[int, Sequence[int]]) -> dict[int, tuple[int, ...]]:

@@ -17,12 +17,12 @@ from graphfix.formats.tflite.edit.new_nodes import NodeBuilder
 from graphfix.formats.tflite.edit.nodes import carry_out
 from graphfix.formats.tflite.edit.operands import lift, restate, stretch
 from graphfix.formats.tflite.edit.state import State
-from graphfix.formats.tflite.edit.stated_sizes import state_sizes
+from graphfix.formats.tflite.edit.stated_sizes import state_shape, state_sizes
 from graphfix.formats.tflite.file.container import Container, read
 from graphfix.formats.tflite.folding import Evaluator
 from graphfix.formats.tflite.infer.analysis import analyse
 from graphfix.formats.tflite.view import SubgraphView, build
-from graphfix.graph.edits import EXPAND_LIMIT, Bypass, Edit, Restate
+from graphfix.graph.edits import EXPAND_LIMIT, Bypass, DropMetadata, Edit, Restate, StateShape
 from graphfix.graph.protocols import Applier
 from graphfix.graph.view import Graph, Node, Value
 from graphfix.results import GraphfixError, InputValue, StoredSize
@@ -170,8 +170,19 @@ class TfliteModel:
     def apply(self, node: Node, edits: Sequence[Edit]) -> Node:
         """Carry the edits of one node out, all or none. Raises Refused."""
         node = self.applier(edits)(node.graph.at(node.index))
+        for edit in edits:
+            self._state_in_file(node, edit)
         self._folds = self._folds or any(isinstance(edit, (Bypass, Restate)) for edit in edits)
         return node
+
+    def _state_in_file(self, node: Node, edit: Edit) -> None:
+        """Carry out an edit of what the file states beside its operators."""
+        match edit:
+            case DropMetadata(name):
+                self.container.parts.drop_metadata(name)
+                self._views[0].graph.metadata = tuple(known for known, _ in self.container.metadata)
+            case StateShape(at):
+                state_shape(self._state.builders[node.graph].subgraph, node.results[at])
 
     def applier(self, edits: Sequence[Edit]) -> Applier:
         """What carries lifts and stretches out on nodes that look the same."""

@@ -82,8 +82,7 @@ def _arrays(container: Container, values: Mapping[str, InputValue]) -> dict[str,
         if name not in inputs:
             raise GraphfixError(f"{where}: --set {name}: no such input; inputs: {', '.join(inputs) or 'none'}")
         tensor = main.tensors[inputs[name]]
-        ranked = bool(tensor.shape) or tensor.has_rank
-        dims = [None if size == FREE else size for size in declared(tensor)] if ranked else None
+        dims = [None if size == FREE else size for size in declared(tensor)] if tensor.states_rank else None
         found[name] = inputs[name], array_of(where, name, value, TENSOR_TYPES[tensor.type][0], dims)
     if len({tensor for tensor, _ in found.values()}) < len(found):
         raise GraphfixError(f"{where}: --set: {' and '.join(found)} are names of one input; set it once")

@@ -96,6 +96,15 @@ _OPERANDS = (
         options={"has_rank": False},
     ),
     Feature(
+        "legacy/old_converter_scalar",
+        "no has_rank: a scalar that is computed reads as a tensor of unknown rank",
+        """
+        m[] = REDUCE_MAX(x[2,3], a:const:int32[2]{0,1}, keep_dims=False)
+        y[2,3] = SUB(x, m)
+        """,
+        options={"has_rank": False},
+    ),
+    Feature(
         "files/variable", "a variable tensor as the operand of higher rank", "v:variable[2,3]\ny[2,3] = ADD(v, x[3])"
     ),
     Feature(

@@ -335,6 +335,60 @@ def test_the_rewriter_may_add_its_note(tmp_path: Path) -> None:
     assert proved(before, after)
 
 
+UNREAD = (b"keep_stablehlo_constant", b"model_control_dependencies")
+STATE = "r[2] = RANDOM_UNIFORM(s:const:int32[1]{2})\ny[2] = ADD(r, x[2])"
+
+
+def without(text: str, name: bytes, tmp_path: Path) -> tuple[Path, Path]:
+    """Write a file with a metadata entry, and the same without it."""
+    before, after = tmp_path / "before.tflite", tmp_path / "after.tflite"
+    model = unpacked(tflite(text))
+    metadata(b"min_runtime_version", b"1.5")(model)
+    after.write_bytes(packed(model))
+    metadata(name, bytes([1, 1, 0]))(model)
+    before.write_bytes(packed(model))
+    return before, after
+
+
+@pytest.mark.parametrize("name", UNREAD)
+def test_the_rewriter_may_leave_out_what_no_result_depends_on(name: bytes, tmp_path: Path) -> None:
+    before, after = without(ADD, name, tmp_path)
+    assert proved(before, after)
+    assert not proved(after, before)
+
+
+@pytest.mark.parametrize("name", [b"reduced_precision_support", b"TFLITE_METADATA", b"keep_stablehlo_constants"])
+def test_no_other_entry_may_be_left_out(name: bytes, tmp_path: Path) -> None:
+    assert not proved(*without(ADD, name, tmp_path))
+
+
+@pytest.mark.parametrize("text", [STATE, "v:variable[2,3]\ny[2,3] = ADD(v, x[3])", "y[2] = CUSTOM.Own(x[2])"])
+def test_the_order_of_operators_that_keep_a_state_may_not_be_left_out(text: str, tmp_path: Path) -> None:
+    assert not proved(*without(text, b"model_control_dependencies", tmp_path))
+    assert proved(*without(text, b"keep_stablehlo_constant", tmp_path))
+
+
+def test_an_entry_that_is_kept_holds_what_it_held(tmp_path: Path) -> None:
+    before, after = without(ADD, b"keep_stablehlo_constant", tmp_path)
+    model = unpacked(after.read_bytes())
+    model.buffers[model.metadata[0].buffer].data = bytes_of(b"9.9")
+    after.write_bytes(packed(model))
+    assert not proved(before, after)
+
+
+def test_a_result_of_unstated_rank_may_be_stated(tmp_path: Path) -> None:
+    text = "m[] = REDUCE_MAX(x[2,3], a:const:int32[2]{0,1}, keep_dims=False)\ny[2,3] = SUB(x, m)"
+    before, after = tmp_path / "before.tflite", tmp_path / "after.tflite"
+    before.write_bytes(tflite(text, has_rank=False))
+    model = unpacked(before.read_bytes())
+    tensor(model, "m").hasRank = True
+    after.write_bytes(packed(model))
+    assert proved(before, after)
+    tensor(model, "m").shape = np.int32([1])  # no kernel makes that
+    after.write_bytes(packed(model))
+    assert not proved(before, after)
+
+
 @pytest.mark.parametrize("front", [True, False], ids=["in front", "behind"])
 def test_of_a_buffer_with_bytes_and_an_offset_the_bytes_count(front: bool, tmp_path: Path) -> None:
     """As in LiteRT: other bytes at the offset are no difference, other bytes in front of it are one."""

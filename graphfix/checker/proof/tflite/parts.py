@@ -16,6 +16,7 @@ from graphfix.checker.proof.compare import check_declared_input
 from graphfix.checker.proof.result import UnprovedError
 from graphfix.checker.proof.tflite.maker import OPERATORS
 from graphfix.checker.proof.tflite.new_forms import VERSIONS
+from graphfix.checker.proof.tflite.table import STATEFUL
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
@@ -29,6 +30,12 @@ NOTE: Final = "graphfix.assumes"
 """The metadata entry that the rewriter adds; no runtime reads it."""
 DEPENDENCIES: Final = "model_control_dependencies"
 """The metadata entry that names operators by their index."""
+UNREAD: Final = frozenset({"keep_stablehlo_constant", DEPENDENCIES})
+"""Metadata entries that the second file may lack: LiteRT's results do not depend on them.
+
+The runtime's library (libLiteRt.so of LiteRT 2.3) does not hold the first name, so nothing there can look it up. The
+second orders operators, which counts only beside operators that keep a state.
+"""
 BYTE: Final = 8
 MOST_BYTES: Final = 1 << 62
 """LiteRT refuses a tensor whose bytes 64 bits do not count."""
@@ -80,8 +87,15 @@ def _check_codes(one: Model, two: Model) -> None:
 
 
 def _check_metadata(one: Model, two: Model) -> None:
-    """Delegates read some entries, and callers any; those that name operators by index need the same operators."""
+    """Raise UnprovedError where an entry differs; delegates read some entries, and callers any.
+
+    Entries that name operators by index need the same operators. The second file may lack those of `UNREAD`.
+    """
     ours, theirs = ([entry for entry in model.metadata if entry[0] != NOTE] for model in (one, two))
+    absent = UNREAD.intersection(name for name, _ in ours).difference(name for name, _ in theirs)
+    if DEPENDENCIES in absent and _keeps_state(one):
+        raise UnprovedError(f"the second file lacks the metadata {DEPENDENCIES!r}, and operators keep a state")
+    ours = [entry for entry in ours if entry[0] not in absent]
     if [name for name, _ in ours] != [name for name, _ in theirs] or not all(
         _same(mine, other) for (_, mine), (_, other) in zip(ours, theirs, strict=True)
     ):
@@ -89,6 +103,13 @@ def _check_metadata(one: Model, two: Model) -> None:
     counts = [[len(graph.operators) for graph in model.subgraphs] for model in (one, two)]
     if counts[0] != counts[1] and any(name == DEPENDENCIES for name, _ in ours):
         raise UnprovedError(f"the metadata {DEPENDENCIES!r} names operators by their index, and others stand there")
+
+
+def _keeps_state(model: Model) -> bool:
+    """Return whether the order of operators may count: some are custom, keep a state or use a variable."""
+    names = {operator.name for graph in model.subgraphs for operator in graph.operators}
+    custom = any(name.startswith("custom ") for name in names)
+    return custom or not STATEFUL.isdisjoint(names) or any(_variables(model))
 
 
 def _same(one: Payload | None, two: Payload | None) -> bool:

@@ -9,7 +9,20 @@ from graphfix.formats.onnx.edit.quantized import check_quantized
 from graphfix.formats.onnx.edit.state import State
 from graphfix.formats.onnx.edit.unroll import check_loop
 from graphfix.formats.onnx.file.proto import AttributeProto, NodeProto
-from graphfix.graph.edits import Canonicalize, Edit, Evaluate, Fold, Inline, Lift, Refused, Replace, Restate, Stretch
+from graphfix.graph.edits import (
+    Canonicalize,
+    DropMetadata,
+    Edit,
+    Evaluate,
+    Fold,
+    Inline,
+    Lift,
+    Refused,
+    Replace,
+    Restate,
+    StateShape,
+    Stretch,
+)
 from graphfix.graph.liveness import is_live
 from graphfix.graph.passing import constant
 from graphfix.graph.view import Node, Value
@@ -33,6 +46,8 @@ def check(state: State, node: Node, edit: Edit) -> None:
             _check_restate(state, node, node.operand(edit.operand))
         case Fold() | Evaluate() | Replace() | Inline():
             _check_node(state, node, edit)
+        case DropMetadata() | StateShape():
+            raise Refused("it is an edit of TFLite files alone")
 
 
 def _check_restate(state: State, node: Node, value: Value) -> None:

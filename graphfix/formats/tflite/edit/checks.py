@@ -25,6 +25,7 @@ from graphfix.formats.tflite.file.tables import read_scales
 from graphfix.graph.edits import (
     Bypass,
     Canonicalize,
+    DropMetadata,
     Edit,
     Evaluate,
     Fold,
@@ -34,6 +35,7 @@ from graphfix.graph.edits import (
     Refused,
     Replace,
     Restate,
+    StateShape,
     Stretch,
     Upgrade,
 )
@@ -66,6 +68,20 @@ def check(state: State, node: Node, edit: Edit) -> None:
             _check_node(state, builder, node, edit)
         case Upgrade() | Inline():
             _check_branch(state, builder, operator, edit)
+        case DropMetadata() if edit.name not in node.graph.metadata:
+            raise Refused(f"the file has no metadata entry {edit.name!r}")
+        case StateShape():
+            _check_stated(builder, node, edit)
+
+
+def _check_stated(builder: NodeBuilder, node: Node, edit: StateShape) -> None:
+    """Raise Refused unless the sizes of the result are numbers and its table can be written anew."""
+    result = node.results[edit.result]
+    if result is None or not result.shape.static:
+        raise Refused(f"the sizes of its result {edit.result} are not known")
+    why = builder.container.tensor_blocker(builder.subgraph.tensor(result))
+    if why is not None:
+        raise Refused(why)
 
 
 def _check_operand(state: State, builder: NodeBuilder, node: Node, edit: Lift | Stretch | Bypass | Restate) -> None:

@@ -12,17 +12,13 @@ from graphfix.formats.tflite.file.records import ABSENT, NEW, Operator, Subgraph
 from graphfix.formats.tflite.file.schema import CUSTOM, OPERATOR, OPERATORS
 from graphfix.formats.tflite.file.tables import read_scales
 from graphfix.graph.edits import Inline, Refused
+from graphfix.operators.tflite_reviewed import STATEFUL
 from graphfix.results.records import dataclass, field
 
 OPTIONS: Mapping[str, str] = MappingProxyType(
     {"then_branch": "then_subgraph_index", "else_branch": "else_subgraph_index", "body": "body_subgraph_index"}
 )
 """The option that names the subgraph of a branch or of a loop's body."""
-STATEFUL = frozenset(
-    "READ_VARIABLE ASSIGN_VARIABLE VAR_HANDLE HASHTABLE HASHTABLE_FIND HASHTABLE_IMPORT HASHTABLE_SIZE CALL_ONCE CALL"
-    " RANDOM_STANDARD_NORMAL RANDOM_UNIFORM MULTINOMIAL STABLEHLO_RNG_BIT_GENERATOR STABLEHLO_CUSTOM_CALL".split()
-)
-"""Operators of which several return something else than one that runs several times."""
 
 
 @dataclass(frozen=True, slots=True)

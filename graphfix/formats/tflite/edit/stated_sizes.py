@@ -1,4 +1,4 @@
-"""Sizes that are proven and stored as free ones: written where stored shapes alone would look like a broadcast.
+"""Write proven sizes into the file: of results without a rank, and where stored shapes would look like a broadcast.
 
 ADD(a[?,8,8], b[?,8,8])    a is stored as [1,8,1], its last size free; who reads stored shapes sees it stretched
 """
@@ -29,6 +29,13 @@ def state_sizes(state: State) -> None:
                 inner = value.kind == "result" and value.stale is None and value not in view.graph.outputs
                 if inner and view.tensors[value] not in assumed:
                     _state(view, value)
+
+
+def state_shape(view: SubgraphView, value: Value | None) -> None:
+    """Write the shape of a result, whose sizes are numbers, into its record."""
+    if value is not None:
+        view.tensor(value).state(value.shape.numbers)
+        view.record.changed = True
 
 
 def _looking_stretched(view: SubgraphView, node: Node) -> Iterator[Value]:

@@ -48,8 +48,6 @@ class Container:
     source: Source
     parts: Parts
     flat: FlatBuffer
-    metadata_before: tuple[tuple[str, int], ...]
-    """The metadata entries of the file."""
     blocker: str | None
     """Why no operator of the file can be edited: completes "left alone because"."""
     given: dict[int, np.ndarray[Any, Any]] = field(default_factory=dict)
@@ -231,7 +229,7 @@ class Container:
         if self.blocker is not None:
             raise GraphfixError(f"{self.source.name}: can't be changed: {self.blocker}; convert the model again")
         size = len(self.source.data)
-        tables = Rebuilder(self.flat, self.parts, self.metadata_before).model()
+        tables = Rebuilder(self.flat, self.parts).model()
         try:
             block = Block().build(tables, IDENTIFIER, PAGE if size > BIG else ALIGNMENT, self._reach())
         except TooLongError:
@@ -296,4 +294,4 @@ def read(source: Path | bytes) -> Container:
     except validate.MalformedModelError as error:
         raise GraphfixError(f"{opened.name}: the model contradicts itself: {error}; convert it again") from error
     path = None if isinstance(source, bytes) else source
-    return Container(path, opened, parts, flat, tuple(parts.metadata), blocker)
+    return Container(path, opened, parts, flat, blocker)

@@ -34,8 +34,6 @@ class Rebuilder:
 
     flat: FlatBuffer
     parts: Parts
-    metadata: tuple[tuple[str, int], ...]
-    """The entries as they were read."""
 
     def model(self) -> Table:
         """The root: its fields as they are, but for what changed."""
@@ -52,7 +50,7 @@ class Rebuilder:
             outside = set(parts.outside)
             buffers = [self._buffer(buffer, at in outside) for at, buffer in enumerate(parts.buffers)]
             fields["buffers"] = Tables(buffers)
-        if self.metadata != tuple(parts.metadata):
+        if parts.metadata != parts.metadata_read or len(parts.metadata) < parts.metadata_count:
             fields["metadata"] = self._metadata()
         return Table(MODEL, fields)
 
@@ -81,9 +79,9 @@ class Rebuilder:
     def _metadata(self) -> Tables:
         items: list[Table | int] = []
         for at, (name, buffer) in enumerate(self.parts.metadata):
-            if at >= len(self.metadata):
+            if at >= len(self.parts.metadata_read):
                 items.append(Table(METADATA, {"name": Bytes(name.encode(), text=True), "buffer": buffer}))
-            elif self.metadata[at] == (name, buffer):
+            elif self.parts.metadata_read[at] == (name, buffer):
                 items.append(self.parts.metadata_places[at])
             else:
                 fields: dict[str, Field] = self.flat.fields(self.parts.metadata_places[at], METADATA)

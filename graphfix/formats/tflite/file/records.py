@@ -43,6 +43,15 @@ class Tensor:
     changed: bool = False
     """Whether its table must be written anew (always, for a new one)."""
 
+    @property
+    def states_rank(self) -> bool:
+        """Whether the file states the rank: by sizes, or by `has_rank` for a scalar."""
+        return bool(self.shape) or self.has_rank
+
+    def state(self, sizes: tuple[int, ...]) -> None:
+        """State the shape as numbers, with its rank."""
+        self.shape, self.signature, self.has_rank, self.changed = sizes, None, True, True
+
 
 @dataclass(frozen=True, slots=True)
 class Options:

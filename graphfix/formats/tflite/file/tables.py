@@ -54,8 +54,20 @@ class Parts:
     """Those that are written: place, subgraph, and the inputs that go; None where all are, as they are."""
     metadata: list[tuple[str, int]] = field(default_factory=list)
     metadata_places: list[int] = field(default_factory=list)
+    metadata_read: list[tuple[str, int]] = field(default_factory=list)
+    """The metadata entries of the file that are kept, as they were read."""
+    metadata_count: int = 0
+    """How many metadata entries the file has."""
     external: list[str] = field(default_factory=list)
     """Files beside the model that hold buffers of it."""
+
+    def drop_metadata(self, name: str) -> None:
+        """Remove every metadata entry of this name; its buffer stays in the file."""
+        kept = [at for at, (known, _) in enumerate(self.metadata) if known != name]
+        of_the_file = [at for at in kept if at < len(self.metadata_read)]
+        self.metadata_places = [self.metadata_places[at] for at in of_the_file]
+        self.metadata_read = [self.metadata_read[at] for at in of_the_file]
+        self.metadata = [self.metadata[at] for at in kept]
 
 
 def read_parts(flat: FlatBuffer, source: Source) -> Parts:
@@ -83,6 +95,7 @@ def read_parts(flat: FlatBuffer, source: Source) -> Parts:
         name, at = flat.table(place, METADATA)
         parts.metadata_places.append(place)
         parts.metadata.append((flat.text(name), at))
+    parts.metadata_read, parts.metadata_count = list(parts.metadata), len(parts.metadata)
     for place in flat.references(signatures):
         parts.signature_places.append(place)
         parts.signatures.append(_signature(flat, place))

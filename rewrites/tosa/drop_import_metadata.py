@@ -1,0 +1,45 @@
+"""Remove metadata entries that mislead the converter (TFLite only; only with target tosa, or where it is named).
+
+    keep_stablehlo_constant       the converter leaves every constant as stablehlo.constant, and nothing converts
+    model_control_dependencies    the converter makes tfl.control_node of its edges, and refuses the model
+
+Files of LiteRT's PyTorch converter have the first entry. The converter asks for its name alone: an entry that holds
+`false`, or nothing, has the same effect. LiteRT's kernels do not read it.
+
+The second entry lists pairs of operators that have to run in that order. LiteRT uses it to run operators with side
+effects in order, and to save memory. It stays in a model with a custom operator, a variable or another operator that
+keeps a state. Without such operators the operands alone decide what each operator computes.
+
+Of other entries the converter's library names debug_metadata alone, which holds places in the source of the model.
+Those go into error messages; only a damaged debug_metadata ends the converter's process. Also tried, without effect:
+min_runtime_version, CONVERSION_METADATA, reduced_precision_support, TFLITE_METADATA, buffer_location, LiteRtStamp and
+an unknown name (tosa-converter-for-tflite 2026.2.0).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from graphfix.graph.edits import DropMetadata, Edit
+from graphfix.graph.view import Graph, Node
+from graphfix.operators.row import TFLITE
+from graphfix.operators.tflite_reviewed import STATEFUL
+from graphfix.operators.tosa_tflite import DEPENDENCIES, METADATA
+
+CODE = "GF304"
+
+
+def plan_model(graphs: Sequence[Graph]) -> Iterator[tuple[Node, Iterable[Edit]]]:
+    """Remove the entries at the first node of the main graph."""
+    main = next(graph for graph in graphs if graph.path == "main")
+    first = next((node for node in main.nodes if node.operands), None)
+    kept = {DEPENDENCIES} if any(map(_is_stateful, (node for graph in graphs for node in graph.nodes))) else set()
+    names = [name for name in dict.fromkeys(main.metadata) if name in METADATA and name not in kept]
+    if first is not None and names:
+        yield first, [DropMetadata(name, METADATA[name], CODE) for name in names]
+
+
+def _is_stateful(node: Node) -> bool:
+    """Whether the order in which the operator runs may count."""
+    variables = (value for value in node.operands if value is not None and value.kind == "input")
+    return node.domain != TFLITE or node.op in STATEFUL or any(value not in node.graph.inputs for value in variables)
