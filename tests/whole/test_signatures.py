@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from ai_edge_litert.interpreter import Interpreter
 
+import graphfix
 from graphfix import api, formats
 from graphfix.results import GraphfixError
 from models.builders.tflite.text import Signature, model
@@ -167,3 +168,33 @@ def test_check_asks_for_one_of_several_functions(two: Path) -> None:
     sites = api.check(two, target="tosa", bind_defaults=True, signature="add").sites
     assert said not in [site.reason for site in sites]
     assert said not in [site.reason for site in api.check(two).sites]
+
+
+GELUS = """
+y[2,3] = GELU(x[2,3])
+subgraph second:
+w[2,3] = GELU(z[2,3])
+"""
+EACH = {"one": Signature("main"), "two": Signature("second")}
+
+
+@pytest.mark.parametrize("signature", EACH)
+def test_what_is_rounded_in_a_signature_is_observed_whatever_subgraph_it_is(signature: str, tmp_path: Path) -> None:
+    """The site was looked for in the subgraph that the first file has at the number of the second's."""
+    before, after = tmp_path / "before.tflite", tmp_path / "after.tflite"
+    before.write_bytes(model(GELUS, signatures=EACH))
+    verdict = api.fix_file(before, after, target="tosa", signature=signature).verdict
+    assert verdict is not None
+    assert (verdict.status, verdict.proof and verdict.proof["status"]) == ("equal", "bounded")
+    assert "1 inexact operator off by at most" in (verdict.reason or "")
+
+
+def test_a_signature_is_observed_where_both_files_have_all_of_them(tmp_path: Path) -> None:
+    before, after = tmp_path / "before.tflite", tmp_path / "after.tflite"
+    before.write_bytes(model(GELUS, signatures=EACH))
+    opened = graphfix.load(before)
+    assert graphfix.fix(opened, only=["decompose-gelu"]).rewrites["decompose-gelu"] == 2
+    opened.save(after)
+    verdict = api.verify(before, after, signature="two")
+    assert verdict.status == "equal"
+    assert "1 inexact operator off by at most" in (verdict.reason or "")
