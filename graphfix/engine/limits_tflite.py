@@ -19,6 +19,8 @@ INT16_SPAN, TABLE_ENDS = 2**16 - 1, 10
 
 def form(node: Node) -> str | None:
     """Why the node stays as it is and will not convert, or will be wrong; None if nothing is known against it."""
+    if node.op.startswith(tosa_tflite.STABLEHLO):
+        return tosa_tflite.LEFT_OUT
     ask = _ASK.get(node.op)
     return tosa_tflite.UNSUPPORTED.get(node.op) or _by_type(node) or (ask(node) if ask is not None else None)
 

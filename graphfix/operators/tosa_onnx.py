@@ -26,7 +26,7 @@ UNREAD_TYPES = {
 WRONG_TYPES = {"Neg": frozenset({"int8"})}
 """By operator: element types of its operand that are refused, and such as are taken and computed wrongly."""
 UNSUPPORTED: dict[tuple[str, str], str] = {
-    **dict.fromkeys((("", "LSTM"), ("", "GRU"), ("", "RNN"), ("", "Loop"), ("", "Scan")), LOOP),
+    **dict.fromkeys((("", op) for op in ("LSTM", "GRU", "RNN", "Loop", "Scan", "ReverseSequence")), LOOP),
     ("", "If"): CONDITION,
     ("com.microsoft", "DynamicQuantizeLSTM"): LOOP,
     ("", "NonZero"): NO_FORM,

@@ -12,6 +12,9 @@ from graphfix.operators.tosa import CONDITION, LOOP, NO_FORM
 
 WRONG = "it converts without a word, and TOSA computes something else"
 STATE = "it keeps a state, and the converter writes variables that no TOSA tool reads"
+STABLEHLO = "STABLEHLO_"
+"""How the names of StableHLO's operators begin: none of the 32 that were tried converts."""
+LEFT_OUT = "the converter leaves the operators of StableHLO as they are"
 UNSUPPORTED: dict[str, str] = {
     **dict.fromkeys(
         "WHILE UNIDIRECTIONAL_SEQUENCE_LSTM LSTM RNN UNIDIRECTIONAL_SEQUENCE_RNN BIDIRECTIONAL_SEQUENCE_LSTM"

@@ -27,6 +27,9 @@ NAMED = {
     "a custom operator": ("y[3] = tflite.custom.Nope(x[3])", "GF305", "tosa.custom"),
     "a domain that nobody converts": ("y[3] = com.microsoft.Gelu(x[3])", "GF305", "com.microsoft"),
     "computes something else": ("y[3] = tflite.FLOOR_MOD(a[3], b[3])", "GF305", "something else"),
+    "StableHLO": ("y[3] = tflite.STABLEHLO_ADD(a[3], b[3])", "GF305", "StableHLO"),
+    "StableHLO with a body": ("y[3] = tflite.STABLEHLO_SCATTER(a[3], i:int32[2,1], b[2])", "GF305", "StableHLO"),
+    "sequences in reverse": ("y[4,2] = ReverseSequence(x[4,2], l:int64[2])", "GF305", "loops"),
 }
 
 
@@ -61,6 +64,8 @@ BLOCKING = {
     "a custom operator": False,
     "a domain that nobody converts": True,
     "computes something else": True,
+    "StableHLO": True,
+    "sequences in reverse": True,
 }
 
 
