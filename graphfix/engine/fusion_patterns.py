@@ -10,6 +10,7 @@ from typing import Literal, TypeAlias, cast
 from graphfix.graph.view import Node, Value
 from graphfix.operators.fusions import FUSIONS, RAREST, Fusion
 from graphfix.results.records import dataclass
+from graphfix.results.runtime_facts import Versions
 from graphfix.shapes.shape import same, same_shape
 
 Operator: TypeAlias = tuple[str, str]
@@ -25,7 +26,7 @@ DEEP = 8
 NO_OPS = {"Add": (0,), "Sub": (0,), "Mul": (1,), "Div": (1,)}
 """By operator: the scalar beside which onnxruntime takes it out (0.0 beside -0.0 too)."""
 LINE = re.compile(r"\s*(?P<results>[\w, ]+)(?P<shared>\*?) = (?P<op>[\w.]+)\((?P<operands>.*)\)")
-OPERAND = re.compile(r"(?P<name>\w+)(?::(?P<kind>\w+))?(?P<mark>[!~^]?)(?:\{(?P<number>.*)\})?")
+OPERAND = re.compile(r"(?P<name>\w+)(?::(?P<kind>\w+))?(?P<mark>[!~^]?)(?P<since>[\d.]*)(?:\{(?P<number>.*)\})?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +37,8 @@ class Outside:
     kind: str | None
     mark: Mark
     number: float | None
+    asked: Versions
+    """The versions of onnxruntime that ask for the marked part of the shape."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +72,8 @@ class Pattern:
     name: str
     until: int | None
     """The last operator set that it is matched in."""
+    versions: Versions
+    """The versions of onnxruntime that fuse it."""
     lines: tuple[Line, ...]
     own: tuple[int, ...]
     """The lines whose operands it is asked for."""
@@ -236,6 +241,7 @@ def _pattern(fusion: Fusion, numbers: dict[tuple[Step, ...], int]) -> Pattern:
     return Pattern(
         fusion.name,
         fusion.until,
+        fusion.versions,
         lines,
         tuple(range(len(beside), len(lines))),
         links,
@@ -286,4 +292,4 @@ def _operand(text: str) -> Outside:
     if parts is None:
         raise ValueError(f"{text!r} is no operand of a pattern")
     mark, number = cast("Mark", parts["mark"]), parts["number"]
-    return Outside(parts["name"], parts["kind"], mark, float(number) if number else None)
+    return Outside(parts["name"], parts["kind"], mark, float(number) if number else None, Versions(parts["since"]))

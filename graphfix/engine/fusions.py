@@ -28,14 +28,21 @@ class Place:
     line: Line
     order: tuple[int, ...]
     """Which operand of the node each of the line's is."""
+    version: str | None
+    """The version of onnxruntime whose fusion this is; None: any measured version's."""
 
     def ends(self, node: Node, operand: int, change: Change, by: Collection[int]) -> bool:
         """Whether the fusion ends: a link survives no node between its ends, and no reader of its run-time shape."""
         for outside, index in zip(self.line.operands, self.order, strict=True):
             link = outside.name in self.pattern.links
-            if (index == operand and (link or _is_kept(outside, change, node))) or (link and index in by):
+            kept = link or (self._asks(outside) and _is_kept(outside, change, node))
+            if (index == operand and kept) or (link and index in by):
                 return True
         return False
+
+    def _asks(self, operand: Outside) -> bool:
+        """Return whether the version of onnxruntime asks for the part of the operand's shape that is marked."""
+        return self.version is None or operand.asked.include(self.version)
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,16 +68,21 @@ class Match:
     orders: Mapping[int, tuple[int, ...]]
 
 
-def find(graph: Graph) -> Mapping[int, Fusions]:
-    """Return by place of its nodes the fusions that they are part of; those of bodies are found in the bodies."""
+def find(graph: Graph, version: str | None = None) -> Mapping[int, Fusions]:
+    """Return the fusions that the nodes of a graph are part of, by place of the node, without those of bodies.
+
+    `version` is a version of onnxruntime, None: the fusions of all measured versions.
+    """
     found: dict[int, list[Place]] = {}
     for node in graph.nodes:
         wanted = patterns().get((node.domain, node.op)) if node.operands else None
         known: dict[int, list[Match]] = {}
         for pattern in _fitting(node) if wanted else ():
+            if version is not None and not pattern.versions.include(version):
+                continue
             for match in _matches(pattern, node, known):
                 for at in pattern.own:
-                    place = Place(pattern, pattern.lines[at], match.orders[at])
+                    place = Place(pattern, pattern.lines[at], match.orders[at], version)
                     found.setdefault(match.nodes[at].index, []).append(place)
     return {place: Fusions(fusions) for place, fusions in found.items()}
 

@@ -1,4 +1,4 @@
-"""What onnxruntime 1.31 fuses on a CPU by the shapes of operands, as patterns of nodes.
+"""Patterns of nodes that onnxruntime fuses on a CPU by the shapes of operands, with the versions in which it does.
 
 A pattern is a line a node. `Add(x, b)` are operands in that order, `Add(x | b)` in either. A name that a line makes is
 a link: whatever stands between the two nodes ends the fusion. Any other name is an operand from outside, followed by
@@ -10,6 +10,9 @@ A link that is made as `n*` may be read by more nodes of the operator that reads
     ^  not its sizes, and where a size of the result is free not its rank either: the matcher takes unit axes where
        onnxruntime's own inference knows the rank beside it, which is often less than this program knows
 
+A version behind a mark, `~1.32`, is the first version of onnxruntime whose matcher asks that. graphfix keeps an operand
+that any measured version matches: a fixed model is run elsewhere, by versions that nobody knows here.
+
 What is not marked may change, but not be stretched to the run-time shape of a link: that is another reader of it.
 
 Each line was asked of the runtime: tests/engine/test_fusions.py builds the patterns, changes one operand at a time,
@@ -19,6 +22,7 @@ and compares what onnxruntime makes of them (docs/decisions.md has the list).
 from __future__ import annotations
 
 from graphfix.results.records import dataclass
+from graphfix.results.runtime_facts import EVERY, Versions
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +36,8 @@ class Fusion:
     """What must stand beside the pattern; its own operands are those of another fusion, that it is part of as well."""
     until: int | None = None
     """The last operator set of the model in which it is matched."""
+    versions: Versions = EVERY
+    """The versions of onnxruntime that were seen to fuse it."""
 
 
 _ERF = """
@@ -70,7 +76,7 @@ _BIAS = "x = Add(before | bias:last!)\n"
 _ROOT = """
     p = Pow(d, two:one{2})
     v = ReduceMean(p)
-    q = Add(v, eps:constant)
+    q = Add(v, eps:constant~1.32)
     r = Sqrt(q)
 """
 _SCALED = """

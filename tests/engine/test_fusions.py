@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
+import onnxruntime
 import pytest
 from onnx import ModelProto
 
@@ -14,7 +15,7 @@ from graphfix.engine.fusions import Change, Fusions
 from graphfix.engine.policy import Policy
 from graphfix.engine.run import run
 from graphfix.graph.edits import Edit, Leave, Lift, Stretch
-from graphfix.graph.protocols import Rewrite, flat
+from graphfix.graph.protocols import ModelRewrite, Rewrite, flat
 from graphfix.graph.view import Graph, Node
 from graphfix.operators.fusions import FUSIONS
 from tests.support.named import rules
@@ -45,6 +46,14 @@ class One(Policy):
         ]
 
 
+@dataclass(frozen=True, slots=True)
+class Installed(Policy):
+    """The fusions of the installed onnxruntime are kept, and no other version's."""
+
+    def fusions(self, rewrite: Rewrite | ModelRewrite, graph: Graph) -> Mapping[int, Fusions]:
+        return fusions.find(graph, onnxruntime.__version__) if Policy.fusions(self, rewrite, graph) else {}
+
+
 def _both(at: At, *, both: bool) -> tuple[At, ...]:
     """A stretch of an operand of lower rank is a lift first."""
     return (at, (EQUALIZE.name, *at[1:])) if both else (at,)
@@ -61,7 +70,7 @@ def built(name: str) -> ModelProto:
 
 def planned(graph: Graph, *, keep: bool) -> Iterator[tuple[At, Edit]]:
     """Yield the edits of the nodes of a graph as it is, before any is carried out."""
-    policy = Policy(keep_fusions=keep)
+    policy = Installed(keep_fusions=keep)
     for rewrite in (EQUALIZE, MATERIALIZE):
         kept: Mapping[int, Fusions] = policy.fusions(rewrite, graph)
         for node in graph.nodes:

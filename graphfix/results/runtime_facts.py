@@ -1,0 +1,99 @@
+"""Facts that differ between versions of onnx, onnxruntime and LiteRT, and the versions that graphfix was measured with.
+
+Any room may read this module, because it imports none. A fact that belongs to a table of a room stands in that table,
+with its `Versions`; `FACTS` has the others. The tests and `scripts/new_release.py` ask the installed runtime for each.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from types import MappingProxyType
+
+from graphfix.results.records import dataclass
+
+MEASURED: Mapping[str, Sequence[str]] = MappingProxyType(
+    {
+        "onnx": ("1.19.0", "1.23.2"),
+        "onnxruntime": ("1.22.0", "1.30.0", "1.31.1", "1.32.0"),
+        "ai-edge-litert": ("2.1.0", "2.3.0"),
+    }
+)
+"""By package the versions that graphfix was measured with, the newest last."""
+
+
+@dataclass(frozen=True, slots=True)
+class Versions:
+    """A range of versions of one package; a version that is newer than the measured ones counts as the newest."""
+
+    since: str = ""
+    """The first version of the range; empty: there is none before it."""
+    before: str = ""
+    """The first version behind the range; empty: the range includes the newest version."""
+
+    def include(self, version: str) -> bool:
+        """Return whether the range includes a version, such as `1.31.1` or `1.33.0.dev20261127`."""
+        this = numbers(version)
+        return numbers(self.since) <= this and (not self.before or this < numbers(self.before))
+
+
+EVERY = Versions()
+"""All versions that graphfix was measured with."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """A fact about a runtime that was seen in some of its versions and not in the others."""
+
+    name: str
+    """Its name in the tests and in `scripts/new_release.py`."""
+    package: str
+    versions: Versions
+    """The versions in which it was seen."""
+    what: str
+    """A sentence about those versions."""
+    evidence: str
+    """A model that shows it, or the test that asks the installed runtime."""
+
+    def holds(self, version: str) -> bool:
+        """Return whether the fact was seen in this version of its package; raise nothing for an unknown version."""
+        return self.versions.include(version)
+
+
+SIZE_0_KEEPS_AXES = Fact(
+    "size-0-keeps-axes",
+    "onnxruntime",
+    Versions(before="1.32"),
+    "a reduction of a tensor without elements keeps the axes that count from the end, whatever keepdims says",
+    "ReduceSum of [0,2,3,8] along -1 without keepdims returns [0,2,3,8]; since 1.32 [0,2,3]",
+)
+ATTENTION_STRETCHES_MASKS = Fact(
+    "attention-stretches-masks",
+    "onnxruntime",
+    Versions(since="1.32"),
+    "Attention of operator set 25 and later broadcasts its mask; before, and in older sets, it refuses that",
+    "Attention with q[2,4,3,8], k[2,4,5,8] and a mask of [5], [1,5] or [3,1]",
+)
+FACTS = (SIZE_0_KEEPS_AXES, ATTENTION_STRETCHES_MASKS)
+
+
+def numbers(version: str) -> tuple[int, ...]:
+    """Return the numbers of a release, `1.33.0.dev2026` -> (1, 33, 0); () for an empty text."""
+    release = re.match(r"\d+(?:\.\d+)*", version)
+    return tuple(int(number) for number in release[0].split(".")) if release else ()
+
+
+def newest_measured(package: str) -> str:
+    """Return the minor version, `1.32`, of the newest release that graphfix was measured with."""
+    return ".".join(MEASURED[package][-1].split(".")[:2])
+
+
+def newer_than_measured(versions: Mapping[str, str]) -> Iterator[str]:
+    """Yield a sentence for each package of which a newer minor version is installed than graphfix was measured with.
+
+    `versions` has the installed version by package; packages that are not in `MEASURED` are skipped.
+    """
+    for package, version in versions.items():
+        if package in MEASURED and numbers(version)[:2] > numbers(newest_measured(package)):
+            newest = newest_measured(package)
+            yield f"{package} {version} is newer than {newest}, with which graphfix was measured"

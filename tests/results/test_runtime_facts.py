@@ -1,0 +1,52 @@
+"""The ranges of versions, what counts as newer than measured, and each fact asked of the installed runtime."""
+
+from __future__ import annotations
+
+from importlib import metadata
+
+import pytest
+
+from graphfix.results.runtime_facts import EVERY, FACTS, MEASURED, Fact, Versions, newer_than_measured, numbers
+from tests.support.runtimes.questions import QUESTIONS
+
+
+@pytest.mark.parametrize(
+    ("versions", "version", "included"),
+    [
+        pytest.param(Versions(since="1.32"), "1.32.0", True, id="the first version"),
+        pytest.param(Versions(since="1.32"), "1.31.1", False, id="the version before it"),
+        pytest.param(Versions(since="1.32"), "1.100", True, id="an unknown newer version"),
+        pytest.param(Versions(since="1.32"), "1.33.0.dev20261127", True, id="a weekly build"),
+        pytest.param(Versions(before="1.32"), "1.31.1", True, id="the last version"),
+        pytest.param(Versions(before="1.32"), "1.32.0", False, id="the version behind it"),
+        pytest.param(Versions(before="1.32"), "1.9", True, id="numbers, not text"),
+        pytest.param(Versions("1.30", "1.32"), "1.22.0", False, id="an older version"),
+        pytest.param(EVERY, "0.1", True, id="every version"),
+    ],
+)
+def test_a_range_includes_its_versions(versions: Versions, version: str, included: bool) -> None:
+    assert versions.include(version) == included
+
+
+def test_only_a_newer_minor_version_is_newer_than_measured() -> None:
+    newest = MEASURED["onnxruntime"][-1]
+    first, second, *_ = numbers(newest)
+    text = f"onnxruntime {first}.{second + 1}.0 is newer than {first}.{second}, with which graphfix was measured"
+    assert list(newer_than_measured({"numpy": "99", "onnxruntime": f"{first}.{second + 1}.0"})) == [text]
+    assert list(newer_than_measured({"numpy": "99", "onnxruntime": f"{first}.{second}.99"})) == []
+    assert list(newer_than_measured({"onnxruntime": "1.0"})) == []
+
+
+def test_measured_versions_stand_in_order() -> None:
+    assert all(list(versions) == sorted(versions, key=numbers) for versions in MEASURED.values())
+
+
+def test_each_fact_has_a_question_and_changes_between_two_measured_versions() -> None:
+    assert QUESTIONS.keys() == {fact.name for fact in FACTS}
+    for fact in FACTS:
+        assert {fact.holds(version) for version in MEASURED[fact.package]} == {True, False}, fact.name
+
+
+@pytest.mark.parametrize("fact", FACTS, ids=lambda fact: fact.name)
+def test_the_installed_runtime_does_what_the_row_of_its_version_says(fact: Fact) -> None:
+    assert QUESTIONS[fact.name]() == fact.holds(metadata.version(fact.package))
