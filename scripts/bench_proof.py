@@ -110,7 +110,7 @@ def measure(row: Row, program: Sequence[str], options: Sequence[str], runs: int,
     for _ in range(runs + 1):
         fixed.unlink(missing_ok=True)
         os.sync()
-        rewrite, *_ = asked([*program, "fix", str(model), "-o", str(fixed), "--no-verify", *options])
+        rewrite, *_ = asked([*program, "fix", str(model), "-o", str(fixed), "--no-verify", "--exit-zero", *options])
         os.sync()
         proof, whole, peak = asked([*program, "verify", str(model), str(fixed), "--proof-only"])
         turns.append((sum(rewrite[phase] for phase in PHASES), proof["proof"]))

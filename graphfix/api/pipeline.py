@@ -38,8 +38,39 @@ def fix(model: Model, request: Request, steps: Sequence[Step] | None = None) -> 
     return _outcome("fix", Path("model"), model, report, request, seconds)
 
 
+STALE = "GF204"
+"""The finding code of a stored shape that the computed one contradicts. `fix` does not repair these shapes yet, so they
+are no sites left."""
+
+
 def fix_file(source: Path, output: Path, request: Request) -> Outcome:
-    """Fix one file; the output appears where the result is good enough. Raises GraphfixError.
+    """Fix one file, and count the sites that `check` of the output finds. Raises GraphfixError."""
+    outcome = rewrite_file(source, output, request)
+    if outcome.output is None:
+        return outcome
+    seconds = dict(outcome.seconds)
+    with timed(seconds, "check"):
+        left = _sites_left(outcome, output, request)
+    options = asked.choice_options(request) if left else ()
+    return replace(outcome, sites_left=left, check_options=options, seconds=seconds)
+
+
+def _sites_left(outcome: Outcome, output: Path, request: Request) -> int:
+    """Return how many findings `check` of the output has, by the request's choices and without its bindings.
+
+    The sites of `fix` itself decide that there is none; the output is only read again where one is left, where a file
+    can't state a binding (--same of TFLite, a range of --dim), and where a rewrite of the user's own runs.
+    """
+    left = any(site.is_finding and site.code != STALE for site in outcome.sites)
+    ranges = any(".." in size for size in request.dims.values())
+    if not (left or ranges or request.same or request.rewrites):
+        return 0
+    found = check(output, asked.without_bindings(request)).sites
+    return sum(site.is_finding and site.code != STALE for site in found)
+
+
+def rewrite_file(source: Path, output: Path, request: Request) -> Outcome:
+    """Rewrite one file; the output appears where the result is good enough. Raises GraphfixError.
 
     What no runtime can run is planned again by own facts alone, where something leaned on others.
     """
@@ -86,6 +117,7 @@ class _Fix:
             leans = facts.leaning(model)
             claims = facts.claims(model) if request.check_result else None
             report = _run(model, request, self.policy, self.steps, "changed")
+            report.sites[:0] = loading.function_sites(source, request)
             if before is not None:
                 report.sites[:] = facts.unwitnessed(report.sites, before.sites, before.leans)
         outcome = _outcome("fix", source, model, report, request, seconds, sizes)
@@ -126,6 +158,7 @@ def plan_file(source: Path, output: Path | None, request: Request) -> Outcome:
     with named(source), timed(seconds, "plan"):
         before = excerpt.snapshot(model.graphs) if request.diff else None
         report = _run(model, request, policy, steps, "changed")
+        report.sites[:0] = loading.function_sites(source, request)
         pairs = changes.changes(before, excerpt.snapshot(model.graphs)) if before is not None else ()
         outcome = _outcome("fix", source, model, report, request, seconds, sizes)
         return replace(outcome, dry_run=True, changes=list(pairs))

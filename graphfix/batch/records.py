@@ -16,7 +16,7 @@ from graphfix.batch.scratch import OWN
 from graphfix.batch.storage import Digest, Store, beginning, checked
 from graphfix.results import VERSION, Outcome
 
-FORM = 1
+FORM = 2
 """Of the record: another number is another form."""
 MOST = 128 << 20
 """Bytes. 100,000 nodes with findings take 30 MiB; a longer record is neither written nor read."""

@@ -11,7 +11,7 @@ from types import MappingProxyType
 from graphfix import report
 from graphfix.cli import terminal
 from graphfix.cli.requests import request
-from graphfix.cli.status import DONE, FAILED, NO, UNDECIDED
+from graphfix.cli.status import DONE, FAILED, LEFT, NO, UNDECIDED
 from graphfix.report.colour import Paint
 from graphfix.results import GraphfixError, Outcome, OverwriteError
 from graphfix.results.progress import Progress
@@ -56,7 +56,13 @@ def answer(options: Namespace) -> int:
         print(report.json_text([made]), end="")
     for path in options.report:
         report.write(path, [made])
-    return status(made, strict=getattr(options, "strict_proof", False))
+    result = status(made, strict=getattr(options, "strict_proof", False))
+    return DONE if getattr(options, "exit_zero", False) and _is_accepted(made, result) else result
+
+
+def _is_accepted(entry: report.Entry, result: int) -> bool:
+    """Return whether `fix --exit-zero` replaces this status by 0: sites are left, or a dry run changes something."""
+    return result == LEFT or (result == NO and isinstance(entry, Outcome) and entry.dry_run)
 
 
 def refuse_reports(options: Namespace, models: Sequence[Path], made: Path | None = None) -> None:
@@ -149,8 +155,10 @@ def status(entry: report.Entry, *, strict: bool = False) -> int:
         return CONVERTED[entry.conversion.status]
     if entry.command == "check":
         return NO if report.findings(entry) else DONE
-    if entry.command == "fix" and (entry.output is not None or entry.dry_run):
-        return DONE
+    if entry.command == "fix" and entry.dry_run:
+        return NO if entry.changed else DONE
+    if entry.command == "fix" and entry.output is not None:
+        return LEFT if entry.sites_left else DONE
     different = entry.verdict is not None and entry.verdict.is_no
     enough = ("proved",) if strict else ("equal", "proved")
     agreed = entry.command == "verify" and entry.verdict is not None and entry.verdict.status in enough

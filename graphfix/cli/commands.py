@@ -15,7 +15,7 @@ class Terminated(KeyboardInterrupt):
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run one command; return its status: 0 done, 1 the answer is no, 2 it could not be done, 3 not decided.
+    """Run one command; return its exit status (`cli.status`).
 
     What carries it out is imported where something is to be carried out: `--help` shall cost nothing.
     """

@@ -23,11 +23,13 @@ UNCONFIGURED = ("doctor", "completion")
 STATUS = """exit status:
   0  done, clean, proved or equal
   1  the answer is no: check has findings, verify found a difference, fix found its own result different,
-     tosa --run found that the converted model computes something else, doctor that a runtime does not work
+     fix --dry-run or --diff would change something, tosa --run found that the converted model computes
+     something else, doctor that a runtime does not work
   2  it could not be done: usage, a model that can't be read, shapes that can't be broadcast,
      a model that can't be converted to TOSA
   3  not decided: what could be neither proved nor run
-     (of several models the first of 2, 1, 3 and 0 that one of them has)"""
+  4  fix: written and verified, but `graphfix check OUT` with the same options still has findings
+     (for several models the worst status, in the order 2, 1, 3, 4, 0)"""
 
 
 def parser(asked: str | None = None) -> Parser:
@@ -114,6 +116,8 @@ def _fix(command: Parser) -> None:
     either.add_argument("--dry-run", action="store_true", help=what)
     what = "print the nodes before and after as a unified diff, and write nothing; it is not verified either"
     either.add_argument("--diff", action="store_true", help=what)
+    what = "exit status 0 in place of 4 (sites are left), and of 1 (--dry-run or --diff would change something)"
+    command.add_argument("--exit-zero", action="store_true", help=what)
     options.choices(command)
     options.binding(command)
     options.unverified(command, "write the result without proving or running it")

@@ -107,6 +107,46 @@ class Request:
         return cls(**{name: asked[name] for name in given if asked.get(name) is not None})
 
 
+CHOICES = (
+    "target",
+    "target_file",
+    "broadcasts",
+    "unknown",
+    "only",
+    "skip",
+    "rewrites",
+    "keep_fusions",
+    "max_expand_bytes",
+    "trust_stored",
+)
+"""The fields that choose what is a finding; the others bind inputs, which the output of `fix` fulfils, or verify."""
+
+
+def without_bindings(request: Request) -> Request:
+    """Return the request with its choices and without its bindings."""
+    return Request.of({name: getattr(request, name) for name in CHOICES})
+
+
+def choice_options(request: Request) -> tuple[str, ...]:
+    """Return the choices that are no defaults as words of a command line.
+
+    A rewrite that is a Python object has no word there: it is left out.
+    """
+    defaults = {each.name: each.default for each in fields(Request)}
+    words: list[str] = []
+    for name in CHOICES:
+        value, option = getattr(request, name), f"--{name.replace('_', '-')}"
+        if value == defaults[name]:
+            continue
+        if value is True:
+            words.append(option)
+            continue
+        many = name in ("only", "skip", "rewrites")
+        texts = [str(each) for each in (value if many else (value,)) if isinstance(each, (str, int, Path))]
+        words += [word for text in texts for word in (option, text)]
+    return tuple(words)
+
+
 def _read(target_file: str | Path) -> targets.Target:
     from graphfix.engine import target_files
 

@@ -42,7 +42,8 @@ def detail(entry: Entry) -> str:
     if entry.command == "check":
         return str(len(findings(entry)) or "")
     if entry.command == "fix" and entry.output is not None and entry.verdict is not None:
-        return "not verified" if entry.verdict.status == "skipped" else entry.verdict.status
+        left = f", {entry.sites_left} left" * bool(entry.sites_left)
+        return f"{'not verified' if entry.verdict.status == 'skipped' else entry.verdict.status}{left}"
     return ""
 
 

@@ -26,6 +26,8 @@ def document(entry: Entry) -> dict[str, Any]:
         "target": entry.target,
         "changed": entry.changed,
         "dry_run": entry.dry_run,
+        "sites_left": entry.sites_left,
+        "check_options": list(entry.check_options),
         "reused": entry.reused,
         "rewrites": dict(entry.rewrites),
         "sites": _plain([*entry.sites]),

@@ -22,6 +22,7 @@ from graphfix.report.text import (
     printable,
     seconds_text,
     shape_text,
+    sites_left_text,
     tally,
 )
 from graphfix.report.tosa import conversion_lines, unconverted
@@ -62,6 +63,8 @@ def table(outcome: Outcome, paint: Paint = plain, *, whole: bool = False) -> str
     lines += conversion_lines(outcome)
     if outcome.seconds:
         lines.append(seconds_text(outcome.seconds))
+    if outcome.sites_left:
+        lines.append(sites_left_text(outcome))
     return "\n".join(lines)
 
 

@@ -109,6 +109,16 @@ def findings(outcome: Outcome) -> list[Site]:
     return [site for site in outcome.sites if site.is_finding]
 
 
+def sites_left_text(outcome: Outcome) -> str:
+    """Return the line for a file that was written with sites left: how many, and the command that lists them."""
+    import shlex
+
+    check = shlex.join(("graphfix", "check", outcome.output or outcome.model, *outcome.check_options))
+    them = "it" if outcome.sites_left == 1 else "them"
+    number, target = counted(outcome.sites_left, "site"), printable(outcome.target or "")
+    return f"{number} left for target {target}: {printable(check)} lists {them}; --exit-zero accepts {them}"
+
+
 def own_codes(entries: Iterable[Entry]) -> dict[str, str]:
     """By finding code of rewrites of the user's own: the first line of the page."""
     return {code: line for entry in entries if isinstance(entry, Outcome) for code, line in entry.own_codes.items()}

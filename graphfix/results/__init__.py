@@ -275,5 +275,9 @@ class Outcome:
     """Whether nothing was to be written: it was planned, and not verified."""
     changes: Sequence[Change] = ()
     """Every node in order, where a diff was asked for."""
+    sites_left: int = 0
+    """Of `fix`: how many findings `check` of the output has, stale stored shapes (GF204) not counted."""
+    check_options: Sequence[str] = ()
+    """The options with which `check` of the output finds these sites."""
     reused: bool = False
     """Of a batch: whether it was made before, of the same bytes, with the same options and version."""

@@ -98,7 +98,7 @@ def fix_and_convert(source: Path, output: Path, request: Request) -> Outcome:
     with publish.scratch_folder(output) as folder:
         original = _original(source, folder, request)
         files = convert.Files(original, folder / f"fixed{source.suffix}", folder / "made.mlirbc", folder / "made.tosa")
-        fixed = pipeline.fix_file(source, files.fixed, _of_the_fix(request))
+        fixed = pipeline.rewrite_file(source, files.fixed, _of_the_fix(request))
         outcome = replace(fixed, command="tosa", output=None)
         if fixed.output is None:
             blocked = any(site.blocks for site in fixed.sites)

@@ -346,9 +346,10 @@ def test_an_option_that_is_none_has_the_nearest_beside_it(
 # --- what is offered ------------------------------------------------------------------------------------------------
 
 OFFERED = {
-    "fix": "-o --output --in-place --dry-run --diff --target --target-file --broadcasts --unknown --dim --shape --same "
-    "--trust-stored --signature --set --narrow-inputs --drop-set-inputs --only --skip --rewrites --bind-defaults "
-    "--max-expand-bytes --keep-fusions --no-verify --strict-proof --runs --seed --report --json -q --quiet",
+    "fix": "-o --output --in-place --dry-run --diff --exit-zero --target --target-file --broadcasts --unknown --dim "
+    "--shape --same --trust-stored --signature --set --narrow-inputs --drop-set-inputs --only --skip --rewrites "
+    "--bind-defaults --max-expand-bytes --keep-fusions --no-verify --strict-proof --runs --seed --report --json "
+    "-q --quiet",
     "check": "--target --target-file --broadcasts --unknown --dim --shape --same --trust-stored --signature "
     "--narrow-inputs --set --only --skip --rewrites --bind-defaults --max-expand-bytes --keep-fusions --report --json "
     "-q --quiet --exclude --select --ignore --baseline --write-baseline --exit-zero --format --statistics",

@@ -22,6 +22,8 @@ NO_KEYS = frozenset({"help", "config", "isolated", "around"})
 """The option that ends a command line, those that say where the configuration is, and one of two values."""
 SAID_EACH_TIME = frozenset({"output", "in-place", "write-baseline"})
 """What replaces files is said on the command line alone."""
+COMMAND_LINE_ONLY: Mapping[str, frozenset[str]] = MappingProxyType({"fix": frozenset({"exit-zero"})})
+"""By command: the options that a configuration file can't set for this command, though it sets them for others."""
 OF_A_FILE = frozenset({each.name for each in fields(Request) if each.init} | {"select", "ignore"}) - {"report"}
 """What may differ from file to file, as a namespace names it: what is asked of a model, and which findings count."""
 LOUDNESS = frozenset({"quiet", "verbose"})
@@ -40,7 +42,8 @@ KINDS: Mapping[object, tuple[tuple[type, ...], str]] = MappingProxyType(
 def options(command: Parser) -> Options:
     """The options of a command that a configuration may say, and those that it is told to say elsewhere."""
     named = {_name(action): action for action in command._actions}  # noqa: SLF001  # argparse shows them nowhere else
-    return {name: action for name, action in named.items() if name and name not in NO_KEYS}
+    without = NO_KEYS | COMMAND_LINE_ONLY.get(command.prog.rpartition(" ")[2], frozenset())
+    return {name: action for name, action in named.items() if name and name not in without}
 
 
 def alone(command: Parser) -> list[frozenset[str]]:
