@@ -9,6 +9,7 @@ from pathlib import Path
 from graphfix.batch import globs
 from graphfix.batch.globs import Glob, Pattern
 from graphfix.results import GraphfixError
+from graphfix.results.file_kinds import folder_kind
 
 SUFFIXES = (".onnx", ".tflite")
 """What a folder is searched for."""
@@ -46,6 +47,9 @@ def _of(source: Path, exclude: Sequence[Glob], outputs: Path | None) -> list[tup
         folder, files, none = Path(*pattern.folder), list(_named(pattern, outputs)), NOT_NAMED
     else:
         return [(source, source.name)] if not _is_excluded(source, exclude) else []
+    kind = folder_kind(source) if not files and source.is_dir() else None
+    if kind is not None:
+        raise GraphfixError(f"{source}: {kind}")
     left = sorted((path for path in files if not _is_excluded(path, exclude)), key=lambda path: path.parts)
     if not left:
         raise nothing(source, len(files), none)

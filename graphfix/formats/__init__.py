@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from graphfix.formats import tflite
-from graphfix.results import GraphfixError
+from graphfix.results.file_kinds import refuse_foreign
 
 if TYPE_CHECKING:
     from graphfix.formats.onnx import OnnxModel
@@ -15,7 +15,8 @@ if TYPE_CHECKING:
 
 
 def format_of(source: Path | bytes) -> str:
-    """`tflite` or `onnx`: the identifier says it, not the name. Raises GraphfixError for what can't be read."""
+    """Return `tflite` or `onnx`, by the content. Raises GraphfixError for a file that can't be read or is no model."""
+    refuse_foreign(source)
     return "tflite" if _head(source)[tflite.IDENTIFIER_AT] == tflite.IDENTIFIER else "onnx"
 
 
@@ -31,17 +32,7 @@ def load(source: Path | bytes | ModelProto) -> OnnxModel | TfliteModel:
 
 
 def _head(source: Path | bytes) -> bytes:
-    """The first bytes; none where it is no file, which the reader says: to open a pipe waits for a writer."""
     if isinstance(source, bytes):
         return source[:8]
-    try:
-        if not source.is_file() and source.exists():
-            return b""
-        with source.open("rb") as file:
-            return file.read(8)
-    except ValueError:  # a NUL in the name
-        return b""
-    except OSError as error:
-        raise GraphfixError(
-            f"{source}: can't be read: {error.strerror}; give the path of a model that can be read"
-        ) from None
+    with source.open("rb") as file:
+        return file.read(8)

@@ -13,10 +13,9 @@ from pathlib import Path
 from typing import Final
 
 from graphfix.results import GraphfixError
+from graphfix.results.file_kinds import LFS_POINTER, refuse_no_file, refuse_pointer
 from graphfix.results.records import dataclass, field
 
-POINTER: Final = b"version https://git-lfs.github.com/"
-"""How a pointer of Git LFS begins; no model of either format does."""
 CHUNK: Final = 1 << 20
 """Bytes that are held in memory at a time."""
 BY_KERNEL: Final = 1 << 18
@@ -100,13 +99,7 @@ def open_source(source: Path | bytes) -> Source:
 
 
 def _map(path: Path) -> Source:
-    # Asked before it is opened: to open a pipe waits for its writer.
-    found = path.stat()
-    if not stat.S_ISREG(found.st_mode):
-        what = "a folder" if stat.S_ISDIR(found.st_mode) else "a device or a pipe"
-        raise GraphfixError(f"{path}: this is {what}; give the path of a model")
-    if not found.st_size:
-        raise GraphfixError(f"{path}: the file is empty; give the path of a model")
+    refuse_no_file(path)  # before it is opened: to open a pipe waits for its writer
     descriptor = os.open(path, os.O_RDONLY | BINARY)
     try:
         found = os.fstat(descriptor)
@@ -116,8 +109,7 @@ def _map(path: Path) -> Source:
         os.close(descriptor)
         raise
     weakref.finalize(source, os.close, descriptor)
-    if bytes(data[: len(POINTER)]) == POINTER:
-        raise GraphfixError(f"{path}: a pointer of Git LFS stands where the file should be; fetch it: git lfs pull")
+    refuse_pointer(path, bytes(data[: len(LFS_POINTER)]))
     return source
 
 

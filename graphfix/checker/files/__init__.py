@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from graphfix.results import GraphfixError
+from graphfix.results.file_kinds import refuse_foreign
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -14,11 +14,10 @@ TFLITE_IDENTIFIER = b"TFL3"
 
 
 def is_tflite(path: Path) -> bool:
-    """Whether a file has TFLite's identifier. Raises GraphfixError where it can't be read."""
-    try:
-        with path.open("rb") as file:
-            return file.read(8)[4:] == TFLITE_IDENTIFIER
-    except OSError as error:
-        raise GraphfixError(
-            f"{path}: can't be read: {error.strerror}; give the path of a model that can be read"
-        ) from None
+    """Return whether a file has TFLite's identifier.
+
+    Raises GraphfixError where the file can't be read, and for a file whose content is known to be no model.
+    """
+    refuse_foreign(path)
+    with path.open("rb") as file:
+        return file.read(8)[4:] == TFLITE_IDENTIFIER

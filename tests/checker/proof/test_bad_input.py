@@ -184,7 +184,7 @@ GIVEN: dict[str, tuple[Made, int, str]] = {
     "functions-that-call-themselves": (
         lambda: functions(3, closed=True).SerializeToString(), 3, "is nested too deeply to be read"),
     "messages-in-messages": (lambda: messages(2000), 2, "no ONNX model: "),
-    "nothing": (lambda: b"", 2, "no ONNX model: it is empty"),
+    "nothing": (lambda: b"", 2, "the file is empty; get the file again"),
     "a-pointer-of-git-lfs": (
         lambda: b"version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 3\n", 2, "git lfs pull"),
 }  # fmt: skip
@@ -267,7 +267,7 @@ def test_a_broken_tflite_model_is_reported_in_one_line(
 
 
 @pytest.mark.parametrize(
-    ("data", "suffix"), [(b"", ".onnx"), (b"\x3a\x50no", ".onnx"), (b"\x10\0\0\0TFL3\xff\xff", ".tflite")]
+    ("data", "suffix"), [(b"", ".onnx"), (b"\x3a\x50no\0", ".onnx"), (b"\x10\0\0\0TFL3\xff\xff", ".tflite")]
 )
 def test_what_is_no_model_is_no_proved_copy(
     data: bytes, suffix: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]

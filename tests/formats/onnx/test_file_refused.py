@@ -115,9 +115,9 @@ def test_a_file_that_is_none_is_refused_by_name(tmp_path: Path) -> None:
     refused(tmp_path / "empty.onnx", "the file is empty")
     (tmp_path / "pointer.onnx").write_bytes(b"version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 3\n")
     refused(tmp_path / "pointer.onnx", "git lfs pull")
-    refused(tmp_path, "this is a folder")
+    refused(tmp_path, "a folder; give the path of a model")
     refused(tmp_path / "missing.onnx", "no such file")
-    refused(Path("/dev/null"), "a device or a pipe")
+    refused(Path("/dev/null"), "this is a device")
     with pytest.raises(GraphfixError, match="null"):
         read(tmp_path / "nul\0.onnx")
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import mmap
-import os
 from collections.abc import Callable
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -32,7 +31,6 @@ _ROUTES: dict[str, dict[int, str]] = {
 _PAYLOADS = frozenset({4, 5, 6, 7, 9, 10, 11})
 _KEPT_BYTES = 1024
 _DEEPEST = 100
-_POINTER = b"version https://git-lfs.github.com/"
 """Messages within each other: more are refused by protobuf itself."""
 _FIXED = {1: 8, 5: 4}
 Placeholder: TypeAlias = Callable[[int, int, int], bytes]
@@ -90,11 +88,7 @@ def external_folder(path: Path, model: onnx.ModelProto) -> Path | None:
 
 def _skeleton(file: BinaryIO, placeholder: Placeholder | None, whole: int) -> bytes:
     """Copy a file but for the payloads. Raises ValueError."""
-    if not file.seek(0, os.SEEK_END):
-        raise ValueError("it is empty")
     with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
-        if data[: len(_POINTER)] == _POINTER:
-            raise ValueError("it is a pointer of Git LFS, in whose place `git lfs pull` puts the file")
         return data[:] if len(data) <= whole else _weightless(data, 0, len(data), "Model", placeholder, 1)
 
 
