@@ -25,11 +25,14 @@ FORMATS = ("onnx", "tflite")
 # compares the signatures with the record.
 
 
-def load(source: str | Path | bytes | ModelProto) -> OnnxModel | TfliteModel:
+def load(
+    source: str | Path | bytes | ModelProto, *, data_root: str | Path | Sequence[str | Path] = ()
+) -> OnnxModel | TfliteModel:
     """Read a model: a path, a file's bytes, or an onnx ModelProto. The content says which format it is.
 
     Weights stay in the file: the model holds a view of it, and `fix` plans on that. It is changed in place by `fix`,
-    `bind` and `set_inputs`, and written by `save`; the file that was read is never changed.
+    `bind` and `set_inputs`, and written by `save`; the file that was read is never changed. External data of an ONNX
+    model lies in the model's folder, or in one of the folders of `data_root`.
 
     Raises GraphfixError for what can't be read, and for what is no valid model.
 
@@ -40,7 +43,7 @@ def load(source: str | Path | bytes | ModelProto) -> OnnxModel | TfliteModel:
     from graphfix import formats
 
     if isinstance(source, (str, os.PathLike)):
-        return formats.load(Path(source))
+        return formats.load(Path(source), Request(data_root=data_root).data_roots)
     if not (isinstance(source, bytes) or hasattr(source, "SerializeToString")):
         raise GraphfixError(f"load takes a path, bytes or an onnx ModelProto, not {_kind(source)}")
     return formats.load(source)
@@ -90,6 +93,7 @@ def fix_file(
     target_file: str | Path | None = None,
     broadcasts: str | None = None,
     unknown: str = "expand",
+    data_root: str | Path | Sequence[str | Path] = (),
     dims: Texts = NONE,
     shapes: Texts = NONE,
     same: Sequence[str] = (),
@@ -116,7 +120,8 @@ def fix_file(
     Nothing is written (`output` of the outcome is None) when the result is found different, when a run of the original
     contradicts a size that was taken for granted, or when nothing could be decided, unless `check_result` is False.
     Undecided but unchanged is enough: a copy of the file. With `strict_proof` it must be proved. `dims`, `shapes` and
-    `values` are mappings of names to texts, as the command line takes them. `progress` is called with a short text,
+    `values` are mappings of names to texts, as the command line takes them. `data_root` has folders, besides the
+    model's, in which external data may lie. `progress` is called with a short text,
     how many of a step are done and how many there are (0: not known).
 
     Raises GraphfixError for what can't be read, asked, or written; then no file is there that was not there before.
@@ -135,6 +140,7 @@ def check(
     target_file: str | Path | None = None,
     broadcasts: str | None = None,
     unknown: str = "expand",
+    data_root: str | Path | Sequence[str | Path] = (),
     dims: Texts = NONE,
     shapes: Texts = NONE,
     same: Sequence[str] = (),
@@ -166,6 +172,7 @@ def verify(
     before: str | Path,
     after: str | Path,
     *,
+    data_root: str | Path | Sequence[str | Path] = (),
     dims: Texts = NONE,
     shapes: Texts = NONE,
     same: Sequence[str] = (),
@@ -211,6 +218,7 @@ def show(
     nodes: str | None = None,
     around: tuple[str, int] | None = None,
     graphs: str | None = None,
+    data_root: str | Path | Sequence[str | Path] = (),
     dims: Texts = NONE,
     shapes: Texts = NONE,
     same: Sequence[str] = (),

@@ -41,12 +41,17 @@ Sizes: TypeAlias = dict[Label, int]
 
 
 def bind_defaults(
-    model: Model, load: Callable[[], Model], source: Path, values: Mapping[str, InputValue]
+    model: Model,
+    load: Callable[[], Model],
+    source: Path,
+    values: Mapping[str, InputValue],
+    data_root: Sequence[Path] = (),
 ) -> tuple[Model, list[str]]:
     """Bind what is free by default; return the model, and a line for each input that was bound.
 
     `load` returns the model anew, nothing bound by default: a binding can't be taken back. An input of unknown rank
-    stays free, and so does all behind the first axes where no sizes are found.
+    stays free, and so does all behind the first axes where no sizes are found. `data_root` has folders besides the
+    model's in which its external data may lie.
     """
     free = [value.name for value in binding.free_inputs(model)]
     if not free:
@@ -54,11 +59,11 @@ def bind_defaults(
     first, ranked = binding.defaults(model), all(value.shape.ranked for value in model.graphs[0].inputs)
     search = _Search(load, _labels(model), {})
     search.known.update(search.named(first))
-    found = search.found(source, values) if ranked and search.sought else None
+    found = search.found(source, values, data_root) if ranked and search.sought else None
     if found is None:
         model.bind({}, first, ())
     if ranked and not search.sought and impossible(model) is not None:
-        found = search.found(source, values)
+        found = search.found(source, values, data_root)
     model = found if found is not None else model
     bound = [value for value in model.graphs[0].inputs if value.name in free]
     return model, [f"{value.name} is {str(value.shape).replace(', ', ',')}, by default" for value in bound]
@@ -111,11 +116,11 @@ class _Search:
         leading = {labels[0] for labels in self.labels.values() if labels}
         return self.open or [label for label in self._free if label not in leading]
 
-    def found(self, source: Path, values: Mapping[str, InputValue]) -> Model | None:
+    def found(self, source: Path, values: Mapping[str, InputValue], data_root: Sequence[Path]) -> Model | None:
         """The model bound to the first sizes that it takes; None where it takes none of those that are tried."""
         from graphfix.checker.runs.least_sizes import running
 
-        with running(source, values) as runs:
+        with running(source, values, data_root) as runs:
             nothing_but_nan, left = None, LARGER
             for sizes, lower in self._candidates():
                 model = self._bound(sizes, runs)

@@ -54,13 +54,13 @@ def bound(source: Path, request: Request) -> tuple[Model, Sizes]:
 
 
 def _bound(source: Path, request: Request) -> tuple[Model, Sizes]:
-    model: Model = formats.load(source)
+    model: Model = formats.load(source, request.data_roots)
     free = ", ".join(map(str, binding.free_inputs(model)))
     sizes = binding.bind(model, source, request)
     if request.bind_defaults:
         from graphfix.api.default_sizes import bind_defaults
 
-        model, lines = bind_defaults(model, partial(_anew, source, request), source, sizes.values)
+        model, lines = bind_defaults(model, partial(_anew, source, request), source, sizes.values, request.data_roots)
         sizes = binding.static_shapes(model, sizes, lines)
     if request.goal.static or (request.bind_defaults and free):
         _refuse_impossible(model, source, free)
@@ -92,7 +92,7 @@ def shown(source: Path, request: Request) -> Model:
 
 
 def _anew(source: Path, request: Request) -> Model:
-    model: Model = formats.load(source)
+    model: Model = formats.load(source, request.data_roots)
     binding.bind(model, source, request)
     return model
 
@@ -124,7 +124,7 @@ def refuse_reports_of(models: Sequence[Path], request: Request) -> None:
     """Raise OverwriteError where a report would replace a data file of models that the checker alone reads."""
     for path in models if any(report.exists() for report in request.report) else ():
         try:
-            model = formats.load(path)
+            model = formats.load(path, request.data_roots)
         except GraphfixError:  # the checker says what is wrong with it
             continue
         refuse_reports(model, request)

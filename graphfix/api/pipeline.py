@@ -283,6 +283,7 @@ def compare(
             signature=request.signature,
             trust_stored=request.trust_stored,
             narrow_inputs=request.narrow_inputs,
+            data_root=request.data_roots,
             claims=claims,
         )
         verdict = checker.verify(task)

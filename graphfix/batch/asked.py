@@ -19,7 +19,7 @@ from graphfix.engine.request import Request
 from graphfix.results import GraphfixError
 from graphfix.results.shown import shown
 
-SPARED = frozenset({"target_file", "in_place", "report", "excerpt", "progress"})
+SPARED = frozenset({"data_roots", "target_file", "in_place", "report", "excerpt", "progress"})
 """What makes no other result: `goal` holds what a target file says, and a record is asked for its excerpt."""
 
 
@@ -46,6 +46,12 @@ def _plain(value: object) -> object:
     if value is None or isinstance(value, (bool, int, float, str)):
         return value
     raise TypeError(f"{type(value).__name__}: no digest of it is known")
+
+
+def _names(value: object) -> object:
+    """Return the names of folders, whose content the digests of a model's files cover."""
+    given = (value,) if isinstance(value, (str, os.PathLike)) else value
+    return [str(each) for each in given]  # type: ignore[attr-defined]  # a sequence of paths
 
 
 def _files(value: object) -> object:
@@ -91,6 +97,7 @@ def _installed(entry: EntryPoint) -> object:
 FORMS: Mapping[str, Callable[..., object]] = MappingProxyType(
     {
         **dict.fromkeys((each.name for each in fields(Request) if each.name not in SPARED), _plain),
+        "data_root": _names,
         "inputs": _files,
         "run_on": _files,
         "rewrites": _rewrites,

@@ -39,6 +39,7 @@ def batch_files(
     target_file: str | Path | None = None,
     broadcasts: str | None = None,
     unknown: str = "expand",
+    data_root: str | Path | Sequence[str | Path] = (),
     dims: Texts = NONE,
     shapes: Texts = NONE,
     same: Sequence[str] = (),
@@ -79,6 +80,7 @@ def batch_files(
     _refuse(command, {"jobs": jobs, "time_limit": time_limit, "memory_limit": memory_limit})
     asked |= {name: dict(asked[name]) for name in ("dims", "shapes", "values")}  # they are sent to other processes
     asked["rewrites"] = [str(Path(each).absolute()) if str(each).endswith(".py") else str(each) for each in rewrites]
+    asked["data_root"] = [each.absolute() for each in Request.of({"data_root": data_root}).data_roots]
     request = Request.of(asked)
     own_rewrites.load(request.rewrites)  # what is wrong with them is said once
     found = sources.models([str(each) for each in models], [Glob(each) for each in exclude], str(output), command)

@@ -11,9 +11,11 @@ from graphfix.engine.request import Request
 
 @dataclass(frozen=True, slots=True)
 class Locations:
-    """Ask which files of external data a model names, relative to its folder: none where it is no ONNX model."""
+    """Ask for the names of a model's data files, relative to its folder; there are none for what is no ONNX model."""
 
     model: Path
+    data_root: tuple[Path, ...] = ()
+    """Folders besides the model's own in which its data files may lie."""
 
 
 @dataclass(frozen=True, slots=True)

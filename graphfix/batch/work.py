@@ -79,6 +79,10 @@ def _entry(job: Job, stop: threading.Event | None) -> Entry:
         return _Work(job, folder.absolute(), stop).done()
 
 
+def _is_below(name: str) -> bool:
+    return not posixpath.isabs(name) and not name.startswith("../")
+
+
 @dataclass(frozen=True, slots=True)
 class _Work:
     """One job, and the folder in which it is done."""
@@ -96,7 +100,8 @@ class _Work:
         made = self._made(model, outputs.model)
         entry = Places(self.job, folder, self.scratch).named(made, model)
         if isinstance(entry, Outcome):
-            data = [each.name for each in sources[1:]] if self.job.command == "fix" else ()
+            copied = [each.name for each in sources[1:] if _is_below(each.name)]
+            data = copied if self.job.command == "fix" else ()
             written = outputs.published(folder, data) if entry.output is not None else ()
             records.write(self.job, entry, sources, written)
         return entry
@@ -109,7 +114,9 @@ class _Work:
             first = folder.digest(name) if model is not None else folder.fetch(name, path)
         except FileNotFoundError as error:
             raise GraphfixError(str(error)) from None
-        locations: Sequence[str] = self._asked(Locations(path))
+        # a store's data files are fetched from the model's own folder alone
+        roots = self.job.request.data_roots if model is not None else ()
+        locations: Sequence[str] = self._asked(Locations(path, roots))
         names = sorted({posixpath.normpath(each) for each in locations})
         there = [each for each in names if folder.identity(each) is not None]  # what is missing is said by the child
         if model is not None:

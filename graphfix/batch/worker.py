@@ -68,18 +68,18 @@ def _serve(messages: BinaryIO, answers: BinaryIO) -> None:
 
 
 def _answer(message: Locations | LocalJob) -> object:
-    return _locations(message.model) if isinstance(message, Locations) else _entry(message)
+    return _locations(message) if isinstance(message, Locations) else _entry(message)
 
 
-def _locations(model: Path) -> Sequence[str]:
+def _locations(message: Locations) -> Sequence[str]:
     from graphfix import formats
 
     try:
-        if formats.format_of(model) != "onnx":
+        if formats.format_of(message.model) != "onnx":
             return ()
         from graphfix.formats.onnx.file.container import external_locations
 
-        return external_locations(model)
+        return external_locations(message.model, message.data_root)
     except GraphfixError:  # it is said where the model is done
         return ()
 

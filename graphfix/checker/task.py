@@ -72,6 +72,8 @@ class Task:
     """Whether the sizes that the first model stores are believed where they follow from nothing else."""
     narrow_inputs: bool = False
     """Whether an input of int64 may be int32 in the second model: then it holds numbers that both types hold."""
+    data_root: Sequence[Path] = ()
+    """Folders besides each model's own in which its external data may lie (ONNX)."""
     claims: Claims | None = None
     """The sizes that were taken for granted of the first model: its runs are asked for them."""
     inexact: Sequence[InexactSite] = ()

@@ -94,6 +94,7 @@ def _proof(task: Task, *, tflite: bool) -> tuple[Proof | None, Mapping[str, obje
         signature=task.signature,
         trust_stored=task.trust_stored,
         narrow_inputs=task.narrow_inputs,
+        data_root=task.data_root,
         tflite=tflite,
     )
     return proof, proof.document(perf_counter() - started)

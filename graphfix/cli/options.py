@@ -37,6 +37,19 @@ class HelpText(argparse.RawDescriptionHelpFormatter):
         return textwrap.wrap(" ".join(text.split()), width, break_on_hyphens=False)
 
 
+def data_root(command: Parser) -> None:
+    """Offer folders in which a model's data may lie."""
+    command.add_argument(
+        "--data-root",
+        metavar="DIR",
+        type=Path,
+        action="append",
+        default=[],
+        help="ONNX: external data may also lie in this folder or below it, where a link or a name leads out of the "
+        "model's folder; repeatable",
+    )
+
+
 def choices(command: Parser) -> None:
     """Offer what is made explicit: target, broadcasts, rewrites."""
     group = command.add_argument_group("what is made explicit")

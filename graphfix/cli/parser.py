@@ -118,6 +118,7 @@ def _fix(command: Parser) -> None:
     either.add_argument("--diff", action="store_true", help=what)
     what = "exit status 0 in place of 4 (sites are left), and of 1 (--dry-run or --diff would change something)"
     command.add_argument("--exit-zero", action="store_true", help=what)
+    options.data_root(command)
     options.choices(command)
     options.binding(command)
     options.unverified(command, "write the result without proving or running it")
@@ -131,6 +132,7 @@ def _check(command: Parser) -> None:
     command.add_argument("models", metavar="PATH", type=Path, nargs="+", help=what)
     lint.sources(command)
     lint.selection(command)
+    options.data_root(command)
     options.choices(command)
     options.binding(command)
     lint.form(command, options.answer(command))
@@ -141,6 +143,7 @@ def _verify(command: Parser) -> None:
     command.add_argument(
         "after", metavar="AFTER", type=Path, help="the file of the same format that should compute the same"
     )
+    options.data_root(command)
     options.binding(command)
     command.add_argument(
         "--inputs",
@@ -178,6 +181,7 @@ def _show(command: Parser) -> None:
     group.add_argument(
         "--graph", dest="graphs", metavar="PATH", help="only the scopes whose path matches, such as main"
     )
+    options.data_root(command)
     options.quiet(command)
     options.binding(command)
 
@@ -203,6 +207,7 @@ def _tosa(command: Parser) -> None:
     for name, what in (("--atol", "absolute"), ("--rtol", "relative")):
         text = f"--run: {what} tolerance for every element, instead of a thousandth of an output's range"
         command.add_argument(name, metavar="X", type=options.tolerance, help=text)
+    options.data_root(command)
     options.binding(command)
     group = command.add_argument_group("what is rewritten")
     options.rules(group)

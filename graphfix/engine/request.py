@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from pathlib import Path
@@ -25,6 +26,12 @@ EXAMPLES: Texts = MappingProxyType({"dims": "4", "shapes": "1,3,224,224", "value
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Request:
     """What was asked, whatever the command: each reads the fields that it has options for."""
+
+    # where the model's weights are
+    data_root: str | Path | Sequence[str | Path] = ()
+    """Folders besides the model's own in which data files of an ONNX model may lie."""
+    data_roots: tuple[Path, ...] = field(init=False, repr=False, compare=False)
+    """The folders of `data_root`."""
 
     # what is made explicit
     target: str = "explicit"
@@ -90,9 +97,10 @@ class Request:
     progress: Progress = field(default=silent, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        """Look the target up, or read it. Raises GraphfixError."""
+        """Look the target up, or read it, and check texts and folders. Raises GraphfixError."""
         for name in ("dims", "shapes", "values"):
             _check_texts(name, getattr(self, name))
+        object.__setattr__(self, "data_roots", _folders(self.data_root))
         if self.target_file == "":
             raise GraphfixError("target_file is an empty text; give the path of a TOML file, or None")
         if self.target_file is not None and self.target != "explicit":
@@ -118,6 +126,7 @@ CHOICES = (
     "keep_fusions",
     "max_expand_bytes",
     "trust_stored",
+    "data_root",
 )
 """The fields that choose what is a finding; the others bind inputs, which the output of `fix` fulfils, or verify."""
 
@@ -141,10 +150,19 @@ def choice_options(request: Request) -> tuple[str, ...]:
         if value is True:
             words.append(option)
             continue
-        many = name in ("only", "skip", "rewrites")
-        texts = [str(each) for each in (value if many else (value,)) if isinstance(each, (str, int, Path))]
+        several = (value,) if isinstance(value, (str, int, Path)) else value
+        texts = [str(each) for each in several if isinstance(each, (str, int, Path))]
         words += [word for text in texts for word in (option, text)]
     return tuple(words)
+
+
+def _folders(data_root: str | Path | Sequence[str | Path]) -> tuple[Path, ...]:
+    """Return the folders as paths. Raises GraphfixError for what is no folder."""
+    given = (data_root,) if isinstance(data_root, (str, os.PathLike)) else tuple(data_root)
+    for each in given:
+        if each == "" or not Path(each).is_dir():
+            raise GraphfixError(f"--data-root {each}: no such folder; name the folder that holds the data files")
+    return tuple(map(Path, given))
 
 
 def _read(target_file: str | Path) -> targets.Target:

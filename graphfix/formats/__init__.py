@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -20,15 +21,18 @@ def format_of(source: Path | bytes) -> str:
     return "tflite" if _head(source)[tflite.IDENTIFIER_AT] == tflite.IDENTIFIER else "onnx"
 
 
-def load(source: Path | bytes | ModelProto) -> OnnxModel | TfliteModel:
-    """Read a model file, its bytes, or an onnx ModelProto. Raises GraphfixError for what is none."""
+def load(source: Path | bytes | ModelProto, data_root: Sequence[Path] = ()) -> OnnxModel | TfliteModel:
+    """Read a model file, its bytes, or an onnx ModelProto. Raises GraphfixError for what is none.
+
+    `data_root` has further folders in which the data files of an ONNX model may lie.
+    """
     if isinstance(source, (bytes, Path)) and format_of(source) == "tflite":
         from graphfix.formats.tflite.model import load as load_tflite
 
         return load_tflite(source)
     from graphfix.formats.onnx import load as load_onnx
 
-    return load_onnx(source)
+    return load_onnx(source, data_root)
 
 
 def _head(source: Path | bytes) -> bytes:

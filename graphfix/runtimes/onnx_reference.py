@@ -9,6 +9,7 @@ set 7, and trains a BatchNormalization of sets 7 and 8.
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,9 +19,8 @@ from graphfix.runtimes.session import RefusedError, one_line
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
-    from pathlib import Path
 
-    from onnx import GraphProto
+    from onnx import GraphProto, ModelProto
     from onnx.reference import ReferenceEvaluator
 
 Array = np.ndarray[Any, Any]
@@ -75,13 +75,16 @@ class ReferenceSession:
             raise RefusedError(f"onnx.reference: {one_line(str(error))}") from None
 
 
-def load(model: Path, *, expose: Sequence[str] = ()) -> ReferenceSession:
-    """Load a file with all its weights, and `expose` as further outputs. Raises RefusedError."""
+def load(model: Path | ModelProto, *, expose: Sequence[str] = ()) -> ReferenceSession:
+    """Load a file, or a model that holds all its weights, and `expose` as further outputs. Raises RefusedError.
+
+    The model may be changed. A file's external data is found by onnx, which refuses links.
+    """
     from onnx import load as load_model
     from onnx.reference import ReferenceEvaluator
 
     try:
-        proto = load_model(model)
+        proto = load_model(model) if isinstance(model, Path) else model
         opset = next((o.version for o in proto.opset_import if o.domain in ("", "ai.onnx")), 1)
         _declare_defaults(proto.graph, opset)
         evaluator = ReferenceEvaluator(proto, new_ops=_legacy() if opset <= _LAST_LEGACY_OPSET else None)

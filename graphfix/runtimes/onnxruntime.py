@@ -88,12 +88,12 @@ def load(
     shapes: Sequence[str] = (),
     folder: Path | None = None,
 ) -> OrtSession:
-    """Load a model by its path (so external data and sizes above 2 GB work) or from bytes.
+    """Load a model by its path (so sizes above 2 GB work) or from bytes.
 
     `optimized` False: no graph optimization and no prepacked weights, which alone keeps the bits of a
     weight that only changed its shape. True: all optimizations. `more` is a ModelProto whose nodes
     and outputs stand behind the model's own (see graphfix.runtimes.more_outputs); `shapes` names the last of those
-    outputs, which are shapes. `folder` is where external data lies: needed for bytes, and with `more`.
+    outputs, which are shapes. `folder` holds the external data of a model of bytes.
     Raises RefusedError.
     """
     import onnxruntime as rt
@@ -141,21 +141,19 @@ def _extended(model: Path | bytes, more: bytes, folder: Path | None, options: rt
     """Load with more nodes and outputs, without reading the model.
 
     Protobuf merges concatenated messages, so a second ModelProto behind the file adds what it holds. The file is
-    copied to a temporary place, never written beside the model; one whose weights lie in other files is small and
-    goes through memory, since they are found by its folder.
+    copied to a temporary place, never written beside the model.
     """
     import onnxruntime as rt
 
     providers = ["CPUExecutionProvider"]
-    if isinstance(model, Path) and folder is None:
+    if isinstance(model, Path):
         with tempfile.TemporaryDirectory(prefix="graphfix-") as place:
             copy = Path(place, "model.onnx")
             shutil.copyfile(model, copy)
             with copy.open("ab") as file:
                 file.write(more)
             return rt.InferenceSession(str(copy), options, providers=providers)
-    head = model.read_bytes() if isinstance(model, Path) else model
-    return rt.InferenceSession(_with_folder(options, head + more, folder), options, providers=providers)
+    return rt.InferenceSession(_with_folder(options, model + more, folder), options, providers=providers)
 
 
 def _errors() -> tuple[type[Exception], ...]:

@@ -57,12 +57,11 @@ class Child:
         """Load an ONNX model as runtimes.onnxruntime does, in the place of the model before. Raises RefusedError.
 
         `expose` names values of the main graph that become outputs, behind the model's own; `observe` pairs values
-        with names for their shapes, which `run_observed` returns.
+        with names for their shapes, which `run_observed` returns. `folder` holds the external data of a model of bytes.
         """
         shapes = tuple(shape for _, shape in observe)
         more = more_outputs(expose, observe)
-        named = folder if more or isinstance(model, bytes) else None  # what a path is given for lies beside it
-        options = {"optimized": optimized, "more": more, "shapes": shapes, "folder": named}
+        options = {"optimized": optimized, "more": more, "shapes": shapes, "folder": folder}
         request = LoadRequest("onnxruntime", model, tuple(options.items()))
         outputs: tuple[str, ...] = self._load(request)
         return OnnxSession(self, request, outputs)

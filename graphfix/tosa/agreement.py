@@ -13,7 +13,7 @@ import numpy as np
 
 from graphfix.api import format_of
 from graphfix.checker.runs.only_nan import has_number, nothing_compared, only_nan
-from graphfix.checker.runs.static_model import StaticModel, fed_like, static_onnx, static_tflite
+from graphfix.checker.runs.static_model import StaticModel, fed_like, onnx_session, static_onnx, static_tflite
 from graphfix.checker.runs.unwritten_variables import unwritten_outputs
 from graphfix.engine import binding
 from graphfix.engine.request import Request
@@ -94,7 +94,7 @@ def agreement(original: Path, fixed: Path, converted: Path, request: Request) ->
             known = (
                 _tflite(child, original, fixed, values, Path(folder))
                 if format_of(fixed) == "tflite"
-                else _onnx(child, original, fixed, values)
+                else _onnx(child, original, fixed, values, request.data_roots)
             )
             return _compared(known, converted, _cases(known, request), request)
         except RefusedError as error:
@@ -150,13 +150,15 @@ def _refuse_unwritten(original: Path, interface: ModelDetails) -> None:
         raise RefusedError(why.cause)
 
 
-def _onnx(child: Child, original: Path, fixed: Path, values: Mapping[str, InputValue]) -> _Original:
+def _onnx(
+    child: Child, original: Path, fixed: Path, values: Mapping[str, InputValue], data_root: Sequence[Path]
+) -> _Original:
     """Load the original in onnxruntime, optimizations off. Raises RefusedError."""
-    session = fed_like(child.load(original), original, fixed)
+    session = fed_like(onnx_session(child, original, data_root), original, fixed)
     model = static_onnx(fixed, original, values)
 
     def optimized() -> Session:
-        return fed_like(child.load(original, optimized=True), original, fixed)
+        return fed_like(onnx_session(child, original, data_root, optimized=True), original, fixed)
 
     return _Original(session, model, "onnxruntime (optimizations off)", (optimized,))
 

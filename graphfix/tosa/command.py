@@ -28,6 +28,7 @@ def tosa_file(
     source: str | Path,
     output: str | Path,
     *,
+    data_root: str | Path | Sequence[str | Path] = (),
     dims: Texts = NONE,
     shapes: Texts = NONE,
     same: Sequence[str] = (),

@@ -14,6 +14,7 @@ from graphfix.engine.request import Request
 from graphfix.results import GraphfixError
 
 OTHERS: dict[str, Any] = {
+    "data_root": (Path(),),
     "target": "ranks",
     "broadcasts": "two-sided",
     "unknown": "keep",

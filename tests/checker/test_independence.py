@@ -13,7 +13,8 @@ import onnx
 import pytest
 
 import graphfix
-from graphfix.checker.files.onnx.skeleton import external_folder, read
+from graphfix.checker.files.onnx import external_data
+from graphfix.checker.files.onnx.skeleton import read
 from graphfix.results import GraphfixError
 from graphfix.runtimes import onnxruntime
 from graphfix.runtimes.more_outputs import more_outputs
@@ -119,12 +120,15 @@ def test_weights_inside_bodies_and_constants_are_left_out(written: Written) -> N
     assert light.graph.node[1].attribute[0].g.initializer[0].dims == [5000]
 
 
-def test_a_files_external_folder_is_known_only_where_there_is_one(written: Written, tmp_path: Path) -> None:
+def test_a_model_is_run_by_its_path_unless_it_has_data_files(written: Written, tmp_path: Path) -> None:
     path = written("g (float[N] x) => (float[N] y) { y = Add(x, b) }", b=np.ones(1, np.float32))
-    assert external_folder(path, read(path)) is None
+    plain = external_data.checked(path, read(path))
+    assert (plain.runnable(), plain.folder) == (path, None)
     model = onnx.load(path)
     onnx.save(model, path, save_as_external_data=True, location="d", size_threshold=0)
-    assert external_folder(path, read(path)) == tmp_path
+    split = external_data.checked(path, read(path))
+    assert isinstance(split.runnable(), bytes)
+    assert split.folder == tmp_path.resolve()
 
 
 @pytest.mark.parametrize("kind", ["empty", "random", "cut", "folder", "absent", "text"])

@@ -6,13 +6,14 @@ import hashlib
 import os
 from contextlib import ExitStack
 from dataclasses import dataclass
+from io import FileIO
+from stat import S_ISREG
 from typing import TYPE_CHECKING, NamedTuple
 
 from graphfix.results import GraphfixError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from io import FileIO
     from pathlib import Path
 
 PIECE = 1 << 18
@@ -33,8 +34,7 @@ class Opened:
     def at(cls, path: Path, stack: ExitStack) -> Opened:
         """Open a file for as long as the stack lives. Raises GraphfixError."""
         try:
-            # Without a buffer of Python's: it would copy each piece once more.
-            file = stack.enter_context(path.open("rb", buffering=0))
+            file = stack.enter_context(open_regular(path))
         except OSError as error:
             raise GraphfixError(f"{path}: can't be read: {error.strerror}; give a file that can be read") from None
         return cls(path, file, _state(os.fstat(file.fileno())))
@@ -59,6 +59,16 @@ class Opened:
         """Raise GraphfixError where the path names other bytes now than those that were read."""
         if _state(self.path.stat()) != self.state:
             raise GraphfixError(f"{self.path}: changed while it was read; run again when nothing writes to it")
+
+
+def open_regular(path: Path) -> FileIO:
+    """Open a regular file for reading. Raises OSError, also for a pipe or a device, for which nothing waits."""
+    descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_BINARY", 0) | getattr(os, "O_NONBLOCK", 0))
+    if not S_ISREG(os.fstat(descriptor).st_mode):
+        os.close(descriptor)
+        raise OSError(0, "it is no regular file")
+    # Without a buffer of Python's: it would copy each piece once more.
+    return FileIO(descriptor, "rb")
 
 
 def _state(stat: os.stat_result) -> tuple[int, ...]:

@@ -39,6 +39,7 @@ def prove(
     signature: str | None = None,
     trust_stored: bool = False,
     narrow_inputs: bool = False,
+    data_root: Sequence[Path] = (),
     tflite: bool = False,
 ) -> Proof:
     """Compare two files of one format, under the given sizes of free dims, without a runtime.
@@ -47,7 +48,7 @@ def prove(
     these constants in both files; the second may lack them. `signature`: the one of a TFLite model that is compared,
     alone. With `trust_stored` sizes that the first file stores are believed where no rule knows them (ONNX). With
     `narrow_inputs` an input of int64 may be int32 in the second file: it is assumed to hold numbers that both types
-    hold (ONNX).
+    hold (ONNX). `data_root`: folders besides each model's own in which its external data may lie (ONNX).
 
     No payload is in memory as a whole. A node that does not mean anything is a reason not to prove; a file that is no
     model, or lacks one that it names, raises GraphfixError.
@@ -58,11 +59,13 @@ def prove(
     if values:
         compared = partial(compared, values=values)
     if not tflite:
-        compared = partial(compared, trust_stored=trust_stored, narrow_inputs=narrow_inputs)
+        compared = partial(compared, trust_stored=trust_stored, narrow_inputs=narrow_inputs, data_root=data_root)
+        refuse = partial(refuse, data_root=data_root)
     try:
         with ExitStack() as stack:
             if not (bindings or shapes or same or values or signature) and _copied(before, after, tflite=tflite):
                 refuse(before, stack)
+                refuse(after, stack)  # a link may read data that a copy beside it must not
                 return Proof("proved")
             proof = compared(before, after, stack, bindings, shapes, same)
         if proof.matched:
@@ -80,9 +83,7 @@ def prove(
         return Proof("not proved", str(unproved))
 
 
-def _comparison(
-    *, tflite: bool
-) -> tuple[Callable[..., Proof], Callable[..., object], Callable[[Path, ExitStack], None]]:
+def _comparison(*, tflite: bool) -> tuple[Callable[..., Proof], Callable[..., object], Callable[..., None]]:
     """Return how a format's files are compared, noted and refused; the other format's libraries are not imported."""
     if tflite:
         from graphfix.checker.proof.tflite import compare as by_tflite

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import zipfile
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
@@ -14,7 +14,11 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
+    from google.protobuf.message import Message  # type: ignore[import-untyped]  # protobuf ships no stubs
+
     from graphfix.checker.runs.interface import Interface, TensorSpec
+
+_Message = TypeVar("_Message", bound="Message")
 
 
 def load(path: Path, interface: Interface) -> Case:
@@ -106,14 +110,23 @@ def _value(file: Path, spec: TensorSpec) -> object:
     try:
         data = file.read_bytes()
         if spec.kind.startswith("optional"):
-            return numpy_helper.to_optional(onnx.OptionalProto.FromString(data))
+            return numpy_helper.to_optional(_inside(file, onnx.OptionalProto.FromString(data)))
         if spec.kind == "sequence":
-            return numpy_helper.to_list(onnx.SequenceProto.FromString(data))
-        return numpy_helper.to_array(onnx.TensorProto.FromString(data))
+            return numpy_helper.to_list(_inside(file, onnx.SequenceProto.FromString(data)))
+        return numpy_helper.to_array(_inside(file, onnx.TensorProto.FromString(data)))
     except OSError as error:
         raise GraphfixError(f"{file}: can't be read: {error.strerror}; give a file that can be read") from None
     except (DecodeError, ValueError, TypeError) as error:
         raise GraphfixError(f"{file}: no {spec.kind} of onnx: {error}; write it again with onnx") from None
+
+
+def _inside(file: Path, message: _Message) -> _Message:
+    """Return a message that holds all its values: onnx would look for a data file in the working folder."""
+    from graphfix.checker.files.onnx import external_data
+
+    if any(map(external_data.is_external, external_data.tensors(message))):
+        raise GraphfixError(f"{file}: its values lie in another file; write it again with the values inside")
+    return message
 
 
 def expectation(outputs: Mapping[str, object], expected: Mapping[str, object]) -> str | None:

@@ -57,22 +57,27 @@ class Runs:
 
 
 @contextmanager
-def running(path: Path, values: Mapping[str, InputValue]) -> Iterator[Runs | None]:
-    """Load a model, whose inputs of these names are constants; None where the runtime does not load it."""
+def running(path: Path, values: Mapping[str, InputValue], data_root: Sequence[Path]) -> Iterator[Runs | None]:
+    """Load a model, whose inputs of these names are constants; None where the runtime does not load it.
+
+    Raises GraphfixError for external data that lies neither with the model nor in `data_root`.
+    """
     with Child(_SECONDS) as child:
         try:
-            loaded = (_tflite if is_tflite(path) else _onnx)(child, path, values)
+            loaded = _tflite(child, path, values) if is_tflite(path) else _onnx(child, path, values, data_root)
         except RefusedError:
             loaded = None
         yield loaded
 
 
-def _onnx(child: Child, path: Path, values: Mapping[str, InputValue]) -> Runs:
-    from graphfix.checker.files.onnx.skeleton import external_folder, read
+def _onnx(child: Child, path: Path, values: Mapping[str, InputValue], data_root: Sequence[Path]) -> Runs:
+    from graphfix.checker.files.onnx import external_data
+    from graphfix.checker.files.onnx.skeleton import read
     from graphfix.checker.runs.onnx.input_limits import limits
 
     model = read(path)
-    session = child.load(path, folder=external_folder(path, model))
+    data = external_data.checked(path, model, data_root)
+    session = child.load(data.runnable(), folder=data.folder)
     return Runs(session, onnx_interface(model).setting(values, {}, {}), partial(limits, model))
 
 

@@ -11,12 +11,13 @@ from graphfix.checker.runs.seeded_inputs import Choice, seeded
 from graphfix.checker.runs.sizes import shape_of
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
     from graphfix.checker.runs.input_limits import Limits
     from graphfix.results import InputValue
     from graphfix.runtimes import session as runtime
+    from graphfix.runtimes.process import Child
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +41,18 @@ class StaticModel:
     def given(self, path: Path) -> Mapping[str, object]:
         """Read the inputs of an .npz or a test_data_set folder by name. Raises GraphfixError where they do not fit."""
         return given_inputs.load(path, self.interface).feeds
+
+
+def onnx_session(child: Child, path: Path, data_root: Sequence[Path], *, optimized: bool = False) -> runtime.Session:
+    """Load an ONNX file in onnxruntime, with the data files that lie with it or in `data_root`.
+
+    Raises RefusedError, and GraphfixError for other data files.
+    """
+    from graphfix.checker.files.onnx import external_data
+    from graphfix.checker.files.onnx.skeleton import read
+
+    data = external_data.checked(path, read(path), data_root)
+    return child.load(data.runnable(), folder=data.folder, optimized=optimized)
 
 
 def fed_like(session: runtime.Session, original: Path, fixed: Path) -> runtime.Session:

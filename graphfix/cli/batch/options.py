@@ -36,6 +36,7 @@ def batch(command: Parser) -> None:
     what = "--tosa: run each converted model in the TOSA reference model beside its original"
     command.add_argument("--run", action="store_true", help=what)
     _work(command)
+    options.data_root(command)
     options.choices(command)
     options.binding(command)
     options.unverified(command, "write the results without proving or running them")

@@ -86,6 +86,7 @@ def _request(options: Namespace) -> Request:
     _refuse_reports(options, [])  # the target file may be another one
     options.report = [each.absolute() for each in options.report]
     options.target_file = options.target_file and options.target_file.absolute()
+    options.data_root = [each.absolute() for each in options.data_root]
     rewrites = [each.absolute() if isinstance(each, Path) else each for each in options.rewrites]
     answers.read_rewrites(options)
     return replace(request(options, None), rewrites=rewrites)

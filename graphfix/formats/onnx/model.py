@@ -32,9 +32,9 @@ from graphfix.results import InputValue, StoredSize
 from graphfix.shapes.shape import Size
 
 
-def load(source: Path | bytes | ModelProto) -> OnnxModel:
-    """Read a model. Raises GraphfixError for what is no ONNX model."""
-    return OnnxModel(read(source.SerializeToString() if isinstance(source, ModelProto) else source))
+def load(source: Path | bytes | ModelProto, data_root: Sequence[Path] = ()) -> OnnxModel:
+    """Read a model, whose data files may also lie in `data_root`. Raises GraphfixError for what is no ONNX model."""
+    return OnnxModel(read(source.SerializeToString() if isinstance(source, ModelProto) else source, data_root))
 
 
 class OnnxModel:
@@ -191,7 +191,7 @@ class OnnxModel:
             self._rebuild_view()
         copy = ModelProto()
         copy.CopyFrom(self.proto)
-        dropped = to_17.convert(copy, self._facts, version, self._fresh)
+        dropped = to_17.convert(copy, self._facts, version, self._fresh, self.container.elements)
         self.proto.CopyFrom(copy)
         self._rebuild_view()
         self._state.dead.update({value: None for value in self._views.tensors if value.name in dropped})

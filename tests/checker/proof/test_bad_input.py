@@ -176,9 +176,13 @@ GIVEN: dict[str, tuple[Made, int, str]] = {
         "'b' does not hold the elements that its shape [3] asks for; export it again"),
     "an-offset-that-is-no-number": (
         held_elsewhere(location="w.bin", offset="0x8"), 2, "'b' states '0x8' as a place in its file"),
-    "a-location-with-a-nul": (held_elsewhere(location="w\0bin"), 2, "'b' lies in a file with the name"),
-    "a-location-that-is-missing": (held_elsewhere(location="gone.bin"), 2, "gone.bin: can't be read: No such file"),
-    "a-location-that-is-a-pipe": (held_elsewhere(location="pipe"), 2, "pipe: is no file, and "),
+    "a-location-with-a-nul": (held_elsewhere(location="w\0bin"), 2, "'b' lies at 'w\\x00bin', which names no file"),
+    "a-location-that-is-missing": (held_elsewhere(location="gone.bin"), 2, "lies at 'gone.bin', which can't be read: No such"),
+    "a-location-that-is-a-pipe": (held_elsewhere(location="pipe"), 2, "the data of 'b' lies at 'pipe', which is no file"),
+    "an-offset-of-5000-digits": (
+        held_elsewhere(location="w.bin", offset="9" * 5000), 2, ".. as a place in its file; give a number of bytes"),
+    "a-location-out-of-the-folder": (
+        held_elsewhere(location="../w.bin"), 2, "at '../w.bin', out of the model's folder; copy it into the folder"),
     "a-range-behind-the-end": (held_elsewhere(location="w.bin", offset="9"), 2, "w.bin: holds -5 bytes from 9 on"),
     "functions-that-double": (doubling, 3, "nodes of bodies and functions would have to be read"),
     "functions-that-call-themselves": (
@@ -286,8 +290,8 @@ def test_a_copy_whose_weights_are_gone_is_refused(tmp_path: Path, capsys: pytest
         path.write_bytes(held_elsewhere(location="gone.bin")())
     answer = ask(capsys, "verify", "--proof-only", *paths)
     assert answer.status == 2
-    gone = "can't be read: No such file or directory; give a file that can be read"
-    assert answer.lines == [f"graphfix: {tmp_path / 'gone.bin'}: {gone}"]
+    gone = "the data of 'b' lies at 'gone.bin', which can't be read: No such file or directory; restore the file"
+    assert answer.lines == [f"graphfix: {paths[0]}: {gone}"]
 
 
 ASKED = {

@@ -218,8 +218,6 @@ UNKNOWN: dict[str, tuple[str, Change]] = {
     "a dead constant of numbers too large": (PLAIN, tensor(dims=[1], data_type=3, int32_data=[300])),
     "a dead constant of too few bytes": (PLAIN, tensor(dims=[2], data_type=1, raw_data=b"1234")),
     "dead strings with bytes": (PLAIN, tensor(dims=[1], data_type=8, string_data=[b"a"], raw_data=b"1234")),
-    "a dead constant out of the folder": (PLAIN, tensor(dims=[1], data_type=1, data_location=1, external_data=[
-        onnx.StringStringEntryProto(key="location", value="../weights")])),
     "a dead constant with an unknown key": (PLAIN, tensor(dims=[1], data_type=1, data_location=1, external_data=[
         onnx.StringStringEntryProto(key="location", value="weights"),
         onnx.StringStringEntryProto(key="locations", value="weights")])),

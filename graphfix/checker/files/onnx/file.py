@@ -12,10 +12,11 @@ from onnx import TensorProto, numpy_helper
 
 from graphfix.checker.files.constant_bytes import Opened, Payload, held
 from graphfix.checker.files.onnx import skeleton, tensors
+from graphfix.checker.files.onnx.external_data import SIGN, ExternalData
 from graphfix.results import GraphfixError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
     from pathlib import Path
 
     from onnx import ModelProto
@@ -42,18 +43,30 @@ class Source:
 
     path: Path
     stack: ExitStack
+    data_root: Sequence[Path] = ()
+    """Folders besides the model's own in which data files may lie."""
     mark: bytes = field(default_factory=lambda: os.urandom(16))
     """Begins the placeholder of a payload: made anew for each reading, so that no file can hold it."""
     files: dict[Path, Opened] = field(default_factory=dict)
+    external: ExternalData = field(init=False)
     words: frozenset[bytes] = frozenset()
     """Those of the words that were asked for that stand somewhere in the file: no name holds any other of them."""
 
+    def __post_init__(self) -> None:
+        self.external = ExternalData.of(self.path, self.data_root)
+
     def read(self, words: Iterable[bytes]) -> ModelProto:
-        """Read the model; the placeholder of a big payload says where it is. Raises GraphfixError."""
+        """Read the model; the placeholder of a big payload says where it is. Raises GraphfixError.
+
+        All external data is checked, also that of tensors which nothing reads.
+        """
         self._open(self.path)
         data = skeleton.message(self.path, self._placeholder, whole=_WHOLE)
         self.words = frozenset(word for word in words if word in data)
-        return skeleton.parsed(self.path, data)
+        model = skeleton.parsed(self.path, data)
+        if SIGN in data:
+            self.external.check(model)
+        return model
 
     def _placeholder(self, number: int, start: int, end: int) -> bytes:
         place = self.mark + _PLACE.pack(number, start, end)
@@ -83,10 +96,9 @@ class Source:
         if found is not None or tensor.data_location != TensorProto.EXTERNAL:
             return found
         entries = {entry.key: entry.value for entry in tensor.external_data}
-        if not tensors.is_inside(self.path.parent, entries.get("location")):
-            return "lies in a file out of the model's folder"
-        payload = self._external(tensor)
-        fits = payload is not None and payload.length == tensors.byte_size(tensor)
+        if not tensors.is_plain(entries.get("location")):
+            return "lies in a file whose name not every runtime reads"
+        fits = self._external(tensor).length == tensors.byte_size(tensor)
         return None if fits else "has more or fewer bytes in its file than its type and shape ask for"
 
     def _place(self, tensor: TensorProto) -> tuple[int, int, int]:
@@ -119,36 +131,12 @@ class Source:
             reason = f"{name!r} does not hold the elements that its shape {list(tensor.dims)} asks for"
             raise GraphfixError(f"{self.path}: {reason}; export it again") from None
 
-    def _external(self, tensor: TensorProto) -> Payload | None:
-        entries = {entry.key: entry.value for entry in tensor.external_data}
-        path = self.path.parent / self._location(tensor.name, entries.get("location", ""))
-        file = self._open(path)
-        offset = self._number(tensor.name, entries.get("offset", "0"))
-        rest = file.size - offset
-        length = self._number(tensor.name, entries.get("length", str(max(rest, 0))))
-        if not 0 <= length <= rest:
-            raise GraphfixError(
-                f"{path}: holds {rest} bytes from {offset} on, {tensor.name!r} needs {length}; restore the whole file"
-            )
-        return Payload(file, offset, length)
-
-    def _location(self, name: str, declared: str) -> str:
-        """Bytes that are no UTF-8 come as bytes. Raises GraphfixError."""
-        if isinstance(declared, str) and "\0" not in declared:
-            return declared
-        raise GraphfixError(
-            f"{self.path}: {name!r} lies in a file with the name {declared!r}; save it again with its data"
-        )
-
-    def _number(self, name: str, declared: str) -> int:
-        if isinstance(declared, str) and declared.isascii() and declared.isdecimal():
-            return int(declared)
-        raise GraphfixError(f"{self.path}: {name!r} states {declared!r} as a place in its file; give a number of bytes")
+    def _external(self, tensor: TensorProto) -> Payload:
+        file = self._open(self.external.file(tensor))
+        return Payload(file, *self.external.span(tensor, file.size))
 
     def _open(self, path: Path) -> Opened:
         if path not in self.files:
-            if path.exists() and not path.is_file():  # a pipe would never end
-                raise GraphfixError(f"{path}: is no file, and {self.path} names it as one; put the data file there")
             self.files[path] = Opened.at(path, self.stack)
         return self.files[path]
 

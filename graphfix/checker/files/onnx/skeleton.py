@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, TypeAlias
 import onnx
 from google.protobuf.message import DecodeError  # type: ignore[import-untyped]  # protobuf ships no stubs
 
-from graphfix.checker.files.onnx.graphs import nested_graphs
 from graphfix.results import GraphfixError
 
 if TYPE_CHECKING:
@@ -74,16 +73,6 @@ def _no_model(path: Path, why: str) -> GraphfixError:
     """A file that calls itself a TFLite model and has not the mark of one is read as ONNX: both is said."""
     neither = "no TFLite model (it has no identifier TFL3), and " if path.suffix.lower() == ".tflite" else ""
     return GraphfixError(f"{path}: {neither}no ONNX model: {why}; get the file again")
-
-
-def external_folder(path: Path, model: onnx.ModelProto) -> Path | None:
-    """Return the folder of a model some of whose weights lie in other files, None where all are inside."""
-    inside = all(
-        tensor.data_location != onnx.TensorProto.EXTERNAL
-        for graph in nested_graphs(model.graph)
-        for tensor in graph.tensors.values()
-    )
-    return None if inside else path.parent
 
 
 def _skeleton(file: BinaryIO, placeholder: Placeholder | None, whole: int) -> bytes:

@@ -10,7 +10,6 @@ from onnx import TensorProto
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
-    from pathlib import Path
 
 FLOATS, INT32S, STRINGS, INT64S, RAW, DOUBLES, UINT64S = 4, 5, 6, 7, 9, 10, 11
 """The fields of a TensorProto that hold elements."""
@@ -121,13 +120,11 @@ def _external(tensor: TensorProto, held: set[int]) -> str | None:
     return None
 
 
-def is_inside(folder: Path, location: object) -> bool:
-    """Whether a location names a file in the folder of the model or below it, also behind symbolic links."""
+def is_plain(location: object) -> bool:
+    """Return whether every runtime reads a location as the same name of a file below the model's folder."""
     if not isinstance(location, str) or not location or "\0" in location:
         return False
     given = PurePosixPath(location)
     if str(given) != location.removeprefix("./"):  # a slash at the end says that it is a folder
         return False
-    if given.is_absolute() or PureWindowsPath(location).anchor or ".." in given.parts or "\\" in location:
-        return False
-    return (folder / location).resolve().is_relative_to(folder.resolve())
+    return not (given.is_absolute() or PureWindowsPath(location).anchor or ".." in given.parts or "\\" in location)

@@ -61,9 +61,10 @@ def compared(
     values: Mapping[str, InputValue] = MappingProxyType({}),
     trust_stored: bool = False,
     narrow_inputs: bool = False,
+    data_root: Sequence[Path] = (),
 ) -> Proof:
     """Read both files and compare them. Raises UnprovedError and GraphfixError."""
-    table, sources = TermTable(Algebra()), (Source(before, stack), Source(after, stack))
+    table, sources = TermTable(Algebra()), (Source(before, stack, data_root), Source(after, stack, data_root))
     constants = Constants(table)
     one, two = sources[0].read({INLINED, *unrolled_loops.LOOPS}), sources[1].read({INLINED})
     narrowed = _narrowed(one, two) if narrow_inputs else frozenset[str]()
@@ -112,12 +113,9 @@ def note_nodes(
     return table
 
 
-def refuse(path: Path, stack: ExitStack) -> None:
-    """Raises GraphfixError for a file that is no model, or whose constants lie in files that are not there."""
-    source = Source(path, stack)
-    for tensor in source.read(()).graph.initializer:
-        if tensor.data_location == TensorProto.EXTERNAL:
-            source.payload(tensor)
+def refuse(path: Path, stack: ExitStack, data_root: Sequence[Path] = ()) -> None:
+    """Raise GraphfixError for a file that is no model, or whose external data is missing or refused."""
+    Source(path, stack, data_root).read(())
 
 
 def _narrowed(one: ModelProto, two: ModelProto) -> frozenset[str]:

@@ -18,22 +18,28 @@ from graphfix.checker.files.onnx.skeleton import read
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
+
+    from graphfix.checker.files.onnx.external_data import ExternalData
 
 MOST_BYTES = 1 << 30
 """Of larger files no copy is made: it is held in memory, and protobuf ends at 2 GB."""
 _RAW = "graphfix_raw"
 
 
-def with_kept_casts(path: Path) -> bytes | None:
-    """Return the copy; None where nothing is known to be float16, or the file is too large."""
+def with_kept_casts(data: ExternalData) -> bytes | None:
+    """Return a copy of a model, which finds its data files in `data.folder`.
+
+    Returns None if nothing is known to be float16, or the file is too large.
+    """
+    path = data.model
     if path.stat().st_size > MOST_BYTES:
         return None
     try:
         inferred = shape_inference.infer_shapes(read(path))  # of the element types alone
     except (shape_inference.InferenceError, RuntimeError):
         return None
-    model = onnx.load(path, load_external_data=False)
+    model = read(path, whole=MOST_BYTES)
+    data.relocate(model)
     names = _new_names(model.graph)
     kept = [_keep(*graphs, names) for graphs in zip(_graphs(model.graph), _graphs(inferred.graph), strict=True)]
     return bytes(model.SerializeToString()) if any(kept) else None

@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import partial
 from importlib import metadata
-from itertools import repeat
 from typing import TYPE_CHECKING
 
 import onnx
 
-from graphfix.checker.files.onnx.skeleton import external_folder, read
+from graphfix.checker.files.onnx import external_data
+from graphfix.checker.files.onnx.skeleton import read
 from graphfix.checker.files.onnx.stored_sizes import symbols
 from graphfix.checker.runs import given_inputs
 from graphfix.checker.runs.comparison import Comparison, weigh
@@ -32,8 +32,8 @@ from graphfix.runtimes.session import RefusedError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
-    from pathlib import Path
 
+    from graphfix.checker.files.onnx.external_data import ExternalData
     from graphfix.checker.runs.difference import Difference
     from graphfix.checker.runs.exceptions import Runtime
     from graphfix.checker.runs.first_difference import ExposingOpener
@@ -107,20 +107,28 @@ def _adapted(
     return fed_with_int64(without(opener, _missing(task, models[1])), _narrow(task, models))
 
 
+def _external_data(task: Task, models: tuple[onnx.ModelProto, onnx.ModelProto]) -> tuple[ExternalData, ExternalData]:
+    """Check the data files of both models. Raises GraphfixError."""
+    before, after = (
+        external_data.checked(path, model, task.data_root)
+        for path, model in zip((task.before, task.after), models, strict=True)
+    )
+    return before, after
+
+
 def with_casts_kept(task: Task) -> Verdict | None:
     """Run copies of both models in which onnxruntime drops no rounding to float16; None where there are none."""
-    copies = [with_kept_casts(path) for path in (task.before, task.after)]
+    models = read(task.before), read(task.after)
+    data = _external_data(task, models)
+    copies = [with_kept_casts(each) for each in data]
     if copies[0] is None or copies[1] is None:
         return None
     task.progress("running both models with every rounding to float16")
-    models = read(task.before), read(task.after)
     with Child() as child:
-        folders = external_folder(task.before, models[0]), external_folder(task.after, models[1])
-        before, after = map(partial, repeat(child.load), copies)
-        openers = (
-            lambda expose: before(expose=expose, folder=folders[0]),
-            _adapted(lambda expose: after(expose=expose, folder=folders[1]), task, models),
+        before, after = (
+            partial(child.load, copy, folder=each.folder) for copy, each in zip(copies, data, strict=True) if copy
         )
+        openers = (lambda expose: before(expose=expose)), _adapted(lambda expose: after(expose=expose), task, models)
         comparison = _comparison(task, models, openers, "onnxruntime")
         verdict, _ = _run(task, comparison, models[0], _interfaces(task, models))
     return verdict
@@ -140,15 +148,14 @@ def _by_onnxruntime(
     legacy = any(_opset(model) <= _LAST_WITHOUT_KERNELS for model in models)
     with Child() as child:
         before, after = (
-            partial(child.load, path, folder=external_folder(path, model))
-            for path, model in zip((task.before, task.after), models, strict=True)
+            partial(child.load, each.runnable(), folder=each.folder) for each in _external_data(task, models)
         )
         openers = (lambda expose: before(expose=expose)), _adapted(lambda expose: after(expose=expose), task, models)
         comparison = replace(
             _comparison(task, models, openers, "onnxruntime"),
             optimized=(
-                partial(child.load, task.before, optimized=True),
-                _adapted(partial(child.load, task.after, optimized=True), task, models),
+                partial(before, optimized=True),
+                _adapted(partial(after, optimized=True), task, models),
             ),
         )
         watched = comparison
@@ -171,10 +178,11 @@ def _by_reference(
     """Run onnx's reference evaluator, both models alike."""
     task.progress("onnxruntime lacks a kernel: running onnx's reference evaluator")
 
-    def opener(path: Path) -> ExposingOpener:
-        return lambda expose: onnx_reference.load(path, expose=expose)
+    def opener(data: ExternalData) -> ExposingOpener:
+        return lambda expose: onnx_reference.load(data.whole(), expose=expose)
 
-    openers = opener(task.before), _adapted(opener(task.after), task, models)
+    first_data, second_data = _external_data(task, models)
+    openers = opener(first_data), _adapted(opener(second_data), task, models)
     comparison = _comparison(task, models, openers, "onnx.reference")
     if witness is not None:
         first = partial(in_reference, openers[0], models[0], witness)

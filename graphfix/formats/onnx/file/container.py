@@ -11,13 +11,15 @@ from google.protobuf.message import DecodeError, EncodeError  # type: ignore[imp
 
 from graphfix.formats.files import Piece, Source, Staging, open_source, reason, staged
 from graphfix.formats.onnx.file.additions import Additions
+from graphfix.formats.onnx.file.data_home import DataHome, is_inside
 from graphfix.formats.onnx.file.external import (
     check_external,
     copy_beside,
     external_files,
-    is_below,
     may_have_external,
+    payload,
     refuse_data_name,
+    refuse_kept_links,
 )
 from graphfix.formats.onnx.file.payloads import NONCE, Cut, Cutter, Weaver, cut_of
 from graphfix.formats.onnx.file.proto import ModelProto, TensorProto
@@ -45,6 +47,8 @@ class Container:
     cuts: Sequence[Cut]
     has_external: bool = False
     """Whether some tensor has its data in another file."""
+    home: DataHome | None = None
+    """The folders in which its data files may lie; None for bytes."""
     additions: Additions | None = None
     """What is added while the model is written."""
 
@@ -63,7 +67,7 @@ class Container:
 
     def check_external(self) -> bool:
         """Check the external data of every tensor; tell whether there is any. Raises GraphfixError."""
-        return check_external(self.proto, None if self.path is None else self.path.parent, self.source.name)
+        return check_external(self.proto, self.home, self.source.name)
 
     def tobytes(self) -> bytes:
         """Serialize the whole model in memory. Raises GraphfixError as `save` does."""
@@ -73,10 +77,10 @@ class Container:
 
     def refuse_output(self, out: Path) -> None:
         """Raise GraphfixError where writing to `out` would replace a data file that the model needs."""
-        if not self.has_external or self.path is None:
+        if not self.has_external or self.home is None:
             return
-        files = external_files(self.proto, self.path.parent)
-        refuse_data_name([*files.values(), *(out.parent / location for location in files)], out)
+        files = external_files(self.proto)
+        refuse_data_name([folder / location for folder in (self.home.folder, out.parent) for location in files], out)
 
     def save(self, out: Path, *, changed: bool = True) -> Sequence[Path]:
         """Write the model, with `changed=False` a verbatim copy of what was read; return the data files made.
@@ -105,12 +109,15 @@ class Container:
         return staging.placed
 
     def _place_external(self, out: Path, staging: Staging) -> None:
-        if self.path is None or not (files := external_files(self.proto, self.path.parent)):
+        home = self.home
+        if home is None or not (locations := external_files(self.proto)):
             return
         self.refuse_output(out)
-        if not self.path.parent.samefile(out.parent):
-            self.check_external()
-            copy_beside(files, out, staging)
+        if home.folder.samefile(out.parent):
+            refuse_kept_links(locations, out, DataHome.of_new(out, home.roots))
+            return
+        self.check_external()
+        copy_beside({each: home.resolved(each, f"{self.source.name}: {each!r}") for each in locations}, out, staging)
 
     def cut(self, tensor: TensorProto) -> Cut | None:
         """Find where the payload of a tensor lies in the source; None where it did not stay there."""
@@ -121,8 +128,7 @@ class Container:
 
         The bytes of a big payload are read from the file each time.
         """
-        from onnx.external_data_helper import load_external_data_for_tensor  # few models ask for an array
-        from onnx.numpy_helper import to_array
+        from onnx.numpy_helper import to_array  # few models ask for an array
 
         whole = TensorProto()
         whole.CopyFrom(tensor)
@@ -132,11 +138,12 @@ class Container:
                 whole.MergeFromString(b"".join(bytes(self.source.read(*span)) for span in cut.records))
                 whole.raw_data = whole.raw_data if cut.raw is not None else b""
             if whole.data_location == TensorProto.EXTERNAL:
-                if self.path is None:
+                if self.home is None:
                     return None
-                load_external_data_for_tensor(whole, str(self.path.parent))
+                whole.raw_data = payload(tensor, self.home)
+                whole.data_location = TensorProto.DEFAULT
             return to_array(whole)
-        except (DecodeError, OSError, TypeError, ValueError):
+        except (DecodeError, GraphfixError, OSError, TypeError, ValueError):
             return None
 
     def _serialized(self) -> bytes | bytearray:
@@ -151,8 +158,8 @@ class Container:
         return Weaver(serialized, self.nonce, self.cuts).pieces()
 
 
-def read(source: Path | bytes) -> Container:
-    """Read an ONNX model without its payloads.
+def read(source: Path | bytes, data_root: Sequence[Path] = ()) -> Container:
+    """Read an ONNX model without its payloads; its data files may also lie in the folders of `data_root`.
 
     What counts as a model: records that end exactly where the source ends, that protobuf can parse, with
     a graph, an IR version, and from IR version 3 on at least one opset_import. Writers put opset_import
@@ -168,21 +175,29 @@ def read(source: Path | bytes) -> Container:
     proto = _parsed(skeleton, opened.name)
     path = None if isinstance(source, bytes) else source
     container = Container(proto, path, opened, cutter.nonce, cutter.cuts)
+    container.home = DataHome.of(path, data_root) if path is not None else None
     container.has_external = may_have_external(skeleton) and container.check_external()
     return container
 
 
-def external_locations(source: Path) -> Sequence[str]:
-    """List where a model says that its external data lies, below its folder; whether it is there is not asked.
+def external_locations(source: Path, data_root: Sequence[Path] = ()) -> Sequence[str]:
+    """List the locations of a model's data files: those below its folder, and those that `data_root` allows.
 
-    Raises GraphfixError for what is no ONNX model.
+    A location below the folder is listed whether or not there is a file. Raises GraphfixError for what is no ONNX
+    model.
     """
     opened = open_source(source)
     skeleton = _skeleton(Cutter(opened, os.urandom(NONCE)), opened.name)
     if not may_have_external(skeleton):
         return ()
-    proto = _parsed(skeleton, opened.name)
-    return [each for each in external_files(proto, source.parent) if is_below(each)]
+    home = DataHome.of(source, data_root)
+    return [each for each in external_files(_parsed(skeleton, opened.name)) if _is_listed(each, home)]
+
+
+def _is_listed(location: str, home: DataHome) -> bool:
+    if not location or "\0" in location:
+        return False
+    return is_inside(location) or home.allows(location, Path(os.path.realpath(home.folder / location)))
 
 
 def _skeleton(cutter: Cutter, name: str) -> bytes:

@@ -1,18 +1,21 @@
-"""Tensors whose data lies in files beside the model: where those may be, and how they are copied."""
+"""Tensors whose data lies in files beside the model: find them, check them, read them, copy their files."""
 
 from __future__ import annotations
 
 import os
-import stat
 from collections.abc import Iterable, Iterator
-from pathlib import Path, PurePath, PureWindowsPath
+from pathlib import Path
 from typing import Any, Final
 
-from graphfix.formats.files import CHUNK, Staging, reason
+from graphfix.formats.files import CHUNK, Staging
+from graphfix.formats.onnx.file.data_home import DataHome, is_inside, open_data
 from graphfix.formats.onnx.file.proto import ModelProto, TensorProto
 from graphfix.formats.onnx.file.wire import ROUTES, TENSOR
 from graphfix.results import GraphfixError
+from graphfix.results.shown import shown
 
+MOST_DIGITS: Final = 20
+"""Digits of 2**64 - 1, the most bytes that a file can have; Python reads at most 4300 digits."""
 SIGNS: Final = (b"location", b"\x70\x01")
 """Every serialized model with external data has one: the key `location`, `data_location: EXTERNAL`."""
 
@@ -22,25 +25,24 @@ def may_have_external(serialized: bytes | bytearray) -> bool:
     return any(sign in serialized for sign in SIGNS)
 
 
-def check_external(model: ModelProto, folder: Path | None, name: str) -> bool:
-    """Check that the external data of a model is there and stays within the model's folder; tell whether it has any.
+def check_external(model: ModelProto, home: DataHome | None, name: str) -> bool:
+    """Check that the external data of a model lies where it may, and is long enough; return whether there is any.
 
-    `folder` is None for a model that was given as bytes. The files are not opened.
+    `home` is None for a model that was given as bytes. The files are not opened.
 
-    Raises GraphfixError, which names the tensor and the location, where a location is absolute, leaves
-    the folder by `..` or by a symlink, is a symlink or no regular file, is missing, or ends before
-    offset + length.
+    Raises GraphfixError, which names the tensor and the location, where `DataHome.resolved` refuses the location, or
+    the file ends before offset + length.
     """
     sizes: dict[str, int] = {}
     tensor = None
     for tensor, entries in _external(model):
         where = f"{name}: the external data of tensor {tensor.name!r}"
-        if folder is None:
+        if home is None:
             raise GraphfixError(f"{where} can't be found: bytes have no folder; give the model's path")
         location = entries.get("location", "")
         where = f"{where} at {location!r}"
         if location not in sizes:
-            sizes[location] = _size(folder, location, where)
+            sizes[location] = home.resolved(location, where).stat().st_size
         offset, length = _count(entries, "offset", where) or 0, _count(entries, "length", where)
         end = offset + (length or 0)
         if end > sizes[location]:
@@ -49,10 +51,19 @@ def check_external(model: ModelProto, folder: Path | None, name: str) -> bool:
     return tensor is not None
 
 
-def external_files(model: ModelProto, folder: Path) -> dict[str, Path]:
-    """List the data files by location, once each, without a look at the disk."""
-    locations = (entries.get("location", "") for _, entries in _external(model))
-    return {location: folder / location for location in locations}
+def external_files(model: ModelProto) -> list[str]:
+    """List the locations of the data files, each once, without a look at the disk."""
+    return list(dict.fromkeys(entries.get("location", "") for _, entries in _external(model)))
+
+
+def payload(tensor: TensorProto, home: DataHome) -> bytes:
+    """Read the external data of a tensor. Raises OSError and GraphfixError."""
+    entries = {entry.key: entry.value for entry in tensor.external_data}
+    location, where = entries.get("location", ""), f"the external data of tensor {tensor.name!r}"
+    offset, length = _count(entries, "offset", where) or 0, _count(entries, "length", where)
+    with os.fdopen(open_data(home.resolved(location, where)), "rb") as file:
+        file.seek(offset)
+        return file.read() if length is None else file.read(length)
 
 
 def _external(model: ModelProto) -> Iterator[tuple[TensorProto, dict[str, str]]]:
@@ -86,47 +97,13 @@ FIELDS: Final = {
 
 
 def _count(entries: dict[str, str], key: str, where: str) -> int | None:
-    """Read a number of bytes as the format writes it, in decimal digits."""
+    """Read a number of bytes as the format writes it, in decimal digits. Raises GraphfixError."""
     text = entries.get(key)
     if text is None:
         return None
-    if not (text.isascii() and text.isdigit()):
-        raise GraphfixError(f"{where} has the {key} {text!r}; it must be a number of bytes")
+    if not (text.isascii() and text.isdigit() and len(text) <= MOST_DIGITS):
+        raise GraphfixError(f"{where} has the {key} {shown(text)}; it must be a number of bytes")
     return int(text)
-
-
-def is_below(location: str) -> bool:
-    """Tell whether a location can be one below the model's folder."""
-    try:
-        _refuse_misplaced(location, "")
-    except GraphfixError:
-        return False
-    return True
-
-
-def _refuse_misplaced(location: str, where: str) -> None:
-    if not location or "\0" in location:
-        raise GraphfixError(f"{where} has no file name; save the model again with its data")
-    if PureWindowsPath(location).anchor:  # of either system: `/x`, `C:x`
-        raise GraphfixError(f"{where} is an absolute path; move the file into the model's folder")
-    if PurePath(os.path.normpath(location)).parts[:1] == (os.pardir,):
-        raise GraphfixError(f"{where} leaves the model's folder; move the file into it")
-
-
-def _size(folder: Path, location: str, where: str) -> int:
-    """Ask how many bytes the file at a location has; refuse where it is not a file of the model's folder."""
-    _refuse_misplaced(location, where)
-    path = folder / location
-    try:
-        found = path.lstat()
-        inside = path.parent.resolve(strict=True).is_relative_to(folder.resolve(strict=True))
-    except OSError as error:
-        raise GraphfixError(f"{where} can't be used: {reason(error)}; put the file into the model's folder") from error
-    if not stat.S_ISREG(found.st_mode) and not stat.S_ISLNK(found.st_mode):
-        raise GraphfixError(f"{where} is no regular file; put the file itself into the model's folder")
-    if stat.S_ISLNK(found.st_mode) or not inside:
-        raise GraphfixError(f"{where} is behind a symlink; put the file itself into the model's folder")
-    return found.st_size
 
 
 def refuse_data_name(files: Iterable[Path], out: Path) -> None:
@@ -135,16 +112,36 @@ def refuse_data_name(files: Iterable[Path], out: Path) -> None:
         raise GraphfixError(f"{out}: this is the name of the model's own data file; choose another name")
 
 
+def refuse_kept_links(locations: Iterable[str], out: Path, home: DataHome) -> None:
+    """Raise GraphfixError where a new model `out` would refer to data that its own readers refuse.
+
+    `home` is that of `out`, a regular file in a folder that may hold links: the snapshot of a model hub. Data that is
+    missing is nobody's.
+    """
+    for location in locations:
+        file = Path(os.path.realpath(home.folder / location))
+        if file.exists() and not home.allows(location, file):
+            raise GraphfixError(
+                f"{out}: its data {location!r} would be a link out of its folder; write it into another folder, "
+                f"where the data is copied, or allow the link: --data-root {file.parent}"
+            )
+
+
 def copy_beside(files: dict[str, Path], out: Path, staging: Staging) -> None:
     """Stage a copy of each data file at the same location under the folder of the new model `out`.
 
-    A file that is there already is kept where it holds the same bytes. Raises GraphfixError where it holds
-    others, or where a symlink leads out of the new folder; OSError of the system.
+    `files` has the data files by location, with links resolved. A file that exists is kept if it holds the same bytes.
+    Raises GraphfixError if it holds others, for a location outside of the new folder, and where a symlink leads out of
+    the new folder; OSError of the system.
     """
     home = out.parent.resolve(strict=True)
     seen: set[Path] = set()
     for location, origin in files.items():
         new = out.parent / location
+        if not is_inside(location):
+            if _leads_to(new, origin):
+                continue
+            raise GraphfixError(f"{out}: its data {location!r} is named from another folder; write it there")
         staging.folder(new.parent)
         target = new.parent.resolve(strict=True) / new.name
         if not target.is_relative_to(home):
@@ -161,6 +158,10 @@ def _is_kept(origin: Path, target: Path) -> bool:
     if target.is_file() and not target.is_symlink() and _same_bytes(origin, target):
         return True
     raise GraphfixError(f"{target}: something else of this name exists and is kept; choose another folder")
+
+
+def _leads_to(new: Path, origin: Path) -> bool:
+    return os.path.realpath(new) == os.path.realpath(origin)
 
 
 def _same_bytes(one: Path, other: Path) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Any, TypeAlias
 
 import numpy as np
 import onnx
@@ -10,10 +11,12 @@ from numpy.typing import NDArray
 
 from graphfix.formats.insertion import rearrange
 from graphfix.formats.onnx.file.messages import Holder, holds_initializers
-from graphfix.formats.onnx.file.proto import GraphProto, NodeProto
+from graphfix.formats.onnx.file.proto import GraphProto, NodeProto, TensorProto
 from graphfix.formats.onnx.infer.scope import GraphScope
 from graphfix.formats.onnx.view import constant_tensor
 from graphfix.results.records import dataclass, field
+
+TensorReader: TypeAlias = Callable[[TensorProto], NDArray[Any] | None]
 
 
 @dataclass(slots=True)
@@ -29,6 +32,8 @@ class ConvertedGraph:
     fresh: Callable[[str], str]
     dropped: set[str]
     """The values that lost a reader; shared by all graphs of the model."""
+    read_tensor: TensorReader
+    """Reads the elements of a tensor, wherever the file holds them; None where they can't be read."""
     at: int = 0
     """The place of the node that is converted."""
     before: dict[int, list[NodeProto]] = field(default_factory=dict)
@@ -51,7 +56,8 @@ class ConvertedGraph:
         tensors = [constant_tensor(node) for node in holder.node if name in node.output]
         if isinstance(holder, GraphProto) and all(value.name != name for value in holder.input):
             tensors += [tensor for tensor in holder.initializer if tensor.name == name]
-        return next((list(map(float, onnx.numpy_helper.to_array(it).reshape(-1))) for it in tensors if it), None)
+        arrays = (self.read_tensor(tensor) for tensor in tensors if tensor)
+        return next((list(map(float, array.reshape(-1))) for array in arrays if array is not None), None)
 
     def constant(self, stem: str, array: NDArray[np.generic]) -> str:
         """Add a constant, made once in this graph; return its name."""

@@ -14,16 +14,19 @@ from graphfix.formats.onnx.file.proto import ModelProto, NodeProto
 from graphfix.formats.onnx.infer.analysis import Facts
 from graphfix.formats.onnx.infer.scope import GraphScope, bodies_of
 from graphfix.formats.onnx.opset import to_8
-from graphfix.formats.onnx.opset.converted_graph import ConvertedGraph
+from graphfix.formats.onnx.opset.converted_graph import ConvertedGraph, TensorReader
 from graphfix.formats.onnx.opset.operators import CHANGED, KEPT
 from graphfix.formats.onnx.schemas import schema
 from graphfix.graph.edits import Refused
 from graphfix.results.records import dataclass
 
 
-def convert(proto: ModelProto, facts: Facts, target: int, fresh: Callable[[str], str]) -> set[str]:
+def convert(
+    proto: ModelProto, facts: Facts, target: int, fresh: Callable[[str], str], read_tensor: TensorReader
+) -> set[str]:
     """Convert a copy of the model to opset `target`; return the names of the values that lost a reader.
 
+    `read_tensor` reads the elements of a tensor, wherever the file holds them.
     Raises Refused, with the node and why; the copy is then spoilt.
     """
     dropped: set[str] = set()
@@ -32,13 +35,13 @@ def convert(proto: ModelProto, facts: Facts, target: int, fresh: Callable[[str],
         _from_legacy(proto, target)
         version = to_8.TARGET
     if version < target:
-        _Converter(proto, version, target, fresh, dropped).nodes(proto.graph, facts.main)
+        _Converter(proto, version, target, fresh, dropped, read_tensor).nodes(proto.graph, facts.main)
         to_8.set_standard_version(proto.opset_import, target)
     for function in proto.functions:
         own = to_8.standard_version(function.opset_import, version)
         if own < target:
             scope = facts.functions.get((function.domain, function.name))
-            _Converter(proto, own, target, fresh, dropped).nodes(function, scope)
+            _Converter(proto, own, target, fresh, dropped, read_tensor).nodes(function, scope)
             to_8.set_standard_version(function.opset_import, target)
     return dropped
 
@@ -57,13 +60,16 @@ class _Converter:
     target: int
     fresh: Callable[[str], str]
     dropped: set[str]
+    read_tensor: TensorReader
 
     def nodes(self, holder: Holder, scope: GraphScope | None) -> None:
         """Convert the nodes of a graph; `scope` is None where nothing is known of its values."""
         if scope is not None:
             for body, child in bodies_of(holder.node, scope):
                 self.nodes(body, child)
-        graph = ConvertedGraph(holder, scope, self.proto.ir_version, self.version, self.fresh, self.dropped)
+        graph = ConvertedGraph(
+            holder, scope, self.proto.ir_version, self.version, self.fresh, self.dropped, self.read_tensor
+        )
         for at, node in enumerate(list(holder.node)):
             if is_standard(node.domain):
                 graph.at = at

@@ -1,0 +1,193 @@
+"""Find and check the data files of an ONNX model for the proof and the runs.
+
+A data file lies below the model's folder by its name and, with links resolved, in the model's folder, in the folder of
+the model's own resolved file, or in a folder that the user allows. The working folder never matters. The rewriter has
+its own reader of the same rule.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from pathlib import Path, PurePath, PureWindowsPath
+from stat import S_ISREG
+from typing import TYPE_CHECKING
+
+from onnx import TensorProto
+
+from graphfix.checker.files.constant_bytes import Opened, Payload
+from graphfix.checker.files.onnx import skeleton
+from graphfix.results import GraphfixError
+from graphfix.results.shown import shown
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from google.protobuf.message import Message  # type: ignore[import-untyped]  # protobuf ships no stubs
+    from onnx import ModelProto
+
+SIGN = b"location"
+"""Every serialized model with a data file holds it: the key of the file's name."""
+_MOST_DIGITS = 20
+"""Digits of 2**64 - 1, the most bytes of a file. Python reads at most 4300 digits."""
+_ROUTES = frozenset(
+    "graph functions training_info initialization algorithm node attribute initializer sparse_initializer values "
+    "indices t g tensors graphs sparse_tensor sparse_tensors "
+    "tensor_value sparse_tensor_value sequence_value optional_value map_value "
+    "tensor_values sparse_tensor_values sequence_values optional_values map_values".split()
+)
+"""The fields of onnx's messages that lead to a TensorProto: of a model, a sequence, an optional or a map."""
+
+
+@dataclass(frozen=True, slots=True)
+class ExternalData:
+    """The data files of one model, and the folders in which they may lie."""
+
+    model: Path
+    """The model, as messages name it."""
+    home: Path
+    """The model's folder, absolute: locations are relative to it."""
+    own: tuple[Path, ...]
+    """With links resolved, the model's folder and the folder of the model's own resolved file."""
+    allowed: tuple[Path, ...]
+    """With links resolved, the folders that the user allows."""
+    files: dict[str, Path] = field(default_factory=dict)
+    """By location: the file, with links resolved; of the tensors that were looked at."""
+
+    @classmethod
+    def of(cls, model: Path, data_root: Sequence[Path] = ()) -> ExternalData:
+        """Resolve the folders of a model; no tensor is looked at."""
+        own = _resolved(model.parent), _resolved(model).parent
+        return cls(model, model.parent.absolute(), own, tuple(map(_resolved, data_root)))
+
+    def check(self, message: Message) -> None:
+        """Look at every tensor of a model, used or not. Raises GraphfixError for data that must not be read."""
+        for tensor in tensors(message):
+            if is_external(tensor):
+                self.span(tensor, self.file(tensor).stat().st_size)
+
+    def file(self, tensor: TensorProto) -> Path:
+        """Return the data file of a tensor, with links resolved. Raises GraphfixError if it must not be read."""
+        location = _entries(tensor).get("location", "")
+        if location not in self.files:
+            self.files[location] = self._found(tensor.name, location)
+        return self.files[location]
+
+    def span(self, tensor: TensorProto, size: int) -> tuple[int, int]:
+        """Return where a tensor's data begins in a file of `size` bytes, and its length. Raises GraphfixError."""
+        entries = _entries(tensor)
+        offset = self._number(tensor.name, entries.get("offset", "0"))
+        rest = size - offset
+        length = self._number(tensor.name, entries.get("length", str(max(rest, 0))))
+        if not 0 <= length <= rest:
+            held = f"{self.model.parent / entries['location']}: holds {rest} bytes from {offset} on"
+            raise GraphfixError(f"{held}, {tensor.name!r} needs {length}; restore the whole file")
+        return offset, length
+
+    @property
+    def folder(self) -> Path | None:
+        """Return the folder that holds all files; None if there is no file."""
+        return Path(os.path.commonpath([file.parent for file in self.files.values()])) if self.files else None
+
+    def whole(self) -> ModelProto:
+        """Read the model with all its data. Raises GraphfixError."""
+        model = skeleton.read(self.model, whole=sys.maxsize)
+        self._embed(model)
+        return model
+
+    def runnable(self) -> Path | bytes:
+        """Return the model for a runtime that finds data files in `folder`: its path if it has none, else bytes.
+
+        Raises GraphfixError.
+        """
+        if not self.files:
+            return self.model
+        model = skeleton.read(self.model, whole=sys.maxsize)
+        self.relocate(model)
+        return bytes(model.SerializeToString())
+
+    def relocate(self, message: Message) -> None:
+        """Rename the data files in a model that was checked: relative to `folder`, without links.
+
+        A runtime with its own rule for links and names then reads the files that were checked: onnxruntime 1.31
+        refuses a link out of the folder that it is told.
+        """
+        folder = self.folder
+        if folder is None:
+            return
+        names = {location: file.relative_to(folder).as_posix() for location, file in self.files.items()}
+        for tensor in filter(is_external, tensors(message)):
+            for entry in tensor.external_data:
+                if entry.key == "location":
+                    entry.value = names.get(entry.value, entry.value)
+
+    def _embed(self, message: Message) -> None:
+        for tensor in tensors(message) if self.files else ():
+            if is_external(tensor):
+                with ExitStack() as stack:
+                    file = Opened.at(self.file(tensor), stack)
+                    offset, length = self.span(tensor, file.size)
+                    tensor.raw_data = Payload(file, offset, length).read(0, length)
+                tensor.ClearField("external_data")
+                tensor.data_location = TensorProto.DEFAULT
+
+    def _found(self, name: str, location: object) -> Path:
+        where = f"{self.model}: the data of {name!r} lies at {location!r}"
+        if not isinstance(location, str) or not location or "\0" in location:  # bytes that are no UTF-8 stay bytes
+            raise GraphfixError(f"{where}, which names no file; save the model again with its data")
+        file = _resolved(self.home / location)
+        folders = (*self.own, *self.allowed) if _is_below(location) else self.allowed
+        if not any(file.is_relative_to(folder) for folder in folders):
+            how = f"copy it into the folder, or allow its place: --data-root {file.parent}"
+            raise GraphfixError(f"{where}, out of the model's folder; {how}")
+        try:
+            regular = S_ISREG(file.stat().st_mode)
+        except OSError as error:
+            raise GraphfixError(f"{where}, which can't be read: {error.strerror}; restore the file") from None
+        if not regular:
+            raise GraphfixError(f"{where}, which is no file; put the data file there")
+        return file
+
+    def _number(self, name: str, declared: object) -> int:
+        if isinstance(declared, str) and len(declared) <= _MOST_DIGITS and declared.isascii() and declared.isdecimal():
+            return int(declared)
+        place = f"{name!r} states {shown(declared)} as a place in its file"
+        raise GraphfixError(f"{self.model}: {place}; give a number of bytes")
+
+
+def checked(path: Path, model: Message, data_root: Sequence[Path] = ()) -> ExternalData:
+    """Return the data files of a model that was read from `path`. Raises GraphfixError for any that is refused."""
+    data = ExternalData.of(path, data_root)
+    data.check(model)
+    return data
+
+
+def tensors(message: Message) -> Iterator[TensorProto]:
+    """Yield every tensor that one of onnx's messages holds, at any depth."""
+    if isinstance(message, TensorProto):
+        yield message
+        return
+    for descriptor, value in message.ListFields():
+        if descriptor.name in _ROUTES and descriptor.message_type is not None:
+            for each in (value,) if hasattr(value, "ListFields") else value:
+                yield from tensors(each)
+
+
+def is_external(tensor: TensorProto) -> bool:
+    """Return whether a tensor's data lies in another file."""
+    return bool(tensor.data_location == TensorProto.EXTERNAL)
+
+
+def _entries(tensor: TensorProto) -> dict[str, str]:
+    return {entry.key: entry.value for entry in tensor.external_data}
+
+
+def _is_below(location: str) -> bool:
+    """Return whether a location names a file below its folder: relative, and without '..', on any system."""
+    return not PureWindowsPath(location).anchor and os.pardir not in PurePath(location).parts
+
+
+def _resolved(path: Path) -> Path:
+    return Path(os.path.realpath(path))

@@ -1,0 +1,98 @@
+"""Resolve and open the data files of an ONNX model: `external_data` holds names relative to the model's folder.
+
+`external` and `container` find every data file by this module, so the working folder never matters. The rule is that of
+docs/behaviour.md, "External data"; the checker applies the same rule in a module that shares no line with this one.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Sequence
+from pathlib import Path, PurePath, PureWindowsPath
+from typing import Final
+
+from graphfix.formats.files import BINARY, reason
+from graphfix.results import GraphfixError
+from graphfix.results.records import dataclass
+
+NO_WAIT: Final[int] = getattr(os, "O_NONBLOCK", 0)
+"""Without it `open` waits for the writer of a pipe."""
+
+
+@dataclass(frozen=True, slots=True)
+class DataHome:
+    """The folders in which the data files of one model may lie."""
+
+    folder: Path
+    """The model's folder, absolute: locations are relative to it."""
+    own: Sequence[Path]
+    """With links resolved, the model's folder and the folder of the model's own resolved file."""
+    roots: Sequence[Path]
+    """With links resolved, further folders that the user allows (`--data-root`)."""
+
+    @classmethod
+    def of(cls, model: Path, roots: Sequence[Path]) -> DataHome:
+        """Return the home of a model file."""
+        resolved = Path(os.path.realpath(model)).parent
+        return cls(model.parent.absolute(), (_real(model.parent), resolved), tuple(map(_real, roots)))
+
+    @classmethod
+    def of_new(cls, out: Path, roots: Sequence[Path]) -> DataHome:
+        """Return the home that a model will have as a regular file `out`; a link of this name is replaced."""
+        return cls(out.parent.absolute(), (_real(out.parent),), tuple(map(_real, roots)))
+
+    def resolved(self, location: str, where: str) -> Path:
+        """Return the data file at a location, with all links resolved.
+
+        Raises GraphfixError, which begins with `where`, for a location that the rule refuses, and for a file that is
+        missing or no regular file.
+        """
+        name_fault = self._name_fault(location)
+        if not location or "\0" in location or (name_fault is not None and not self.roots):
+            raise GraphfixError(f"{where} {name_fault or 'has no file name; save the model again with its data'}")
+        try:
+            file = Path(os.path.realpath(self.folder / location, strict=True))
+            is_regular = stat.S_ISREG(file.stat().st_mode)
+        except OSError as error:
+            advice = "put the file into the model's folder"
+            raise GraphfixError(f"{where} can't be used: {reason(error)}; {advice}") from error
+        if not is_regular:
+            raise GraphfixError(f"{where} is no regular file; put the file itself into the model's folder")
+        if not self.allows(location, file):
+            how = "copy the file into it, or allow its folder"
+            fault = name_fault or f"is a link out of the model's folder; {how}: --data-root {file.parent}"
+            raise GraphfixError(f"{where} {fault}")
+        return file
+
+    def allows(self, location: str, file: Path) -> bool:
+        """Return whether the rule allows a data file; `file` is the location with all links resolved."""
+        folders = [*self.roots, *(self.own if is_inside(location) else ())]
+        return any(file.is_relative_to(folder) for folder in folders)
+
+    def _name_fault(self, location: str) -> str | None:
+        """Return what is wrong with a location as a name, and what to do; None for a name inside the folder."""
+        if is_inside(location):
+            return None
+        what = "is an absolute path" if PureWindowsPath(location).anchor else "leaves the model's folder by '..'"
+        place = Path(os.path.realpath(self.folder / location)).parent if "\0" not in location else ""
+        return f"{what}; move the file into the model's folder, or allow its folder: --data-root {place}"
+
+
+def _real(path: Path) -> Path:
+    return Path(os.path.realpath(path))
+
+
+def is_inside(location: str) -> bool:
+    """Return whether a location names a file below the model's folder: relative, and without '..'."""
+    # an anchor of either system: `/x`, `C:x`
+    return not PureWindowsPath(location).anchor and os.pardir not in PurePath(location).parts
+
+
+def open_data(file: Path) -> int:
+    """Open a data file for reading and return its descriptor. Raises OSError, also for what is no regular file."""
+    descriptor = os.open(file, os.O_RDONLY | BINARY | NO_WAIT)
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        os.close(descriptor)
+        raise OSError(0, "no regular file", str(file))
+    return descriptor
