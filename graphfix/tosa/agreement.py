@@ -61,6 +61,15 @@ class _Original:
         """From one quantized number to the next, by output."""
         return self.model.steps or (None,) * len(self.session.outputs)
 
+    def as_computed(self, outputs: Sequence[object]) -> list[Array]:
+        """Return outputs as arrays, in float16 where that is what a Cast at the end made wider."""
+        arrays = [np.asarray(value) for value in outputs]
+        with np.errstate(over="ignore"):
+            return [
+                array.astype(np.float16) if name in self.model.halves else array
+                for name, array in zip(self.session.outputs, arrays, strict=True)
+            ]
+
 
 @dataclass(slots=True)
 class _Worst:
@@ -182,12 +191,12 @@ def _compared(known: _Original, converted: Path, cases: Sequence[Feeds], request
     runs: list[_Run] = []
     for number, feeds in enumerate(cases, 1):
         progress(f"running {known.beside}", number - 1, len(cases))
-        wanted = [np.asarray(value) for value in known.session.run(feeds)]
+        wanted = known.as_computed(known.session.run(feeds))
         progress("running the TOSA reference model", number - 1, len(cases))
         answer = tosa.run(converted, [np.asarray(feeds[name]) for name in known.model.arguments])
         if len(answer.outputs) != len(names):
             raise RefusedError(f"the TOSA file has {len(answer.outputs)} outputs, the original {len(names)}")
-        runs.append(_Run(feeds, [wanted], answer.outputs))
+        runs.append(_Run(feeds, [wanted], known.as_computed(answer.outputs)))
         _judge(known, runs[-1:], limits, worst)
         numbers = [has_number(want) for want in wanted]
         for name, number_seen in zip(names, numbers, strict=True):
@@ -238,7 +247,7 @@ def _beside_others(
         progress("asking the runtime's other kernels")
         try:
             session = load()
-            answers = [[np.asarray(value) for value in session.run(run.feeds)] for run in runs]
+            answers = [known.as_computed(session.run(run.feeds)) for run in runs]
         except RefusedError:
             continue
         for run, answer in zip(runs, answers, strict=True):

@@ -1,10 +1,11 @@
-"""Take operands without elements out of a CONCATENATION (TFLite only; with target tosa, or where it is named).
+"""Remove operands without elements from a Concat (only with target tosa, or where it is named).
 
-    y[4,8] = CONCATENATION(a[0,8], b[1,8], c[3,8], axis=0)
-    y[4,8] = CONCATENATION(b, c, axis=0)
+    y[4,8] = CONCATENATION(a[0,8], b[1,8], c[3,8], axis=0)    ->  CONCATENATION(b, c, axis=0)
+    y[1,7,1] = Concat(x[1,7,1], e[1,0,1], axis=1)             ->  Identity(x)
 
-TOSA has no size 0. The first and the last trip of an unrolled loop that writes into a list of values cut nothing off
-in front of what they write, or behind it. What computed such an operand alone goes.
+TOSA has no size 0. Converters of dynamic models join lists that are still empty, and the first and the last trip of an
+unrolled loop that writes into a list of values cut nothing off in front of what they write, or behind it. Operators
+whose results only such an operand read are removed too.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from graphfix.graph.edits import Edit, New, Replace
 from graphfix.graph.view import Node
 from graphfix.operators.row import TFLITE
 
-ON = frozenset({(TFLITE, "CONCATENATION")})
+ON = frozenset({("", "Concat"), (TFLITE, "CONCATENATION")})
 CODE = "GF304"
 
 
@@ -23,6 +24,10 @@ def plan(node: Node) -> Iterator[Edit]:
     """Replace a node some of whose operands have no elements, and some have."""
     result, operands = node.results[0], enumerate(node.operands)
     kept = tuple(at for at, value in operands if value is not None and 0 not in (value.shape.axes or ()))
-    if result is not None and 0 < len(kept) < len(node.operands):
-        attributes = tuple(node.attributes.items())
-        yield Replace(New(node.op, kept, result.shape, result.dtype, attributes, version=node.version), CODE)
+    if result is None or not 0 < len(kept) < len(node.operands):
+        return
+    if len(kept) == 1 and not node.domain:
+        yield Replace(New("Identity", kept, result.shape, result.dtype), CODE)
+        return
+    attributes = tuple(node.attributes.items())
+    yield Replace(New(node.op, kept, result.shape, result.dtype, attributes, version=node.version), CODE)

@@ -5,9 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
+import onnx
 import pytest
 
 from graphfix.checker.files.tflite.graphs import read_graphs
+from graphfix.checker.runs.onnx.half_ends import half_outputs
 from graphfix.checker.runs.tflite.quantized_ends import input_ranges, output_steps
 from graphfix.engine.request import Request
 from graphfix.runtimes import tosa
@@ -59,6 +61,50 @@ def test_an_output_of_float16_may_be_the_next_number(got: list[float], *, within
     wanted = np.float16([0.5, 0.75])
     assert judged([wanted], np.float16(got), Limits()).within == within
     assert not judged([wanted.astype(np.float32)], np.float32([0.5, 0.75 - STEP]), Limits()).within
+
+
+ENDS = {
+    "a Cast to float32": ("float[4]", "y = Cast<to=1>(h)", True),
+    "a Cast to float64": ("double[4]", "y = Cast<to=11>(h)", True),
+    "moved behind the Cast": ("float[4,1]", "f = Cast<to=1>(h) y = Unsqueeze(f, a)", True),
+    "moved in front of the Cast": ("float[4,1]", "f = Unsqueeze(h, a) y = Cast<to=1>(f)", True),
+    "computed of the Cast": ("float[4]", "f = Cast<to=1>(h) y = Neg(f)", False),
+    "float16 itself": ("float16[4]", "y = Neg(h)", False),
+    "whole numbers": ("float[1]", "i = ArgMax(h) y = Cast<to=1>(i)", False),
+    "truth values": ("float[4]", "b = Greater(h, h) y = Cast<to=1>(b)", False),
+    "an input": ("float[4]", "y = Identity(x)", False),
+}
+
+
+@pytest.mark.parametrize("case", ENDS)
+def test_an_output_that_a_cast_makes_of_float16_holds_float16_numbers(case: str, tmp_path: Path) -> None:
+    kind, nodes, half = ENDS[case]
+    body = f"c = Cast<to=10>(x) h = Relu(c) {nodes}"
+    path = onnx_file(tmp_path, f"g (float[4] x) => ({kind} y) <int64[1] a = {{1}}> {{ {body} }}")
+    assert half_outputs(onnx.load(path)) == (frozenset({"y"}) if half else frozenset())
+
+
+WIDE = "g (float[2] x) => (float[2] y) { c = Cast<to=10>(x) h = Identity(c) y = Cast<to=1>(h) }"
+
+
+@pytest.mark.parametrize(
+    ("got", "status"),
+    [
+        ([0.5 + STEP, 0.75 - STEP], "agrees"),
+        ([0.5, 0.75 - 2 * STEP], "differs"),
+        ([0.5, 1e6], "differs"),
+        ([0.5, float("nan")], "differs"),
+    ],
+    ids=["one step", "two steps", "beyond float16", "no number"],
+)
+def test_float16_numbers_in_a_wider_output_are_held_to_their_own_step(
+    got: list[float], status: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The tools that make float16 of a model often keep its inputs and outputs in float32."""
+    model, inputs = onnx_file(tmp_path, WIDE), tmp_path / "x.npz"
+    np.savez(inputs, x=np.float32([0.5, 0.75]))
+    monkeypatch.setattr(tosa, "run", lambda *_: tosa.Computed([np.float32(got)], "valid"))
+    assert agreement.agreement(model, model, tmp_path / "m.tosa", Request(run_on=[inputs])).status == status
 
 
 @pytest.mark.parametrize(

@@ -33,6 +33,8 @@ class StaticModel:
     """The lowest and the highest value of float inputs that are quantized first."""
     steps: tuple[float | None, ...] = ()
     """How far neighbouring values of each output are apart, None for one that is no quantized number; () for ONNX."""
+    halves: frozenset[str] = frozenset()
+    """The outputs of ONNX that are wider than float16 and hold float16 numbers."""
 
     def seeded(self, seed: int) -> dict[str, object]:
         """Return the inputs of a seed by name."""
@@ -69,6 +71,7 @@ def static_onnx(path: Path, original: Path, values: Mapping[str, InputValue]) ->
     Raises GraphfixError for what is none.
     """
     from graphfix.checker.files.onnx.skeleton import read
+    from graphfix.checker.runs.onnx.half_ends import half_outputs
     from graphfix.checker.runs.onnx.input_limits import limits
 
     model = read(path)
@@ -79,7 +82,7 @@ def static_onnx(path: Path, original: Path, values: Mapping[str, InputValue]) ->
     if values:
         constant = onnx_interface(read(original)).setting(values, {}, shapes).constant
         interface = replace(interface.without(values), constant=constant)
-    return StaticModel(interface, known, arguments)
+    return StaticModel(interface, known, arguments, halves=half_outputs(model))
 
 
 def static_tflite(

@@ -11,7 +11,7 @@ from graphfix.checker.proof.onnx.operands import Call, domain_of, trimmed
 from graphfix.checker.proof.onnx.operator_types import accepted
 from graphfix.checker.proof.onnx.spelling import Spelling, pattern
 from graphfix.checker.proof.onnx.types import dtype
-from graphfix.checker.proof.onnx.validate import NOT_IMPORTED
+from graphfix.checker.proof.onnx.validate import NOT_IMPORTED, loads
 from graphfix.checker.proof.onnx.versions import compared_attributes, effective, meaning, unlifted
 from graphfix.checker.proof.result import UnprovedError
 
@@ -82,7 +82,7 @@ def call_of(
         keys = _keys(constants, (domain, op, version, since), attributes, written if attributes is raw else None)
         if fixed and attributes is raw:
             spelled.keys[kinds] = keys
-    return Call(
+    call = Call(
         label=label,
         domain=domain,
         op=op,
@@ -100,6 +100,27 @@ def call_of(
         kinds=kinds,
         scope=environment,
     )
+    return _joined(call) if op == "Concat" and not domain else call
+
+
+def _joined(call: Call) -> Call:
+    """Return a Concat without its operands of size 0 along the axis; as an Identity where one operand is left.
+
+    All operands have to have one type, and the same sizes beside the axis: the operator is then one that runs.
+    """
+    shapes = [view.sizes for view in call.views if view is not None and view.sizes is not None]
+    axis, rank = call.integer("axis", 1), len(shapes[0]) if shapes else 0
+    if len(shapes) < len(call.views) or not call.lowest(rank) <= axis < rank:
+        return call
+    beside = {(*sizes[: axis % rank], *sizes[axis % rank + 1 :]) for sizes in shapes if len(sizes) == rank}
+    kept = [at for at, sizes in enumerate(shapes) if len(sizes) != rank or sizes[axis] != 0]
+    if not 0 < len(kept) < len(shapes) or len(beside) > 1 or any(len(sizes) != rank for sizes in shapes):
+        return call
+    if not loads(call):
+        return call
+    call.views, call.inputs = [call.views[at] for at in kept], [call.inputs[at] for at in kept]
+    call.op = "Concat" if len(kept) > 1 else "Identity"
+    return call
 
 
 def _keys(

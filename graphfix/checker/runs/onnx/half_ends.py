@@ -1,0 +1,45 @@
+"""Find the wider outputs of an ONNX model that hold float16 numbers: a Cast makes them at the end.
+
+y:float32[4] = Cast(h:float16[4])    what tools write that keep the types of inputs and outputs
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from onnx import TensorProto, helper, shape_inference
+
+if TYPE_CHECKING:
+    from onnx import GraphProto, ModelProto
+
+_MOVERS = frozenset("Identity Reshape Flatten Squeeze Unsqueeze Transpose Slice Gather Expand Tile".split())
+"""Operators whose result holds elements of their first operand and nothing else."""
+_WIDER = frozenset({TensorProto.FLOAT, TensorProto.DOUBLE})
+
+
+def half_outputs(model: ModelProto) -> frozenset[str]:
+    """Return the names of the outputs that a Cast makes of float16 numbers, moved or not.
+
+    An element type that onnx's inference does not know is not float16.
+    """
+    try:
+        graph = shape_inference.infer_shapes(model).graph
+    except (shape_inference.InferenceError, RuntimeError):
+        return frozenset()
+    types = _element_types(graph)
+    makers = {name: node for node in graph.node for name in node.output if name}
+    found = set()
+    for output in graph.output:
+        node = makers.get(output.name)
+        while node is not None and node.op_type in _MOVERS and not node.domain:
+            node = makers.get(node.input[0])
+        if node is not None and node.op_type == "Cast" and not node.domain:
+            to = next((helper.get_attribute_value(given) for given in node.attribute if given.name == "to"), None)
+            if to in _WIDER and types.get(node.input[0]) == TensorProto.FLOAT16:
+                found.add(output.name)
+    return frozenset(found)
+
+
+def _element_types(graph: GraphProto) -> dict[str, int]:
+    declared = {value.name: value.type.tensor_type.elem_type for value in (*graph.input, *graph.value_info)}
+    return declared | {tensor.name: tensor.data_type for tensor in graph.initializer}
