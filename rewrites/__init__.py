@@ -32,6 +32,7 @@ ORDER: tuple[str | tuple[str, ...], ...] = (
         "tosa.decompose_attention",
         "tosa.unroll_recurrence",
         "tosa.sequence_at_to_slice",
+        "tosa.reverse_sequence_to_gather",
         "tosa.einsum_pairs",
         "tosa.resize_sizes_to_scales",
         "tosa.clamp_quantize",

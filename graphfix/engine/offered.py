@@ -29,6 +29,7 @@ RULES = (
     "decompose-attention",
     "unroll-recurrence",
     "sequence-at-to-slice",
+    "reverse-sequence-to-gather",
     "einsum-pairs",
     "resize-sizes-to-scales",
     "clamp-quantize",

@@ -68,6 +68,7 @@ SPECIAL: Mapping[str, Callable[[OpSchema, int], Made]] = {
     "Tile": lambda _, __: (["x", "ii"], {}),
     "Where": lambda _, __: (["c", "x", "x"], {}),
     "SequenceAt": lambda _, __: (["q", "at"], {}),
+    "ReverseSequence": lambda _, __: (["x", "ii"], {}),
     "CastLike": lambda _, __: (["x", "x"], {}),
     "Range": lambda _, __: (["s", "s", "s"], {}),
     "Split": lambda schema, _: (["x"], {"num_outputs": 1} if "num_outputs" in schema.attributes else {}),

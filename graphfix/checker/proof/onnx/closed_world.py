@@ -86,6 +86,7 @@ FORMS: Mapping[str, NewForm] = {
     "Hardmax": NewForm(frozenset({"float32", "float16"})),
     "Einsum": NewForm(frozenset({"float32"})),
     "SequenceAt": NewForm(_STORED, None),
+    "ReverseSequence": NewForm(_PLAIN),
 }  # fmt: skip
 """Operators of the standard set that are no terms, or terms of other operators: the forms that may be new."""
 

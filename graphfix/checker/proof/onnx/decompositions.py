@@ -144,7 +144,25 @@ def _of_sizes_alone(call: Call) -> bool:
     return plain and "axes" not in call.attributes and not call.integer("antialias", 0)
 
 
+def _reversed(call: Call, among: Among) -> View | None:
+    """Read a ReverseSequence of equal lengths as the Gather of its time steps; None for other lengths."""
+    data, lengths = call.operand(0), numbers(call.vector(1))
+    axes = call.integer("time_axis", 0), call.integer("batch_axis", 1)
+    have = numbers((call.sizes(0) or ())[:2])
+    if data is None or have is None or len(have) < len(axes) or sorted(axes) != [0, 1] or not lengths:
+        return None
+    steps, length = have[axes[0]], lengths[0]
+    if lengths != (length,) * have[axes[1]] or not 1 <= length <= steps:
+        return None
+    places = np.array([*reversed(range(length)), *range(length, steps)], np.int64)
+    nodes = [
+        helper.make_node("Constant", [], ["places"], value=numpy_helper.from_array(places)),
+        helper.make_node("Gather", ["x", "places"], ["y"], call.description, axis=axes[0]),
+    ]
+    return among(nodes, max(call.version, PRESENT), {"x": data})
+
+
 DEFINED: Mapping[str, Callable[[Call, Among], View | None]] = {
     "Einsum": _in_pairs, "Resize": _by_scales, "SequenceAt": taken, "PRelu": _prelu,
-    "Softmax": _flat, "LogSoftmax": _flat, "Hardmax": _flat,
+    "Softmax": _flat, "LogSoftmax": _flat, "Hardmax": _flat, "ReverseSequence": _reversed,
 }  # fmt: skip
