@@ -9,7 +9,7 @@ from pathlib import Path
 from types import MappingProxyType
 
 from graphfix import report
-from graphfix.cli import terminal
+from graphfix.cli import streams, terminal
 from graphfix.cli.requests import request
 from graphfix.cli.status import DONE, FAILED, LEFT, NO, UNDECIDED
 from graphfix.report.colour import Paint
@@ -48,14 +48,18 @@ def _tosa(options: Namespace, progress: Progress | None) -> Outcome:
 
 def answer(options: Namespace) -> int:
     """Ask `fix`, `verify` or `tosa` about a model."""
-    refuse_reports(options, [options.model])  # before the work, not after it
-    read_rewrites(options)
-    made = entry(options, ASKS[options.command])
-    print_answer(options, made)
-    if options.json:
-        print(report.json_text([made]), end="")
-    for path in options.report:
-        report.write(path, [made])
+    models = [name for name in ("model", "after") if hasattr(options, name)]
+    with streams.opened(options, *models) as opened:
+        refuse_reports(options, [options.model])  # before the work, not after it
+        read_rewrites(options)
+        made = opened.shown(entry(options, opened.asking(ASKS[options.command], [options.model])))
+        with opened.table(has_model=not (isinstance(made, Outcome) and made.dry_run)):
+            print_answer(options, made)
+        if options.json:
+            print(report.json_text([made]), end="")
+        for path in options.report:
+            report.write(path, [made])
+        opened.publish()
     result = status(made, strict=getattr(options, "strict_proof", False))
     return DONE if getattr(options, "exit_zero", False) and _is_accepted(made, result) else result
 

@@ -215,7 +215,7 @@ def answer(command: Parser) -> argparse._MutuallyExclusiveGroup:
     command.add_argument(
         "--report",
         metavar="FILE",
-        type=Path,
+        type=new_file,
         action="append",
         default=[],
         help="write a report too, in the form of its suffix: .json, .md, .html, .sarif, .xml (JUnit) or "
@@ -238,6 +238,13 @@ def spoken(command: Parser) -> None:
     command.add_argument("-v", "--verbose", action="store_true", help=what)
     what = "colours: auto (default) on a terminal; NO_COLOR and FORCE_COLOR count where this is not said"
     command.add_argument("--color", choices=("auto", "always", "never"), default="auto", help=what)
+
+
+def new_file(text: str) -> Path:
+    """Return the path of a file to write. Raises ArgumentTypeError for `-`: it is a stream, and never a file."""
+    if text == "-":
+        raise argparse.ArgumentTypeError("'-' is stdout, which takes no such file; give a name")
+    return Path(text)
 
 
 def named(what: str, *, least: int = 1) -> Callable[[str], tuple[str, str]]:

@@ -7,7 +7,7 @@ from argparse import ArgumentTypeError, Namespace
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
-from graphfix.cli import answers, terminal
+from graphfix.cli import answers, streams, terminal
 from graphfix.cli.configuration import settings
 from graphfix.cli.options import Whole
 from graphfix.cli.parser import Said
@@ -72,8 +72,12 @@ def _show(options: Namespace) -> int:
 
     around = options.around and (options.around[0], _edges(*options.around))
     selection = NodeSelection(options.maps, options.broadcasts_only, options.nodes, around, options.graphs)
-    with terminal.watched(options, options.model.name) as progress:
-        listing = pipeline.show(options.model, request(options, progress), selection)
+    with (
+        streams.opened(options, "model") as opened,
+        terminal.watched(options, options.model.name) as progress,
+    ):
+        ask = opened.asking(pipeline.show, [options.model])
+        listing = ask(options.model, request(options, progress), selection)
     if not options.quiet:
         for line in listing_lines(listing, width=terminal.width(), paint=terminal.paint(options.color, sys.stdout)):
             print(line)

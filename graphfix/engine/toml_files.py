@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import stat
 from pathlib import Path
 from typing import Any
 
 from graphfix.results import GraphfixError
+from graphfix.results.regular_files import refuse_pipe
 
 LARGEST = 1 << 20
 """Bytes: what a person writes is some pages of text."""
@@ -27,11 +27,9 @@ def table(path: Path) -> dict[str, Any]:
 
 
 def _content(path: Path) -> bytes:
-    # asked before it is opened: to open a pipe waits for its writer
-    mode = path.stat().st_mode
-    if not stat.S_ISREG(mode):
-        what = "a folder" if stat.S_ISDIR(mode) else "a device or a pipe"
-        raise GraphfixError(f"{path}: this is {what}; give the path of a TOML file")
+    refuse_pipe(path, "a TOML file")
+    if path.is_dir():
+        raise GraphfixError(f"{path}: this is a folder; give the path of a TOML file")
     with path.open("rb") as file:
         content = file.read(LARGEST + 1)
     if len(content) > LARGEST:

@@ -24,6 +24,7 @@ from typing import TypeAlias
 from graphfix.findings.fingerprint import fingerprints
 from graphfix.results import GraphfixError, Outcome, Site
 from graphfix.results.records import dataclass, field
+from graphfix.results.regular_files import refuse_pipe
 
 HEAD, VERSION = "graphfix-baseline", 1
 REPAIR = "mend it, or delete it and write it anew by --write-baseline"
@@ -56,6 +57,7 @@ class Baseline:
 def read(path: Path) -> Baseline:
     """Raises GraphfixError for what is no baseline."""
     try:
+        refuse_pipe(path, "a baseline")
         content = json.loads(path.read_text(encoding="utf-8-sig"))
     except FileNotFoundError:
         raise GraphfixError(f"{path}: there is no such baseline; --write-baseline {path} writes it") from None

@@ -35,6 +35,17 @@ def load(source: Path | bytes | ModelProto, data_root: Sequence[Path] = ()) -> O
     return load_onnx(source, data_root)
 
 
+def data_locations(source: Path) -> Sequence[str]:
+    """List the files below a model's folder that hold its data, as the model names them. Raises GraphfixError."""
+    if format_of(source) == "tflite":
+        from graphfix.formats.tflite.file.container import read
+
+        return tuple(read(source).parts.external)
+    from graphfix.formats.onnx.file.container import external_locations
+
+    return external_locations(source)
+
+
 def _head(source: Path | bytes) -> bytes:
     if isinstance(source, bytes):
         return source[:8]

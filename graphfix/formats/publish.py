@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from graphfix.results import GraphfixError
+from graphfix.results.regular_files import refuse_stream
 
 SUFFIXES = {".onnx": "onnx", ".tflite": "tflite"}
 """What the end of a name says that a model is."""
@@ -17,6 +18,9 @@ MODELS = {"onnx": "an ONNX model", "tflite": "a TFLite model"}
 
 def refuse(source: Path, output: Path, *, in_place: bool) -> None:
     """Raise GraphfixError where `output` can't take the result."""
+    if output.name == "-":
+        raise GraphfixError(f"{output}: this name is stdout on a command line; choose another name")
+    refuse_stream(output)
     if output.is_dir():
         raise GraphfixError(f"{output}: a folder; name the output file")
     if not output.parent.is_dir():

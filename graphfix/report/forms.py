@@ -17,6 +17,7 @@ from graphfix.report.node_data import node_data_text
 from graphfix.report.sarif import sarif_text
 from graphfix.report.text import Entry
 from graphfix.results import GraphfixError
+from graphfix.results.regular_files import refuse_stream
 
 
 def _page(entries: Sequence[Entry]) -> str:
@@ -85,6 +86,7 @@ def write(path: Path, entries: Sequence[Entry]) -> None:
 
 def publish(path: Path, text: str, what: str) -> None:
     """Write a file that is `what`; it appears whole or not at all. Raises GraphfixError."""
+    refuse_stream(path)
     scratch = path.with_name(f".{path.name}.{secrets.token_hex(8)}.tmp")
     try:
         with scratch.open("x", encoding="utf-8", errors="backslashreplace", newline="\n") as file:

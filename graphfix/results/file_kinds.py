@@ -6,7 +6,6 @@ The rewriter's and the checker's readers ask it first, so every command refuses 
 from __future__ import annotations
 
 import io
-import os
 import re
 import stat
 from collections.abc import Callable
@@ -15,12 +14,11 @@ from typing import Final, NamedTuple
 
 from graphfix.results import GraphfixError
 from graphfix.results.file_content import BYTES, VARINT, Content
+from graphfix.results.regular_files import is_descriptor, refuse_pipe
 
 LFS_POINTER: Final = b"version https://git-lfs.github.com/"
 FLATBUFFER_IDENTIFIER: Final = slice(4, 8)
 TFLITE: Final = b"TFL3"
-MOST_LINKS: Final = 40
-"""Symbolic links behind each other that are followed, as Linux does."""
 Test = Callable[[Content], bool]
 
 
@@ -199,9 +197,7 @@ def refuse_no_file(path: Path) -> None:
         raise GraphfixError(f"{path}: {_folder(path)}")
     if is_descriptor(path):
         raise GraphfixError(f"{path}: other processes can't open this name; give the path of a model")
-    if not stat.S_ISREG(found.st_mode):
-        what = "a pipe" if stat.S_ISFIFO(found.st_mode) else "a device"
-        raise GraphfixError(f"{path}: this is {what}; give the path of a model")
+    refuse_pipe(path, "a model")
     if not found.st_size:
         raise GraphfixError(f"{path}: the file is empty; {GET_AGAIN}")
 
@@ -210,21 +206,6 @@ def refuse_pointer(path: Path, head: bytes) -> None:
     """Raise GraphfixError for a data file whose first bytes are those of a pointer of Git LFS."""
     if head.startswith(LFS_POINTER):
         raise GraphfixError(f"{path}: {KINDS[0].name}: {KINDS[0].advice}")
-
-
-def is_descriptor(path: Path) -> bool:
-    """Return whether a path leads to an open file of this process, such as /dev/stdin or /dev/fd/63.
-
-    A child process has other files under the same name.
-    """
-    for _ in range(MOST_LINKS):
-        folder = os.path.realpath(path.parent)
-        if folder == "/dev/fd" or re.fullmatch(r"/proc/\d+(/task/\d+)?/fd", folder):
-            return True
-        if not path.is_symlink():
-            return False
-        path = Path(folder, path.readlink())
-    return False
 
 
 def folder_kind(path: Path) -> str | None:

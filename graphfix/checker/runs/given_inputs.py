@@ -9,6 +9,7 @@ import numpy as np
 
 from graphfix.checker.runs.seeded_inputs import Case
 from graphfix.results import GraphfixError
+from graphfix.results.regular_files import refuse_pipe
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -75,6 +76,7 @@ def _fit(path: Path, spec: TensorSpec, value: np.ndarray, sizes: dict[str, int])
 
 def _archive(path: Path) -> dict[str, object]:
     try:
+        refuse_pipe(path, "an .npz file")
         archive = np.load(path, allow_pickle=False)
         if not isinstance(archive, np.lib.npyio.NpzFile):
             raise GraphfixError(f"{path}: one array without a name; save the inputs with numpy.savez")

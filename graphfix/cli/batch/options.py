@@ -26,9 +26,9 @@ UNITS: Mapping[str, int] = MappingProxyType(
 def batch(command: Parser) -> None:
     """Offer all that may be asked of many models."""
     what = "ONNX or TFLite files, folders, quoted patterns ('models/**/*.onnx') and URLs (s3://bucket/prefix)"
-    command.add_argument("sources", metavar="SOURCE", nargs="+", help=what)
+    command.add_argument("sources", metavar="SOURCE", type=_source, nargs="+", help=what)
     what = "the folder of the results and of what is remembered of them: a path or a URL; it is made"
-    command.add_argument("-o", "--output", metavar="DIR", required=True, help=what)
+    command.add_argument("-o", "--output", metavar="DIR", type=_folder, required=True, help=what)
     lint.sources(command)
     either = command.add_mutually_exclusive_group()
     either.add_argument("--check", action="store_true", help="list what is implicit, and write no model")
@@ -43,6 +43,20 @@ def batch(command: Parser) -> None:
     options.strict(command)
     options.runs(command)
     options.answer(command)
+
+
+def _source(text: str) -> str:
+    """Return a file, a folder, a pattern or a URL. Raises ArgumentTypeError for stdin."""
+    if text == "-":
+        raise argparse.ArgumentTypeError("'-': a batch reads files; graphfix fix - -o - takes a model from stdin")
+    return text
+
+
+def _folder(text: str) -> str:
+    """Return a folder or a URL. Raises ArgumentTypeError for stdout."""
+    if text == "-":
+        raise argparse.ArgumentTypeError("'-' is stdout, and the results are files; give a folder")
+    return text
 
 
 def _work(command: Parser) -> None:

@@ -9,12 +9,13 @@ from pathlib import Path
 from graphfix import report
 from graphfix.api.forgetting import forget_models
 from graphfix.batch import local_search
-from graphfix.cli import answers, terminal
+from graphfix.cli import answers, streams, terminal
 from graphfix.cli.lint import known_findings
 from graphfix.cli.lint.known_findings import KnownFindings
 from graphfix.cli.lint.options import TEXT
 from graphfix.cli.requests import request
 from graphfix.cli.status import DONE, NO, WORST
+from graphfix.cli.streams import Streams
 from graphfix.engine.spelling import hint
 from graphfix.findings.selection import CodeSelection, names_a_code
 from graphfix.report.text import counted
@@ -24,13 +25,18 @@ from graphfix.results.progress import Progress
 
 def answer(options: Namespace) -> int:
     """Check each model; the failure of one does not stop the others."""
+    with streams.opened(options, "models") as opened:
+        return _checked(options, opened)
+
+
+def _checked(options: Namespace, opened: Streams) -> int:
     models = local_search.models(options.models, options.exclude)
     asked = [_of(options, model) for model in models]
     _refuse(options, asked)  # before the work, not after it
     known = known_findings.opened(options.baseline, options.write_baseline)
     entries = []
     for number, own in enumerate(asked, 1):
-        entries.append(_entry(own, known, (number, len(asked))))
+        entries.append(_entry(own, known, (number, len(asked)), opened))
         forget_models()
     _print_all(options, entries)
     _remember(options, known, entries)
@@ -54,12 +60,12 @@ def _check(options: Namespace, progress: Progress | None) -> Outcome:
     return pipeline.check(options.model, request(options, progress))
 
 
-def _entry(options: Namespace, known: KnownFindings, among: tuple[int, int]) -> report.Entry:
+def _entry(options: Namespace, known: KnownFindings, among: tuple[int, int], opened: Streams) -> report.Entry:
     """Check a model, leave out what does not count, and print what is said of it alone."""
-    made = answers.entry(options, _check, among)
+    made = opened.shown(answers.entry(options, opened.asking(_check, [options.model]), among))
     if isinstance(made, Outcome):
         selection = CodeSelection(_codes(options.select), _codes(options.ignore))
-        made = known.counted(options.model, made, selection)
+        made = known.counted(Path(made.model), made, selection)
     if options.form == TEXT or isinstance(made, report.Failure):
         clean = isinstance(made, Outcome) and not report.findings(made)
         answers.print_answer(options, made, short=clean and among[1] > 1)

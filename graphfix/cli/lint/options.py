@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from graphfix.cli.options import Parser
+from graphfix.cli.options import Parser, new_file
 from graphfix.engine import offered
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ def selection(command: Parser) -> None:
     what = "findings that stand in this file are none: only what is new counts"
     group.add_argument("--baseline", metavar="FILE", type=Path, help=what)
     what = "write what is found now into FILE for --baseline, which is not read then; files not checked keep their part"
-    group.add_argument("--write-baseline", metavar="FILE", type=Path, help=what)
+    group.add_argument("--write-baseline", metavar="FILE", type=new_file, help=what)
     group.add_argument("--exit-zero", action="store_true", help="findings are no failure: exit status 0")
 
 

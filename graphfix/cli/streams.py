@@ -1,0 +1,194 @@
+"""Models from stdin and from pipes, and a model to stdout: `-` on the command line.
+
+Child processes open the model by its name too, so a piped model is copied into a temporary file first. Reports and
+messages name it as the user does.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import select
+import shutil
+import stat
+import sys
+from argparse import Namespace
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import BinaryIO, Final, TypeVar
+
+from graphfix.report import Entry, Failure
+from graphfix.results import GraphfixError
+from graphfix.results.records import dataclass, field
+from graphfix.results.regular_files import is_descriptor
+
+STREAM: Final = Path("-")
+"""How the command line names stdin as a model, and stdout as an output."""
+STDIN, STDOUT = "stdin", "stdout"
+"""How messages and reports name them."""
+WAIT: Final = 10.0
+"""Seconds for which a named pipe may have no writer."""
+Answer = TypeVar("Answer")
+
+
+@dataclass(slots=True)
+class Streams:
+    """The models of one command that are streams, as temporary files."""
+
+    folder: Path | None = None
+    """The temporary folder; None where the command names files alone."""
+    names: dict[str, str] = field(default_factory=dict)
+    """By the path of a temporary file: the name that the user knows."""
+    inputs: list[Path] = field(default_factory=list)
+    """The copies of piped models."""
+    output: Path | None = None
+    """The temporary file of a model for stdout."""
+
+    def text(self, said: str) -> str:
+        """Return a text with the names that the user knows."""
+        for path, name in self.names.items():
+            said = said.replace(path, name)
+        return said
+
+    def shown(self, entry: Entry) -> Entry:
+        """Return an outcome or a failure with the names that the user knows."""
+        model = self.text(entry.model)
+        if isinstance(entry, Failure):
+            return replace(entry, model=model, error=self.text(entry.error))
+        return replace(entry, model=model, output=entry.output and self.text(entry.output))
+
+    def asking(self, ask: Callable[..., Answer], models: list[Path]) -> Callable[..., Answer]:
+        """Return a function that refuses models with data files where a stream can't have them, and asks then."""
+
+        def asked(*arguments: object) -> Answer:
+            self._refuse_data_files(models)
+            return ask(*arguments)
+
+        return asked if self.folder is not None else ask
+
+    def _refuse_data_files(self, models: list[Path]) -> None:
+        """Raise GraphfixError for a piped model whose data lies in other files, and for one that goes to stdout."""
+        from graphfix import formats
+
+        for path in models if self.output is not None else self.inputs:
+            found = formats.data_locations(path)
+            if found and path in self.inputs:
+                raise GraphfixError(
+                    f"{path}: its data is in other files ({found[0]}); a stream has no folder: name a file"
+                )
+            if found:
+                raise GraphfixError(
+                    f"{path}: its data is in other files ({found[0]}); stdout takes one file: say -o OUT"
+                )
+
+    @contextlib.contextmanager
+    def table(self, *, has_model: bool = True) -> Iterator[None]:
+        """Print to stderr in this context where stdout is for a model."""
+        with contextlib.redirect_stdout(sys.stderr) if self.output and has_model else contextlib.nullcontext():
+            yield
+
+    def publish(self) -> None:
+        """Write the model that was made to stdout. Raises OSError."""
+        if self.output is not None and self.output.exists():
+            with self.output.open("rb") as file:
+                shutil.copyfileobj(file, sys.stdout.buffer)
+            sys.stdout.buffer.flush()
+
+
+@contextlib.contextmanager
+def opened(options: Namespace, *models: str) -> Iterator[Streams]:
+    """Replace streams among the options by temporary files, which live as long as the context.
+
+    `models` are the names of the options that are models, or lists of models. Raises GraphfixError.
+    """
+    paths = [path for name in models for path in _listed(getattr(options, name))]
+    streams = Streams()
+    output = getattr(options, "output", None) == STREAM
+    if not (output or any(_is_stream(path) for path in paths)):
+        yield streams
+        return
+    from tempfile import TemporaryDirectory
+
+    _refuse_options(options, paths, output=output)
+    with TemporaryDirectory(prefix="graphfix-") as folder:
+        streams.folder = Path(folder)
+        if output:
+            streams.output = options.output = streams.folder / STDOUT
+            streams.names[str(streams.output)] = STDOUT
+        for name in models:
+            given = getattr(options, name)
+            copies = [_copied(streams, path) for path in _listed(given)]
+            setattr(options, name, copies if isinstance(given, list) else copies[0])
+        try:
+            yield streams
+        except GraphfixError as error:
+            raise type(error)(streams.text(str(error))) from error.__cause__
+
+
+def _listed(given: Path | list[Path]) -> list[Path]:
+    return given if isinstance(given, list) else [given]
+
+
+def _is_stream(path: Path) -> bool:
+    if path == STREAM:
+        return True
+    try:
+        mode = path.stat().st_mode
+        return stat.S_ISFIFO(mode) or (stat.S_ISREG(mode) and is_descriptor(path))
+    except (OSError, ValueError):  # the reader says what is wrong with it
+        return False
+
+
+def _refuse_options(options: Namespace, paths: list[Path], *, output: bool) -> None:
+    """Raise GraphfixError for what can't be asked of a stream."""
+    if paths.count(STREAM) > 1:
+        raise GraphfixError("-: stdin is one model; name a file for the other one")
+    if getattr(options, "in_place", False):
+        raise GraphfixError(f"{paths[0]}: a stream can't be replaced; say -o OUT without --in-place")
+    if output and options.command == "tosa":
+        raise GraphfixError("-o -: tosa writes two files; name the first one: -o OUT.tosa")
+    if output and options.json:
+        raise GraphfixError(
+            "-o -: stdout takes the model or the document of --json; say --report FILE.json for this one"
+        )
+    if output and sys.stdout.isatty():
+        raise GraphfixError("-o -: stdout is a terminal; send it to a file or a pipe")
+
+
+def _copied(streams: Streams, path: Path) -> Path:
+    """Return a temporary copy of a stream, and any other path as it is. Raises GraphfixError."""
+    if not _is_stream(path) or streams.folder is None:
+        return path
+    name = STDIN if path == STREAM else str(path)
+    folder = streams.folder / str(len(streams.inputs))
+    folder.mkdir()
+    copy = folder / Path(name).name
+    streams.names[str(copy)] = name
+    streams.inputs.append(copy)
+    try:
+        with _stream(path) as stream, copy.open("wb") as file:
+            shutil.copyfileobj(stream, file)
+    except OSError as error:
+        why = (error.strerror or str(error)).lower()
+        raise GraphfixError(f"{name}: can't be read: {why}; name a file") from error
+    if not copy.stat().st_size:
+        raise GraphfixError(f"{name}: nothing came through the pipe; send a model into it")
+    return copy
+
+
+def _stream(path: Path) -> BinaryIO:
+    """Open a stream for reading. Raises OSError and GraphfixError."""
+    if path == STREAM:
+        if sys.stdin is None:
+            raise GraphfixError("-: stdin is closed; send a model into it")
+        if sys.stdin.isatty():
+            raise GraphfixError("-: stdin is a terminal; send a model into it: graphfix show - < model.onnx")
+        return sys.stdin.buffer
+    descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))  # to open a pipe waits for its writer
+    stream = os.fdopen(descriptor, "rb")
+    if not is_descriptor(path) and not select.select([descriptor], [], [], WAIT)[0]:
+        stream.close()
+        raise GraphfixError(f"{path}: nothing was written into this pipe for {WAIT:.0f} s; start its writer first")
+    os.set_blocking(descriptor, True)
+    return stream

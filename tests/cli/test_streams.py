@@ -1,0 +1,197 @@
+"""Models from stdin and pipes, a model to stdout, and names that are no files: never a hang, never a file named `-`."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from graphfix import GraphfixError, fix_file
+from models.builders.tflite.text import model as tflite_model
+from tests.support.asking import listing, refused
+from tests.support.notation import model
+from tests.support.small_models import with_data
+
+TEXT = "y[2,3] = Add(x[2,3], b[3])"
+PATIENCE = 60
+
+
+def graphfix(folder: Path, *words: object, stdin: bytes | int | None = None) -> subprocess.CompletedProcess[bytes]:
+    """Run one command in a folder, with bytes in a pipe or a descriptor as its stdin."""
+    said = [sys.executable, "-m", "graphfix", *map(str, words)]
+    piped = {"input": stdin} if isinstance(stdin, bytes) else {"stdin": stdin or subprocess.DEVNULL}
+    return subprocess.run(said, cwd=folder, capture_output=True, check=False, timeout=PATIENCE, **piped)  # type: ignore[call-overload]
+
+
+@pytest.fixture
+def onnx_file(tmp_path: Path) -> Path:
+    path = tmp_path / "m.onnx"
+    path.write_bytes(model(TEXT).SerializeToString())
+    return path
+
+
+@pytest.mark.parametrize("form", ["onnx", "tflite", "already explicit"])
+def test_a_pipe_through_fix_gives_the_bytes_of_the_file_form(tmp_path: Path, form: str) -> None:
+    texts = {"onnx": TEXT, "already explicit": "y[2,3] = Add(x[2,3], b[2,3])"}
+    data = tflite_model("y[2,3] = ADD(x[2,3], b[3])") if form == "tflite" else model(texts[form]).SerializeToString()
+    (tmp_path / "m").write_bytes(data)
+    assert graphfix(tmp_path, "fix", "m", "-o", "f", "--no-verify").returncode == 0
+    before = listing(tmp_path)
+    piped = graphfix(tmp_path, "fix", "-", "-o", "-", "--no-verify", stdin=data)
+    assert (piped.returncode, piped.stdout) == (0, (tmp_path / "f").read_bytes())
+    assert piped.stderr.startswith(b"stdin -> stdout: ")
+    assert listing(tmp_path) == before
+
+
+def test_a_verified_model_goes_to_stdout_and_its_report_names_the_streams(tmp_path: Path, onnx_file: Path) -> None:
+    piped = graphfix(tmp_path, "fix", "-", "-o", "-", "--report", "r.json", stdin=onnx_file.read_bytes())
+    assert piped.returncode == 0
+    assert b"proved for all inputs and sizes" in piped.stderr
+    (tmp_path / "f.onnx").write_bytes(piped.stdout)
+    assert graphfix(tmp_path, "check", "f.onnx").returncode == 0
+    said = json.loads((tmp_path / "r.json").read_text())
+    assert (said["model"], said["output"], said["verdict"]["status"]) == ("stdin", "stdout", "proved")
+
+
+def test_nothing_goes_to_stdout_where_nothing_may_be_written(tmp_path: Path, onnx_file: Path) -> None:
+    piped = graphfix(tmp_path, "fix", onnx_file, "-o", "-", "--dim", "nothing=3")
+    assert (piped.returncode, piped.stdout) == (2, b"")
+
+
+@pytest.mark.parametrize(
+    ("words", "status", "said"),
+    [
+        (["check", "-"], 1, b"stdin: 2 findings for target explicit"),
+        (["show", "-"], 0, b"L   y[2,3] = Add(x[2,3], b[3])"),
+        (["fix", "-", "-o", "out", "--no-verify"], 0, b"stdin -> out: 1 operand made explicit"),
+        (["verify", "-", "m.onnx", "--proof-only"], 0, b"stdin, m.onnx: proved"),
+        (["verify", "m.onnx", "-", "--proof-only"], 0, b"m.onnx, stdin: proved"),
+    ],
+    ids=["check", "show", "fix", "verify, first", "verify, second"],
+)
+def test_stdin_is_a_model_of_each_command(
+    tmp_path: Path, onnx_file: Path, words: Sequence[str], status: int, said: bytes
+) -> None:
+    answer = graphfix(tmp_path, *words, stdin=onnx_file.read_bytes())
+    assert (answer.returncode, answer.stderr) == (status, b"")
+    assert said in answer.stdout
+
+
+@pytest.mark.parametrize("source", ["a pipe", "a file"])
+def test_dev_stdin_is_read_once_and_never_hangs(tmp_path: Path, onnx_file: Path, source: str) -> None:
+    with onnx_file.open("rb") as file:
+        stdin = onnx_file.read_bytes() if source == "a pipe" else file.fileno()
+        answer = graphfix(tmp_path, "fix", "/dev/stdin", "-o", "f.onnx", stdin=stdin)
+    assert (answer.returncode, answer.stderr) == (0, b"")
+    assert answer.stdout.startswith(b"/dev/stdin -> f.onnx: ")
+
+
+def test_a_pipe_of_a_shell_is_read_as_a_file(onnx_file: Path) -> None:
+    script = f"'{sys.executable}' -m graphfix verify --proof-only <(cat m.onnx) <(cat m.onnx)"
+    answer = subprocess.run(
+        ["bash", "-c", script], cwd=onnx_file.parent, capture_output=True, check=False, timeout=PATIENCE
+    )
+    assert (answer.returncode, answer.stderr) == (0, b"")
+    assert b": proved for all inputs and sizes" in answer.stdout
+
+
+def test_a_named_pipe_is_read_where_someone_writes_and_refused_after_a_while_elsewhere(
+    tmp_path: Path, onnx_file: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    with subprocess.Popen(["sh", "-c", f"cat '{onnx_file}' > '{pipe}'"]):
+        assert graphfix(tmp_path, "check", "pipe").stdout.startswith(b"pipe: 2 findings")
+    monkeypatch.setattr("graphfix.cli.streams.WAIT", 0.1)
+    for words in (["check", pipe], ["verify", pipe, onnx_file], ["verify", onnx_file, pipe]):
+        assert "nothing was written into this pipe" in refused(capsys, tmp_path, *words)
+
+
+@pytest.mark.parametrize("option", ["--inputs", "--baseline", "--target-file", "--config", "--report"])
+def test_a_pipe_in_place_of_another_file_does_not_hang(
+    tmp_path: Path, onnx_file: Path, capsys: pytest.CaptureFixture[str], option: str
+) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    words = ["verify", onnx_file] if option == "--inputs" else ["check"]
+    assert "pipe: " in refused(capsys, tmp_path, *words, onnx_file, option, tmp_path / "pipe")
+
+
+@pytest.mark.parametrize(
+    ("words", "stdin", "message"),
+    [
+        (["check", "-"], b"", "stdin: nothing came through the pipe; send a model into it"),
+        (["check", "-"], b"<html>", "stdin: an HTML page (a download that failed, perhaps): get the file again"),
+        (["check", "-", "-"], b"x", "-: stdin is one model; name a file for the other one"),
+        (["verify", "-", "-"], b"x", "-: stdin is one model; name a file for the other one"),
+        (["fix", "-", "--in-place"], b"x", "-: a stream can't be replaced; say -o OUT without --in-place"),
+        (
+            ["fix", "m.onnx", "-o", "-", "--json"],
+            b"",
+            "-o -: stdout takes the model or the document of --json; say --report FILE.json for this one",
+        ),
+        (["tosa", "m.onnx", "-o", "-"], b"", "-o -: tosa writes two files; name the first one: -o OUT.tosa"),
+        (["check", "/dev/null"], b"", "/dev/null: this is a device; give the path of a model"),
+        (["verify", "/dev/null", "m.onnx"], b"", "/dev/null: this is a device; give the path of a model"),
+        (
+            ["fix", "m.onnx", "-o", "/dev/stdout", "--no-verify"],
+            b"",
+            "/dev/stdout: this is an open file of the process; choose another name",
+        ),
+    ],
+    ids=str,
+)
+def test_a_stream_that_cannot_be_is_refused_in_one_line(
+    tmp_path: Path, onnx_file: Path, words: Sequence[str], stdin: bytes, message: str
+) -> None:
+    answer = graphfix(onnx_file.parent, *words, stdin=stdin)
+    assert (answer.returncode, answer.stdout) == (2, b"")
+    assert answer.stderr.decode() == f"graphfix: {message}\n"
+    assert [path.name for path in tmp_path.iterdir()] == ["m.onnx"]
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["check", "m.onnx", "--report", "-"],
+        ["fix", "m.onnx", "-o", "f.onnx", "--report", "-"],
+        ["check", "m.onnx", "--write-baseline", "-"],
+        ["batch", "m.onnx", "-o", "-"],
+        ["batch", "-", "-o", "out"],
+    ],
+    ids=" ".join,
+)
+def test_nothing_writes_a_file_named_as_a_stream(
+    tmp_path: Path,
+    onnx_file: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    words: list[str],
+) -> None:
+    monkeypatch.chdir(onnx_file.parent)
+    assert "'-'" in refused(capsys, tmp_path, *words)
+
+
+def test_the_python_functions_write_no_file_named_as_a_stream(onnx_file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(onnx_file.parent)
+    with pytest.raises(GraphfixError, match="this name is stdout on a command line"):
+        fix_file(onnx_file, "-")
+
+
+@pytest.mark.parametrize("command", [["check"], ["show"], ["fix", "-o", "f.onnx"], ["verify", "d.onnx"]], ids=" ".join)
+def test_a_piped_model_with_data_in_other_files_is_refused(tmp_path: Path, command: list[str]) -> None:
+    data = with_data(tmp_path / "d.onnx", "d.data", 2.0)
+    answer = graphfix(tmp_path, *command, "-", stdin=data.read_bytes())
+    assert answer.returncode == 2
+    assert answer.stderr.startswith(b"graphfix: stdin: its data is in other files (")
+    assert answer.stderr.endswith(b"); a stream has no folder: name a file\n")
+
+
+def test_a_model_with_data_in_other_files_does_not_go_to_stdout(tmp_path: Path) -> None:
+    answer = graphfix(tmp_path, "fix", with_data(tmp_path / "d.onnx", "d.data", 2.0), "-o", "-")
+    assert (answer.returncode, answer.stdout) == (2, b"")
+    assert answer.stderr.endswith(b"); stdout takes one file: say -o OUT\n")
