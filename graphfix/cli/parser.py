@@ -20,6 +20,15 @@ CONFIG = "config"
 """The command that has all options of the others."""
 UNCONFIGURED = ("doctor", "completion")
 """Those that a file which can't be read must not stop."""
+SEVERAL: Mapping[str, str] = MappingProxyType(
+    {
+        "fix": "fix takes one model, and -o OUT names its result: graphfix batch {} -o DIR does several",
+        "tosa": "tosa takes one model, and -o OUT names its result: graphfix batch {} --tosa -o DIR does several",
+        "show": "show takes one model: ask once for each of {}",
+        "verify": "verify takes two models, BEFORE and AFTER: ask once for each pair",
+    }
+)
+"""What is said of more models than a command takes; in place of the braces the models stand."""
 STATUS = """exit status:
   0  done, clean, proved or equal
   1  the answer is no: check has findings, verify found a difference, fix found its own result different,
@@ -89,11 +98,20 @@ def said(argv: Sequence[str]) -> Said:
     namespace, unknown = whole.parse_known_args(argv)
     given = vars(namespace)
     if unknown:
+        _refuse_several(commands[given["command"]], given, unknown)
         commands[given["command"]].refuse(unknown)
     if given.get("quiet") and given.get("verbose"):
         whole.error("-q/--quiet: not allowed with -v/--verbose")
     name = given["command"]
     return Said(name, commands[name], defaults[name], given)
+
+
+def _refuse_several(command: Parser, given: Mapping[str, Any], words: Sequence[str]) -> None:
+    """End for more models than a command takes, with the command that takes them."""
+    if given["command"] in SEVERAL and not any(word.startswith("-") for word in words):
+        import shlex
+
+        command.error(SEVERAL[given["command"]].format(shlex.join([str(given["model"]), *words])))
 
 
 def _command(commands: argparse._SubParsersAction[Parser], name: str, what: str) -> Parser:

@@ -142,7 +142,8 @@ def _nothing(outcome: Outcome) -> str:
     """No edit: what there was none of, and what was written."""
     if outcome.output is None:
         return "nothing had to be taken out" if folds(outcome) else "no operand had to be made explicit"
-    stated = "; only what the file states was changed" if outcome.changed else ", copied"
+    copied = "" if outcome.conversion is not None else ", copied"
+    stated = "; only what the file states was changed" if outcome.changed else copied
     return f"nothing to {'take out' if folds(outcome) else 'make explicit'}{stated}"
 
 

@@ -11,6 +11,8 @@ from graphfix.results import Facts, Outcome, Run, Verdict
 
 LIBRARIES = ("numpy", "onnx")
 """Named in the versions but, beside a runtime, not what ran the model."""
+NEVER = " (these runs never decide)"
+"""What stands beside a figure of the runs with optimizations on."""
 
 
 def verdict_text(verdict: Verdict) -> str:
@@ -62,8 +64,12 @@ def claims_text(facts: Facts) -> str:
 
 
 def noted_lines(verdict: Verdict | None) -> Iterator[str]:
-    """`  note: the first file declares the output 'y' as [], which it is not`, a line for each note of the proof."""
-    notes = (verdict.proof or {}).get("notes", ()) if verdict is not None else ()
+    """Yield `  note: ...`, a line for each note of the proof, and one where a model fails with optimizations on."""
+    if verdict is None:
+        return
+    notes = list((verdict.proof or {}).get("notes", ()))
+    failed = [run.reason for run in verdict.runs if run.optimizations == "on" and run.status == "undecided"]
+    notes += [f"with optimizations on (the default of onnxruntime) {why}{NEVER}" for why in failed[:1]]
     yield from (f"  note: {printable(text)}" for text in notes)
 
 
@@ -152,7 +158,7 @@ def _optimized(runs: Sequence[Run]) -> str:
     largest = max((run.largest_difference or 0.0 for run in runs if run.optimizations == "on"), default=0.0)
     if not statuses["different"]:
         return ""
-    return f"; with optimizations on the largest difference is {largest:.2g}"
+    return f"; with optimizations on the largest difference is {largest:.2g}{NEVER}"
 
 
 def _difference(verdict: Verdict) -> str:

@@ -333,6 +333,14 @@ def test_wrong_usage_is_one_line_and_status_2(capsys: pytest.CaptureFixture[str]
         ("config --targt ranks", "did you mean '--target'"),
         ("show m.onnx --zzzzzz", "unrecognized arguments: --zzzzzz; "),
         ("explain GF101 GF102", "unrecognized arguments: GF102; "),
+        (
+            "fix a.onnx b.onnx -o out",
+            "fix takes one model, and -o OUT names its result: graphfix batch a.onnx b.onnx -o DIR does several; ",
+        ),
+        ("fix a.onnx out.onnx", "fix takes one model, and -o OUT names its result: graphfix batch a.onnx out.onnx -o "),
+        ("tosa a.onnx b.onnx -o o.tosa", "graphfix batch a.onnx b.onnx --tosa -o DIR does several; "),
+        ("show a.onnx b.onnx", "show takes one model: ask once for each of a.onnx b.onnx; "),
+        ("verify a.onnx b.onnx c.onnx", "verify takes two models, BEFORE and AFTER: ask once for each pair; "),
     ],
 )
 def test_an_option_that_is_none_has_the_nearest_beside_it(

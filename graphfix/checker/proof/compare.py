@@ -10,6 +10,7 @@ from graphfix.checker.proof.nests import Nest
 from graphfix.checker.proof.result import Proof, UnprovedError
 from graphfix.checker.proof.sizes import result_size
 from graphfix.checker.proof.terms import Core, shown
+from graphfix.results.axis_names import bound_axis
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -32,11 +33,16 @@ def refuse_unknown(
     contradicts the declared one.
     """
     symbols = {dim: None for inputs in (one, two) for dims in inputs.values() for dim in dims or ()}
-    places = {f"{name}[{axis}]" for name, dims in one.items() for axis in range(len(dims or ()))}
+    places = {
+        f"{name}[{axis}]"
+        for name, dims in one.items()
+        for axis, dim in enumerate(dims or ())
+        if not isinstance(dim, int)
+    }
     for name in bindings:
         if name not in symbols and name not in places:
             known = ", ".join(dim for dim in symbols if isinstance(dim, str)) or "none"
-            raise AskedError(f"no input has the dim '{name}'; the symbols are: {known}")
+            raise AskedError(bound_axis(name, one) or f"no input has the dim '{name}'; the symbols are: {known}")
     for name, shape in shapes.items():
         if name not in one:
             raise AskedError(f"there is no input '{name}'; the inputs are: {', '.join(one) or 'none'}")

@@ -205,17 +205,31 @@ def _optimized(openers: tuple[Opener, Opener], comparison: Comparison, answers: 
     """Run both models with all optimizations; this is reported and decides nothing."""
     comparison.progress("running both models with optimizations")
     results: list[list[Outputs]] = []
-    try:
-        for opener in openers:
+    refusals: list[RefusedError | None] = []
+    for opener in openers:
+        try:
             session = opener()
             results.append([outputs_of(session, answer) for answer in answers.accepted])
+            refusals.append(None)
             del session  # one model in memory at a time
-    except RefusedError as error:
-        return [Run({}, "on", "undecided", reason=str(error))]
+        except RefusedError as error:
+            refusals.append(error)
+    why = _failure(*refusals)
+    if why is not None:
+        return [Run({}, "on", "undecided", reason=why)]
     return [
         _optimized_run(answer, before, after, comparison.criterion)
         for answer, before, after in zip(answers.accepted, *results, strict=True)
     ]
+
+
+def _failure(before: object, after: object) -> str | None:
+    """Return which of the two models fails, and the runtime's words; None where both run."""
+    failed = [error for error in (before, after) if isinstance(error, RefusedError)]
+    if not failed:
+        return None
+    which = "both models fail" if len(failed) > 1 else f"the {'first' if failed[0] is before else 'second'} model fails"
+    return f"{which}: {failed[0]}"
 
 
 def _optimized_run(
@@ -225,10 +239,9 @@ def _optimized_run(
     criterion: Criterion,
 ) -> Run:
     sizes = dict(answer.case.sizes)
-    if isinstance(before, RefusedError):
-        return Run(sizes, "on", "undecided", reason=f"the first model fails: {before}")
-    if isinstance(after, RefusedError):
-        return Run(sizes, "on", "undecided", reason=f"the second model fails: {after}")
+    why = _failure(before, after)
+    if why is not None or isinstance(before, RefusedError) or isinstance(after, RefusedError):
+        return Run(sizes, "on", "undecided", reason=why)
     found = _compared(replace(answer, outputs=before), after, criterion)
     different = any({"value", "signed-zero"} & found[name].counts.keys() for name in found)
     return Run(

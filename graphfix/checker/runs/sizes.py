@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from graphfix.checker.files.asked import AskedError
 from graphfix.checker.files.equal_sizes import equal_sizes
+from graphfix.results.axis_names import bound_axis
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -240,7 +241,8 @@ def _check_names(
         if name not in dims:
             labels = sorted(d for d in dims if isinstance(d, str))
             known = ", ".join([d for d in labels if "[" not in d] or labels) or "none"
-            raise AskedError(f"no input has the dim '{name}'; the symbols are: {known}")
+            why = bound_axis(name, {spec.name: spec.dims for spec in before.known})
+            raise AskedError(why or f"no input has the dim '{name}'; the symbols are: {known}")
     specs = {spec.name: spec for spec in before.known}
     for name, shape in shapes.items():
         if name not in specs:

@@ -11,6 +11,7 @@ from graphfix.formats.onnx.file.messages import declared, subgraphs, write_dims
 from graphfix.formats.onnx.file.proto import GraphProto, ModelProto, ValueInfoProto
 from graphfix.formats.onnx.infer.scope import GraphScope, unknown_name
 from graphfix.results import GraphfixError
+from graphfix.results.axis_names import bound_axis
 from graphfix.shapes.shape import Size
 
 
@@ -40,12 +41,12 @@ def bind(
     """
     proto, where = container.proto, str(container.path or "the model")
     known = _free(proto.graph)
+    inputs = {value.name: value for value in _free_inputs(proto.graph)}
     for name in dims:
         if name not in known:
-            raise GraphfixError(
-                f"{where}: --dim {name}: no input has a dim of that name; free: {', '.join(known) or 'none'}"
-            )
-    inputs = {value.name: value for value in _free_inputs(proto.graph)}
+            why = bound_axis(name, {each: declared(value) for each, value in inputs.items()})
+            why = why or f"no input has a dim of that name; free: {', '.join(known) or 'none'}"
+            raise GraphfixError(f"{where}: --dim {name}: {why}")
     before = [value.SerializeToString() for value in proto.graph.input]
     bound = {name: size for name, size in dims.items() if isinstance(size, int)}
     for name, sizes in shapes.items():

@@ -316,6 +316,19 @@ def test_what_a_proof_can_make_no_use_of_is_refused(
     assert words in answer.err
 
 
+@pytest.mark.parametrize("way", [["--proof-only"], []], ids=["by the proof", "by the runs"])
+def test_an_axis_that_is_not_free_is_named(
+    written: Written, capsys: pytest.CaptureFixture[str], way: list[str]
+) -> None:
+    path = written("g (float[2,N] x) => (float[2,N] y) { y = Neg(x) }")
+    for option, why in (
+        ("x[0]=3", "axis 0 of 'x' is static: its size is 2 in the file; leave this option out"),
+        ("x[4]=3", "'x' has 2 axes, numbered from 0"),
+    ):
+        asked = ask(capsys, "verify", *way, path, path, "--dim", option)
+        assert (asked.status, asked.lines) == (2, [f"graphfix: {path}: {why}"])
+
+
 def test_a_shape_that_the_input_does_not_have_is_no_size_to_prove_at(
     written: Written, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -122,6 +122,13 @@ def test_a_range_that_excludes_1_proves_that_nothing_is_stretched(low: int, edit
 
 REFUSED = {
     "an unknown dim": ({"K": 2}, {}, r"--dim K: no input has a dim of that name; free: N, T"),
+    "a static axis": (
+        {"b[0]": 2},
+        {},
+        r"--dim b\[0\]: axis 0 of 'b' is static: its size is 1 in the file; leave this option out",
+    ),
+    "an axis with a name": ({"x[1]": 2}, {}, r"--dim x\[1\]: axis 1 of 'x' has the name T: say --dim T=<size>"),
+    "no such axis": ({"b[2]": 2}, {}, r"--dim b\[2\]: 'b' has 2 axes, numbered from 0"),
     "an unknown input": ({}, {"q": [2]}, r"--shape q: no such input; inputs: x, b"),
     "another rank": ({}, {"x": [2]}, r"--shape x: 1 dims given, the input has \[N,T\]"),
     "another number": ({}, {"b": [7, 4]}, r"--shape b: 7 contradicts the input's \[1,T\]"),

@@ -1,0 +1,30 @@
+"""Axes of inputs by name, such as `x[0]`: what to say where `--dim` can't bind one; both readers of files ask."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import TypeAlias
+
+Declared: TypeAlias = Mapping[str, Sequence[int | str | None] | None]
+"""Inputs by name: for each axis its size, the symbol of a free one, None or a negative number without a symbol."""
+
+
+def bound_axis(name: str, inputs: Declared) -> str | None:
+    """Return what is wrong with `name` in `--dim name=4` where it names an axis of an input that is not free.
+
+    None where it names no such axis: another text, an input that is not there, a free axis without a symbol.
+    """
+    match = re.fullmatch(r"(.+)\[(\d+)\]", name, re.DOTALL)
+    sizes = inputs.get(match[1]) if match is not None else None
+    if match is None or sizes is None:
+        return None
+    axis = int(match[2]) if len(match[2]) < 10 else len(sizes)  # noqa: PLR2004 -- Python reads no number of any length
+    if axis >= len(sizes):
+        return f"'{match[1]}' has {len(sizes)} axes, numbered from 0"
+    size = sizes[axis]
+    if isinstance(size, str):
+        return f"axis {axis} of '{match[1]}' has the name {size}: say --dim {size}=<size>"
+    if size is None or size < 0:
+        return None
+    return f"axis {axis} of '{match[1]}' is static: its size is {size} in the file; leave this option out"
