@@ -17,6 +17,7 @@ from graphfix.batch import memory, work
 from graphfix.batch.executors import batch_name, said_by
 from graphfix.batch.job import Finished, Job
 from graphfix.results import VERSION, GraphfixError
+from graphfix.runtimes.extras import install_command
 
 SOON = 5
 """Seconds within which a scheduler answers, or is not there."""
@@ -94,7 +95,7 @@ def dask(address: str, retries: int) -> Iterator[Cluster]:
         import dask.config
         import distributed
     except ImportError as error:
-        raise GraphfixError(f"a cluster needs Dask ({error}): pip install 'graphfix[batch]'") from None
+        raise GraphfixError(f"a cluster needs Dask ({error}): {install_command('batch')}") from None
     for name in ("distributed", "distributed.client", "tornado", "tornado.application", "asyncio"):
         logging.getLogger(name).setLevel(logging.CRITICAL + 1)  # of a connection that is lost one line is said
     with dask.config.set({"distributed.comm.timeouts.connect": f"{SOON}s"}):

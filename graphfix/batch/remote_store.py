@@ -16,6 +16,7 @@ from typing import IO, TYPE_CHECKING, Any
 from graphfix.batch import urls
 from graphfix.batch.storage import Digest, Identity, checked, failed, text_of
 from graphfix.results import GraphfixError
+from graphfix.runtimes.extras import install_command
 
 if TYPE_CHECKING:
     from fsspec import AbstractFileSystem
@@ -24,7 +25,6 @@ CHUNK = 16 << 20
 """Bytes that are asked for, or sent, at once; a store holds some copies of so many. S3 takes 10,000 such parts."""
 SECRET = re.compile(r"(\w+://[^/@]*?:)([^/@]*)(?=@)")
 """`ftp://name:password@host`: what stands before the password, and it."""
-INSTALL = "pip install 'graphfix[batch]'"
 MARKS = ("ETag", "etag", "md5Hash", "md5", "checksum", "generation")
 """Where stores say in their `info` which bytes a file has. (HTTP's `ukey` is that of the URL alone.)"""
 WEAK = "W/"
@@ -53,11 +53,11 @@ def opened(url: str) -> Remote:
     try:
         import fsspec
     except ImportError:
-        raise GraphfixError(f"{url}: a URL needs fsspec, which is not installed: {INSTALL}") from None
+        raise GraphfixError(f"{url}: a URL needs fsspec, which is not installed: {install_command('batch')}") from None
     try:
         system, path = fsspec.core.url_to_fs(url)
     except ImportError as error:
-        how = INSTALL if url.startswith(("s3://", "s3a://")) else _line(error)
+        how = install_command("batch") if url.startswith(("s3://", "s3a://")) else _line(error)
         raise GraphfixError(f"{url}: what reads such URLs is not installed: {how}") from None
     except ValueError as error:
         raise GraphfixError(f"{url}: {_line(error)}; name a path, or a URL such as s3://bucket/folder") from None

@@ -23,7 +23,7 @@ class Package:
 
 @dataclass(frozen=True, slots=True)
 class Extra:
-    """What `pip install 'graphfix[NAME]'` adds."""
+    """What an extra of graphfix adds."""
 
     name: str
     adds: str

@@ -19,6 +19,7 @@ from types import MappingProxyType
 
 from graphfix.results.environment import Environment, Extra, Package, Probe
 from graphfix.results.records import dataclass
+from graphfix.runtimes import extras
 from graphfix.runtimes.probe import ANSWER, WORKS
 from graphfix.runtimes.process import finished
 from graphfix.runtimes.session import RefusedError, one_line
@@ -65,8 +66,6 @@ ADDS: Mapping[str, str] = MappingProxyType(
     }
 )
 """What each extra for users adds."""
-_ASKED = re.compile(r"(?P<name>[\w.-]+)(?P<asked>[^;]*)(?:;(?P<where>.*))?", re.DOTALL)
-_EXTRA = re.compile(r"""(?:\s*and\s+)?\(?extra == ['"]([\w.-]+)['"]\)?""")
 
 
 def examine(progress: Callable[[str], None] | None = None, *, seconds: float = SECONDS) -> Environment:
@@ -113,19 +112,8 @@ def without_private_names(text: str) -> str:
 
 def _requirements() -> Iterator[tuple[str | None, Package]]:
     """Yield what graphfix declares that it needs, with the extra; nothing where it runs without being installed."""
-    try:
-        declared = metadata.requires("graphfix") or ()
-    except metadata.PackageNotFoundError:
-        declared = ()
-    for text in declared:
-        match = _ASKED.fullmatch(text)
-        if match is None:
-            continue
-        where = match["where"] or ""
-        extra = _EXTRA.search(where)
-        condition = _EXTRA.sub("", where).strip().strip("()")
-        asked = "; ".join(filter(None, (match["asked"].strip(), condition)))
-        yield extra[1] if extra else None, Package(match["name"], asked, _version(match["name"]))
+    for extra, name, versions, condition in extras.requirements():
+        yield extra, Package(name, "; ".join(filter(None, (versions, condition))), _version(name))
 
 
 def _version(package: str) -> str | None:
@@ -139,8 +127,8 @@ def _absent(question: Question) -> str:
     """Say what to install where a module can't be found; to look for it imports nothing."""
     for module, package in question.packages.items():
         if importlib.util.find_spec(module) is None:
-            wanted = f"graphfix[{question.extra}]" if question.extra else package
-            return f"not installed: pip install '{wanted}'"
+            how = extras.install_command(question.extra) if question.extra else f"pip install '{package}'"
+            return f"not installed: {how}"
     return ""
 
 

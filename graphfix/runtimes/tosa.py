@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from graphfix.results import GraphfixError
 from graphfix.results.records import dataclass, field
+from graphfix.runtimes.extras import install_command
 from graphfix.runtimes.process import LONGEST_SECONDS, finished
 from graphfix.runtimes.session import RefusedError, one_line
 
@@ -152,7 +153,7 @@ def _absent(tool: str) -> bool:
 
 def _require(tool: str) -> None:
     if _absent(tool):
-        raise RefusedError(f"{tool} is not installed: pip install 'graphfix[tosa]'", missing_kernel=True)
+        raise RefusedError(f"{tool} is not installed: {install_command('tosa')}", missing_kernel=True)
 
 
 def _tosa_opt() -> str:
@@ -161,7 +162,7 @@ def _tosa_opt() -> str:
     name = "tosa-opt.exe" if sys.platform == "win32" else "tosa-opt"
     program = Path(str(metadata.distribution(TOSA_TOOLS).locate_file(f"bin/{name}")))
     if not program.is_file():
-        missing = f"this {TOSA_TOOLS} was built without tosa-opt: pip install 'graphfix[tosa]'"
+        missing = f"this {TOSA_TOOLS} was built without tosa-opt: {install_command('tosa')}"
         raise RefusedError(missing, missing_kernel=True)
     return str(program)
 

@@ -11,6 +11,7 @@ from graphfix.engine.request import Request
 from graphfix.results import Conversion, GraphfixError
 from graphfix.results.records import dataclass
 from graphfix.runtimes import tosa
+from graphfix.runtimes.extras import install_command
 from graphfix.runtimes.session import RefusedError
 
 SPECIFICATION = f"TOSA {tosa.SPECIFICATION}, level {tosa.LEVEL}"
@@ -37,7 +38,7 @@ def converter(format_: str) -> str:
     missing = [name for name in (tool, tosa.TOSA_TOOLS) if name not in installed]
     if missing:
         verb = "are" if len(missing) > 1 else "is"
-        raise GraphfixError(f"{' and '.join(missing)} {verb} not installed: pip install 'graphfix[tosa]'")
+        raise GraphfixError(f"{' and '.join(missing)} {verb} not installed: {install_command('tosa')}")
     return tool
 
 

@@ -18,6 +18,7 @@ from graphfix.batch import stores
 from graphfix.batch.remote_store import CHUNK, Remote, identity_of
 from graphfix.batch.storage import Digest, Identity, Store
 from graphfix.results import GraphfixError
+from graphfix.runtimes.extras import install_command
 
 LONG = os.urandom(1 << 16) * (2 * CHUNK // (1 << 16)) + b"end"
 """More than two pieces."""
@@ -255,7 +256,7 @@ def test_what_is_not_installed_is_named(monkeypatch: pytest.MonkeyPatch, missing
     monkeypatch.setitem(sys.modules, missing, None)
     with pytest.raises(GraphfixError) as refused:
         stores.store("s3://bucket/x")
-    assert str(refused.value).endswith("pip install 'graphfix[batch]'")
+    assert str(refused.value).endswith(install_command("batch"))
     assert str(refused.value).startswith("s3://bucket/x: ")
 
 

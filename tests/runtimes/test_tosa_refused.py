@@ -12,6 +12,7 @@ import pytest
 
 from graphfix.results import GraphfixError
 from graphfix.runtimes import process, tosa, worker
+from graphfix.runtimes.extras import install_command
 from graphfix.runtimes.session import RefusedError
 from tests.support.places import ZOO
 from tests.support.runtimes.tosa_loop import needs_tools, onnx_file, ran, tflite, validated
@@ -144,7 +145,7 @@ def test_a_tool_that_is_not_installed_is_one_line_that_says_what_to_do(
     ]:
         with pytest.raises(RefusedError) as refused:
             request()
-        assert str(refused.value) == f"{tool} is not installed: pip install 'graphfix[tosa]'"
+        assert str(refused.value) == f"{tool} is not installed: {install_command('tosa')}"
         assert refused.value.missing_kernel
     assert tosa.versions() == {}
 

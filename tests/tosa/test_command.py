@@ -15,6 +15,7 @@ from graphfix.cli import commands
 from graphfix.engine.request import Request
 from graphfix.results import Conversion, ConversionStatus, Gap, Outcome, Site, Verdict
 from graphfix.runtimes import tosa
+from graphfix.runtimes.extras import install_command
 from graphfix.tosa import command
 from tests.support.asking import ask, listing, refused
 from tests.support.runtimes.tosa_loop import onnx_file, tflite
@@ -133,7 +134,7 @@ def test_a_missing_tool_is_one_line_that_says_what_to_install(
     monkeypatch.setattr(tosa, "versions", dict)
     model = onnx_file(tmp_path, SQUARE)
     line = refused(capsys, tmp_path, "tosa", model, "-o", tmp_path / "m.tosa")
-    assert line.endswith("torch-mlir and tosa-tools are not installed: pip install 'graphfix[tosa]'")
+    assert line.endswith(f"torch-mlir and tosa-tools are not installed: {install_command('tosa')}")
 
 
 # --- the report -----------------------------------------------------------------------------------------------------
