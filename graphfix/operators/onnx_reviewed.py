@@ -1,6 +1,6 @@
 """The reviewed list: every other schema of ONNX and onnxruntime, read and found not to broadcast.
 
-Reviewed: ONNX 1.23 (operator sets 1 to 28) and onnxruntime 1.31. A name stands for all versions of its
+Reviewed: ONNX 1.23 (operator sets 1 to 28) and onnxruntime 1.32. A name stands for all versions of its
 operator; those that broadcast from some version on are in EQUAL_SHAPES_BEFORE.
 """
 
@@ -69,30 +69,33 @@ _MICROSOFT = {
         ReduceSumInteger Rfft SampleOp ScaledSiLU Tokenizer UnfoldTensor Unique
     """,
     "the further operands are axes, sizes, indices or bounds": """
-        CropAndResize DequantizeBFP ExpandDims GatherBlockQuantized GatherND GridSample MaxpoolWithMask
-        NGramHashMapping NGramRepeatBlock Pad Range RelativePositionBias RemovePadding RestorePadding
-        TorchEmbedding Trilu VarlenNGramHashMapping
+        ConvStateReplay CropAndResize DequantizeBFP ExpandDims GatedDeltaNetStateReplay
+        GatherBlockQuantized GatherND GatherPacked GridSample MaxpoolWithMask NGramHashMapping
+        NGramRepeatBlock PackedSparseAttentionIndexerMerge Pad Range RelativePositionBias RemovePadding
+        RestorePadding SpeculativePrefixCommit TorchEmbedding Trilu VarlenNGramHashMapping
     """,
     "the further operands are per-axis parameters of an exact rank": """
-        BiasAdd BiasDropout BiasGelu BiasSplitGelu BitmaskBiasDropout BranchwiseRMSNorm
-        CausalConvWithState ConvTransposeWithDynamicPads DequantizeLinear DequantizeWithOrder
-        EmbedLayerNormalization FastGelu FusedConv GatedRMSNorm GatedRelativePositionBias GemmFastGelu
-        GroupNorm LinearAttentionGate MRotaryEmbedding NhwcConv NhwcFusedConv QEmbedLayerNormalization
+        BiasAdd BiasDropout BiasGelu BiasSplitGelu BitmaskBiasDropout BranchwiseRMSNorm CausalConvWithState
+        ConvTransposeWithDynamicPads DequantizeLinear DequantizeWithOrder EmbedLayerNormalization FastGelu
+        FusedConv GatedRMSNorm GatedRelativePositionBias GemmFastGelu GroupNorm
+        LinearAttentionGate MRotaryEmbedding MoEGroupRouter NhwcConv NhwcFusedConv QEmbedLayerNormalization
         QLinearAveragePool QLinearConcat QLinearConv QLinearGlobalAveragePool QLinearLeakyRelu
         QLinearReduceMean QLinearSigmoid QLinearSoftmax QOrderedGelu QOrderedLayerNormalization
-        QuantizeLinear QuantizeWithOrder RotaryEmbedding VarlenCausalConvWithState
+        QuantizeLinear QuantizeWithOrder RMSNormRotary RotaryEmbedding VarlenCausalConvWithState
     """,
     "activations meet a packed matrix of rank 2, whose scales and bias follow its axes": """
         MatMulBlockQuantizedFp4Weight MatMulBlockQuantizedFp8Weight MatMulBnb4 MatMulFpQ4 MatMulNBits
-        MatMulNBitsMlp MatMulNBitsQkv MoE QMoE SparseToDenseMatMul
+        MatMulNBitsMlp MatMulNBitsQLoRA MatMulNBitsQkv MatMulPacked MoE MoEPacked QMoE RouterGateUpProj
+        SparseToDenseMatMul
     """,
     "all sizes are exact (an operand that several streams share is not right-aligned)": """
-        CDist DynamicTimeWarping EngramGate HyperConnectionPostMix HyperConnectionPreMix
+        CDist DynamicTimeWarping EngramGate HyperConnectionLowRankMix HyperConnectionPostMix HyperConnectionPreMix
+        SwiGLU
     """,
     "attention and recurrence without an additive mask: all sizes are exact": """
         AttnLSTM DecoderAttention DynamicQuantizeLSTM DynamicSparseAttention GatedDeltaNet
-        GemmaRotaryEmbedding LongformerAttention PackedSparseAttentionIndexer PagedAttention QAttention
-        QOrderedLongformerAttention SparseAttention SparseAttentionIndexer SparsePagedAttention
+        GemmaRotaryEmbedding LongformerAttention Mamba2Verify PackedSparseAttentionIndexer PagedAttention
+        QAttention QOrderedLongformerAttention SparseAttention SparseAttentionIndexer SparsePagedAttention
         WordConvEmbedding
     """,
     "generation loops and compiled subgraphs": """
@@ -132,3 +135,33 @@ NOT_BROADCASTING: frozenset[tuple[str, str]] = frozenset(
 
 EQUAL_SHAPES_BEFORE: Mapping[tuple[str, str], int] = {("", op): 8 for op in ("Max", "Mean", "Min", "Sum")}
 """Operators that require equal shapes before this version and broadcast from it on."""
+
+FIRST_SEEN: Mapping[tuple[str, str], Mapping[str, str]] = {
+    ("onnx", "1.23"): {
+        "": "BitCast CausalConvWithState CumProd LinearAttention SwiGLU",
+        "ai.onnx.preview": "FlexAttention",
+    },
+    ("onnxruntime", "1.30"): {
+        "com.microsoft": """
+            CausalConvWithState EngramGate GatedAdd GatedDeltaNet GatedRMSNorm LinearAttention
+            LinearAttentionGate MRotaryEmbedding MatMulBlockQuantizedFp4Weight
+            MatMulBlockQuantizedFp8Weight MatMulNBitsMlp MatMulNBitsQkv NGramHashMapping PagedAttention
+            VarlenCausalConvWithState
+        """,
+    },
+    ("onnxruntime", "1.31"): {
+        "com.microsoft": """
+            BranchwiseRMSNorm DynamicSparseAttention HyperConnectionPostMix HyperConnectionPreMix
+            PackedSparseAttentionIndexer ScaledSiLU SparseAttentionIndexer SparsePagedAttention
+            VarlenNGramHashMapping
+        """,
+    },
+    ("onnxruntime", "1.32"): {
+        "com.microsoft": """
+            ConvStateReplay GatedDeltaNetStateReplay GatherPacked HyperConnectionLowRankMix Mamba2Verify
+            MatMulNBitsQLoRA MatMulPacked MoEGroupRouter MoEPacked PackedSparseAttentionIndexerMerge
+            RMSNormRotary RouterGateUpProj SpeculativePrefixCommit SwiGLU
+        """,
+    },
+}
+"""(package, version) -> by domain the operators that the measured version before does not have, broadcasting or not."""
