@@ -15,6 +15,7 @@ from graphfix.checker.files.equal_sizes import stated
 from graphfix.checker.files.set_values import assumed
 from graphfix.checker.task import ROUNDED
 from graphfix.results import Claims, GraphfixError, Verdict
+from graphfix.results.runtime_facts import newer_than_measured
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -62,11 +63,13 @@ def _answer(task: Task, *, tflite: bool) -> Verdict:
         verdict = replace(verdict, reason=f"the outputs were compared {task.criterion}, not bit for bit")
     if proof is not None:
         verdict = replace(_both(task, verdict, proof, _discharged(task, verdict, proof)), proof=document)
+    versions = {"numpy": np.__version__, **verdict.versions}
     return replace(
         _witnessed(verdict),
         assumes=tuple(dict.fromkeys((*verdict.assumes, *_asked(task)))),
         seed=task.seed,
-        versions={"numpy": np.__version__, **verdict.versions},
+        versions=versions,
+        newer=tuple(newer_than_measured(versions)),
         sha256={"before": _digest(task.before), "after": _digest(task.after)},
     )
 

@@ -25,6 +25,8 @@ def environment_text(environment: Environment) -> str:
         lines.append("  not known: graphfix runs from a folder, and is not installed")
     for extra in environment.extras:
         lines += ["", f"extra {extra.name}, {extra.status} ({extra.adds})", *_packages(extra.packages)]
+    if environment.newer:
+        lines += ["", *environment.newer]
     lines += ["", "tried on a model of one Add, each in a process apart", *_probes(environment.probes), ""]
     return "\n".join(map(printable, [*lines, _summary(environment)]))
 

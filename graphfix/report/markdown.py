@@ -169,6 +169,7 @@ def _verdict(verdict: Verdict) -> Iterator[Block]:
         yield collapsed("Sizes that were claimed", Block((), (prose(claims_text(verdict.facts)),)))
     evidence = [f"- sha256 {which}: {code(digest)}" for which, digest in verdict.sha256.items()]
     evidence += [f"- {prose(name)} {prose(version)}" for name, version in verdict.versions.items()]
+    evidence += [f"- note: {prose(text)}" for text in verdict.newer]
     if evidence:
         yield collapsed("Evidence", Block((), (*evidence, f"- seed {verdict.seed}")))
 

@@ -64,12 +64,16 @@ def claims_text(facts: Facts) -> str:
 
 
 def noted_lines(verdict: Verdict | None) -> Iterator[str]:
-    """Yield `  note: ...`, a line for each note of the proof, and one where a model fails with optimizations on."""
+    """Yield `  note: the first file declares the output 'y' as [], which it is not`, a line for each note.
+
+    Notes are those of the proof, a model that fails with optimizations on, and runtimes newer than the measured ones.
+    """
     if verdict is None:
         return
     notes = list((verdict.proof or {}).get("notes", ()))
     failed = [run.reason for run in verdict.runs if run.optimizations == "on" and run.status == "undecided"]
     notes += [f"with optimizations on (the default of onnxruntime) {why}{NEVER}" for why in failed[:1]]
+    notes += verdict.newer
     yield from (f"  note: {printable(text)}" for text in notes)
 
 

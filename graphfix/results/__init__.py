@@ -161,6 +161,8 @@ class Verdict:
     """By runtime: what was run."""
     sha256: Mapping[str, str] = field(default_factory=dict)
     """Of the files `before` and `after`."""
+    newer: Sequence[str] = ()
+    """A sentence for each runtime that is newer than the versions with which graphfix was measured."""
 
     @property
     def is_no(self) -> bool:

@@ -60,6 +60,8 @@ class Environment:
     packages: tuple[Package, ...]
     extras: tuple[Extra, ...]
     probes: tuple[Probe, ...]
+    newer: tuple[str, ...] = ()
+    """A sentence for each runtime that is newer than the versions with which graphfix was measured."""
 
     @property
     def works(self) -> bool:

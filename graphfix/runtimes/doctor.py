@@ -19,6 +19,7 @@ from types import MappingProxyType
 
 from graphfix.results.environment import Environment, Extra, Package, Probe
 from graphfix.results.records import dataclass
+from graphfix.results.runtime_facts import MEASURED, newer_than_measured
 from graphfix.runtimes import extras
 from graphfix.runtimes.probe import ANSWER, WORKS
 from graphfix.runtimes.process import finished
@@ -84,6 +85,7 @@ def examine(progress: Callable[[str], None] | None = None, *, seconds: float = S
         packages=tuple(package for extra, package in asked if extra is None),
         extras=tuple(Extra(name, ADDS[name], packages) for name, packages in added.items() if packages),
         probes=tuple(probes),
+        newer=tuple(newer_than_measured({name: _version(name) or "" for name in MEASURED})),
     )
 
 

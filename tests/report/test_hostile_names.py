@@ -100,6 +100,7 @@ def outcome(name: str, command: str = "check") -> Outcome:
         assumes=(text,),
         facts=Facts(1, 1, 1, Contradiction(name, name, (3,), text)),
         versions={name: name},
+        newer=(text,),
     )
     statuses: tuple[Any, ...] = ("left", "exempt", "changed")
     more = [replace(site, status=status) for status in statuses]

@@ -102,6 +102,7 @@ EVERYTHING = Outcome(
         seed=1,
         versions={"LiteRT": "2"},
         sha256={"before": "0" * 64, "after": "f" * 64},
+        newer=("n",),
     ),
     assumes=("a",),
     open_sizes=(OpenSizes(1, ("N", "2"), "--dim N=<size>", "text"),),

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import json
 from importlib import metadata
+from pathlib import Path
 
 import pytest
 
+from graphfix.results import runtime_facts
 from graphfix.results.runtime_facts import EVERY, FACTS, MEASURED, Fact, Versions, newer_than_measured, numbers
+from graphfix.runtimes import doctor
+from tests.support.asking import ask
+from tests.support.places import MODELS
 from tests.support.runtimes.questions import QUESTIONS
 
 
@@ -50,3 +56,39 @@ def test_each_fact_has_a_question_and_changes_between_two_measured_versions() ->
 @pytest.mark.parametrize("fact", FACTS, ids=lambda fact: fact.name)
 def test_the_installed_runtime_does_what_the_row_of_its_version_says(fact: Fact) -> None:
     assert QUESTIONS[fact.name]() == fact.holds(metadata.version(fact.package))
+
+
+def measured(monkeypatch: pytest.MonkeyPatch, onnxruntime: str) -> None:
+    """Have graphfix measured with the installed versions, and with this one of onnxruntime."""
+    versions = {package: (metadata.version(package),) for package in MEASURED}
+    monkeypatch.setattr(runtime_facts, "MEASURED", {**versions, "onnxruntime": (onnxruntime,)})
+
+
+@pytest.mark.parametrize("command", ["fix", "verify"])
+def test_a_verdict_names_a_runtime_that_is_newer_and_keeps_its_status(
+    command: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = MODELS / "matmul.onnx"
+    asked = ("fix", path, "-o", tmp_path / "o.onnx") if command == "fix" else ("verify", path, path)
+    said = f"onnxruntime {metadata.version('onnxruntime')} is newer than 1.1, with which graphfix was measured"
+    measured(monkeypatch, "1.1.0")
+    newer = ask(capsys, *asked)
+    assert f"  note: {said}\n" in newer.out
+    assert json.loads(ask(capsys, *asked, "--json").out)["verdict"]["newer"] == [said]
+    measured(monkeypatch, metadata.version("onnxruntime"))
+    same = ask(capsys, *asked)
+    assert (same.status, "newer" in same.out) == (newer.status, False)
+
+
+def test_doctor_names_a_runtime_that_is_newer_and_keeps_its_status(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(doctor, "QUESTIONS", ())
+    said = f"onnxruntime {metadata.version('onnxruntime')} is newer than 1.1, with which graphfix was measured"
+    measured(monkeypatch, "1.1.0")
+    newer = ask(capsys, "doctor")
+    assert f"\n{said}\n" in newer.out
+    assert json.loads(ask(capsys, "doctor", "--json").out)["newer"] == [said]
+    measured(monkeypatch, metadata.version("onnxruntime"))
+    same = ask(capsys, "doctor")
+    assert (same.status, "newer" in same.out) == (newer.status, False)

@@ -30,7 +30,8 @@ def verdict(found: Verdict | None) -> Iterator[str]:
     digests = [(f"sha256 {which}", code(digest)) for which, digest in found.sha256.items()]
     versions = [(name, words(version)) for name, version in found.versions.items()]
     pairs = [*digests, *versions, *([("seed", str(found.seed))] if found.runs else [])]
-    yield section("Evidence", [facts(pairs)] if pairs else ())
+    newer = [listed([words(text) for text in found.newer], "notes")] if found.newer else []
+    yield section("Evidence", [facts(pairs), *newer] if pairs else ())
 
 
 def conversion(outcome: Outcome) -> Iterator[str]:
