@@ -285,6 +285,7 @@ def compare(
             narrow_inputs=request.narrow_inputs,
             data_root=request.data_roots,
             claims=claims,
+            ranges=sizes.ranges,
         )
         verdict = checker.verify(task)
     if verdict.proof is not None:

@@ -76,5 +76,7 @@ class Task:
     """Folders besides each model's own in which its external data may lie (ONNX)."""
     claims: Claims | None = None
     """The sizes that were taken for granted of the first model: its runs are asked for them."""
+    ranges: Mapping[str, tuple[int, int]] = field(default_factory=dict)
+    """The least and the greatest size of symbols that stay free: the runs sweep these alone."""
     inexact: Sequence[InexactSite] = ()
     """What the runs have to hold to its bound: the proof says it."""

@@ -48,7 +48,8 @@ def _renamed(task: Task) -> Task:
     from graphfix.checker.files.tflite.names import renamed
 
     bindings, shapes = renamed(task.before, task.bindings, task.shapes, task.signature)
-    return replace(task, bindings=bindings, shapes=shapes)
+    ranges, _ = renamed(task.before, task.ranges, {}, task.signature) if task.ranges else (task.ranges, {})
+    return replace(task, bindings=bindings, shapes=shapes, ranges=ranges)
 
 
 def _answer(task: Task, *, tflite: bool) -> Verdict:
@@ -93,6 +94,7 @@ def _proof(task: Task, *, tflite: bool) -> tuple[Proof | None, Mapping[str, obje
         bindings=task.bindings,
         shapes=task.shapes,
         same=task.same,
+        ranges=task.ranges,
         values=task.values,
         signature=task.signature,
         trust_stored=task.trust_stored,

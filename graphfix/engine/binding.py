@@ -41,6 +41,12 @@ class Sizes:
         return {name: size for name, size in self.dims.items() if isinstance(size, int)}
 
     @property
+    def ranges(self) -> dict[str, tuple[int, int]]:
+        """The least and the greatest size of symbols that are narrowed and stay free."""
+        narrowed = {name: (size.lo, size.hi) for name, size in self.dims.items() if not isinstance(size, int)}
+        return {name: (low, high) for name, (low, high) in narrowed.items() if high is not None}
+
+    @property
     def fixed_shapes(self) -> dict[str, list[int]]:
         """The inputs whose sizes are all numbers."""
         numbers = {name: [size for size in sizes if size is not None] for name, sizes in self.shapes.items()}

@@ -15,7 +15,7 @@ from graphfix.engine.plans import Known, Plans
 from graphfix.engine.policy import Policy, unless_fused
 from graphfix.engine.sites import SiteFields, fields, in_file, kept, left, operand_of
 from graphfix.engine.targets import RESHAPES, TILES
-from graphfix.graph.edits import Assume, Edit, Leave, Lift, Refused, Replace, Stretch
+from graphfix.graph.edits import Assume, Edit, Inline, Leave, Lift, Refused, Replace, Stretch
 from graphfix.graph.protocols import Applier, Model, ModelRewrite, Rewrite, Step, UntilNothingChanges, flat
 from graphfix.graph.view import Graph, Node, StaleShape, UnrankedOperand
 from graphfix.results import Excerpt, GraphfixError, OpenSizes, RewriteError, Site
@@ -265,7 +265,7 @@ def _sites(
 ) -> Iterator[Site]:
     """What the report says of edits that were carried out."""
     for edit, (code, operand, was, now) in zip(edits, said, strict=True):
-        inexact = edit.inexact if isinstance(edit, Replace) else None
+        inexact = edit.inexact if isinstance(edit, (Inline, Replace)) else None
         where = node.label, node.op, node.graph.path, operand
         yield Site(code, *where, was, now, job.done, rewrite.name, in_file(edit, node), inexact=inexact)
 

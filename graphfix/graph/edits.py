@@ -128,6 +128,8 @@ class Inline:
     code: str = "GF303"
     trips: int | None = None
     """None for an If."""
+    inexact: str | None = None
+    """Why a runtime's kernels may round the results otherwise; None where bits stay."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,6 +21,19 @@ def test_trips_of_a_known_number_are_written_out(trips: Trips) -> None:
     assert list(plan(one)) == [Inline("body", "GF304", trips.number)]
 
 
+@pytest.mark.parametrize(
+    ("state", "is_inexact"),
+    [("r:const[3,3]", True), ("r[3,3]", False), ("r:const[3]", False), ("r:const:int64[3,3]", False)],
+    ids=["a constant matrix", "a computed one", "a constant vector", "whole numbers"],
+)
+def test_a_constant_matrix_that_is_a_state_is_said_to_be_packed(state: str, *, is_inexact: bool) -> None:
+    one = node(f"y[2] = Loop(n:const:int64[], , x[2,3], {state})")
+    one.graph.read_trips = lambda _: Trips(2, 3)
+    (edit,) = plan(one)
+    assert isinstance(edit, Inline)
+    assert (edit.inexact is not None) is is_inexact
+
+
 def test_too_many_nodes_are_left_with_the_reason() -> None:
     one = node(LOOP)
     one.graph.read_trips = lambda _: Trips(MOST_NODES // 2 + 1, 2)

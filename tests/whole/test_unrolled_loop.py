@@ -6,10 +6,13 @@ from pathlib import Path
 
 import numpy as np
 import onnx
+import onnx.parser
 import pytest
+from onnx import numpy_helper
 
 from graphfix import api, formats
 from graphfix.results import Outcome
+from rewrites.tosa.unroll_loops import INEXACT
 from tests.support.bits import same_bits
 from tests.support.notation import parsed
 from tests.support.runtimes.onnx_runs import run
@@ -289,3 +292,29 @@ def test_a_scan_of_an_unknown_length_stays(tmp_path: Path) -> None:
     text = SCAN.replace("float[3,2,4]", "float[N,2,4]").replace("[2,4,3]", "[2,4,N]").replace("[2,3,4]", "[2,N,4]")
     sites = api.check(file(tmp_path, text), only=["unroll-loops"]).sites
     assert not [site for site in sites if site.code == "GF304"]
+
+
+MATRIX_STATE = """g (float[1] x) => (float[1,64] y) { j = Cast<to = 7>(x)  e = Gather(table, j)
+    y, w = Loop(count, yes, e, r) <body = b (int64 i, bool k, float[1,64] h, float[64,64] m) =>
+    (bool k2, float[1,64] h2, float[64,64] m2) { k2 = Identity(k)  p = MatMul(h, m)  h2 = Tanh(p)
+        m2 = Identity(m) }> }"""
+
+
+def test_a_matrix_that_is_a_state_is_said_to_be_rounded_otherwise_by_default(tmp_path: Path) -> None:
+    """The criterion is a session that packs no matrix ahead of time; onnxruntime's default one does."""
+    source = np.random.default_rng(0)
+    constants = {
+        "r": source.normal(size=(64, 64)).astype(np.float32), "table": source.normal(size=(20, 64)).astype(np.float32),
+        "count": np.int64(3), "yes": np.bool_(True),
+    }  # fmt: skip
+    model = onnx.parser.parse_model(f'<ir_version: 8, opset_import: ["" : 17]> {MATRIX_STATE}')
+    model.graph.initializer.extend(numpy_helper.from_array(np.asarray(each), name) for name, each in constants.items())
+    before, after = tmp_path / "before.onnx", tmp_path / "after.onnx"
+    onnx.save(model, before)
+    outcome = unrolled(before)
+    assert outcome.verdict is not None
+    assert outcome.verdict.status == "proved"
+    (site,) = (site for site in outcome.sites if site.rewrite == "unroll-loops")
+    assert site.inexact == INEXACT
+    rows = [[run(onnx.load(path), x=np.float32([row]))[0] for row in range(20)] for path in (before, after)]
+    assert np.allclose(*rows, rtol=0, atol=1e-4)

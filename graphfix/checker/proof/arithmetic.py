@@ -31,6 +31,8 @@ class Arithmetic:
     algebra: Algebra
     _terms: dict[Polynomial, Size] = field(default_factory=dict)
     _intervals: dict[Polynomial, Interval] = field(default_factory=dict)
+    _asking: bool = False
+    """Whether the ranges that are asked for count."""
     _answers: dict[tuple[str, Sizes], Size | None] = field(default_factory=dict)
     _seen: dict[Symbol, list[Place]] = field(default_factory=dict)
     """Terms that are sizes of a value, and where a node asks for its shape: there they are not negative."""
@@ -121,6 +123,18 @@ class Arithmetic:
         if isinstance(size, int):
             return size
         return self._interval(poly.polynomial(size))[0]
+
+    def least_asked(self, size: Size) -> float:
+        """Return what a term is at least in the ranges that are asked for; a range that raises that is assumed."""
+        low, algebra = self.least(size), self.algebra
+        if low > 1 or not algebra.ranges:
+            return low
+        kept, self._intervals, self._asking = (self._intervals, dict(algebra.heeded)), {}, True
+        asked = self.least(size)
+        self._intervals, self._asking = kept[0], False
+        if asked <= low:
+            algebra.heeded = kept[1]
+        return asked
 
     def see(self, sizes: Sizes) -> None:
         """Enter that a value that the present place computes has these sizes."""
@@ -277,9 +291,13 @@ class Arithmetic:
             low, high = low + number * ends[number < 0], high + number * ends[number > 0]
         return low, high
 
+    def _asked_range(self, symbol: Symbol) -> Interval:
+        self.algebra.heeded[symbol] = None
+        return self.algebra.ranges[symbol]
+
     def _range(self, symbol: Symbol) -> Interval:
         if symbol.key[0] not in (poly.FLOOR, poly.POSITIVE):
-            return 0, inf
+            return self._asked_range(symbol) if self._asking and symbol in self.algebra.ranges else (0, inf)
         low, high = self._interval(poly.held(symbol))
         if symbol.key[0] == poly.POSITIVE:
             return max(low, 0), high

@@ -13,9 +13,9 @@ from graphfix.checker.proof.terms import Core, shown
 from graphfix.results.axis_names import bound_axis
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterator, Mapping, Sequence
 
-    from graphfix.checker.proof.sizes import Place, Sizes
+    from graphfix.checker.proof.sizes import Algebra, Place, Sizes
     from graphfix.checker.proof.terms import TermTable, View
 
 InputDims: TypeAlias = "Mapping[str, tuple[int | str, ...] | None]"
@@ -25,7 +25,7 @@ Dims: TypeAlias = "Sequence[int | None] | None"
 
 
 def refuse_unknown(
-    one: InputDims, two: InputDims, bindings: Mapping[str, int], shapes: Mapping[str, Sequence[int]]
+    one: InputDims, two: InputDims, bindings: Collection[str], shapes: Mapping[str, Sequence[int]]
 ) -> None:
     """Hold the sizes of symbols (or of `name[axis]`) and of whole inputs against the inputs of both files.
 
@@ -61,6 +61,12 @@ def assumed(bindings: Mapping[str, int], shapes: Mapping[str, Sequence[int]]) ->
     """Name the sizes under which alone a proof holds."""
     dims = [f"{name} = {size}, as asked for" for name, size in bindings.items()]
     return dims + [f"{name} is [{', '.join(map(str, shape))}], as asked for" for name, shape in shapes.items()]
+
+
+def assumed_ranges(algebra: Algebra) -> list[str]:
+    """Name the ranges of sizes without which a proof does not hold."""
+    ranges = ((symbol, algebra.ranges[symbol]) for symbol in algebra.heeded)
+    return [f"{symbol} is {low} to {high}, as asked for" for symbol, (low, high) in ranges]
 
 
 def check_asked(name: str, declared: Dims, sizes: Sequence[int | None]) -> None:

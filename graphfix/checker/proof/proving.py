@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 _NO_NUMBERS: Mapping[str, int] = MappingProxyType({})
 _NO_VALUES: Mapping[str, InputValue] = MappingProxyType({})
 _NO_SHAPES: Mapping[str, Sequence[int]] = MappingProxyType({})
+_NO_RANGES: Mapping[str, tuple[int, int]] = MappingProxyType({})
 
 
 def prove(
@@ -35,6 +36,7 @@ def prove(
     bindings: Mapping[str, int] = _NO_NUMBERS,
     shapes: Mapping[str, Sequence[int]] = _NO_SHAPES,
     same: Sequence[Sequence[str]] = (),
+    ranges: Mapping[str, tuple[int, int]] = _NO_RANGES,
     values: Mapping[str, InputValue] = _NO_VALUES,
     signature: str | None = None,
     trust_stored: bool = False,
@@ -44,7 +46,8 @@ def prove(
 ) -> Proof:
     """Compare two files of one format, under the given sizes of free dims, without a runtime.
 
-    `same`: sizes of inputs that are stated to be equal, symbols or `name[axis]`. `values`: inputs that are taken for
+    `same`: sizes of inputs that are stated to be equal, symbols or `name[axis]`. `ranges`: the least and the greatest
+    size of such a symbol, which stays free (ONNX). `values`: inputs that are taken for
     these constants in both files; the second may lack them. `signature`: the one of a TFLite model that is compared,
     alone. With `trust_stored` sizes that the first file stores are believed where no rule knows them (ONNX). With
     `narrow_inputs` an input of int64 may be int32 in the second file: it is assumed to hold numbers that both types
@@ -59,11 +62,15 @@ def prove(
     if values:
         compared = partial(compared, values=values)
     if not tflite:
-        compared = partial(compared, trust_stored=trust_stored, narrow_inputs=narrow_inputs, data_root=data_root)
+        compared = partial(
+            compared, trust_stored=trust_stored, narrow_inputs=narrow_inputs, data_root=data_root, ranges=ranges
+        )
         refuse = partial(refuse, data_root=data_root)
     try:
         with ExitStack() as stack:
-            if not (bindings or shapes or same or values or signature) and _copied(before, after, tflite=tflite):
+            if not (bindings or shapes or same or ranges or values or signature) and _copied(
+                before, after, tflite=tflite
+            ):
                 refuse(before, stack)
                 refuse(after, stack)  # a link may read data that a copy beside it must not
                 return Proof("proved")

@@ -47,6 +47,10 @@ class Algebra:
     """Which sizes the first file's nodes see to fit, and where."""
     second_checks: dict[tuple[Symbol, Place], None] = field(default_factory=dict)
     """Which the second's do."""
+    ranges: dict[Symbol, tuple[int, int]] = field(default_factory=dict)
+    """The least and the greatest size of symbols of inputs, where they are asked for."""
+    heeded: dict[Symbol, None] = field(default_factory=dict)
+    """Those of these symbols whose range was looked at."""
     shapes: dict[tuple[Place, bool, Sizes, Sizes], Sizes] = field(default_factory=dict)
     """The broadcast shape of two at a place of a file: most nodes of a model are alike."""
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from graphfix.checker.proof.sizes import Symbol, numbers, right_aligned
+from graphfix.checker.proof.sizes import Symbol, right_aligned
 from graphfix.checker.proof.terms import View, extent
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from graphfix.checker.proof.arithmetic import Arithmetic
     from graphfix.checker.proof.sizes import Algebra, Size, Sizes
     from graphfix.checker.proof.terms import Extent
 
@@ -28,17 +29,19 @@ def unsqueezed(view: View, axes: Iterable[int]) -> View | None:
     return _of(view, pairs)
 
 
-def squeezed(view: View, axes: Iterable[int] | None) -> View | None:
-    """Drop axes that are known to have size 1; without `axes` all of them, where every size is known."""
+def unit_axes(arithmetic: Arithmetic, sizes: Sizes | None) -> list[int] | None:
+    """Return the axes of size 1; None where another size may be 1."""
+    if sizes is None or any(not isinstance(size, int) and arithmetic.least_asked(size) <= 1 for size in sizes):
+        return None
+    return [axis for axis, size in enumerate(sizes) if size == 1]
+
+
+def squeezed(view: View, axes: Iterable[int]) -> View | None:
+    """Drop axes that are known to have size 1."""
     if view.axes is None or view.sizes is None:
         return None
     rank = len(view.sizes)
-    if axes is None:
-        if numbers(view.sizes) is None:
-            return None
-        gone = {axis for axis, size in enumerate(view.sizes) if size == 1}
-    else:
-        gone = {axis + rank if axis < 0 else axis for axis in axes}
+    gone = {axis + rank if axis < 0 else axis for axis in axes}
     if not all(0 <= axis < rank and view.sizes[axis] == 1 for axis in gone):
         return None
     pairs = list(zip(view.axes, view.sizes, strict=True))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -9,8 +10,9 @@ import numpy as np
 
 from graphfix.checker.runs.difference import Array
 
-Interval = tuple[int, int]
-"""The lowest and the highest value, both allowed."""
+Interval = tuple[float, float]
+"""The lowest and the highest value, both allowed. Whole numbers are drawn where both are of type int."""
+_HALF, _QUARTER = 0.5, 0.25
 MOST_STEPS = 64
 """How many operators back an operand's values are followed to the inputs that they come from."""
 
@@ -45,17 +47,51 @@ def shortest(dims: Sequence[int | None]) -> int | None:
 
 
 def solved(op: str, interval: Interval, known: Array, *, reverse: bool) -> Interval | None:
-    """Solve low <= x op known <= high for x (`reverse`: known op x); None where no such interval is known."""
+    """Solve low <= x op known <= high for x (`reverse`: known op x); None where no such interval is known.
+
+    `known` may hold several numbers: x satisfies the inequality for each of them.
+    """
     if not known.size or not np.isfinite(known).all():
         return None
     low, high = interval
-    least, most = int(np.min(known)), int(np.max(known))
-    if op == "Add":
-        return low - least, high - most
-    if op == "Sub":
-        return (most - high, least - low) if reverse else (low + most, high + least)
+    least, most = float(np.min(known)), float(np.max(known))
+    if op in ("Add", "Sub"):
+        part = (low - least, high - most) if op == "Add" else (low + most, high + least)
+        return (most - high, least - low) if reverse and op == "Sub" else part
+    if most < 0:
+        return solved(op, (-high, -low), -known.astype(np.float64), reverse=reverse)
     if op == "Mul" and least > 0:
-        return -(-low // least), high // most
+        return low / (least if low > 0 else most), high / (most if high > 0 else least)
     if op == "Div" and least > 0 and not reverse:
-        return low * most, high * least
+        return low * (most if low > 0 else least), high * (least if high > 0 else most)
     return None
+
+
+def before_rounding(op: str, interval: Interval) -> Interval:
+    """Return what a float may be so that its Cast to a whole number, Floor, Ceil or Round is in an interval.
+
+    The last whole number of the interval is reached from half of the room that it has: float32 rounds the rest up.
+    """
+    low, high = math.ceil(interval[0]), math.floor(interval[1])
+    if op == "Ceil":
+        return low - _HALF, high
+    if op == "Round":
+        return low - _QUARTER, high + _QUARTER
+    return low, high + _HALF if op == "Floor" or high >= 0 else high
+
+
+ROUNDING = frozenset({"Cast", "Floor", "Ceil", "Round"})
+"""Operators that make whole numbers of floats."""
+
+
+def unary(op: str, interval: Interval) -> Interval | None:
+    """Return what x may be so that Neg(x) or Abs(x) is in an interval; None for other operators."""
+    low, high = interval
+    return {"Neg": (-high, -low), "Abs": (max(low, 0), max(high, 0))}.get(op)
+
+
+def remainder(interval: Interval, known: Array) -> Interval | None:
+    """Return numbers below a divisor, which are their own remainders, in an interval; None for divisors below 1."""
+    if not known.size or not np.isfinite(known).all() or np.min(known) < 1:
+        return None
+    return max(interval[0], 0), max(min(interval[1], float(np.min(known)) - 1), 0)

@@ -65,6 +65,11 @@ class Interface:
         """All inputs that a caller of this verification may name."""
         return (*self.inputs, *(spec for spec, _ in self.constant))
 
+    @property
+    def fractional(self) -> frozenset[str]:
+        """Return the names of the inputs of floats."""
+        return frozenset(spec.name for spec in self.inputs if spec.dtype is not None and "float" in spec.dtype.name)
+
     def setting(
         self, values: Mapping[str, InputValue], bindings: Mapping[str, int], shapes: Mapping[str, Sequence[int]]
     ) -> Interface:

@@ -87,8 +87,6 @@ def _tflite(child: Child, path: Path, values: Mapping[str, InputValue]) -> Runs:
 
     session = child.load_tflite(path, _KERNELS)
     names = {spec.index: spec.name for spec in session.inputs}
-    return Runs(
-        session,
-        litert_interface(session.interface).setting(values, {}, {}),
-        partial(limits, read_graphs(path), 0, names),
-    )
+    interface = litert_interface(session.interface).setting(values, {}, {})
+    known = partial(limits, read_graphs(path), 0, names, fractional=interface.fractional)
+    return Runs(session, interface, known)

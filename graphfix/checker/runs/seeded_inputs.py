@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from graphfix.checker.runs.difference import Array
-    from graphfix.checker.runs.input_limits import Limits
+    from graphfix.checker.runs.input_limits import Interval, Limits
     from graphfix.checker.runs.interface import Interface, TensorSpec
 
 _WORDS = ("a", "bc", "def", "", "graph", "10", "-1.5")
@@ -95,7 +95,7 @@ def _tensor(
         return np.asarray(given, dtype).reshape(shape)
     if spec.name in limits.intervals:
         low, high = _typed_interval(limits.intervals[spec.name], dtype)
-        values = np.asarray(source.integers(low, high, shape, endpoint=True)).astype(dtype)
+        values = _between(low, high, shape, source).astype(dtype)
     else:
         low, high = None, None
         values = _whole(dtype, shape, source) if spec.quantization else _free(dtype, shape, choice, source)
@@ -137,8 +137,17 @@ def _mask(dtype: np.dtype[Any]) -> int:
     return {"int4": 7, "uint2": 3, "int2": 1}.get(dtype.name, 15)
 
 
-def _typed_interval(interval: tuple[int, int], dtype: np.dtype[Any]) -> tuple[int, int]:
+def _between(low: float, high: float, shape: tuple[int, ...], source: np.random.Generator) -> Array:
+    """Draw whole numbers where both ends are of type int, else any numbers: a later rounding reaches every index."""
+    if isinstance(low, int) and isinstance(high, int):
+        return np.asarray(source.integers(low, high, shape, endpoint=True))
+    return np.asarray(source.uniform(low, high, shape))
+
+
+def _typed_interval(interval: Interval, dtype: np.dtype[Any]) -> Interval:
     low, high = interval
+    if dtype.kind in "iu" or "int" in dtype.name:
+        low, high = math.ceil(low), math.floor(high)
     if dtype.kind == "u":
         low = max(low, 0)
     if dtype.kind in "iu":

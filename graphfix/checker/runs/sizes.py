@@ -6,6 +6,7 @@ import itertools
 import math
 import re
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from graphfix.checker.files.asked import AskedError
@@ -44,10 +45,13 @@ class Free:
     """By label: the one, of those above, that has the same size."""
     sums: Mapping[str, Sequence[int | str]] = field(default_factory=dict)
     """By label, none of those above: what it is the sum of."""
+    ranges: Mapping[str, tuple[int, int]] = field(default_factory=dict)
+    """By label: the least and the greatest size."""
 
     def complete(self, sizes: Mapping[str, int]) -> Sizes:
         """Return every label a size; a label that is a sum of others, such as `past + 1`, follows from them."""
-        known = self._with_equal({**sizes, **self.given})
+        within = {label: self._within(label, size) for label, size in sizes.items()}
+        known = self._with_equal({**within, **self.given})
         sums = {label: total for label in known if (total := _sum_of(label, known)) is not None}
         return self._with_equal({**known, **sums, **self.given})
 
@@ -59,6 +63,10 @@ class Free:
             if all(isinstance(part, int) or part in known for part in parts)
         }
         return {**known, **totals, **{label: totals[same] for label, same in self.equal.items() if same in totals}}
+
+    def _within(self, label: str, size: int) -> int:
+        low, high = self.ranges.get(label, (size, size))
+        return min(max(size, low), high)
 
     def fits(self, sizes: Mapping[str, int]) -> bool:
         """Tell whether the inputs stay small enough to be made."""
@@ -76,6 +84,7 @@ def free_dims(
     bindings: Mapping[str, int],
     shapes: Mapping[str, Sequence[int]],
     same: Sequence[Sequence[str]] = (),
+    ranges: Mapping[str, tuple[int, int]] = MappingProxyType({}),
 ) -> Free | str:
     """Collect the free dims of two models, or say why no size fits both.
 
@@ -100,7 +109,9 @@ def free_dims(
     pairs = [(names.get(label, label), axis) for label, axis in dims]
     labels = tuple(dict.fromkeys(label for label, _ in pairs if label not in equal.sums))
     leading = frozenset(label for label, axis in pairs if axis == 0)
-    return Free(tuple(n for n in labels if n not in given), leading, given, before.inputs, names, equal.sums)
+    free = tuple(n for n in labels if n not in given)
+    narrowed = {names.get(label, label): ends for label, ends in ranges.items()}
+    return Free(free, leading, given, before.inputs, names, equal.sums, narrowed)
 
 
 def principal(free: Free, runs: int) -> list[tuple[str, Sizes]]:

@@ -103,5 +103,5 @@ def static_tflite(
     if values:
         constant = litert_interface(original).setting(values, {}, shapes).constant
         interface = replace(interface.without({spec.name for spec, _ in constant}), constant=constant)
-    known = limits(graphs, 0, names, shapes)
+    known = limits(graphs, 0, names, shapes, fractional=interface.fractional)
     return StaticModel(interface, known, tuple(shapes), input_ranges(graphs[0], names), output_steps(graphs[0]))

@@ -213,6 +213,12 @@ class OnnxModel:
             binding.update_shapes(self._facts.main)
             self.changed = True
         self._rebuild_view()
+        if self._ranges:
+            from graphfix.formats.onnx.stated_axes import state_axes
+
+            if state_axes(self.proto, self._facts.main, self._fresh):
+                self.changed = True
+                self._rebuild_view()
 
     def set_inputs(self, values: Mapping[str, InputValue], *, drop: bool) -> None:
         """Let the readers of inputs read constants; every stored shape is updated. Raises GraphfixError."""

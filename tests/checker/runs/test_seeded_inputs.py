@@ -13,6 +13,7 @@ from graphfix.checker.runs.interface import onnx_interface
 from graphfix.checker.runs.onnx.input_limits import limits
 from graphfix.checker.runs.seeded_inputs import Choice, seeded
 from tests.support.by_runs import verify
+from tests.support.runtimes.onnx_runs import run
 from tests.support.tiers import tiered
 from tests.support.written import Written
 
@@ -25,7 +26,9 @@ TABLE = np.arange(20, dtype=np.float32).reshape(5, 4)
         ("y = Gather(w, i)", (0, 4)),
         ("y = Gather<axis = 1>(w, i)", (0, 3)),
         ("y = Gather<axis = -1>(w, i)", (0, 3)),
-        ("a = Cast<to = 6>(i) y = Gather(w, a)", (0, 4)),
+        ("a = Cast<to = 6>(i) y = Gather(w, a)", (0, 4.5)),
+        ("a = Neg(i) y = Gather(w, a)", (-4, 0)),
+        ("three = Constant<value_int = 3>() a = Mod(i, three) y = Gather(w, a)", (0, 2)),
         ("two = Constant<value_int = 2>() a = Add(i, two) y = Gather(w, a)", (-2, 2)),
         ("two = Constant<value_int = 2>() a = Sub(i, two) y = Gather(w, a)", (2, 6)),
         ("two = Constant<value_int = 2>() a = Sub(two, i) y = Gather(w, a)", (-2, 2)),
@@ -48,7 +51,7 @@ TABLE = np.arange(20, dtype=np.float32).reshape(5, 4)
         ("y = own.Look(w, i)", (0, 4)),
     ],
     ids=[
-        "Gather", "axis 1", "axis -1", "through Cast", "plus 2", "minus 2", "2 minus", "times 2",
+        "Gather", "axis 1", "axis -1", "through Cast", "minus", "modulo 3", "plus 2", "minus 2", "2 minus", "times 2",
         "through Unsqueeze and Concat", "GatherElements", "GatherND", "two axes", "OneHot", "If", "Loop", "function",
     ],
 )  # fmt: skip
@@ -87,6 +90,39 @@ def test_an_index_behind_a_cast_from_float_stays_in_the_table(written: Written) 
     verdict = verify(model, model)
     assert verdict.status == "equal"
     assert all(run.status == "equal" for run in verdict.runs)
+
+
+FLOATS = {
+    "Cast": "i = Cast<to = 7>(x)",
+    "times 4.5": "k = Constant<value_float = 4.5>() a = Mul(x, k) i = Cast<to = 7>(a)",
+    "times 10": "k = Constant<value_float = 10.0>() a = Mul(x, k) i = Cast<to = 7>(a)",
+    "times a quarter, rounded down": (
+        "k = Constant<value_float = 0.25>() a = Mul(x, k) b = Floor(a) i = Cast<to = 7>(b)"),
+    "times -2": "k = Constant<value_float = -2.0>() a = Mul(x, k) i = Cast<to = 7>(a)",
+    "by a fifth, cut off": (
+        "k = Constant<value_float = 0.2>() l = Constant<value_float = 0.0>() h = Constant<value_float = 4.0>()"
+        " a = Div(x, k) b = Clip(a, l, h) i = Cast<to = 7>(b)"),
+    "times 3 plus a half, in another shape": (
+        "k = Constant<value_float = 3.0>() h = Constant<value_float = 0.5>() a = Mul(x, k) b = Add(a, h)"
+        " s = Constant<value_ints = [-1]>() r = Reshape(b, s) i = Cast<to = 7>(r)"),
+    "rounded up": "k = Constant<value_float = 0.1>() a = Div(x, k) b = Ceil(a) i = Cast<to = 7>(b)",
+    "rounded": "k = Constant<value_float = 8.0>() a = Mul(x, k) b = Round(a) i = Cast<to = 7>(b)",
+    "from the end": "f = Constant<value_int = 4>() a = Cast<to = 7>(x) i = Sub(f, a)",
+    "modulo 5": "k = Constant<value_float = 50.0>() f = Constant<value_int = 5>() b = Mul(x, k) a = Cast<to = 7>(b)"
+                " i = Mod(a, f)",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", FLOATS)
+def test_floats_that_become_an_index_reach_every_row_and_no_other(written: Written, case: str) -> None:
+    """They were 0 and 1, or normal, so that row 0 alone was compared."""
+    text = f"g (float[K] x) => (float[K,4] y, int64[K] i) {{ {FLOATS[case]} y = Gather(w, i) }}"
+    path = written(text, w=TABLE)
+    model = read(path)
+    feeds = [seeded(onnx_interface(model), {"K": 200}, limits(model, {"x": (200,)}), Choice(), (0, at)).feeds
+             for at in range(4)]  # fmt: skip
+    _, rows = zip(*(run(onnx.load(path), **each) for each in feeds), strict=True)
+    assert set(np.concatenate(rows).tolist()) == {0, 1, 2, 3, 4}
 
 
 def test_a_scalar_takes_each_constant_it_is_compared_with_in_turn_and_none_of_them(written: Written) -> None:

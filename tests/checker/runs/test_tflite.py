@@ -240,6 +240,21 @@ def test_integers_that_index_stay_inside_what_they_index(saved: Saved) -> None:
     assert verify(saved(model(6)), saved(model(7))).status == "different"  # so the last row is reached
 
 
+@pytest.mark.parametrize("factor", ["0.25", "10.0"])
+def test_floats_that_become_an_index_reach_the_last_row(saved: Saved, factor: str) -> None:
+    def model(row: float) -> bytes:
+        return tflite(f"""
+        s[N] = MUL(x[N], k:const:float32{{{factor}}})
+        f[N] = FLOOR(s)
+        j:int32[N] = CAST(f)
+        y[N,2] = GATHER(table:const:float32[5,2]{{1,2,3,4,5,6,7,8,9,{row}}}, j)
+        """)
+
+    verdict = verify(saved(model(6)), saved(model(6)))
+    assert {run.status for run in verdict.runs} == {"equal"}
+    assert verify(saved(model(6)), saved(model(7))).status == "different"
+
+
 def test_sizes_of_zero_that_a_kernel_set_refuses_do_not_decide(saved: Saved) -> None:
     model = add()
     verdict = verify(saved(model), saved(model), bindings={"x[0]": 0})

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from contextlib import ExitStack
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from graphfix.checker.files.tflite.file import read
 from graphfix.checker.files.tflite.schema import UnsupportedFieldError
@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
     from graphfix.checker.files.tflite.records import Model, Subgraph
 
+Bound = TypeVar("Bound")
+"""What is asked of a size: a number, or the least and the greatest one."""
 _PLACE = re.compile(r"(.+)\[(\d+)\]", re.DOTALL)
 
 
@@ -55,8 +57,8 @@ def input_names(model: Model) -> dict[str, int]:
 
 
 def renamed(
-    path: Path, bindings: Mapping[str, int], shapes: Mapping[str, Sequence[int]], signature: str | None
-) -> tuple[Mapping[str, int], Mapping[str, Sequence[int]]]:
+    path: Path, bindings: Mapping[str, Bound], shapes: Mapping[str, Sequence[int]], signature: str | None
+) -> tuple[Mapping[str, Bound], Mapping[str, Sequence[int]]]:
     """Return sizes by the inputs' own names where they are asked for by what SignatureDefs call them.
 
     Raises GraphfixError for what is no model.

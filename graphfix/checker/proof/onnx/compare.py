@@ -11,6 +11,7 @@ from onnx import TensorProto, TypeProto
 from graphfix.checker.files.equal_sizes import NONE_EQUAL, EqualSizes, equal_sizes
 from graphfix.checker.files.onnx.file import Source
 from graphfix.checker.proof.compare import (
+    assumed_ranges,
     check_declared_input,
     check_declared_output,
     check_effects,
@@ -62,6 +63,7 @@ def compared(
     trust_stored: bool = False,
     narrow_inputs: bool = False,
     data_root: Sequence[Path] = (),
+    ranges: Mapping[str, tuple[int, int]] = MappingProxyType({}),
 ) -> Proof:
     """Read both files and compare them. Raises UnprovedError and GraphfixError."""
     table, sources = TermTable(Algebra()), (Source(before, stack, data_root), Source(after, stack, data_root))
@@ -69,21 +71,21 @@ def compared(
     one, two = sources[0].read({INLINED, *unrolled_loops.LOOPS}), sources[1].read({INLINED})
     narrowed = _narrowed(one, two) if narrow_inputs else frozenset[str]()
     _interface(one, two, values, narrowed)
-    refuse_unknown(_input_dims(one), _input_dims(two), bindings, shapes)
+    refuse_unknown(_input_dims(one), _input_dims(two), {*bindings, *ranges}, shapes)
     constant, sizes = set_inputs.arrays(_inputs(one), _input_dims(one), values, bindings, shapes)
     assumed, bindings = _assumed(one.graph, bindings), {**bindings, **sizes}
     equal = equal_sizes(same, _input_dims(one), bindings, shapes)
     world = ClosedWorld()
     unrolled = not unrolled_loops.LOOPS.isdisjoint(sources[0].words) and unrolled_loops.written_out(one, two)
     first = Reading(table, FileConstants(sources[0], constants, world), one, notes=notes, unrolled=unrolled)
-    environment = _environment(first, bindings, shapes, equal, constant)
+    environment = _environment(first, bindings, shapes, equal, constant, ranges=ranges)
     if trust_stored:
         environment.believed = StoredSizes.of(one.graph, table.arithmetic, environment.values)
     outputs = first.run(one.graph, environment)
     table.close()
     world.closed = True
     second = first.after(FileConstants(sources[1], constants, world), two)
-    other = _environment(second, bindings, shapes, equal, constant, narrowed)
+    other = _environment(second, bindings, shapes, equal, constant, narrowed, ranges=ranges)
     theirs = second.run(two.graph, other)
     for mine, shown, view in zip(one.graph.output, two.graph.output, theirs, strict=True):
         check_declared_output(table, mine.name, (declared_dims(mine), declared_dims(shown)), view.sizes)
@@ -95,7 +97,7 @@ def compared(
     table.objections += [reason for reason in odd if reason is not None]
     outcome = list(zip((output.name for output in one.graph.output), outputs, theirs, strict=True))
     believed = () if environment.believed is None else tuple(environment.believed.believed)
-    assumes = [*assumed, *table.assumes, *map(str, believed)]
+    assumes = [*assumed, *table.assumes, *map(str, believed), *assumed_ranges(table.algebra)]
     proof = replace(concluded(table, outcome, assumes), believed=believed)
     sites = tuple(first.definitions.sites)
     return replace(proof, status="bounded", inexact=sites) if proof.proved and sites else proof
@@ -231,10 +233,12 @@ def _environment(
     equal: EqualSizes = NONE_EQUAL,
     constant: Mapping[str, Array] = MappingProxyType({}),
     narrowed: frozenset[str] = frozenset(),
+    *,
+    ranges: Mapping[str, tuple[int, int]] = MappingProxyType({}),
 ) -> Environment:
     """Enter the inputs. Raises UnprovedError where the second file takes fewer shapes, or others, than the first."""
     environment = Environment(imported(reading.model.opset_import))
-    free = FreeSizes.of(reading.table.arithmetic, equal, bindings, _inputs(reading.model))
+    free = FreeSizes.of(reading.table.arithmetic, equal, bindings, _inputs(reading.model), ranges)
     for info in _inputs(reading.model):
         if info.name in constant:
             tensor = set_inputs.tensor_of(info, constant[info.name])

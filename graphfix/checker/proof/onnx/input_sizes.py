@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from graphfix.checker.files.equal_sizes import EqualSizes
     from graphfix.checker.proof.arithmetic import Arithmetic
-    from graphfix.checker.proof.sizes import Size
+    from graphfix.checker.proof.sizes import Size, Symbol
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,10 +26,17 @@ class FreeSizes:
     bindings: Mapping[str, int]
     keys: Mapping[str, tuple[object, ...]]
     """By label: the key of its symbol."""
+    ranges: Mapping[str, tuple[int, int]]
+    """By label or place: the least and the greatest size."""
 
     @classmethod
     def of(
-        cls, arithmetic: Arithmetic, equal: EqualSizes, bindings: Mapping[str, int], inputs: Sequence[ValueInfoProto]
+        cls,
+        arithmetic: Arithmetic,
+        equal: EqualSizes,
+        bindings: Mapping[str, int],
+        inputs: Sequence[ValueInfoProto],
+        ranges: Mapping[str, tuple[int, int]],
     ) -> FreeSizes:
         """Of these inputs."""
         keys: dict[str, tuple[object, ...]] = {}
@@ -37,7 +44,7 @@ class FreeSizes:
             for axis, dim in enumerate(info.type.tensor_type.shape.dim):
                 label, key = _named(info, axis, dim.dim_param)
                 keys.setdefault(label, key)
-        return cls(arithmetic, equal, {**bindings, **equal.numbers}, keys)
+        return cls(arithmetic, equal, {**bindings, **equal.numbers}, keys, ranges)
 
     def shape(self, info: ValueInfoProto, shapes: Mapping[str, Sequence[int]]) -> tuple[Size, ...] | None:
         """Return the shape of an input; None where the rank is not known. Raises UnprovedError."""
@@ -61,12 +68,18 @@ class FreeSizes:
         label = self.equal.names.get(own, own)
         parts = self.equal.sums.get(label)
         total = self.arithmetic.add(*(self._part(part) for part in parts)) if parts is not None else None
-        return self._symbol(label, key) if total is None else total
+        if total is not None:
+            return total
+        size = self._symbol(label, key)
+        asked = self.ranges.get(own, self.ranges.get(place))
+        if asked is not None:
+            self.arithmetic.algebra.ranges[size] = asked
+        return size
 
     def _part(self, part: int | str) -> Size:
         return part if isinstance(part, int) else self._symbol(part, ("input", part))
 
-    def _symbol(self, label: str, key: tuple[object, ...]) -> Size:
+    def _symbol(self, label: str, key: tuple[object, ...]) -> Symbol:
         # a name that is no UTF-8 comes as bytes
         return self.arithmetic.algebra.symbol(self.keys.get(label, key), str(label))
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from graphfix.checker.proof.integer_values import cut, cut_size
 from graphfix.checker.proof.sizes import numbers
+from graphfix.checker.proof.views import unit_axes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -106,8 +107,8 @@ def _squeeze(call: Call) -> Dims:
     if sizes is None:
         return None
     if "axes" not in call.attributes and call.operand(1) is None:
-        known = numbers(sizes)
-        return None if known is None else tuple(size for size in known if size != 1)
+        units = unit_axes(call.table.arithmetic, sizes)
+        return None if units is None else tuple(size for size in sizes if size != 1)
     gone = places(axes, len(sizes)) if axes else None
     return None if gone is None else tuple(size for axis, size in enumerate(sizes) if axis not in gone)
 

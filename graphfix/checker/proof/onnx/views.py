@@ -88,7 +88,8 @@ def _squeeze(call: Call) -> View | None:
         return None  # runtimes do not agree on what no axes are
     if axes and places(axes, call.rank(0) or 0) is None:
         return None
-    return views.squeezed(call.views[0], axes if given else None)
+    gone = axes if given else views.unit_axes(call.table.arithmetic, call.sizes(0))
+    return None if gone is None else views.squeezed(call.views[0], gone)
 
 
 def _flatten(call: Call) -> View | None:

@@ -55,7 +55,9 @@ def _squeeze(call: Call) -> View | None:
     axes = call.option("squeezeDims")
     if call.views[0] is None:
         return None
-    return views.squeezed(call.views[0], axes if isinstance(axes, tuple) and axes else None)
+    given = axes if isinstance(axes, tuple) and axes else None
+    gone = views.unit_axes(call.table.arithmetic, call.views[0].sizes) if given is None else given
+    return None if gone is None else views.squeezed(call.views[0], gone)
 
 
 def _broadcast_to(call: Call) -> View | None:

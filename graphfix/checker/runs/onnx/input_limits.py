@@ -10,7 +10,17 @@ import onnx.inliner
 import onnx.shape_inference
 
 from graphfix.checker.files.onnx.graphs import NestedGraph, constant, nested_graphs
-from graphfix.checker.runs.input_limits import MOST_STEPS, Interval, Limits, meet, solved
+from graphfix.checker.runs.input_limits import (
+    MOST_STEPS,
+    ROUNDING,
+    Interval,
+    Limits,
+    before_rounding,
+    meet,
+    remainder,
+    solved,
+    unary,
+)
 from graphfix.checker.runs.onnx.operand_limits import demands
 
 if TYPE_CHECKING:
@@ -20,15 +30,12 @@ if TYPE_CHECKING:
 # Operators whose result holds elements of these operands (None: of all) and nothing else.
 _CARRIERS: dict[str, tuple[int, ...] | None] = {
     **dict.fromkeys(
-        ("Identity", "Cast", "Reshape", "Unsqueeze", "Squeeze", "Flatten", "Transpose", "Expand", "Tile"),
+        ("Identity", "Reshape", "Unsqueeze", "Squeeze", "Flatten", "Transpose", "Expand", "Tile"),
         (0,),
     ),
     **dict.fromkeys(("Slice", "Split", "Gather", "GatherND", "GatherElements", "Clip", "Pad", "Compress"), (0,)),
     **dict.fromkeys(("Concat", "Max", "Min"), None),
     "Where": (1, 2),
-    "Floor": (0,),
-    "Ceil": (0,),
-    "Round": (0,),
     "ReduceMax": (0,),
     "ReduceMin": (0,),
 }
@@ -125,11 +132,16 @@ def _origins(graph: NestedGraph, name: str, interval: Interval, steps: int = 0) 
 
 def _operands(graph: NestedGraph, node: onnx.NodeProto, interval: Interval) -> Iterator[tuple[str, Interval]]:
     """Yield the operands a result's elements come from, with what they may be."""
-    if node.op_type in _CARRIERS:
-        places = _CARRIERS[node.op_type]
+    op = node.op_type
+    if op in _CARRIERS:
+        places = _CARRIERS[op]
         names = node.input if places is None else [node.input[i] for i in places if i < len(node.input)]
         yield from ((name, interval) for name in names if name)
-    elif node.op_type in ("Add", "Sub", "Mul", "Div"):
+    elif op in ROUNDING:
+        yield node.input[0], before_rounding(op, interval)
+    elif (reached := unary(op, interval)) is not None:
+        yield node.input[0], reached
+    elif op in ("Add", "Sub", "Mul", "Div", "Mod"):
         yield from _arithmetic(graph, node, interval)
 
 
@@ -139,10 +151,14 @@ def _arithmetic(graph: NestedGraph, node: onnx.NodeProto, interval: Interval) ->
     if a is None and b is None:
         if node.op_type == "Add":  # two unknown parts share the room
             low, high = interval
-            yield from ((name, (min(low, 0), max(high, 0) // 2)) for name in (left, right))
+            yield from ((name, (min(low, 0), max(high, 0) / 2)) for name in (left, right))
         return
     known, other = (b, left) if a is None else (a, right)
-    if known is not None and known.size and known.dtype.kind in "iuf":
+    if known is None or not known.size or known.dtype.kind not in "iuf":
+        return
+    if node.op_type == "Mod":
+        reached = remainder(interval, known) if a is None else None
+    else:
         reached = solved(node.op_type, interval, known, reverse=a is not None)
-        if reached is not None:
-            yield other, reached
+    if reached is not None:
+        yield other, reached

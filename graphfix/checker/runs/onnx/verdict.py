@@ -249,7 +249,7 @@ def _answers(
     # onnx's evaluator takes seconds for a convolution of that size
     larger = task.runs_alone and comparison.runtime == "onnxruntime"
     for interface in _ranked(before):
-        free = free_dims(interface, interfaces[1], task.bindings, task.shapes, task.same)
+        free = free_dims(interface, interfaces[1], task.bindings, task.shapes, task.same, task.ranges)
         if isinstance(free, str):
             return free
         session = session or comparison.opened[0]()

@@ -10,18 +10,30 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from graphfix.checker.runs.input_limits import MOST_STEPS, Interval, Limits, below, meet, shortest, solved
+from graphfix.checker.runs.input_limits import (
+    MOST_STEPS,
+    ROUNDING,
+    Interval,
+    Limits,
+    before_rounding,
+    below,
+    meet,
+    remainder,
+    shortest,
+    solved,
+    unary,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterator, Mapping, Sequence
 
     from graphfix.checker.files.tflite.graphs import Graph, Op
 
 # Operators whose result holds elements of these operands (None: of all) and nothing else.
 _CARRIERS: dict[str, tuple[int, ...] | None] = {
     **dict.fromkeys(
-        "CAST RESHAPE EXPAND_DIMS SQUEEZE TRANSPOSE SLICE STRIDED_SLICE TILE BROADCAST_TO GATHER GATHER_ND UNPACK "
-        "REVERSE_V2 REVERSE_SEQUENCE PAD FLOOR CEIL ROUND REDUCE_MAX REDUCE_MIN BITCAST".split(),
+        "RESHAPE EXPAND_DIMS SQUEEZE TRANSPOSE SLICE STRIDED_SLICE TILE BROADCAST_TO GATHER GATHER_ND UNPACK "
+        "REVERSE_V2 REVERSE_SEQUENCE PAD REDUCE_MAX REDUCE_MIN BITCAST".split(),
         (0,),
     ),
     **dict.fromkeys("PACK CONCATENATION MAXIMUM MINIMUM".split(), None),
@@ -59,23 +71,32 @@ _STEERING: dict[str, dict[int, Interval]] = {
     "RIGHT_SHIFT": {1: (0, 3)},
     "STABLEHLO_SHIFT_LEFT": {1: (0, 3)},
 }
+_WHOLE_ONLY = frozenset({"DIV", "FLOOR_DIV", "FLOOR_MOD", "POW"})
+"""Operators that are choosy about whole numbers only: a divisor of 0, a negative exponent."""
 _ARITHMETIC = {"ADD": "Add", "SUB": "Sub", "MUL": "Mul", "FLOOR_DIV": "Div", "DIV": "Div"}
+_UNARY = {"CAST": "Cast", "FLOOR": "Floor", "CEIL": "Ceil", "ROUND": "Round", "NEG": "Neg", "ABS": "Abs"}
 
 
 def limits(
-    graphs: Sequence[Graph], subgraph: int, names: Mapping[int, str], shapes: Mapping[str, tuple[int, ...]]
+    graphs: Sequence[Graph],
+    subgraph: int,
+    names: Mapping[int, str],
+    shapes: Mapping[str, tuple[int, ...]],
+    *,
+    fractional: Collection[str] = (),
 ) -> Limits:
     """Find the limits of a subgraph's inputs: `names` has their tensors, `shapes` what is fed.
 
-    Where the size of an indexed axis can't be known, the index is 0.
+    Where the size of an indexed axis can't be known, the index is 0. Inputs of floats (`fractional`) may divide.
     """
     search = _Search(graphs, subgraph, {index: shapes[name] for index, name in names.items() if name in shapes})
     intervals: dict[str, Interval] = {}
     for where, graph in enumerate(graphs):
         for op in graph.ops:
+            exempt = fractional if op.name in _WHOLE_ONLY else ()
             for tensor, interval in _demands(search, where, op):
                 for index, reached in search.origins(where, tensor, interval):
-                    if index in names:
+                    if index in names and names[index] not in exempt:
                         intervals[names[index]] = meet(intervals.get(names[index]), reached)
     return Limits(intervals, given=dict(_given(search, subgraph, names)))
 
@@ -138,13 +159,26 @@ def _sources(graph: Graph, op: Op, interval: Interval) -> Iterator[tuple[int, In
     if op.name in _CARRIERS:
         places = _CARRIERS[op.name]
         yield from ((tensor, interval) for at, tensor in enumerate(op.inputs) if places is None or at in places)
-    elif op.name in _ARITHMETIC:
-        for at, tensor in enumerate(op.inputs):
-            known = graph.constants.get(op.inputs[1 - at])
-            if known is not None and known.size and known.dtype.kind in "iu":
-                reached = solved(_ARITHMETIC[op.name], interval, known, reverse=at == 1)
-                if reached is not None:
-                    yield tensor, reached
+    elif op.name in _UNARY:
+        kind = _UNARY[op.name]
+        reached = before_rounding(kind, interval) if kind in ROUNDING else unary(kind, interval)
+        yield from ((tensor, reached) for tensor in op.inputs[:1] if reached is not None)
+    elif op.name in _ARITHMETIC or op.name == "FLOOR_MOD":
+        yield from _arithmetic(graph, op, interval)
+
+
+def _arithmetic(graph: Graph, op: Op, interval: Interval) -> Iterator[tuple[int, Interval]]:
+    """Yield the operand beside a constant, with what it may be."""
+    for at, tensor in enumerate(op.inputs):
+        known = graph.constants.get(op.inputs[1 - at])
+        if known is None or not known.size or known.dtype.kind not in "iuf":
+            continue
+        if op.name == "FLOOR_MOD":
+            reached = remainder(interval, known) if not at else None
+        else:
+            reached = solved(_ARITHMETIC[op.name], interval, known, reverse=at == 1)
+        if reached is not None:
+            yield tensor, reached
 
 
 def _demands(search: _Search, where: int, op: Op) -> Iterator[tuple[int, Interval]]:

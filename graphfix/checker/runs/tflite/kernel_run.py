@@ -202,7 +202,7 @@ class KernelRunner:
             bindings, shapes = first.named(task.bindings, task.shapes)
             first = first.setting(task.values, bindings, shapes)
             second = second.without(first.constant_feeds)
-            free = free_dims(first, second, bindings, shapes, () if self.own_inputs else task.same)
+            free = free_dims(first, second, bindings, shapes, () if self.own_inputs else task.same, task.ranges)
         else:  # what was asked is about the main subgraph: another SignatureDef has inputs of other names
             free = free_dims(first, second, {}, {})
         if isinstance(free, str):
@@ -227,12 +227,9 @@ class KernelRunner:
     def _sweep(
         self, session: LitertSession, watched: Session, signature: str | None, interface: Interface, free: Free
     ) -> Answers:
-        whole = any(
-            spec.dtype is not None and spec.dtype.kind in "iu" and not spec.quantization for spec in interface.inputs
-        )
-        names = {spec.index: spec.name for spec in session.inputs} if whole else {}
+        names = {spec.index: spec.name for spec in session.inputs}
         subgraph = dict(session.interface.signatures).get(signature or "", 0)
-        known = partial(limits, self._read(self.paths[0]), subgraph, names) if whole else _no_limits
+        known = partial(limits, self._read(self.paths[0]), subgraph, names, fractional=interface.fractional)
         sweep = Sweep(watched, known, interface, self.task.seed, larger=self.task.runs_alone)
         return _without_loose_ends(sweep.run(free, self.task.runs))
 
@@ -292,7 +289,3 @@ def _loose(answer: Answer) -> Run:
 
 def _refused(reason: str) -> Verdict:
     return Verdict("undecided", runs=(Run({}, "off", "undecided", reason=reason),), reason=reason)
-
-
-def _no_limits(_: Mapping[str, tuple[int, ...]]) -> Limits:
-    return Limits()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from graphfix.formats.onnx.infer.operands import NOTHING, Call, Results
-from graphfix.shapes.shape import UNKNOWN, Shape, Size, same, with_axes
+from graphfix.shapes.shape import UNKNOWN, Shape, Size, never_one, same, with_axes
 from graphfix.shapes.terms import Terms, as_size, maybe_negative
 
 NO_SIZE_IS_0 = "no size that a Reshape is given as a term is 0, which would stand for another"
@@ -30,7 +30,7 @@ def unsqueeze(call: Call) -> Results:
 
 
 def squeeze(call: Call) -> Results:
-    """The named axes go; without names those of size 1, where every size is a number."""
+    """The named axes go; without names those of size 1, where no other size may be 1."""
     dims, axes = call.dims(0), call.ints(1, "axes")
     if dims is None:
         return NOTHING
@@ -38,8 +38,8 @@ def squeeze(call: Call) -> Results:
         # several may name one axis twice
         return (unknowns(len(dims) - 1),) if dims and call.length(1) == 1 else NOTHING
     if not axes:
-        static = all(isinstance(size, int) for size in dims)
-        return (Shape(tuple([size for size in dims if size != 1])),) if static else NOTHING
+        known = all(size == 1 or never_one(size) for size in dims)
+        return (Shape(tuple([size for size in dims if size != 1])),) if known else NOTHING
     gone = {axis % len(dims) for axis in axes if -len(dims) <= axis < len(dims)}
     if len(gone) < len(axes):
         return NOTHING

@@ -1,0 +1,51 @@
+"""The axes of a Squeeze without axes, written into the file where a range of sizes (`--dim N=2..64`) decides them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import numpy as np
+from onnx import helper, numpy_helper
+
+from graphfix.formats.onnx.file.messages import holds_initializers, is_standard
+from graphfix.formats.onnx.file.proto import ModelProto, NodeProto
+from graphfix.formats.onnx.infer.scope import GraphScope, versions_of
+from graphfix.shapes.shape import never_one
+
+AXES_ARE_OPERANDS_SINCE = 13
+
+
+def state_axes(proto: ModelProto, main: GraphScope, fresh: Callable[[str], str]) -> bool:
+    """State the axes of each Squeeze without axes that a range of sizes decides; return whether there is one.
+
+    The range is not part of the file: whoever reads the file next would not know which axes go.
+    """
+    found = [(node, axes) for scope in main.walk() for node, axes in _decided_axes(scope)]
+    version = versions_of(proto.opset_import).get("", 1)
+    for node, axes in found:
+        if version < AXES_ARE_OPERANDS_SINCE:
+            node.attribute.append(helper.make_attribute("axes", axes))
+            continue
+        tensor = numpy_helper.from_array(np.asarray(axes, np.int64), fresh(f"{node.output[0]}_axes"))
+        if holds_initializers(proto.graph, proto.ir_version):
+            proto.graph.initializer.append(tensor)
+        else:
+            made = helper.make_node("Constant", [], [tensor.name], fresh(tensor.name), value=tensor)
+            proto.graph.node.insert(0, made)
+        node.input[:] = [node.input[0], tensor.name]
+    return bool(found)
+
+
+def _decided_axes(scope: GraphScope) -> Iterator[tuple[NodeProto, list[int]]]:
+    """Yield each Squeeze without axes and the axes that it drops, where some size is a symbol."""
+    for node in scope.graph.node if scope.graph is not None else ():
+        if node.op_type != "Squeeze" or not is_standard(node.domain) or any(node.input[1:]) or node.attribute:
+            continue
+        sizes = scope.shape(node.input[0]).axes or ()
+        gone = [axis for axis, size in enumerate(sizes) if size == 1]
+        if (
+            gone
+            and any(not isinstance(size, int) for size in sizes)
+            and all(size == 1 or never_one(size) for size in sizes)
+        ):
+            yield node, gone
