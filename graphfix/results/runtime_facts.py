@@ -74,7 +74,21 @@ ATTENTION_STRETCHES_MASKS = Fact(
     "Attention of operator set 25 and later broadcasts its mask; before, and in older sets, it refuses that",
     "Attention with q[2,4,3,8], k[2,4,5,8] and a mask of [5], [1,5] or [3,1]",
 )
-FACTS = (SIZE_0_KEEPS_AXES, ATTENTION_STRETCHES_MASKS)
+RANGE_DIVIDED_IN_FLOAT64 = Fact(
+    "range-divided-in-float64",
+    "onnxruntime",
+    Versions(before="1.32"),
+    "the length of a Range of int64 is a quotient of float64; since 1.32 it is exact",
+    "Range(0, 2**53 + 1, 2**53) has one element; since 1.32 it has two",
+)
+RANGE_COUNTED_IN_FLOAT64 = Fact(
+    "range-counted-in-float64",
+    "onnxruntime",
+    Versions("1.30", "1.32"),
+    "the limits of a Range of int64 are subtracted in float64; in older and in newer versions the difference is exact",
+    "Range(-31584960600202078, 3 - 31584960600202078, 1) has four elements; before 1.30 and since 1.32 it has three",
+)
+FACTS = (SIZE_0_KEEPS_AXES, ATTENTION_STRETCHES_MASKS, RANGE_DIVIDED_IN_FLOAT64, RANGE_COUNTED_IN_FLOAT64)
 
 
 def numbers(version: str) -> tuple[int, ...]:

@@ -2,101 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
-
-import onnxruntime
 import pytest
-from onnx import ModelProto
 
 import graphfix
 from graphfix.engine import fusions
-from graphfix.engine.fusions import Change, Fusions
-from graphfix.engine.policy import Policy
-from graphfix.engine.run import run
-from graphfix.graph.edits import Edit, Leave, Lift, Stretch
-from graphfix.graph.protocols import ModelRewrite, Rewrite, flat
-from graphfix.graph.view import Graph, Node
+from graphfix.engine.fusions import Change
+from graphfix.graph.edits import Leave
+from graphfix.graph.view import Node
 from graphfix.operators.fusions import FUSIONS
-from tests.support.named import rules
 from tests.support.notation import model
 from tests.support.onnx.fixing import fixed
-from tests.support.onnx.fusion_patterns import CAUTIOUS, OPSETS, PATTERNS
+from tests.support.onnx.fusion_patterns import PATTERNS
+from tests.support.onnx.fusions_asked import EQUALIZE, MATERIALIZE, built, one_by_one, planned, unlike_the_table
 from tests.support.onnx.optimized import operators
 from tests.support.places import MODELS
 
-EQUALIZE, MATERIALIZE = (replace(rule, sees="node") for rule in flat(rules("equalize-ranks", "materialize-broadcasts")))
 NAMES = sorted({fusion.name for fusion in FUSIONS})
-At = tuple[str, str, int]
-"""(rewrite, result of the node, operand)."""
-
-
-@dataclass(frozen=True, slots=True)
-class One(Policy):
-    """Only what is done to one operand is carried out."""
-
-    at: At = ("", "", 0)
-
-    def edits(self, rewrite: Rewrite, node: Node, kept: Fusions | None = None) -> list[Edit]:
-        before = self.at[0] == MATERIALIZE.name
-        return [
-            edit
-            for edit in Policy.edits(self, rewrite, node, kept)
-            if isinstance(edit, (Lift, Stretch)) and _at(rewrite, node, edit) in _both(self.at, both=before)
-        ]
-
-
-@dataclass(frozen=True, slots=True)
-class Installed(Policy):
-    """The fusions of the installed onnxruntime are kept, and no other version's."""
-
-    def fusions(self, rewrite: Rewrite | ModelRewrite, graph: Graph) -> Mapping[int, Fusions]:
-        return fusions.find(graph, onnxruntime.__version__) if Policy.fusions(self, rewrite, graph) else {}
-
-
-def _both(at: At, *, both: bool) -> tuple[At, ...]:
-    """A stretch of an operand of lower rank is a lift first."""
-    return (at, (EQUALIZE.name, *at[1:])) if both else (at,)
-
-
-def _at(rewrite: Rewrite, node: Node, edit: Lift | Stretch | Leave) -> At:
-    result = node.results[0]
-    return rewrite.name, result.name if result is not None else "", -1 if edit.operand is None else edit.operand
-
-
-def built(name: str) -> ModelProto:
-    return model(PATTERNS[name], opset=OPSETS.get(name, 18))
-
-
-def planned(graph: Graph, *, keep: bool) -> Iterator[tuple[At, Edit]]:
-    """Yield the edits of the nodes of a graph as it is, before any is carried out."""
-    policy = Installed(keep_fusions=keep)
-    for rewrite in (EQUALIZE, MATERIALIZE):
-        kept: Mapping[int, Fusions] = policy.fusions(rewrite, graph)
-        for node in graph.nodes:
-            if rewrite.concerns(node):
-                for edit in policy.edits(rewrite, node, kept.get(node.index)):
-                    if isinstance(edit, (Lift, Stretch, Leave)):
-                        yield _at(rewrite, node, edit), edit
-
-
-def one_by_one(name: str) -> Iterator[tuple[At, bool]]:
-    """Yield each operand that is changed, with whether onnxruntime then runs more operators that compute."""
-    proto = built(name)
-    before = operators(proto.SerializeToString()).total()
-    for at, edit in planned(graphfix.load(proto).graphs[0], keep=False):
-        if not isinstance(edit, Leave):
-            changed = graphfix.load(proto)
-            run(changed, (EQUALIZE, MATERIALIZE), One(at=at))
-            yield at, operators(changed.tobytes()).total() > before
 
 
 @pytest.mark.parametrize("name", PATTERNS)
 def test_what_is_left_is_what_ends_a_fusion(name: str) -> None:
-    graph = graphfix.load(built(name)).graphs[0]
-    left = {at for at, edit in planned(graph, keep=True) if isinstance(edit, Leave) and "--keep-fusions" in edit.reason}
-    ended = {at for at, lost in one_by_one(name) if lost}
-    assert left - CAUTIOUS.get(name, set()) == ended
+    assert unlike_the_table(name) == (set(), set())
 
 
 @pytest.mark.parametrize("target", ["ranks", "explicit"])

@@ -93,6 +93,7 @@ def test_the_document_holds_the_first_contradiction(
     assert verdict["facts"] == {"claimed": 2, "observed": 2, "contradicted": 1, "first": first, "ran": True}
 
 
+@pytest.mark.tosa
 def test_tosa_converts_nothing_that_is_contradicted(
     tmp_path: Path, plant: Plant, capsys: pytest.CaptureFixture[str]
 ) -> None:

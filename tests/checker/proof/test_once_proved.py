@@ -6,17 +6,21 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import onnx.parser
+import onnxruntime
 import pytest
 from onnx import ModelProto, TensorProto, helper, numpy_helper
 from onnx.reference import ReferenceEvaluator
 
 from graphfix import api
 from graphfix.checker.proof import prove
+from graphfix.results.runtime_facts import RANGE_COUNTED_IN_FLOAT64, RANGE_DIVIDED_IN_FLOAT64
 from tests.support.runtimes.onnx_runs import run
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
+
+    from graphfix.results.runtime_facts import Fact
 
 RNG = np.random.default_rng(0)
 FURTHEST = 1 << 53
@@ -33,6 +37,8 @@ class Pair(NamedTuple):
     after: str
     feeds: Mapping[str, np.ndarray]
     constants: Mapping[str, object] = {}
+    fact: Fact | None = None
+    """What tells them apart in some versions of onnxruntime; None: they differ in every version."""
 
 
 def model(graph: str, constants: Mapping[str, object] = {}, opset: int = 18) -> ModelProto:
@@ -73,6 +79,7 @@ PAIRS = {
             "step": np.int64(FURTHEST),
             "two": np.int64([0, FURTHEST]),
         },
+        RANGE_DIVIDED_IN_FLOAT64,
     ),
     "a range is counted in float64": Pair(
         "g (int64[1] x) => (int64[N] y) { r = Range(start, limit, step) y = Add(x, r) }",
@@ -84,6 +91,7 @@ PAIRS = {
             "step": np.int64(1),
             "three": np.arange(3, dtype=np.int64) - FAR,
         },
+        RANGE_COUNTED_IN_FLOAT64,
     ),
     "sums of float16 are rounded once, at the end": Pair(
         "g (float16[1] x) => (float16[1] y) { s = Add(a, b) d = Sub(s, b) y = Add(x, d) }",
@@ -110,7 +118,8 @@ PAIRS = {
 def test_what_onnxruntime_tells_apart_is_not_proved(pair: Pair, tmp_path: Path) -> None:
     models = [model(graph, pair.constants) for graph in (pair.before, pair.after)]
     (before,), (after,) = (run(each, **pair.feeds) for each in models)
-    assert (before.shape, before.tobytes()) != (after.shape, after.tobytes())
+    differ = (before.shape, before.tobytes()) != (after.shape, after.tobytes())
+    assert differ == (pair.fact is None or pair.fact.holds(onnxruntime.__version__))
     assert prove(*saved(tmp_path, *models)).status == "not proved"
 
 

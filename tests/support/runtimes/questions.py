@@ -6,7 +6,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from graphfix.results.runtime_facts import ATTENTION_STRETCHES_MASKS, SIZE_0_KEEPS_AXES
+from graphfix.results.runtime_facts import (
+    ATTENTION_STRETCHES_MASKS,
+    RANGE_COUNTED_IN_FLOAT64,
+    RANGE_DIVIDED_IN_FLOAT64,
+    SIZE_0_KEEPS_AXES,
+)
 from tests.support.runtimes.one_node import Refused, run
 
 if TYPE_CHECKING:
@@ -30,8 +35,25 @@ def stretches_masks() -> bool:
     return True
 
 
+def divides_in_float64() -> bool:
+    """Return whether the length of a Range of int64 is a quotient of float64."""
+    start, limit, step = (np.array(number, dtype=np.int64) for number in (0, (1 << 53) + 1, 1 << 53))
+    (result,) = run("Range", start, limit, step, opset=11)
+    return result.size == 1
+
+
+def counts_in_float64() -> bool:
+    """Return whether a Range of three numbers beyond 2**53 has another number of elements."""
+    far = -31584960600202078
+    start, limit, step = (np.array(number, dtype=np.int64) for number in (far, far + 3, 1))
+    (result,) = run("Range", start, limit, step, opset=11)
+    return result.size != 3  # noqa: PLR2004 -- far, far + 1, far + 2
+
+
 QUESTIONS: Mapping[str, Callable[[], bool]] = {
     SIZE_0_KEEPS_AXES.name: keeps_axes_of_nothing,
     ATTENTION_STRETCHES_MASKS.name: stretches_masks,
+    RANGE_DIVIDED_IN_FLOAT64.name: divides_in_float64,
+    RANGE_COUNTED_IN_FLOAT64.name: counts_in_float64,
 }
 """By the name of a fact: whether the installed runtime does what it says."""
