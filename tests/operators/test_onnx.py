@@ -6,47 +6,22 @@ from importlib import metadata
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-import onnx
 import pytest
-from onnxruntime.capi import onnxruntime_pybind11_state as runtime
 
 from graphfix import operators
 from graphfix.operators import EQUAL_SHAPES_BEFORE, TFLITE, Exempt, Row, Seen
 from graphfix.operators.onnx_reviewed import FIRST_SEEN
 from graphfix.results.runtime_facts import MEASURED, Versions
 from tests.operators import test_elementwise, test_gemm, test_legacy, test_own, test_products
+from tests.support.runtimes.catalogue_asked import MICROSOFT, NOT_ASKED, NOT_BROADCASTING, kernels, schemas, unreviewed
 from tests.support.runtimes.one_node import name_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Mapping
 
     from tests.support.runtimes.one_node import Key
 
 ROWS = tuple(entry for entry in operators.rows() if entry.domain != TFLITE)
-NOT_BROADCASTING = frozenset(key for key in operators.NOT_BROADCASTING if key[0] != TFLITE)
-NEWEST_REVIEWED = 28
-"""ONNX's newest operator set whose changes to broadcasting operators were read."""
-MICROSOFT = "com.microsoft"
-NO_KERNEL = "onnxruntime's CPU provider has the schema and no kernel"
-NOT_ASKED: dict[Key, str] = {
-    (
-        "",
-        "Pow",
-        1,
-    ): "no kernel below operator set 7, and onnx.reference refuses the attribute broadcast of Pow",
-    (MICROSOFT, "BiasSoftmax", 1): NO_KERNEL,
-    (MICROSOFT, "ComplexMul", 1): NO_KERNEL,
-    (MICROSOFT, "ComplexMulConj", 1): NO_KERNEL,
-    (MICROSOFT, "DecoderMaskedSelfAttention", 1): NO_KERNEL,
-    (MICROSOFT, "FusedMatMulActivation", 1): NO_KERNEL,
-    (MICROSOFT, "GemmFloat8", 1): NO_KERNEL,
-    (MICROSOFT, "MulInteger", 1): NO_KERNEL,
-    (MICROSOFT, "PackedAttention", 1): NO_KERNEL,
-    (MICROSOFT, "PackedMultiHeadAttention", 1): NO_KERNEL,
-    (MICROSOFT, "QOrderedAttention", 1): NO_KERNEL,
-    (MICROSOFT, "QOrderedMatMul", 1): NO_KERNEL,
-    (MICROSOFT, "SkipGroupNorm", 1): NO_KERNEL,
-}
 ASKED = {
     *test_elementwise.QUESTIONS,
     *test_products.QUESTIONS,
@@ -54,26 +29,6 @@ ASKED = {
     *test_legacy.ASKED,
     *test_own.ASKED,
 }
-
-
-def schemas() -> set[Key]:
-    """List the schemas of the installed onnx and onnxruntime with their versions, and bare kernels."""
-    named = [*onnx.defs.get_all_schemas_with_history(), *runtime.get_all_operator_schema()]
-    return {
-        *((schema.domain, schema.name, schema.since_version) for schema in named),
-        *((kernel.domain, kernel.op_name, kernel.version_range[0]) for kernel in runtime.get_all_opkernel_def()),
-    }
-
-
-def unreviewed(known: Iterable[Key]) -> list[Key]:
-    """Pick the schemas that no row covers at their version and that the reviewed list does not name."""
-    return [
-        (domain, op, version)
-        for domain, op, version in sorted(known)
-        if (domain, op) not in NOT_BROADCASTING
-        and version >= EQUAL_SHAPES_BEFORE.get((domain, op), 0)
-        and (operators.row(domain, op, version) is None or version > NEWEST_REVIEWED)
-    ]
 
 
 def newer_operators(installed: Mapping[str, str]) -> set[tuple[str, str]]:
@@ -121,13 +76,7 @@ def test_every_row_is_asked_of_a_runtime_or_named_with_the_reason_why_not() -> N
 
 @pytest.mark.parametrize("key", NOT_ASKED, ids=name_of)
 def test_a_row_that_is_not_asked_has_no_kernel(key: Key) -> None:
-    domain, op, version = key
-    kernels = [
-        kernel.version_range
-        for kernel in runtime.get_all_opkernel_def()
-        if (kernel.domain, kernel.op_name, kernel.provider) == (domain, op, "CPUExecutionProvider")
-    ]
-    assert [span for span in kernels if span[0] <= version <= span[1]] == []
+    assert kernels(*key) == []
 
 
 def test_a_row_covers_its_versions_and_both_names_of_onnx_s_domain() -> None:

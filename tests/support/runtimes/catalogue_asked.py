@@ -1,0 +1,71 @@
+"""The operators of the installed onnx and onnxruntime beside those of the catalogue: schemas, versions, CPU kernels."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import onnx
+from onnxruntime.capi import onnxruntime_pybind11_state as runtime
+
+from graphfix import operators
+from graphfix.operators import EQUAL_SHAPES_BEFORE, TFLITE
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from tests.support.runtimes.one_node import Key
+
+NOT_BROADCASTING = frozenset(key for key in operators.NOT_BROADCASTING if key[0] != TFLITE)
+NEWEST_REVIEWED = 28
+"""ONNX's newest operator set whose changes to broadcasting operators were read."""
+MICROSOFT = "com.microsoft"
+NO_KERNEL = "onnxruntime's CPU provider has the schema and no kernel"
+NOT_ASKED: dict[Key, str] = {
+    (
+        "",
+        "Pow",
+        1,
+    ): "no kernel below operator set 7, and onnx.reference refuses the attribute broadcast of Pow",
+    (MICROSOFT, "BiasSoftmax", 1): NO_KERNEL,
+    (MICROSOFT, "ComplexMul", 1): NO_KERNEL,
+    (MICROSOFT, "ComplexMulConj", 1): NO_KERNEL,
+    (MICROSOFT, "DecoderMaskedSelfAttention", 1): NO_KERNEL,
+    (MICROSOFT, "FusedMatMulActivation", 1): NO_KERNEL,
+    (MICROSOFT, "GemmFloat8", 1): NO_KERNEL,
+    (MICROSOFT, "MulInteger", 1): NO_KERNEL,
+    (MICROSOFT, "PackedAttention", 1): NO_KERNEL,
+    (MICROSOFT, "PackedMultiHeadAttention", 1): NO_KERNEL,
+    (MICROSOFT, "QOrderedAttention", 1): NO_KERNEL,
+    (MICROSOFT, "QOrderedMatMul", 1): NO_KERNEL,
+    (MICROSOFT, "SkipGroupNorm", 1): NO_KERNEL,
+}
+
+
+def schemas() -> set[Key]:
+    """List the schemas of the installed onnx and onnxruntime with their versions, and bare kernels."""
+    named = [*onnx.defs.get_all_schemas_with_history(), *runtime.get_all_operator_schema()]
+    return {
+        *((schema.domain, schema.name, schema.since_version) for schema in named),
+        *((kernel.domain, kernel.op_name, kernel.version_range[0]) for kernel in runtime.get_all_opkernel_def()),
+    }
+
+
+def unreviewed(known: Iterable[Key]) -> list[Key]:
+    """Pick the schemas that no row covers at their version and that the reviewed list does not name."""
+    return [
+        (domain, op, version)
+        for domain, op, version in sorted(known)
+        if (domain, op) not in NOT_BROADCASTING
+        and version >= EQUAL_SHAPES_BEFORE.get((domain, op), 0)
+        and (operators.row(domain, op, version) is None or version > NEWEST_REVIEWED)
+    ]
+
+
+def kernels(domain: str, op: str, version: int) -> list[tuple[int, int]]:
+    """Return the ranges of versions of an operator for which onnxruntime has a CPU kernel, of those with this one."""
+    spans = [
+        kernel.version_range
+        for kernel in runtime.get_all_opkernel_def()
+        if (kernel.domain, kernel.op_name, kernel.provider) == (domain, op, "CPUExecutionProvider")
+    ]
+    return [span for span in spans if span[0] <= version <= span[1]]
