@@ -136,6 +136,12 @@ def _concat(node: Node) -> str | None:
     return None
 
 
+def _loss(node: Node) -> str | None:
+    if node.operand(0).shape.ranked and node.operand(0).shape.rank > PAIR:
+        return "torch-mlir reads the losses of one class for each row alone, not those of images"
+    return None
+
+
 def _gelu(node: Node) -> str | None:
     return tosa_onnx.WRONG if node.attributes.get("approximate") == "tanh" else None
 
@@ -159,6 +165,7 @@ _ASK: Mapping[str, Callable[[Node], str | None]] = MappingProxyType(
         "Gelu": _gelu,
         "LpNormalization": _normalized,
         "MaxPool": _dilated,
+        "NegativeLogLikelihoodLoss": _loss,
         "Pad": _pad,
         "Pow": _power,
         "QLinearMatMul": _scaled,

@@ -7,9 +7,10 @@ from graphfix.operators.tosa import CONDITION, LOOP, NO_FORM
 UNKNOWN = "torch-mlir has no form for it"
 WRONG = "it converts without a word, and TOSA computes something else"
 UNREAD = (
-    "Acos Acosh Asin Asinh Atanh Attention Bernoulli BitCast Cosh DeformConv Det GridSample GroupNormalization IsInf"
-    " LRN LpPool Mish Multinomial RandomNormal RandomNormalLike RandomUniform RandomUniformLike ReduceLogSumExp"
-    " RMSNormalization RotaryEmbedding Shrink Sinh Softsign Swish ThresholdedRelu".split()
+    "Acos Acosh AffineGrid Asin Asinh Atanh Attention Bernoulli BitCast Col2Im ConvInteger Cosh DFT DeformConv Det"
+    " GridSample GroupNormalization IsInf LRN LpPool MaxUnpool Mish Multinomial RandomNormal RandomNormalLike"
+    " RandomUniform RandomUniformLike ReduceLogSumExp RMSNormalization RoiAlign RotaryEmbedding Shrink Sinh Softsign"
+    " Swish TensorScatter ThresholdedRelu".split()
 )
 """Operators that it refuses whatever their operands, or makes float64 of."""
 NARROW = frozenset({"int8", "int16"})

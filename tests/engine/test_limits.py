@@ -29,6 +29,12 @@ NAMED = {
     "computes something else": ("y[3] = tflite.FLOOR_MOD(a[3], b[3])", "GF305", "something else"),
     "StableHLO": ("y[3] = tflite.STABLEHLO_ADD(a[3], b[3])", "GF305", "StableHLO"),
     "StableHLO with a body": ("y[3] = tflite.STABLEHLO_SCATTER(a[3], i:int32[2,1], b[2])", "GF305", "StableHLO"),
+    "regions of an image": (
+        "y[1,2,2,2] = RoiAlign(x[1,2,4,4], r[1,4], b:int64[1], output_height=2, output_width=2)",
+        "GF305",
+        "torch-mlir has no form for it",
+    ),
+    "losses of an image": ("y[] = NegativeLogLikelihoodLoss(x[1,2,4,4], t:int32[1,4,4])", "GF305", "images"),
     "sequences in reverse": ("y[4,2] = ReverseSequence(x[4,2], l:int64[2])", "GF305", "loops"),
 }
 
@@ -66,6 +72,8 @@ BLOCKING = {
     "computes something else": True,
     "StableHLO": True,
     "sequences in reverse": True,
+    "regions of an image": True,
+    "losses of an image": True,
 }
 
 
