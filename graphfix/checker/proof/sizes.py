@@ -13,13 +13,15 @@ if TYPE_CHECKING:
 class Symbol:
     """A size (or an element of a computed shape) that is known only at run time: equal terms are one object."""
 
-    __slots__ = ("key", "name", "number", "one")
+    __slots__ = ("is_open", "key", "name", "number", "one")
 
     def __init__(self, key: tuple[object, ...], number: int, name: str) -> None:
         """Keep what the symbol stands for, and how it is printed."""
         self.key, self.number, self.name = key, number, name
         self.one = self
         """A size that is 1 wherever and only where this one is."""
+        self.is_open = False
+        """Whether runtimes infer no number for it, though it is not the size of an input: that of a Loop's stack."""
 
     def __repr__(self) -> str:
         """Print the symbol as a report shows it."""

@@ -155,3 +155,49 @@ def test_a_scan_is_told_the_rank_through_the_functions_that_its_body_calls(tmp_p
     with pytest.raises(Exception, match="must have the shape set"):
         run(paths[1], values)
     assert not prove(*paths).proved
+
+
+BEHIND = """g (float[N,T,3] x, float[4] b) => (float[P,Q,4] y) {{
+    i = Transpose<perm = [1,0,2]>(x)  e = Shape(i)  n = Slice(e, zero, one)  m = Squeeze(n, zero)
+    c = Slice(e, one, two)  d = Concat<axis = 0>(c, four)  h = Expand(start, d)
+    f, p = Loop(m, , h)<body = first (int64 i1, bool k1, float[A,4] s1) => (bool l1, float[B,4] t1, float[C,4] u1) {{
+        l1 = Identity(k1)  g1 = Gather(i, i1)  j1 = MatMul(g1, w)  r1 = Add(j1, s1)  t1 = Tanh(r1)  u1 = Neg(t1) }}>
+    ee = Shape(p)  nn = Slice(ee, zero, one)  mm = Squeeze(nn, zero)
+    cc = Slice(ee, one, two)  dd = Concat<axis = 0>(cc, four)  hh = Expand(start, dd)
+    ff, y = Loop(mm, , hh)<body = second (int64 i2, bool k2, float[{size},4] s2) =>
+    (bool l2, float[E,4] t2, float[{stacked},4] u2) {{
+        l2 = Identity(k2)  g2 = Gather(p, i2)  r2 = Add(g2, s2)  t2 = Tanh(r2)  {last} }}>
+}}"""
+LAST = "u2 = Add(t2, b)", "o = Shape(t2)  v = Expand(b, o)  u2 = Add(t2, v)"
+NUMBERS = {"zero": [0], "one": [1], "two": [2], "four": [4]}
+
+
+def stacked_loops(folder: Path, size: str, stacked: tuple[str, str]) -> list[Path]:
+    """Two files of a Loop behind a Loop, as recurrent layers are written; the second file is written otherwise."""
+    texts = [BEHIND.format(size=size, stacked=each, last=last) for each, last in zip(stacked, LAST, strict=True)]
+    paths = []
+    for number, text in enumerate(texts):
+        model = onnx.parser.parse_model(HEAD + text)
+        constants = {name: np.array(each, np.int64) for name, each in NUMBERS.items()}
+        constants |= {"start": np.zeros((), np.float32), "w": np.ones((3, 4), np.float32)}
+        model.graph.initializer.extend(onnx.numpy_helper.from_array(each, name) for name, each in constants.items())
+        paths.append(folder / f"{number}.onnx")
+        onnx.save(model, paths[-1])
+    return paths
+
+
+def test_a_loop_behind_a_loop_may_be_written_otherwise(tmp_path: Path) -> None:
+    """The batch of the second Loop is the axis of a stack: no runtime infers a number for it."""
+    proof = prove(*stacked_loops(tmp_path, "D", ("F", "F")))
+    assert proof.reason is None
+    assert INFERRED in proof.assumes
+
+
+@pytest.mark.parametrize(("size", "stacked"), [("D", ("2", "F")), ("D", ("F", "2")), ("D", ("2", "3"))])
+def test_numbers_that_a_body_declares_are_compared_behind_a_loop_too(
+    size: str, stacked: tuple[str, str], tmp_path: Path
+) -> None:
+    before, after = stacked_loops(tmp_path, size, stacked)
+    assert not prove(before, after).proved
+    values = {"x": np.ones((2, 0, 3), np.float32), "b": np.ones(4, np.float32)}
+    assert run(before, values) != run(after, values)

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from itertools import zip_longest
+from operator import and_
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 from onnx import TensorProto
 
 from graphfix.checker.proof import constant_folding
 from graphfix.checker.proof.onnx.inferred_shapes import told
-from graphfix.checker.proof.onnx.types import dtype, set_type
+from graphfix.checker.proof.onnx.types import dtype, is_open, set_type
 from graphfix.checker.proof.onnx.unrolled_loops import as_trips
 from graphfix.checker.proof.onnx.validate import loads
 from graphfix.checker.proof.result import UnprovedError
+from graphfix.checker.proof.sizes import Symbol
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -188,8 +190,10 @@ def _settled(
             reader.notes.forget(noted)
         occurrences, kept = dict(reader.occurrences), tuple(guesses)
         parameters = [reader.parameter(place, index, guess) for index, guess in enumerate(guesses)]
-        for parameter, kind in zip(parameters, types, strict=False):
+        for parameter, kind, declared in zip(parameters, types, _body(call).input, strict=False):
             set_type(parameter.core, kind)
+            if call.op == "Loop":  # whose states may have another shape each time: runtimes pass none on
+                _mark_open(parameter.core, _undeclared(declared, len(parameter.sizes or ())))
         given = reader.body(_body(call), environment, parameters, place, f"{call.label}.body")
         for index, view in zip(range(len(guesses))[states], given[ahead:], strict=False):
             guesses[index] = _widened(guesses[index], parameters[index], view)
@@ -228,18 +232,37 @@ def _looped(
             raise UnprovedError(f"{call.description} of the second file has a body that does not return its states")
     results: list[View] = []
     for index in range(len(call.outputs)):
-        sizes: Guess = None
-        known: object = None
-        if index < len(given) and (scans or index >= len(states)):
-            known = told(call, body, outputs[index], given[index].sizes, reader.functions)
-        if index < len(states):
-            sizes = states[index]
-        elif index < len(given):
-            sizes = _stacked(outputs[index], given[index].sizes, turns)
+        inside, is_state = given[index] if index < len(given) else None, index < len(states)
+        asked = None if is_state and not scans else inside
+        known = None if asked is None else told(call, body, outputs[index], asked.sizes, reader.functions)
+        stacked = None if is_state or inside is None else _stacked(outputs[index], inside.sizes, turns)
+        sizes = states[index] if is_state else stacked
         results.append(reader.table.result((*key, index, known), call.description, sizes))
-        if index < len(given):
-            set_type(results[-1].core, dtype(given[index].core))
+        if inside is not None:
+            set_type(results[-1].core, dtype(inside.core))
+    if not scans:
+        _mark_stacks(outputs[len(states) :], given[len(states) :], results[len(states) :])
     return results
+
+
+def _mark_stacks(outputs: Sequence[ValueInfoProto], given: Sequence[View], results: Sequence[View]) -> None:
+    """Mark the sizes of what a Loop stacks: the number of iterations, and what is open in the body."""
+    for output, inside, result in zip(outputs, given, results, strict=False):
+        free = [is_open(size) for size in inside.sizes or ()]
+        _mark_open(result.core, [True, *map(and_, free, _undeclared(output, len(free)))])
+
+
+def _mark_open(core: Core, are_open: Sequence[bool]) -> None:
+    """Mark sizes that are named by a value itself, and for which runtimes infer no number."""
+    for size, is_marked in zip(core.sizes or (), are_open, strict=False):
+        if is_marked and isinstance(size, Symbol) and size.key[:2] == ("dim", core.number):
+            size.is_open = True
+
+
+def _undeclared(value: ValueInfoProto, rank: int) -> list[bool]:
+    """Return by axis whether a body declares no number for the size of its input or output."""
+    dims = [not dim.HasField("dim_value") for dim in value.type.tensor_type.shape.dim]
+    return [*dims, *[True] * (rank - len(dims))][:rank]
 
 
 def _stacked(output: ValueInfoProto, sizes: Sizes | None, turns: Guess) -> Guess:

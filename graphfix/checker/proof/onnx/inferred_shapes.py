@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING
 from onnx import GraphProto
 
 from graphfix.checker.proof.onnx.operands import bodies, domain_of
-from graphfix.checker.proof.onnx.types import is_free
+from graphfix.checker.proof.onnx.types import is_free, is_open
 from graphfix.checker.proof.sizes import result_sizes
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from onnx import FunctionProto, NodeProto, ValueInfoProto
 
@@ -48,7 +48,7 @@ def told(
     if _is_declared(output, sizes, numbers=loop):
         return None
     call.table.assumes[INFERRED] = None
-    if not loop and _shows_ranks(body):
+    if _is_declared(output, sizes, numbers=loop, is_known=is_open) or (not loop and _shows_ranks(body)):
         return None
     numbers = _numbers(output, sizes) if loop else None
     return numbers or (call.version, as_written(body), _called(body, functions))
@@ -64,13 +64,18 @@ def _numbers(output: ValueInfoProto, sizes: Sizes | None) -> tuple[int, ...] | N
     return tuple(dim.dim_value for dim in dims) if known else None
 
 
-def _is_declared(output: ValueInfoProto, sizes: Sizes | None, *, numbers: bool) -> bool:
-    """Whether the rank is declared, rightly; with `numbers` also each size that is not free."""
+def _is_declared(
+    output: ValueInfoProto, sizes: Sizes | None, *, numbers: bool, is_known: Callable[[object], bool] = is_free
+) -> bool:
+    """Return whether the rank is declared, rightly; with `numbers` also each size that runtimes may infer.
+
+    `is_known` says of a size that runtimes infer no number for it.
+    """
     tensor = output.type.tensor_type
     if sizes is None or not tensor.HasField("shape") or len(tensor.shape.dim) != len(sizes):
         return False
     return all(
-        dim.dim_value == size if dim.HasField("dim_value") else not numbers or is_free(size)
+        dim.dim_value == size if dim.HasField("dim_value") else not numbers or is_known(size)
         for dim, size in zip(tensor.shape.dim, result_sizes(sizes), strict=True)
     )
 

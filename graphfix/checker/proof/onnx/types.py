@@ -30,6 +30,13 @@ def is_free(size: object) -> bool:
     return isinstance(size, Symbol) and size.key[0] in _FREE
 
 
+def is_open(size: object) -> bool:
+    """Return whether a size is free, or follows from free sizes through a Loop or a broadcast."""
+    if not isinstance(size, Symbol) or is_free(size) or size.is_open:
+        return isinstance(size, Symbol)
+    return size.key[0] == "broadcast" and all(map(is_open, size.key[1:]))
+
+
 @cache
 def type_name(data_type: int) -> str:
     """Return the name of a TensorProto type as constants are entered by: `float32`."""
