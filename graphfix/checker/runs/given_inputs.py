@@ -106,7 +106,7 @@ def _values(path: Path, what: str, specs: Sequence[TensorSpec]) -> dict[str, obj
 
 def _value(file: Path, spec: TensorSpec) -> object:
     import onnx  # a verification on seeded inputs of TFLite does without
-    from google.protobuf.message import DecodeError  # type: ignore[import-untyped]  # protobuf ships no stubs
+    from google.protobuf.message import DecodeError
     from onnx import numpy_helper
 
     try:
