@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import posixpath
 import threading
-from collections.abc import Collection, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import nullcontext, suppress
 from pathlib import Path
 from typing import Final
@@ -48,15 +48,15 @@ class Outputs:
         if not stores.is_url(source) and publish.is_one_file(stores.local_path(source), here):
             raise GraphfixError(f"{place}: the output is the input; choose another folder")
 
-    def published(self, source: Store, data: Collection[str]) -> Sequence[Digest]:
-        """Let all appear; `data` are the names of the model's data files in its folder `source`.
+    def published(self, source: Store, data: Mapping[str, str]) -> Sequence[Digest]:
+        """Let all appear; `data` has the model's data files in its folder `source`, and the names of their copies.
 
         Raises GraphfixError where something else has the name of a data file, and OSError; nothing is left then.
         """
         with _sharing if data else nullcontext():
             fresh: list[str] = []
             try:
-                digests = [self._published_data(source, each, fresh) for each in data]
+                digests = [self._published_data(source, each, name, fresh) for each, name in data.items()]
                 digests += [self._folder.publish(path, name) for name, path in self._files()]
             except BaseException:
                 for name in fresh:
@@ -70,9 +70,9 @@ class Outputs:
         others = [path for path in self._made.rglob("*") if path.is_file() and path != self.model]
         return [(path.relative_to(self._made).as_posix(), path) for path in (*others, self.model)]
 
-    def _published_data(self, source: Store, location: str, fresh: list[str]) -> Digest:
+    def _published_data(self, source: Store, location: str, copy: str, fresh: list[str]) -> Digest:
         """One data file: it replaces one of other bytes only where that came from the same place."""
-        name = posixpath.join(posixpath.dirname(self._name), location)
+        name = posixpath.join(posixpath.dirname(self._name), copy)
         made, owner = self._made / name, _absolute(source, location)
         there = self._folder.identity(name)
         if there is not None and there.size == made.stat().st_size:

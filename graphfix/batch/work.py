@@ -19,6 +19,7 @@ from graphfix.batch.places import Places
 from graphfix.batch.publishing import Outputs
 from graphfix.batch.scratch import scratch
 from graphfix.batch.storage import Digest, Store
+from graphfix.formats.onnx.file.data_home import copied_names
 from graphfix.report import Entry, Failure
 from graphfix.results import GraphfixError, Outcome, OverwriteError
 from graphfix.results.progress import silent
@@ -79,10 +80,6 @@ def _entry(job: Job, stop: threading.Event | None) -> Entry:
         return _Work(job, folder.absolute(), stop).done()
 
 
-def _is_below(name: str) -> bool:
-    return not posixpath.isabs(name) and not name.startswith("../")
-
-
 @dataclass(frozen=True, slots=True)
 class _Work:
     """One job, and the folder in which it is done."""
@@ -100,8 +97,7 @@ class _Work:
         made = self._made(model, outputs.model)
         entry = Places(self.job, folder, self.scratch).named(made, model)
         if isinstance(entry, Outcome):
-            copied = [each.name for each in sources[1:] if _is_below(each.name)]
-            data = copied if self.job.command == "fix" else ()
+            data = copied_names(each.name for each in sources[1:]) if self.job.command == "fix" else {}
             written = outputs.published(folder, data) if entry.output is not None else ()
             records.write(self.job, entry, sources, written)
         return entry

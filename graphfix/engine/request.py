@@ -28,9 +28,9 @@ class Request:
     """What was asked, whatever the command: each reads the fields that it has options for."""
 
     # where the model's weights are
-    data_root: str | Path | Sequence[str | Path] = ()
+    data_root: str | Path | Sequence[str | Path] = field(default=(), compare=False)
     """Folders besides the model's own in which data files of an ONNX model may lie."""
-    data_roots: tuple[Path, ...] = field(init=False, repr=False, compare=False)
+    data_roots: tuple[Path, ...] = field(init=False, repr=False)
     """The folders of `data_root`."""
 
     # what is made explicit

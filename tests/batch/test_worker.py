@@ -11,7 +11,7 @@ import pytest
 
 from graphfix.api import pipeline
 from graphfix.batch import worker
-from graphfix.batch.messages import LocalJob
+from graphfix.batch.messages import LocalJob, Locations
 from graphfix.engine.request import Request
 from graphfix.report import Failure
 from models.builders.tflite.text import model as tflite
@@ -21,7 +21,7 @@ from tests.support import small_models as own
 def test_data_files_are_named_whether_they_are_there_or_not(tmp_path: Path) -> None:
     model = own.with_data(tmp_path / "m.onnx", "data/w.bin", 1.0)
     (tmp_path / "data/w.bin").unlink()
-    assert worker._locations(model) == ["data/w.bin"]
+    assert worker._locations(Locations(model)) == ["data/w.bin"]
 
 
 @pytest.mark.parametrize("location", ["/etc/passwd", "../w.bin", "a/../../w.bin", "C:w.bin", "", "w\0.bin"])
@@ -30,14 +30,20 @@ def test_a_place_outside_of_the_model_s_folder_is_not_named(tmp_path: Path, loca
     proto = onnx.load(model, load_external_data=False)
     proto.graph.initializer[0].external_data[0].value = location
     model.write_bytes(proto.SerializeToString())
-    assert worker._locations(model) == []
+    assert worker._locations(Locations(model)) == []
 
 
 def test_what_is_no_onnx_model_names_none(tmp_path: Path) -> None:
     (tmp_path / "m.tflite").write_bytes(tflite("y[4] = ADD(x[4], b[4])"))
     (tmp_path / "no.onnx").write_bytes(b"no model")
-    assert [*worker._locations(tmp_path / "m.tflite"), *worker._locations(tmp_path / "no.onnx")] == []
-    assert [*worker._locations(tmp_path / "missing"), *worker._locations(own.adding(tmp_path / "m.onnx"))] == []
+    assert [
+        *worker._locations(Locations(tmp_path / "m.tflite")),
+        *worker._locations(Locations(tmp_path / "no.onnx")),
+    ] == []
+    assert [
+        *worker._locations(Locations(tmp_path / "missing")),
+        *worker._locations(Locations(own.adding(tmp_path / "m.onnx"))),
+    ] == []
 
 
 @pytest.mark.parametrize(

@@ -202,13 +202,14 @@ def test_every_option_of_fix_reaches_the_pipeline(
     asked: Asked, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
+    (tmp_path / "blobs").mkdir()
     command = (
         "fix m.onnx -o f.onnx --in-place --target ranks --broadcasts two-sided --unknown keep --dim N=4 "
         "--dim a=b=2..64 --shape x=1,3,224,224 --shape s= "
         "--set s=16000 --set flags=true,false --drop-set-inputs --same a[0]=b[0] --same M=N --trust-stored "
         "--narrow-inputs --only equalize-ranks --only normalize-expand "
         "--skip materialize-broadcasts --bind-defaults --max-expand-bytes 4096 "
-        "--keep-fusions --no-verify --strict-proof --runs 7 --seed 9 --report r.md"
+        "--keep-fusions --no-verify --strict-proof --runs 7 --seed 9 --report r.md --data-root . --data-root blobs"
     )
     assert commands.main(command.split()) == 0
     assert asked.calls == [
@@ -218,6 +219,7 @@ def test_every_option_of_fix_reaches_the_pipeline(
                 Path("m.onnx"),
                 Path("f.onnx"),
                 Request(
+                    data_root=[Path(), Path("blobs")],
                     target="ranks",
                     broadcasts="two-sided",
                     unknown="keep",
@@ -268,16 +270,23 @@ def test_fix_without_an_output_says_how_to_name_one(asked: Asked, capsys: pytest
 
 def test_every_option_of_verify_and_show_reaches_the_pipeline(asked: Asked) -> None:
     options = "--dim N=4 --shape x=1 --set k=2 --same M=N --trust-stored --narrow-inputs --inputs d.npz "
-    options += "--runs 2 --seed 3 --atol 1e-3 --rtol 0"
+    options += "--runs 2 --seed 3 --atol 1e-3 --rtol 0 --data-root ."
     assert commands.main(["verify", "a.onnx", "b.onnx", *options.split()]) == 0
-    chosen = "--maps --broadcasts-only --node *Add --around n1 2 --graph main --dim N=4"
+    chosen = "--maps --broadcasts-only --node *Add --around n1 2 --graph main --dim N=4 --data-root ."
     assert commands.main(["show", "m.onnx", *chosen.split()]) == 0
     sizes = {"dims": {"N": "4"}, "shapes": {"x": "1"}, "values": {"k": "2"}, "same": ["M=N"]}
-    sizes |= {"trust_stored": True, "narrow_inputs": True}
+    sizes |= {"trust_stored": True, "narrow_inputs": True, "data_root": "."}
     verified = Request.of({**sizes, "inputs": Path("d.npz"), "runs": 2, "seed": 3, "atol": 0.001, "rtol": 0.0})
     assert asked.calls == [
         ("verify", (Path("a.onnx"), Path("b.onnx"), verified)),
-        ("show", (Path("m.onnx"), Request(dims={"N": "4"}), NodeSelection(True, True, "*Add", ("n1", 2), "main"))),
+        (
+            "show",
+            (
+                Path("m.onnx"),
+                Request(dims={"N": "4"}, data_root="."),
+                NodeSelection(True, True, "*Add", ("n1", 2), "main"),
+            ),
+        ),
     ]
 
 
@@ -357,21 +366,22 @@ OFFERED = {
     "fix": "-o --output --in-place --dry-run --diff --exit-zero --target --target-file --broadcasts --unknown --dim "
     "--shape --same --trust-stored --signature --set --narrow-inputs --drop-set-inputs --only --skip --rewrites "
     "--bind-defaults --max-expand-bytes --keep-fusions --no-verify --strict-proof --runs --seed --report --json "
-    "-q --quiet",
+    "-q --quiet --data-root",
     "check": "--target --target-file --broadcasts --unknown --dim --shape --same --trust-stored --signature "
     "--narrow-inputs --set --only --skip --rewrites --bind-defaults --max-expand-bytes --keep-fusions --report --json "
-    "-q --quiet --exclude --select --ignore --baseline --write-baseline --exit-zero --format --statistics",
-    "verify": "--dim --shape --same --trust-stored --signature --set --inputs --runs --seed --proof-only "
+    "-q --quiet --exclude --select --ignore --baseline --write-baseline --exit-zero --format --statistics "
+    "--data-root",
+    "verify": "--data-root --dim --shape --same --trust-stored --signature --set --inputs --runs --seed --proof-only "
     "--strict-proof --narrow-inputs --atol --rtol --report --json -q --quiet",
     "show": "--maps --broadcasts-only --node --around --graph --dim --shape --same --trust-stored --signature "
-    "--narrow-inputs --set -q --quiet",
-    "tosa": "-o --output --run --inputs --atol --rtol --seed --only --skip --rewrites --dim --shape --same "
+    "--narrow-inputs --set -q --quiet --data-root",
+    "tosa": "-o --output --data-root --run --inputs --atol --rtol --seed --only --skip --rewrites --dim --shape --same "
     "--trust-stored --signature --narrow-inputs --set --drop-set-inputs --bind-defaults --max-expand-bytes --no-verify "
     "--report --json -q --quiet",
     "batch": "-o --output --exclude --check --tosa --run --jobs --dask --retries --time-limit --memory-limit --again "
     "--target --target-file --broadcasts --unknown --dim --shape --same --trust-stored --signature --set "
     "--narrow-inputs --drop-set-inputs --only --skip --rewrites --bind-defaults --max-expand-bytes --keep-fusions "
-    "--no-verify --strict-proof --runs --seed --report --json -q --quiet",
+    "--no-verify --strict-proof --runs --seed --report --json -q --quiet --data-root",
     "explain": "--rewrites --target-file -q --quiet",
     "config": "--json -q --quiet",
     "doctor": "--json -q --quiet",

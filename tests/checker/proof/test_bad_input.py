@@ -177,8 +177,8 @@ GIVEN: dict[str, tuple[Made, int, str]] = {
     "an-offset-that-is-no-number": (
         held_elsewhere(location="w.bin", offset="0x8"), 2, "'b' states '0x8' as a place in its file"),
     "a-location-with-a-nul": (held_elsewhere(location="w\0bin"), 2, "'b' lies at 'w\\x00bin', which names no file"),
-    "a-location-that-is-missing": (held_elsewhere(location="gone.bin"), 2, "lies at 'gone.bin', which can't be read: No such"),
-    "a-location-that-is-a-pipe": (held_elsewhere(location="pipe"), 2, "the data of 'b' lies at 'pipe', which is no file"),
+    "a-location-that-is-missing": (held_elsewhere(location="gone.bin"), 2, "at 'gone.bin', which can't be read: No"),
+    "a-location-that-is-a-pipe": (held_elsewhere(location="pipe"), 2, "of 'b' lies at 'pipe', which is no file"),
     "an-offset-of-5000-digits": (
         held_elsewhere(location="w.bin", offset="9" * 5000), 2, ".. as a place in its file; give a number of bytes"),
     "a-location-out-of-the-folder": (

@@ -13,6 +13,7 @@ import pytest
 from onnx import NodeProto, TensorProto, helper, numpy_helper
 
 from graphfix.checker import proof
+from graphfix.checker.files.onnx.external_data import ExternalData
 from graphfix.checker.proof.result import Proof
 from graphfix.checker.runs.onnx import kept_casts
 from graphfix.checker.runs.onnx.kept_casts import with_kept_casts
@@ -186,7 +187,7 @@ def test_the_copy_rounds_what_the_file_rounds(tmp_path: Path) -> None:
     wanted = feeds["x"] + feeds["a"] * feeds["c"]  # numpy rounds each result
     path = product(tmp_path / "m.onnx")
     (dropped,) = onnxruntime.load(path).run(feeds)
-    copied = with_kept_casts(path)
+    copied = with_kept_casts(ExternalData.of(path))
     assert copied is not None
     (kept,) = onnxruntime.load(copied).run(feeds)
     assert (dropped != wanted).any()
@@ -210,16 +211,16 @@ def test_there_is_no_copy_of_what_has_no_float16_or_is_too_large(
         [node("Neg", "x", "y")], "g", [single], [helper.make_tensor_value_info("y", SINGLE, ["N"])]
     )
     onnx.save(helper.make_model(graph), tmp_path / "s.onnx")
-    assert with_kept_casts(tmp_path / "s.onnx") is None
+    assert with_kept_casts(ExternalData.of(tmp_path / "s.onnx")) is None
     path = product(tmp_path / "m.onnx")
-    assert with_kept_casts(path) is not None
+    assert with_kept_casts(ExternalData.of(path)) is not None
     monkeypatch.setattr(kept_casts, "MOST_BYTES", 100)
-    assert with_kept_casts(path) is None
+    assert with_kept_casts(ExternalData.of(path)) is None
 
 
 def test_names_of_the_copy_are_new(tmp_path: Path) -> None:
     path = model(node("Mul", "a c", "graphfix_raw0"), node("Add", "x graphfix_raw0", "y"), path=tmp_path / "m.onnx")
-    copied = with_kept_casts(path)
+    copied = with_kept_casts(ExternalData.of(path))
     assert copied is not None
     results = [name for each in onnx.ModelProto.FromString(copied).graph.node for name in each.output]
     assert len(set(results)) == len(results) == 6

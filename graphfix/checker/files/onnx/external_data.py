@@ -33,7 +33,7 @@ SIGN = b"location"
 _MOST_DIGITS = 20
 """Digits of 2**64 - 1, the most bytes of a file. Python reads at most 4300 digits."""
 _ROUTES = frozenset(
-    "graph functions training_info initialization algorithm node attribute initializer sparse_initializer values "
+    "graph functions training_info initialization algorithm initializer sparse_initializer values "
     "indices t g tensors graphs sparse_tensor sparse_tensors "
     "tensor_value sparse_tensor_value sequence_value optional_value map_value "
     "tensor_values sparse_tensor_values sequence_values optional_values map_values".split()
@@ -170,7 +170,11 @@ def tensors(message: Message) -> Iterator[TensorProto]:
         yield message
         return
     for descriptor, value in message.ListFields():
-        if descriptor.name in _ROUTES and descriptor.message_type is not None:
+        if descriptor.name == "node":  # most nodes have no attribute, and need no list of their fields
+            for node in value:
+                for attribute in node.attribute:
+                    yield from tensors(attribute)
+        elif descriptor.name in _ROUTES and descriptor.message_type is not None:
             for each in (value,) if hasattr(value, "ListFields") else value:
                 yield from tensors(each)
 

@@ -120,11 +120,15 @@ def _external(tensor: TensorProto, held: set[int]) -> str | None:
     return None
 
 
-def is_plain(location: object) -> bool:
-    """Return whether every runtime reads a location as the same name of a file below the model's folder."""
-    if not isinstance(location, str) or not location or "\0" in location:
-        return False
+def odd_location(tensor: TensorProto) -> str | None:
+    """Return the location of a tensor's data file if not every runtime reads it as a name below the model's folder.
+
+    Returns None for a plain name, and for a tensor without a data file.
+    """
+    location = next((entry.value for entry in tensor.external_data if entry.key == "location"), "")
+    if tensor.data_location != TensorProto.EXTERNAL or not isinstance(location, str):
+        return None
     given = PurePosixPath(location)
-    if str(given) != location.removeprefix("./"):  # a slash at the end says that it is a folder
-        return False
-    return not (given.is_absolute() or PureWindowsPath(location).anchor or ".." in given.parts or "\\" in location)
+    # a slash at the end says that it is a folder
+    plain = str(given) == location.removeprefix("./") and ".." not in given.parts and "\\" not in location
+    return None if plain and not PureWindowsPath(location).anchor else location

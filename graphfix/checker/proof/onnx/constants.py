@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from onnx import AttributeProto, TensorProto
 
 from graphfix.checker.files.onnx.file import width
+from graphfix.checker.files.onnx.tensors import odd_location
 from graphfix.checker.proof.onnx.closed_world import ClosedWorld
 from graphfix.checker.proof.onnx.operands import tensor_of
 from graphfix.checker.proof.onnx.spelling import attribute_form
@@ -73,6 +74,10 @@ class FileConstants:
 
     def _check(self, tensor: TensorProto, description: str, *, alone: bool) -> None:
         """Enter what is odd about how a tensor is stored."""
+        location = odd_location(tensor)
+        if location is not None:
+            why = f"the constant {description!r} of the second file lies at {location!r}, which not every runtime reads"
+            self.world.odd(("location", location), why)
         fault = self.source.fault(tensor)
         if fault is None and not alone and tensor.data_location == TensorProto.EXTERNAL:
             fault = "lies in another file, and is an attribute"

@@ -11,7 +11,7 @@ from google.protobuf.message import DecodeError, EncodeError  # type: ignore[imp
 
 from graphfix.formats.files import Piece, Source, Staging, open_source, reason, staged
 from graphfix.formats.onnx.file.additions import Additions
-from graphfix.formats.onnx.file.data_home import DataHome, is_inside
+from graphfix.formats.onnx.file.data_home import DataHome, copied_names, is_inside
 from graphfix.formats.onnx.file.external import (
     check_external,
     copy_beside,
@@ -20,6 +20,7 @@ from graphfix.formats.onnx.file.external import (
     payload,
     refuse_data_name,
     refuse_kept_links,
+    rename,
 )
 from graphfix.formats.onnx.file.payloads import NONCE, Cut, Cutter, Weaver, cut_of
 from graphfix.formats.onnx.file.proto import ModelProto, TensorProto
@@ -79,28 +80,31 @@ class Container:
         """Raise GraphfixError where writing to `out` would replace a data file that the model needs."""
         if not self.has_external or self.home is None:
             return
-        files = external_files(self.proto)
-        refuse_data_name([folder / location for folder in (self.home.folder, out.parent) for location in files], out)
+        locations = external_files(self.proto)
+        refuse_data_name((self.home.folder / each for each in locations), out)
+        if os.path.realpath(out.parent) != os.path.realpath(self.home.folder):
+            refuse_data_name((out.parent / each for each in copied_names(locations).values()), out)
 
     def save(self, out: Path, *, changed: bool = True) -> Sequence[Path]:
         """Write the model, with `changed=False` a verbatim copy of what was read; return the data files made.
 
         A file at `out`, be it the one that was read, is replaced when all is written; on any failure nothing
         is left. Where `out` is in the model's folder external data is not opened, else each data
-        file is copied to the same location under the folder of `out`.
+        file is copied to the same location under the folder of `out`; a location outside of the model's folder
+        becomes the bare file name.
 
         Raises GraphfixError where the system refuses (no room, no permission), the source was changed
         since it was read, or a data file would be replaced.
         """
         self.source.check()
         serialized = self._serialized()
-        pieces = self._pieces(serialized) if changed else [(0, len(self.source.data))]
         try:
             if out.exists() and not out.is_file():
                 raise GraphfixError(f"{out}: this is no file that can be replaced; choose another name")
             with staged() as staging:
-                if self.has_external and may_have_external(serialized):
-                    self._place_external(out, staging)
+                if self.has_external and may_have_external(serialized) and self._place_external(out, staging):
+                    serialized, changed = self._renamed(), True
+                pieces = self._pieces(serialized) if changed else [(0, len(self.source.data))]
                 staging.write(out, self.source, pieces)
         except OSError as error:
             raise GraphfixError(
@@ -108,16 +112,27 @@ class Container:
             ) from error
         return staging.placed
 
-    def _place_external(self, out: Path, staging: Staging) -> None:
+    def _place_external(self, out: Path, staging: Staging) -> bool:
+        """Stage the data files that the new model needs; return whether some have another location there."""
         home = self.home
         if home is None or not (locations := external_files(self.proto)):
-            return
+            return False
         self.refuse_output(out)
         if home.folder.samefile(out.parent):
             refuse_kept_links(locations, out, DataHome.of_new(out, home.roots))
-            return
+            return False
         self.check_external()
-        copy_beside({each: home.resolved(each, f"{self.source.name}: {each!r}") for each in locations}, out, staging)
+        names = copied_names(locations)
+        files = {name: home.resolved(each, f"{self.source.name}: {each!r}") for each, name in names.items()}
+        copy_beside(files, out, staging)
+        return list(names) != list(names.values())
+
+    def _renamed(self) -> bytes:
+        """Serialize a copy of the skeleton in which data files have the names of their copies."""
+        model = ModelProto()
+        model.CopyFrom(self.proto)
+        rename(model, copied_names(external_files(model)))
+        return bytes(model.SerializeToString(deterministic=True))
 
     def cut(self, tensor: TensorProto) -> Cut | None:
         """Find where the payload of a tensor lies in the source; None where it did not stay there."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path, PurePath, PureWindowsPath
 from typing import Final
 
@@ -87,6 +87,20 @@ def is_inside(location: str) -> bool:
     """Return whether a location names a file below the model's folder: relative, and without '..'."""
     # an anchor of either system: `/x`, `C:x`
     return not PureWindowsPath(location).anchor and os.pardir not in PurePath(location).parts
+
+
+def copied_names(locations: Iterable[str]) -> dict[str, str]:
+    """Return what the copies of data files are called beside a model in another folder, by location.
+
+    A location outside of the model's folder becomes the bare file name. Raises GraphfixError for two files of one name.
+    """
+    names: dict[str, str] = {}
+    for location in locations:
+        name = location if is_inside(location) else PureWindowsPath(location).name
+        if name in names.values():
+            raise GraphfixError(f"two data files would have the name {name!r} in another folder; rename one of them")
+        names[location] = name
+    return names
 
 
 def open_data(file: Path) -> int:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
 
 from graphfix.formats.files import CHUNK, Staging
-from graphfix.formats.onnx.file.data_home import DataHome, is_inside, open_data
+from graphfix.formats.onnx.file.data_home import DataHome, open_data
 from graphfix.formats.onnx.file.proto import ModelProto, TensorProto
 from graphfix.formats.onnx.file.wire import ROUTES, TENSOR
 from graphfix.results import GraphfixError
@@ -54,6 +54,14 @@ def check_external(model: ModelProto, home: DataHome | None, name: str) -> bool:
 def external_files(model: ModelProto) -> list[str]:
     """List the locations of the data files, each once, without a look at the disk."""
     return list(dict.fromkeys(entries.get("location", "") for _, entries in _external(model)))
+
+
+def rename(model: ModelProto, names: Mapping[str, str]) -> None:
+    """Replace the locations of data files."""
+    for tensor, _ in _external(model):
+        for entry in tensor.external_data:
+            if entry.key == "location":
+                entry.value = names.get(entry.value, entry.value)
 
 
 def payload(tensor: TensorProto, home: DataHome) -> bytes:
@@ -130,18 +138,14 @@ def refuse_kept_links(locations: Iterable[str], out: Path, home: DataHome) -> No
 def copy_beside(files: dict[str, Path], out: Path, staging: Staging) -> None:
     """Stage a copy of each data file at the same location under the folder of the new model `out`.
 
-    `files` has the data files by location, with links resolved. A file that exists is kept if it holds the same bytes.
-    Raises GraphfixError if it holds others, for a location outside of the new folder, and where a symlink leads out of
-    the new folder; OSError of the system.
+    `files` has the data files, with links resolved, by their location in the new model. A file that exists is kept if
+    it holds the same bytes. Raises GraphfixError if it holds others, and where a symlink leads out of the new folder;
+    OSError of the system.
     """
     home = out.parent.resolve(strict=True)
     seen: set[Path] = set()
     for location, origin in files.items():
         new = out.parent / location
-        if not is_inside(location):
-            if _leads_to(new, origin):
-                continue
-            raise GraphfixError(f"{out}: its data {location!r} is named from another folder; write it there")
         staging.folder(new.parent)
         target = new.parent.resolve(strict=True) / new.name
         if not target.is_relative_to(home):
@@ -158,10 +162,6 @@ def _is_kept(origin: Path, target: Path) -> bool:
     if target.is_file() and not target.is_symlink() and _same_bytes(origin, target):
         return True
     raise GraphfixError(f"{target}: something else of this name exists and is kept; choose another folder")
-
-
-def _leads_to(new: Path, origin: Path) -> bool:
-    return os.path.realpath(new) == os.path.realpath(origin)
 
 
 def _same_bytes(one: Path, other: Path) -> bool:
