@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import gc
 import os
 import signal
@@ -10,6 +9,7 @@ import sys
 from types import FrameType
 from typing import NoReturn
 
+from graphfix.cli import standard_streams
 from graphfix.cli.commands import Terminated, main
 from graphfix.cli.status import FAILED, PIPE_CLOSED
 
@@ -21,6 +21,7 @@ def run() -> NoReturn:
     interpreter's tearing down take longer than the rewrite.
     """
     gc.disable()
+    standard_streams.repair()
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # numpy starts them on import, they spin, and no matrix comes
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:  # a shell may want a job to ignore it
         signal.signal(signal.SIGINT, _stop)
@@ -30,8 +31,7 @@ def run() -> NoReturn:
     except SystemExit as ended:  # argparse ends so, with what it has printed
         status = int(ended.code or 0)
     status = _flushed(status)
-    with contextlib.suppress(OSError):
-        sys.stderr.flush()
+    sys.stderr.flush()
     os._exit(status)
 
 

@@ -12,6 +12,7 @@ from graphfix.api import pipeline
 from graphfix.engine.request import NONE, Request, Texts
 from graphfix.results import GraphfixError, Outcome, Verdict
 from graphfix.results.progress import Progress
+from graphfix.results.shown import shown
 
 if TYPE_CHECKING:
     from onnx import ModelProto
@@ -43,7 +44,7 @@ def load(
     from graphfix import formats
 
     if isinstance(source, (str, os.PathLike)):
-        return formats.load(Path(source), Request(data_root=data_root).data_roots)
+        return formats.load(_path("load", source), Request(data_root=data_root).data_roots)
     if not (isinstance(source, bytes) or hasattr(source, "SerializeToString")):
         raise GraphfixError(f"load takes a path, bytes or an onnx ModelProto, not {_kind(source)}")
     return formats.load(source)
@@ -180,7 +181,7 @@ def verify(
     values: Texts = NONE,
     signature: str | None = None,
     narrow_inputs: bool = False,
-    inputs: Path | None = None,
+    inputs: str | Path | None = None,
     runs: int = 4,
     seed: int = 0,
     atol: float | None = None,
@@ -280,10 +281,15 @@ def explain(
 
 
 def _path(function: str, value: object) -> Path:
-    """Raises GraphfixError for what is no path."""
+    """Return the path that an argument names. Raises GraphfixError for any other argument."""
     if not isinstance(value, (str, os.PathLike)):
         raise GraphfixError(f"{function} takes the paths of files, not {_kind(value)}")
-    return Path(value)
+    try:
+        if b"\0" not in os.fsencode(value):
+            return Path(value)
+    except UnicodeEncodeError:
+        pass
+    raise GraphfixError(f"{function} takes the paths of files; no file has the name {shown(str(value))}")
 
 
 def _kind(value: object) -> str:

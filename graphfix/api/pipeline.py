@@ -272,7 +272,7 @@ def compare(
             after=after,
             bindings=sizes.fixed_dims,
             shapes=sizes.fixed_shapes,
-            inputs=request.inputs,
+            inputs=None if request.inputs is None else Path(request.inputs),
             runs=request.runs,
             seed=request.seed,
             criterion=Criterion(request.atol, request.rtol),

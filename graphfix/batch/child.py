@@ -9,6 +9,7 @@ from typing import Any, Final, Literal
 
 from graphfix.batch import memory, sessions
 from graphfix.batch.job import Limits
+from graphfix.results.faults import InternalError
 from graphfix.runtimes.pipes import GONE, AskedProcess, cause
 from graphfix.runtimes.watch import Watch
 
@@ -41,7 +42,8 @@ class Child:
     def ask(self, message: object, limits: Limits, stop: threading.Event | None = None) -> Any:  # noqa: ANN401 - any answer
         """Send a message to graphfix.batch.worker, and return what it answers.
 
-        Raises StoppedError, CancelledError when `stop` is set, and what the worker says is to be raised.
+        Raises StoppedError, CancelledError when `stop` is set, InternalError for a fault of graphfix in the worker, and
+        what the worker says is to be raised.
         """
         with self._at_work:
             bounds = _Bounds(self._running(), limits, stop or threading.Event())
@@ -55,6 +57,8 @@ class Child:
                 raise
         if kind == "raised":
             raise answer
+        if kind == "fault":
+            raise InternalError(answer)
         return answer
 
     def close(self) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from numbers import Real
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ from graphfix.engine.request import NONE, Request, Texts
 from graphfix.report import Entry
 from graphfix.results import GraphfixError
 from graphfix.results.progress import Progress, silent
+from graphfix.results.shown import shown
 
 COMMANDS: tuple[Command, ...] = ("fix", "check", "tosa")
 
@@ -77,13 +79,15 @@ def batch_files(
     ['out/encoder.onnx']
     """
     asked = {**locals(), "progress": None}
+    _refuse_types({"models": models, "exclude": exclude, "rewrites": rewrites}, output)
     _refuse(command, {"jobs": jobs, "time_limit": time_limit, "memory_limit": memory_limit})
-    asked |= {name: dict(asked[name]) for name in ("dims", "shapes", "values")}  # they are sent to other processes
+    # they are sent to other processes, which a MappingProxyType can't be
+    asked |= {name: dict(each) for name in ("dims", "shapes", "values") if isinstance(each := asked[name], Mapping)}
     asked["rewrites"] = [str(Path(each).absolute()) if str(each).endswith(".py") else str(each) for each in rewrites]
     asked["data_root"] = [each.absolute() for each in Request.of({"data_root": data_root}).data_roots]
     request = Request.of(asked)
     own_rewrites.load(request.rewrites)  # what is wrong with them is said once
-    found = sources.models([str(each) for each in models], [Glob(each) for each in exclude], str(output), command)
+    found = sources.models([str(each) for each in models], [Glob(str(each)) for each in exclude], str(output), command)
     here = jobs if client is None else 0
     orders = Orders(command, str(output), time_limit, memory_limit, again, here)
     with _workers(orders, client, retries) as workers, scratch.held(str(output)):
@@ -91,12 +95,25 @@ def batch_files(
         return list(running.run(orders.all_jobs(found, lambda _: request), workers, watch, lambda each: each.entry))
 
 
+def _refuse_types(lists: Mapping[str, object], output: object) -> None:
+    """Raise GraphfixError for what is no list of paths, and for an output that is no path."""
+    for name, given in lists.items():
+        if not isinstance(given, Sequence) or isinstance(given, (str, bytes)) or not all(map(_is_path, given)):
+            raise GraphfixError(f"{name} is {shown(given)}; give a list of paths, such as ['models']")
+    if not _is_path(output):
+        raise GraphfixError(f"output is {shown(output)}; give the path of a folder, or a URL")
+
+
+def _is_path(value: object) -> bool:
+    return isinstance(value, (str, Path))
+
+
 def _refuse(command: str, numbers: Mapping[str, float | None]) -> None:
     """Raise GraphfixError for what no command is, and for numbers below 1 of what is counted or measured."""
     if command not in COMMANDS:
         raise GraphfixError(f"command {command!r} is not one of {', '.join(COMMANDS)}")
     for name, number in numbers.items():
-        if number is not None and not number > 0:
+        if number is not None and not (isinstance(number, Real) and number > 0):
             raise GraphfixError(f"{name} is {number!r}; give a number above 0, or None")
 
 

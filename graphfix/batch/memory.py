@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import psutil
@@ -17,7 +18,15 @@ def share(jobs: int) -> int:
 def available(proc: Path = PROC, cgroups: Path = CGROUPS) -> int:
     """Bytes that this machine has, or the container where that has fewer."""
     limits = map(_number, files("memory.max", ("memory", "memory.limit_in_bytes"), proc, cgroups))
-    return min([int(psutil.virtual_memory().total), *filter(None, limits)])
+    return min([_machine(), *filter(None, limits)])
+
+
+def _machine() -> int:
+    """Return the bytes of this machine, also where /proc is not mounted."""
+    try:
+        return int(psutil.virtual_memory().total)
+    except OSError:
+        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
 
 
 def _number(file: Path) -> int:

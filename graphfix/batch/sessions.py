@@ -17,7 +17,15 @@ PATIENCE: Final = 2.0
 
 
 def kill(session: int) -> None:
-    """Kill all processes of a session but the caller, and wait for them: what they write to is removed next."""
+    """Kill all processes of a session but the caller, and wait for them: what they write to is removed next.
+
+    Where the system does not list its processes (Linux without /proc), the group of the session's first process is
+    killed, with the caller if it is in that group.
+    """
+    if _processes() is None:
+        with suppress(ProcessLookupError, PermissionError):
+            os.killpg(session, signal.SIGKILL)
+        return
     end = time.monotonic() + PATIENCE
     while left := [pid for pid in running(session) if pid != os.getpid()]:
         for pid in left:
@@ -31,14 +39,23 @@ def kill(session: int) -> None:
 def used(session: int) -> int:
     """Bytes of memory of all processes of a session, without the files that they have mapped.
 
-    The pages of a mapped model count as the process's (rss), and go when the system needs room.
+    The pages of a mapped model count as the process's (rss), and go when the system needs room. 0 where the system does
+    not list its processes: then no limit of memory is kept.
     """
     return sum(map(anonymous, members(session)))
 
 
 def members(session: int) -> list[int]:
     """The processes of a session: whom a process has started stays in it, also when the one in between is gone."""
-    return [pid for pid in psutil.pids() if _session(pid) == session]
+    return [pid for pid in _processes() or () if _session(pid) == session]
+
+
+def _processes() -> list[int] | None:
+    """Return the ids of all processes; None where the system does not list them."""
+    try:
+        return list(psutil.pids())
+    except (OSError, IndexError):  # IndexError: /proc is an empty folder
+        return None
 
 
 def running(session: int) -> list[int]:
@@ -61,9 +78,9 @@ def _session(pid: int) -> int:
 
 
 def anonymous(pid: int) -> int:
-    """Bytes of memory of one process, likewise; 0 where it has ended."""
+    """Bytes of memory of one process, likewise; 0 where it has ended, and where the system does not list processes."""
     try:
         info = psutil.Process(pid).memory_info()
-    except psutil.Error:
+    except (psutil.Error, OSError, IndexError):
         return 0
     return int(info.rss - getattr(info, "shared", 0))  # macOS does not say what is shared

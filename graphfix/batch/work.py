@@ -7,6 +7,7 @@ import threading
 import time
 import weakref
 from collections.abc import Sequence
+from concurrent.futures import CancelledError
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -38,19 +39,20 @@ _adding = threading.Lock()
 def work(job: Job, stop: threading.Event | None = None) -> Finished:
     """Do one job; the child that does it stays for the next one of this thread.
 
-    What is wrong with the model, or with what is asked, is a failure. Raises OSError for what the system or a store
-    can't do, which another try may; OverwriteError, which is about all jobs; and CancelledError when `stop` is set.
+    What is wrong with the model, or with what is asked, is a failure; so is a fault of graphfix. Raises OSError for
+    what the system or a store can't do, which another try may; OverwriteError, which is about all jobs; and
+    CancelledError when `stop` is set.
     """
     started = time.perf_counter()
     try:
         entry = _entry(job, stop)
-    except OverwriteError:
+    except (OverwriteError, OSError, CancelledError):
         raise
     except StoppedError as error:
         text = f"{job.model}: stopped: {error}; {ADVICE[error.kind]}"
         entry = Failure(job.command, job.model, text, error.kind)
-    except GraphfixError as error:
-        entry = Failure(job.command, job.model, str(error))
+    except Exception as error:  # noqa: BLE001 - a fault of graphfix is a failure of this model alone
+        entry = Failure.of(job.command, job.model, error)
     return Finished(job, entry, round(time.perf_counter() - started, 6))
 
 

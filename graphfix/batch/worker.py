@@ -1,7 +1,8 @@
 """The process that does models for graphfix.batch.child: pickles in, pickles out.
 
-Messages: a Locations or a LocalJob. Answers: ("done", the locations or the entry), or ("raised", an OSError of the
-system, or an error that is about all jobs). The end of the input kills the process and all that it has started.
+Messages: a Locations or a LocalJob. Answers: ("done", the locations or the entry); ("raised", an OSError of the
+system, or an error that is about all jobs); or ("fault", the Fault of an unexpected exception). The end of the input
+kills the process and all that it has started.
 """
 
 from __future__ import annotations
@@ -13,16 +14,13 @@ import select
 import sys
 import tempfile
 from collections.abc import Sequence
-from pathlib import Path
-from typing import BinaryIO, Final
+from typing import BinaryIO
 
 from graphfix.batch import sessions
 from graphfix.batch.messages import LocalJob, Locations
 from graphfix.report import Entry, Failure
 from graphfix.results import GraphfixError, Outcome, OverwriteError
-
-LONGEST: Final = 300
-"""How many letters of an exception's text an error shows."""
+from graphfix.results.faults import Fault
 
 
 def main() -> None:
@@ -62,6 +60,8 @@ def _serve(messages: BinaryIO, answers: BinaryIO) -> None:
             answer: tuple[str, object] = ("done", _answer(message))
         except (OSError, OverwriteError) as error:
             answer = ("raised", error)
+        except Exception as error:  # noqa: BLE001 - the parent counts a fault of graphfix as one
+            answer = ("fault", Fault.of(error))
         pickle.dump(answer, answers, protocol=5)
         answers.flush()
         forget_models()
@@ -91,12 +91,8 @@ def _entry(job: LocalJob) -> Entry:
         return _outcome(job)
     except (OSError, OverwriteError):
         raise
-    except GraphfixError as error:
-        return Failure(job.command, str(job.source), str(error))
-    except MemoryError:
-        return Failure(job.command, str(job.source), f"{job.source}: stopped: there is no more memory", "memory")
-    except Exception as error:  # noqa: BLE001 - a fault of this program's own ends one model, not all
-        return Failure(job.command, str(job.source), f"{job.source}: {_fault(error)}")
+    except Exception as error:  # noqa: BLE001 - a fault of graphfix is a failure of this model alone
+        return Failure.of(job.command, str(job.source), error)
 
 
 def _outcome(job: LocalJob) -> Outcome:
@@ -109,16 +105,6 @@ def _outcome(job: LocalJob) -> Outcome:
     if job.command == "check":
         return pipeline.check(job.source, job.request)
     return pipeline.fix_file(job.source, job.output, job.request)
-
-
-def _fault(error: Exception) -> str:
-    """An unexpected exception on one line, with the place that raised it."""
-    trace = error.__traceback__
-    while trace is not None and trace.tb_next is not None:
-        trace = trace.tb_next
-    place = f" ({Path(trace.tb_frame.f_code.co_filename).name}, line {trace.tb_lineno})" if trace is not None else ""
-    text = " ".join(str(error).split())[:LONGEST]
-    return f"graphfix itself fails: {type(error).__name__}: {text}{place}; report it with the model"
 
 
 if __name__ == "__main__":

@@ -199,7 +199,7 @@ def _check_numbers(task: Task) -> None:
     if task.runs < 1:
         raise GraphfixError(f"{task.runs} runs decide nothing; ask for at least 1")
     for name, limit in (("atol", task.criterion.atol), ("rtol", task.criterion.rtol)):
-        if limit is not None and limit < 0:
+        if limit is not None and not limit >= 0:  # not a number is no tolerance either
             raise GraphfixError(f"a tolerance is at least 0, and {name} is {limit}; give 0 for bit equality")
     if task.seed < 0:
         raise GraphfixError(f"a seed is at least 0, not {task.seed}; give another one")

@@ -113,11 +113,11 @@ def entry(
     try:
         with terminal.watched(options, name) as progress:
             return ask(options, progress)
-    except OverwriteError:
+    except (OverwriteError, OSError):
         raise
-    except GraphfixError as error:
+    except Exception as error:  # noqa: BLE001 - a fault of graphfix is a failure of this model, with status 2
         terminal.trace(error, options)
-        return report.Failure(options.command, str(options.model), str(error))
+        return report.Failure.of(options.command, str(options.model), error)
 
 
 def print_answer(options: Namespace, entry: report.Entry, *, short: bool = False) -> None:

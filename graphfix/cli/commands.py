@@ -7,7 +7,7 @@ import sys
 from collections.abc import Sequence
 
 from graphfix.cli import parser
-from graphfix.cli.status import INTERRUPTED, TERMINATED
+from graphfix.cli.status import FAILED, INTERRUPTED, TERMINATED
 
 
 class Terminated(KeyboardInterrupt):
@@ -32,3 +32,22 @@ def main(argv: Sequence[str] | None = None) -> int:
         return TERMINATED
     except KeyboardInterrupt:
         return INTERRUPTED
+    except OSError as error:
+        from graphfix.cli import terminal  # a question about the command line need not wait for its imports
+
+        return terminal.report_system_error(error)
+    except Exception as error:  # noqa: BLE001 - Python's own status of a traceback is 1, which is an answer here
+        return _report_fault(error, verbose=not {"-v", "--verbose"}.isdisjoint(words))
+
+
+def _report_fault(error: Exception, *, verbose: bool) -> int:
+    """Print an unexpected exception as one line, with -v behind its traceback; return the status."""
+    from graphfix.cli import terminal
+    from graphfix.results.faults import Fault
+
+    fault = Fault.of(error)
+    if verbose:
+        terminal.print_trace(fault.trace)
+    terminal.drop_stdout()
+    terminal.say(fault.line)
+    return FAILED

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import argparse
 import math
+import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import NoReturn
+from typing import IO, NoReturn
 
 from graphfix.engine import offered
 
@@ -18,6 +19,10 @@ class Parser(argparse.ArgumentParser):
         """Say what is wrong in one line on stderr, and end with status 2."""
         line = " ".join(message.split())
         self.exit(2, f"graphfix: {line}{'' if line.endswith('?') else ';'} see {self.prog} --help\n")
+
+    def _print_message(self, message: str, file: IO[str] | None = None) -> None:  # type: ignore[override]  # typeshed: SupportsWrite
+        """Print help or an error. Raises OSError where the stream takes nothing, which argparse hides."""
+        print(message, end="", file=file or sys.stderr)
 
     def refuse(self, words: Sequence[str]) -> NoReturn:
         """End for words that nothing takes; beside the first option of them stand those that are near."""

@@ -12,7 +12,7 @@ from graphfix.cli.configuration import settings
 from graphfix.cli.options import Whole
 from graphfix.cli.parser import Said
 from graphfix.cli.requests import request
-from graphfix.cli.status import DONE, FAILED, NO, PIPE_CLOSED
+from graphfix.cli.status import DONE, FAILED, NO
 from graphfix.results import GraphfixError
 
 
@@ -30,14 +30,8 @@ def run(said: Said) -> int:
         terminal.say(str(error), options.color)
         terminal.trace(error, options)
         return FAILED
-    except BrokenPipeError:
-        terminal.drop_stdout()
-        return PIPE_CLOSED
     except OSError as error:
-        terminal.drop_stdout()
-        why = f"{error.filename or 'stdout'}: {error.strerror}" if error.strerror else str(error)
-        terminal.say(why, options.color)
-        return FAILED
+        return terminal.report_system_error(error, options.color)
     return status
 
 

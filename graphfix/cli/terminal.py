@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from typing import TextIO
 
 from graphfix import report
+from graphfix.cli.status import FAILED, PIPE_CLOSED
 from graphfix.report import colour
 from graphfix.results import VERSION, GraphfixError, RewriteError
 from graphfix.results.progress import Progress
@@ -49,13 +50,29 @@ def say(text: str, color: str = "auto", style: colour.Style = "bad") -> None:
     print(f"{paint(color, sys.stderr)('graphfix:', style)} {report.printable(text)}", file=sys.stderr)
 
 
-def trace(error: GraphfixError, options: Namespace) -> None:
-    """With -v, what Python raised of a rewrite of the user's own: its author looks for the line."""
-    if isinstance(error, RewriteError) and error.__cause__ is not None and options.verbose:
-        import traceback
+def report_system_error(error: OSError, color: str = "auto") -> int:
+    """Print what the system refused, unless a reader of stdout is gone; return the exit status."""
+    drop_stdout()
+    if isinstance(error, BrokenPipeError):
+        return PIPE_CLOSED
+    say(f"{error.filename or 'stdout'}: {error.strerror}" if error.strerror else str(error), color)
+    return FAILED
 
-        for line in "".join(traceback.format_exception(error.__cause__)).splitlines():
-            print(report.printable(line), file=sys.stderr)
+
+def trace(error: Exception, options: Namespace) -> None:
+    """Print the traceback of a fault with -v: of graphfix, or of a rewrite of the user's own."""
+    cause = error.__cause__ if isinstance(error, RewriteError) else error
+    if not options.verbose or cause is None or isinstance(cause, GraphfixError):
+        return
+    from graphfix.results.faults import Fault
+
+    print_trace(Fault.of(cause).trace)
+
+
+def print_trace(trace: str) -> None:
+    """Print a traceback on stderr, each line in printable characters."""
+    for line in trace.splitlines():
+        print(report.printable(line), file=sys.stderr)
 
 
 @contextlib.contextmanager

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields
+from numbers import Integral, Real
 from pathlib import Path
 from types import MappingProxyType, ModuleType
 from typing import TYPE_CHECKING, Any, Literal
@@ -13,6 +14,7 @@ from graphfix.engine import offered, targets
 from graphfix.results import GraphfixError
 from graphfix.results.progress import Progress, silent
 from graphfix.results.records import dataclass, field
+from graphfix.results.shown import shown
 
 if TYPE_CHECKING:
     from graphfix.engine.policy import Policy
@@ -73,7 +75,7 @@ class Request:
     proof: Literal["with", "only", "without"] = "with"
     runs: int = 4
     seed: int = 0
-    inputs: Path | None = None
+    inputs: str | Path | None = None
     """What to run on instead of seeded inputs."""
     atol: float | None = None
     rtol: float | None = None
@@ -97,7 +99,11 @@ class Request:
     progress: Progress = field(default=silent, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        """Look the target up, or read it, and check texts and folders. Raises GraphfixError."""
+        """Check types and folders, and look the target up, or read it. Raises GraphfixError."""
+        for each in fields(self):
+            if each.init:
+                _check_type(each.name, str(each.type), getattr(self, each.name))
+        object.__setattr__(self, "run_on", tuple(map(Path, self.run_on)))
         for name in ("dims", "shapes", "values"):
             _check_texts(name, getattr(self, name))
         object.__setattr__(self, "data_roots", _folders(self.data_root))
@@ -163,6 +169,50 @@ def _folders(data_root: str | Path | Sequence[str | Path]) -> tuple[Path, ...]:
         if each == "" or not Path(each).is_dir():
             raise GraphfixError(f"--data-root {each}: no such folder; name the folder that holds the data files")
     return tuple(map(Path, given))
+
+
+def _is_path(value: object) -> bool:
+    """Whether a value can be the path of a file: Python raises a ValueError for a null character in one."""
+    return isinstance(value, (str, os.PathLike)) and "\0" not in str(value)
+
+
+def _is_list(value: object, of: Callable[[object], bool]) -> bool:
+    return isinstance(value, Sequence) and not isinstance(value, (str, bytes)) and all(map(of, value))
+
+
+def _is_text(value: object) -> bool:
+    return isinstance(value, str)
+
+
+ACCEPTED: Mapping[str, tuple[Callable[[Any], bool], str]] = MappingProxyType(
+    {
+        "str": (_is_text, "a text"),
+        "str | None": (_is_text, "a text, or None"),
+        "str | Path | None": (_is_path, "the path of a file, or None"),
+        "Sequence[str]": (lambda value: _is_list(value, _is_text), "a list of texts"),
+        "Sequence[Path]": (lambda value: _is_list(value, _is_path), "a list of paths"),
+        "int": (lambda value: isinstance(value, Integral) and int(value) < 1 << 63, "a whole number below 2^63"),
+        "int | None": (lambda value: isinstance(value, Integral), "a whole number, or None"),
+        "float | None": (lambda value: isinstance(value, Real), "a number, or None"),
+        "Literal['with', 'only', 'without']": (("with", "only", "without").__contains__, "with, only or without"),
+    }
+)
+"""By the type of a field: whether a value is accepted, and what to give instead."""
+KEYWORDS: Texts = MappingProxyType({"run_on": "inputs"})
+"""By field: its name as a keyword of a Python function, where that is another one."""
+EXAMPLES_OF_LISTS: Texts = MappingProxyType({"same": "['x[0]=y[0]']", "only": "['equalize-ranks']"})
+
+
+def _check_type(name: str, kind: str, value: object) -> None:
+    """Raise GraphfixError for an argument that is not of its field's type, which says what to give."""
+    if value is None or kind not in ACCEPTED:
+        return
+    is_accepted, what = ACCEPTED[kind]
+    if not is_accepted(value):
+        example = EXAMPLES_OF_LISTS.get(name)
+        raise GraphfixError(
+            f"{KEYWORDS.get(name, name)} is {shown(value)}; give {what}{f', such as {example}' if example else ''}"
+        )
 
 
 def _read(target_file: str | Path) -> targets.Target:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from importlib import resources
 from pathlib import Path
 from types import MappingProxyType
@@ -31,6 +32,8 @@ TEXTS: Mapping[str, Form] = MappingProxyType(
     {"json": json_text, "markdown": markdown, "sarif": sarif_text, "junit": junit_text, "github": github_text}
 )
 """Name of a form that is printed -> what makes it."""
+ROOM = 1 << 16
+"""Bytes that a report's folder must have room for, before a model is touched."""
 NODE_DATA = ".node_data.json"
 FORMS: Mapping[str, Form] = MappingProxyType(
     {
@@ -66,8 +69,15 @@ def _suffix(path: Path) -> str | None:
 def refuse(path: Path, models: int = 1, *, folder_is_made: bool = False) -> None:
     """Raise GraphfixError where `write` could not succeed for so many models: it is asked before one is touched.
 
-    `folder_is_made`: the report's folder need not be there yet.
+    A file is written into the report's folder, and removed. `folder_is_made`: that folder need not be there yet.
     """
+    _refuse_name(path, models, folder_is_made=folder_is_made)
+    if path.parent.is_dir():
+        _try_to_write(path)
+
+
+def _refuse_name(path: Path, models: int, *, folder_is_made: bool = False) -> None:
+    """Raise GraphfixError for a name without a form, for a form that is of one model, and for a missing folder."""
     if _suffix(path) is None:
         raise GraphfixError(f"{path}: the form of a report is chosen by its suffix; known: {', '.join(FORMS)}")
     if models > 1 and _suffix(path) == NODE_DATA:
@@ -80,20 +90,44 @@ def refuse(path: Path, models: int = 1, *, folder_is_made: bool = False) -> None
 
 def write(path: Path, entries: Sequence[Entry]) -> None:
     """Write a report in the form that the suffix names; it appears whole or not at all. Raises GraphfixError."""
-    refuse(path, len(entries))
+    _refuse_name(path, len(entries))
     publish(path, FORMS[_suffix(path) or ""](entries), "report")
+
+
+def _try_to_write(path: Path) -> None:
+    """Raise GraphfixError where the folder takes no file of ROOM bytes."""
+    scratch = _scratch(path)
+    try:
+        scratch.write_bytes(bytes(ROOM))
+    except OSError as error:
+        raise _unwritable(path, "report", error) from None
+    finally:
+        _remove(scratch)
+
+
+def _scratch(path: Path) -> Path:
+    return path.with_name(f".{path.name}.{secrets.token_hex(8)}.tmp")
+
+
+def _unwritable(path: Path, what: str, error: OSError) -> GraphfixError:
+    why = f"can't be written: {error.strerror}; make room or choose another place"
+    return GraphfixError(f"{path}: the {what} {why}")
+
+
+def _remove(scratch: Path) -> None:
+    with suppress(OSError):  # in a folder that can't be written the file was not made either
+        scratch.unlink(missing_ok=True)
 
 
 def publish(path: Path, text: str, what: str) -> None:
     """Write a file that is `what`; it appears whole or not at all. Raises GraphfixError."""
     refuse_stream(path)
-    scratch = path.with_name(f".{path.name}.{secrets.token_hex(8)}.tmp")
+    scratch = _scratch(path)
     try:
         with scratch.open("x", encoding="utf-8", errors="backslashreplace", newline="\n") as file:
             file.write(text)
         scratch.replace(path)
     except OSError as error:
-        why = f"can't be written: {error.strerror}; make room or choose another place"
-        raise GraphfixError(f"{path}: the {what} {why}") from None
+        raise _unwritable(path, what, error) from None
     finally:
-        scratch.unlink(missing_ok=True)
+        _remove(scratch)

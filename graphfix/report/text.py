@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Literal, TypeAlias
 
-from graphfix.results import JsonShape, Outcome, Site
-from graphfix.results.records import dataclass
+from graphfix.results import GraphfixError, JsonShape, Outcome, Site
+from graphfix.results.records import dataclass, field
 
 SHOWN = 0.005
 """Seconds: a step below is `0.00`."""
@@ -20,8 +20,22 @@ class Failure:
     model: str
     error: str
     """The line that stderr got, without the program's name."""
-    kind: Literal["error", "aborted", "time", "memory"] = "error"
-    """Of a batch: whether the model's process ended by itself, or needed more than it may."""
+    kind: Literal["error", "internal", "aborted", "time", "memory"] = "error"
+    """`internal`: a fault of graphfix. Of a batch also: the process ended by itself, or needed more than it may."""
+    trace: str = field(default="", repr=False, compare=False)
+    """Python's traceback of an internal fault, which `-v` prints; no report holds it."""
+
+    @classmethod
+    def of(cls, command: str, model: str, error: Exception) -> Failure:
+        """Return the failure of a command that ended with this exception; any but a GraphfixError is unexpected."""
+        if isinstance(error, GraphfixError):
+            return cls(command, model, str(error))
+        if isinstance(error, MemoryError):
+            return cls(command, model, f"{model}: stopped: there is no more memory", "memory")
+        from graphfix.results.faults import Fault  # a command that works does not need it
+
+        fault = Fault.of(error)
+        return cls(command, model, f"{model}: {fault.line}", "internal", fault.trace)
 
 
 Entry: TypeAlias = Outcome | Failure

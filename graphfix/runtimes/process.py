@@ -7,6 +7,7 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
+from graphfix.results.faults import InternalError
 from graphfix.results.records import dataclass, field
 from graphfix.runtimes.more_outputs import more_outputs
 from graphfix.runtimes.pipes import GONE, AskedProcess, cause, environment
@@ -105,6 +106,8 @@ class Child:
         if kind == "refused":
             text, missing, custom = answer
             raise RefusedError(str(text), missing_kernel=bool(missing), custom=str(custom))
+        if kind == "fault":
+            raise InternalError(answer[0])
         return answer[0]
 
     def _started(self) -> AskedProcess:

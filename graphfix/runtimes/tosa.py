@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from graphfix.results import GraphfixError
+from graphfix.results.faults import InternalError
 from graphfix.results.records import dataclass, field
 from graphfix.runtimes.extras import install_command
 from graphfix.runtimes.process import LONGEST_SECONDS, finished
@@ -170,7 +171,8 @@ def _tosa_opt() -> str:
 def _asked(tool: str, verb: str, arguments: tuple[object, ...], seconds: float) -> tuple[Any, Sequence[str]]:
     """Have `graphfix.runtimes.worker` do one thing in a process apart; return its answer, and what the tool said.
 
-    Raises RefusedError in the tool's own words; `aborted` where the process died or was stopped.
+    Raises RefusedError in the tool's own words, `aborted` where the process died or was stopped; InternalError for a
+    fault of graphfix in the child.
     """
     with tempfile.TemporaryDirectory() as scratch:
         answer = Path(scratch) / "answer"
@@ -181,6 +183,8 @@ def _asked(tool: str, verb: str, arguments: tuple[object, ...], seconds: float) 
             how = f"{tool} aborts the process ({ended.cause})" if ended.killed else f"{tool} fails"
             raise RefusedError(one_line(f"{how}: {complaint}" if complaint else how), aborted=True)
         kind, value = pickle.loads(answer.read_bytes())  # noqa: S301 - our own child wrote it
+    if kind == "fault":
+        raise InternalError(value)
     if kind == "refused":
         raise RefusedError(one_line(f"{tool}: {ended.errors[0] if ended.errors else value}"))
     return value, ended.errors

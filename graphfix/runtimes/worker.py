@@ -2,7 +2,8 @@
 
 Without a verb it holds a session for graphfix.runtimes.process. Messages: ("load", runtime, model, options) ->
 ("done", the session's interface); ("ask", method, arguments ...) -> ("done", what the session's method returns);
-either may answer ("refused", message, missing_kernel, custom). The end of the input ends the process.
+either may answer ("refused", message, missing_kernel, custom), or ("fault", the Fault of an unexpected exception). The
+end of the input ends the process.
 
 With a verb it does one thing for graphfix.runtimes.tosa, its arguments pickled on the standard input:
 
@@ -10,8 +11,8 @@ With a verb it does one thing for graphfix.runtimes.tosa, its arguments pickled 
     onnx    (model, made)     torch-mlir does
     run     (tosa, inputs)    the reference model runs; answers (outputs, status)
 
-The answer, ("done", value) or ("refused", message), is pickled into the file that the command line names, since
-the tools print to the standard output and error as they like.
+The answer, ("done", value), ("refused", message) or ("fault", Fault), is pickled into the file that the command line
+names, since the tools print to the standard output and error as they like.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
+from graphfix.results.faults import Fault
 from graphfix.runtimes.session import RefusedError
 
 if TYPE_CHECKING:
@@ -75,6 +77,10 @@ def serve(requests: BinaryIO, answers: BinaryIO) -> None:
                 answer = ("done", getattr(session, method)(*values))
         except RefusedError as error:
             answer = ("refused", str(error), error.missing_kernel, error.custom)
+        except MemoryError:
+            answer = ("refused", "there is no more memory", False, "")
+        except Exception as error:  # noqa: BLE001 - the parent raises it: a fault is no answer of the runtime
+            answer = ("fault", Fault.of(error))
         pickle.dump(answer, answers, protocol=5)
         answers.flush()
 
@@ -86,6 +92,8 @@ def use_tool(verb: str, answer: str) -> None:
         result: tuple[object, ...] = ("done", _VERBS[verb](*arguments))
     except RefusedError as error:
         result = ("refused", str(error))
+    except Exception as error:  # noqa: BLE001 - the parent raises it: a fault is no answer of the tool
+        result = ("fault", Fault.of(error))
     Path(answer).write_bytes(pickle.dumps(result, protocol=5))
 
 

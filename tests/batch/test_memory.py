@@ -57,3 +57,14 @@ def test_a_system_without_control_groups_has_what_the_machine_has(tmp_path: Path
 
 def test_jobs_share_it() -> None:
     assert memory.share(3) == memory.available() // 3
+
+
+def test_a_machine_without_proc_has_the_memory_that_the_system_says(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    def fail() -> None:
+        raise FileNotFoundError(2, "No such file or directory", "/proc/meminfo")
+
+    known = memory.available(tmp_path, tmp_path)
+    monkeypatch.setattr(psutil, "virtual_memory", fail)
+    assert memory.available(tmp_path, tmp_path) == pytest.approx(known, rel=0.05)

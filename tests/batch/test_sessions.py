@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
 
 import psutil
+import pytest
 
 from graphfix.batch import sessions
 
@@ -32,3 +35,30 @@ def test_a_mapped_file_is_not_counted_and_what_is_held_is(tmp_path: Path) -> Non
         assert psutil.Process(process.pid).memory_info().rss > 200 << 20
         process.kill()
     assert 50 << 20 < used < 90 << 20
+
+
+# --- a system that lists no processes ---------------------------------------------------------------------------------
+
+
+@pytest.fixture(params=[FileNotFoundError(2, "No such file or directory", "/proc"), IndexError()], ids=repr)
+def _unlisted(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Linux without /proc: psutil raises where /proc is missing or an empty folder."""
+
+    def fail(*_: object) -> None:
+        raise request.param
+
+    monkeypatch.setattr(psutil, "pids", fail)
+    monkeypatch.setattr(psutil, "Process", fail)
+
+
+@pytest.mark.usefixtures("_unlisted")
+def test_a_session_is_killed_as_a_group_where_no_process_is_listed() -> None:
+    with subprocess.Popen(["/bin/sleep", "60"], start_new_session=True) as process:
+        sessions.kill(process.pid)
+        assert process.wait(timeout=5) == -signal.SIGKILL
+        sessions.kill(process.pid)  # it is gone
+
+
+@pytest.mark.usefixtures("_unlisted")
+def test_its_memory_is_not_known_then() -> None:
+    assert sessions.used(os.getpid()) == 0

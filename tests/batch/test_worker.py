@@ -51,8 +51,8 @@ def test_what_is_no_onnx_model_names_none(tmp_path: Path) -> None:
     [
         (
             KeyError("x\ny"),
-            "error",
-            r"graphfix itself fails: KeyError: 'x\\ny' \(test_worker.py, line \d+\); report it",
+            "internal",
+            r"internal error in graphfix/batch/worker\.py:\d+: KeyError: 'x\\ny'; please report it, -v shows",
         ),
         (MemoryError(), "memory", "stopped: there is no more memory"),
     ],

@@ -16,9 +16,11 @@ from onnx import helper
 
 import graphfix
 from graphfix import report
+from graphfix.cli import commands
 from graphfix.report import pages
 from graphfix.report.verdict import verdict_text
 from graphfix.results import Facts, GraphfixError, Outcome, Run, Site, Verdict
+from tests.support.notation import model
 
 LIFTED = Site("GF101", "ffn/bias", "Add", "main", 1, (64,), (1, 1, 64), "changed", "equalize-ranks")
 STRETCHED = Site(
@@ -533,3 +535,27 @@ def test_an_upgrade_says_of_which_operator_set_the_model_is(tmp_path: Path) -> N
     lines = report.table(graphfix.check(tmp_path / "m.onnx", target="tosa")).splitlines()
     line = next(line for line in lines[1:] if "GF304" in line)
     assert line.endswith("the model is of operator set 11, not 17")
+
+
+@pytest.mark.parametrize("name", [f"{'r' * 240}.md", "none/r.json", "folder.xml"])
+def test_a_report_that_can_not_be_written_is_found_before_the_model_is_published(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], name: str
+) -> None:
+    (tmp_path / "folder.xml").mkdir()
+    (tmp_path / "m.onnx").write_bytes(model("y[2,3] = Add(x[2,3], b[3])").SerializeToString())
+    before = sorted(tmp_path.iterdir())
+    asked = ["fix", str(tmp_path / "m.onnx"), "-o", str(tmp_path / "f.onnx"), "--no-verify"]
+    assert commands.main([*asked, "--report", str(tmp_path / name)]) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.startswith(f"graphfix: {tmp_path / name}: ")
+    assert sorted(tmp_path.iterdir()) == before
+
+
+def test_a_full_disk_is_found_before_the_model_is_touched(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(Path, "write_bytes", full)
+    with pytest.raises(GraphfixError, match=r"r.json: the report can't be written: No space left on device; make room"):
+        report.refuse(tmp_path / "r.json")
+    assert list(tmp_path.iterdir()) == []

@@ -14,6 +14,7 @@ import onnx
 import pytest
 
 import graphfix
+from graphfix.batch import batch_files
 from graphfix.engine.request import Request
 from graphfix.results import GraphfixError, Verdict
 from graphfix.tosa import tosa_file
@@ -193,6 +194,58 @@ WRONG = {
         "shapes 'x' is (1, 2); give a text, as the command line takes it: '1,3,224,224'",
     ),
     "a size that is no text": (lambda path: graphfix.check(path, dims={"N": 4}), "dims 'N' is 4; give a text"),  # type: ignore[dict-item] -- as above
+    "a pair of equal sizes": (
+        lambda path: graphfix.check(path, same=[("a", "b")]),  # type: ignore[list-item] -- as above
+        "same is [('a', 'b')]; give a list of texts, such as ['x[0]=y[0]']",
+    ),
+    "one text of equal sizes": (lambda path: graphfix.check(path, same="a=b"), "same is 'a=b'; give a list of texts"),
+    "one rewrite": (
+        lambda path: graphfix.check(path, only="equalize-ranks"),
+        "only is 'equalize-ranks'; give a list of texts, such as ['equalize-ranks']",
+    ),
+    "a target that is a list": (lambda path: graphfix.check(path, target=["tosa"]), "target is ['tosa']; give a text"),  # type: ignore[arg-type] -- as above
+    "a target file that is a mapping": (
+        lambda path: graphfix.check(path, target_file={}),  # type: ignore[arg-type] -- as above
+        "target_file is {}; give the path of a file",
+    ),
+    "a size of bytes that is a text": (
+        lambda path: graphfix.check(path, max_expand_bytes="1M"),  # type: ignore[arg-type] -- as above
+        "max_expand_bytes is '1M'; give a whole number, or None",
+    ),
+    "too many runs": (lambda path: graphfix.verify(path, path, runs=10**30), "give a whole number below 2^63"),
+    "a tolerance that is no number": (
+        lambda path: graphfix.verify(path, path, atol=float("nan")),
+        "a tolerance is at least 0, and atol is nan",
+    ),
+    "a tolerance that is a text": (
+        lambda path: graphfix.verify(path, path, atol="0.1"),  # type: ignore[arg-type] -- as above
+        "atol is '0.1'; give a number, or None",
+    ),
+    "inputs that are arrays": (
+        lambda path: graphfix.verify(path, path, inputs={"x": [1.0]}),  # type: ignore[arg-type] -- as above
+        "inputs is {'x': [1.0]}; give the path of a file, or None",
+    ),
+    "another proof": (
+        lambda path: graphfix.verify(path, path, proof="never"),  # type: ignore[arg-type] -- as above
+        "proof is 'never'; give with, only or without",
+    ),
+    "nodes that are a list": (
+        lambda path: list(graphfix.show(path, nodes=["Add"])),  # type: ignore[arg-type] -- as above
+        "nodes is ['Add']; give a text with a pattern, or None",
+    ),
+    "around a name alone": (
+        lambda path: list(graphfix.show(path, around="add")),  # type: ignore[arg-type] -- as above
+        "around is 'add'; give a node's name and a number, such as ('add', 2)",
+    ),
+    "no name of a file": (lambda _: graphfix.check("a\0b"), "no file has the name 'a\\x00b'"),
+    "models that are one text": (
+        lambda path: batch_files(str(path), "out"),
+        "give a list of paths, such as ['models']",
+    ),
+    "sizes of a batch that are a list": (
+        lambda path: batch_files([path], "out", dims=["N=4"]),  # type: ignore[arg-type] -- as above
+        "dims is a mapping of names to texts",
+    ),
     "a list of sizes": (lambda path: graphfix.check(path, dims=["N=4"]), "dims is a mapping of names to texts"),  # type: ignore[arg-type] -- as above
 }
 
@@ -205,6 +258,14 @@ def test_a_value_of_another_type_is_one_line(case: str, tmp_path: Path) -> None:
         call(source)
     assert message in str(caught.value)
     assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("kind", [str, Path])
+def test_the_inputs_of_verify_are_a_text_or_a_path(tmp_path: Path, kind: type) -> None:
+    source = write(tmp_path / "m.onnx", "y[2] = Neg(x[2])")
+    np.savez(tmp_path / "x.npz", x=np.array([1, -2], np.float32))
+    verdict = graphfix.verify(source, source, inputs=kind(tmp_path / "x.npz"), proof="without")
+    assert (verdict.status, [run.status for run in verdict.runs][:1]) == ("equal", ["equal"])
 
 
 def test_free_sizes_are_sites_of_a_loaded_model_and_end_a_file_s_fix(tmp_path: Path) -> None:

@@ -23,6 +23,8 @@ Array: TypeAlias = NDArray[Any]
 
 MOST: Final = 1 << 16
 """Elements of a constant that is read as an array, or computed."""
+MOST_AXES, MOST_BYTES = 64, 1 << 56
+"""Of a numpy array; the bytes also where it has a size of 0, which does not count then."""
 TYPES: Final = frozenset("bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 float32 float64".split())
 
 
@@ -36,7 +38,7 @@ def literal(view: View | None) -> Array | None:
     if view is None or view.axes is None or view.sizes is None or not is_constant(view):
         return None
     sizes = numbers(view.sizes)
-    if sizes is None or prod(sizes) > MOST:
+    if sizes is None or len(sizes) > MOST_AXES or prod(sizes) > MOST:
         return None
     array = _core(view)
     followed = [axis for axis in view.axes if axis is not None]
@@ -64,7 +66,7 @@ def _core(view: View) -> Array | None:
         return None
     dtype, native = np.dtype(str(core.key[1])).newbyteorder("<"), str(core.key[1])
     sizes = [size for size in core.sizes if isinstance(size, int)]
-    if core.payload.length != prod(sizes) * dtype.itemsize:
+    if len(sizes) > MOST_AXES or core.payload.length != prod(sizes) * dtype.itemsize:
         return None
     data = core.payload.read(0, core.payload.length)
     if native == "bool" and data.strip(b"\0\1"):

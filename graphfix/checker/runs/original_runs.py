@@ -10,7 +10,7 @@ import numpy as np
 
 from graphfix.checker.runs.difference import difference
 from graphfix.checker.runs.exceptions import UNSTABLE
-from graphfix.checker.runs.seeded_inputs import Case, choices, seeded
+from graphfix.checker.runs.seeded_inputs import Case, UnfedError, choices, seeded
 from graphfix.checker.runs.sizes import alternatives, principal, shape_of
 from graphfix.checker.task import Criterion
 from graphfix.results import Run
@@ -205,8 +205,8 @@ class Sweep:
         known = self.limits(shapes)
         refusal: RefusedError | None = None
         for choice in choices(self.interface, known, number):
-            case = seeded(self.interface, sizes, known, choice, (self.seed, number))
             try:
+                case = seeded(self.interface, sizes, known, choice, (self.seed, number))
                 answer = ask(self.session, case)
             except RefusedError as error:
                 refusal = refusal or error
@@ -231,4 +231,5 @@ def _differs(a: object, b: object) -> bool:
 
 
 def _refusal(sizes: Mapping[str, int], error: RefusedError) -> Run:
-    return Run(dict(sizes), "off", "undecided", reason=f"not run, the first model refuses it: {error}")
+    why = "not run" if isinstance(error, UnfedError) else "not run, the first model refuses it"
+    return Run(dict(sizes), "off", "undecided", reason=f"{why}: {error}")

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from graphfix.checker.runs.sizes import shape_of
+from graphfix.runtimes.session import RefusedError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -21,7 +22,15 @@ if TYPE_CHECKING:
 _WORDS = ("a", "bc", "def", "", "graph", "10", "-1.5")
 _SEQUENCE_LENGTH = 3
 _SMALL = 10
+MOST_AXES = 64
+"""As many as a numpy array has at most."""
+MOST_ELEMENTS = 1 << 28
+"""Of one input: 2 GiB where it is made, as float64."""
 _SOFTNESSES = 3
+
+
+class UnfedError(RefusedError):
+    """No values can be made for an input: it is too large."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,13 +71,29 @@ def choices(interface: Interface, limits: Limits, number: int) -> Iterator[Choic
 def seeded(
     interface: Interface, sizes: Mapping[str, int], limits: Limits, choice: Choice, seed: tuple[int, int]
 ) -> Case:
-    """Make the inputs of a run; `seed` is the user's, and the number of the run."""
+    """Make the inputs of a run; `seed` is the user's, and the number of the run.
+
+    Raises UnfedError for an input of more than MOST_ELEMENTS elements or MOST_AXES axes, before it is allocated.
+    """
+    for spec in interface.inputs:
+        _refuse_huge(spec.name, shape_of(spec, sizes))
     feeds: dict[str, object] = {**interface.constant_feeds}
     for spec in interface.inputs:
         # the name is part of the seed: an input keeps its values when another one comes or goes
         source = np.random.default_rng([*seed, zlib.crc32(spec.name.encode())])
-        feeds[spec.name] = _value(spec, shape_of(spec, sizes), limits, choice, source)
+        try:
+            feeds[spec.name] = _value(spec, shape_of(spec, sizes), limits, choice, source)
+        except MemoryError:
+            raise UnfedError(f"there is no memory for input {spec.name!r}") from None
     return Case(sizes, feeds)
+
+
+def _refuse_huge(name: str, shape: tuple[int, ...]) -> None:
+    """Raise UnfedError for a shape that numpy can't make, or that no machine has room for."""
+    if len(shape) > MOST_AXES:
+        raise UnfedError(f"input {name!r} has {len(shape)} axes: no values are made for more than {MOST_AXES}")
+    if math.prod(shape) > MOST_ELEMENTS:
+        raise UnfedError(f"input {name!r} has more than {MOST_ELEMENTS} elements: no values are made for it")
 
 
 def _value(

@@ -28,6 +28,8 @@ class _Said:
 
     line: Line
     error: str | None
+    trace: str
+    """Of an internal fault, where -v asks for it."""
     status: int
     entry: report.Entry | None
 
@@ -50,11 +52,12 @@ class _Answer:
         """What is remembered of a model until its line can be printed: little."""
         entry = finished.entry
         line = Line.of(finished.job.model, entry, finished.seconds)
-        error = entry.error if isinstance(entry, report.Failure) else None
+        error, trace = (entry.error, entry.trace) if isinstance(entry, report.Failure) else (None, "")
         if not isinstance(entry, report.Failure) and answers.wrote_nothing(entry):
             error = report.unwritten(entry)
         status = answers.status(entry, strict=self.options.strict_proof)
-        return _Said(line, error, status, entry if self.needs_entries else None)
+        trace = trace if self.options.verbose else ""
+        return _Said(line, error, trace, status, entry if self.needs_entries else None)
 
     def add(self, said: _Said) -> None:
         """Print the line of a model, and count it."""
@@ -66,6 +69,7 @@ class _Answer:
             print(said.line.text(terminal.paint(self.options.color, sys.stdout)))
         if said.error is not None:
             sys.stdout.flush()  # where both streams are one, the lines stay in order
+            terminal.print_trace(said.trace)
             terminal.say(said.error, self.options.color)
 
 

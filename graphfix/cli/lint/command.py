@@ -81,7 +81,7 @@ def _refuse(options: Namespace, asked: Sequence[Namespace]) -> None:
     from graphfix.formats import publish
 
     answers.refuse_reports(options, [own.model for own in asked])
-    for own in asked:
+    for own in {(*own.report, own.target_file): own for own in asked}.values():
         answers.refuse_reports(own, [])  # its target file may be another one
     _refuse_codes(asked, list(_read_rewrites(asked)))
     if options.write_baseline is not None:

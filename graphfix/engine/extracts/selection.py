@@ -10,6 +10,7 @@ from graphfix.engine.spelling import hint
 from graphfix.graph.view import Graph, Node
 from graphfix.results import GraphfixError
 from graphfix.results.records import dataclass
+from graphfix.results.shown import shown
 
 Place: TypeAlias = tuple[int, int]
 """A graph (by identity) and a place in it."""
@@ -31,6 +32,14 @@ class NodeSelection:
     graphs: str | None = None
     """A pattern for scopes' paths."""
 
+    def __post_init__(self) -> None:
+        """Check the types. Raises GraphfixError."""
+        for name, pattern in (("nodes", self.nodes), ("graphs", self.graphs)):
+            if not isinstance(pattern, str | None):
+                raise GraphfixError(f"{name} is {shown(pattern)}; give a text with a pattern, or None")
+        if self.around is not None and not _is_node_and_number(self.around):
+            raise GraphfixError(f"around is {shown(self.around)}; give a node's name and a number, such as ('add', 2)")
+
     @property
     def whole(self) -> bool:
         """Whether nothing is left out."""
@@ -40,6 +49,12 @@ class NodeSelection:
     def only_scopes(self) -> bool:
         """Whether whole scopes are shown."""
         return not self.broadcasts_only and self.nodes is None and self.around is None
+
+
+def _is_node_and_number(around: object) -> bool:
+    if not isinstance(around, tuple | list) or len(around) != 2:  # noqa: PLR2004 - the name and the number
+        return False
+    return isinstance(around[0], str) and isinstance(around[1], int)
 
 
 def selected(graphs: Sequence[Graph], selection: NodeSelection) -> Mapping[int, frozenset[int] | None]:

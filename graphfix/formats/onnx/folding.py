@@ -24,6 +24,8 @@ Array: TypeAlias = NDArray[Any]
 
 LIMIT = 4096
 """Elements that a known value, or a constant which one is computed from, may have."""
+MOST_AXES, MOST_BYTES = 64, 1 << 62
+"""Of a numpy array."""
 MOVES = frozenset(
     "Identity Reshape Squeeze Unsqueeze Flatten Transpose Gather Slice Concat Split NonZero And Or Xor Not".split()
 )
@@ -111,11 +113,16 @@ class Evaluator:
         """A small constant: an initializer or the tensor of a Constant node, or a Constant node of plain numbers."""
         tensor = self.tensor(value)
         if tensor is not None:
-            if prod(tensor.dims) > LIMIT or tensor.data_type == TensorProto.STRING:
+            if not _is_small(tensor.dims) or tensor.data_type == TensorProto.STRING:
                 return None
             return np.asarray(onnx.numpy_helper.to_array(tensor))
         node, literal = value.producer, value.literal
-        if node is None or literal is None or any(isinstance(it, (str, bytes)) for it in literal):
+        if (
+            node is None
+            or literal is None
+            or not _is_small(value.shape.numbers)
+            or any(isinstance(it, (str, bytes)) for it in literal)
+        ):
             return None
         return np.asarray(literal, np.float32 if value.dtype == "float32" else np.int64).reshape(value.shape.numbers)
 
@@ -123,9 +130,9 @@ class Evaluator:
         """Return what the node computes, None where that is not known."""
         if node.op in SIZES:
             value = node.operand(0)
-            if not _sized(value):
+            if not _sized(value) or len(value.shape.numbers) > MOST_AXES or prod(value.shape.numbers) > MOST_BYTES:
                 return None
-            message, empty = self.message(node), [np.empty(value.shape.numbers, np.bool_)]
+            message, empty = self.message(node), [np.broadcast_to(np.False_, value.shape.numbers)]
             return _run(message, node.version, empty) if allowed(message, node.version, empty) else None
         operands = [None if operand is None else self._arrays[operand] for operand in node.operands]
         absent = [operand is None for operand in node.operands]
@@ -140,12 +147,21 @@ class Evaluator:
         return _run(message, node.version, operands)
 
 
+def _is_small(dims: Sequence[int]) -> bool:
+    """Whether a constant of this shape is read as an array."""
+    return len(dims) <= MOST_AXES and prod(dims) <= LIMIT
+
+
 def _followed(value: Value) -> Array | None:
     """The sizes that a vector holds, where inference followed them and all are numbers: one axis of a shape."""
     content = value.content if value.dtype == "int64" else None
     if content is None or not content.static or not _sized(value) or prod(value.shape.numbers) != content.rank:
         return None
-    return np.asarray(content.dims, np.int64).reshape(value.shape.numbers)
+    return (
+        None
+        if len(value.shape.numbers) > MOST_AXES
+        else np.asarray(content.dims, np.int64).reshape(value.shape.numbers)
+    )
 
 
 def _sized(value: Value) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import prod
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
@@ -75,6 +76,8 @@ def _filled(constants: Constants, call: Call) -> View | None:
         return None
     known = numbers(sizes)
     if known is not None and 0 in known:  # no element to stretch
+        if len(known) > constant_folding.MOST_AXES or prod(filter(None, known)) > constant_folding.MOST_BYTES:
+            return None
         return constant_folding.as_constant(constants, np.zeros(known, given.dtype), call.description)
     return View(
         constant_folding.as_constant(constants, given.reshape(()), call.description).core, (None,) * len(sizes), sizes

@@ -101,12 +101,13 @@ class Cutter:
 
     def _shrink_tensor(self, start: int, end: int) -> bytes | None:
         found = list(records(self.source.data, start, end, DATA))
-        if sum(stop - body for _, _, body, stop in found) < THRESHOLD:
+        # The last raw_data of a message is the one that counts, also where there is typed data.
+        raw = [(body, stop) for _, tag, body, stop in found if tag == RAW]
+        counted = raw[-1:] or [(body, stop) for _, _, body, stop in found]
+        if sum(stop - body for body, stop in counted) < THRESHOLD:
             return None
         for record in found:
             refuse_uneven(self.source.data, record)
-        # The last raw_data of a message is the one that counts.
-        raw = [(body, stop) for _, tag, body, stop in found if tag == RAW]
         spans = _joined([(at, stop) for at, _, _, stop in found])
         marker = self.nonce + len(self.cuts).to_bytes(MARKER - NONCE, "little")
         self.cuts.append(Cut(spans, raw[-1] if raw else None))

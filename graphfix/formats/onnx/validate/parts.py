@@ -124,6 +124,9 @@ def attribute_fault(attribute: AttributeProto, signature: Signature) -> str | No
     return None
 
 
+LONGEST_NUMBER = 11
+"""Bytes of a number in typed data at most: a tag, and ten bytes of a varint."""
+
 # --- payloads ------------------------------------------------------------------------------------------------------
 
 
@@ -138,9 +141,18 @@ def payload_fault(tensor: TensorProto, cut: Cut | None) -> str | None:
         return None
     elements = prod(tensor.dims)
     have, want, unit = _sizes(tensor, cut, elements)
-    if have is None or have == want:
+    if have is None:
+        return _excess(tensor, cut, want)
+    if have == want:
         return None
     return f"holds {have} {unit}, its shape {list(tensor.dims)} asks for {want}"
+
+
+def _excess(tensor: TensorProto, cut: Cut | None, numbers: int) -> str | None:
+    """Return what is wrong with typed data that was cut out and is too long for so many numbers; None if it may fit."""
+    if cut is None or tensor.data_type == TensorProto.STRING or cut.size <= numbers * LONGEST_NUMBER:
+        return None
+    return f"holds {cut.size} bytes of numbers, more than its shape {list(tensor.dims)} asks for"
 
 
 def _sizes(tensor: TensorProto, cut: Cut | None, elements: int) -> tuple[int | None, int, str]:

@@ -1,0 +1,66 @@
+"""Unexpected exceptions as one line with a traceback: for the command line, batches, and child processes."""
+
+from __future__ import annotations
+
+import traceback
+from pathlib import Path
+
+from graphfix.results.records import dataclass, field
+
+LONGEST = 300
+"""How many characters of an exception's text the line shows."""
+_ROOT = Path(__file__).resolve().parents[2]
+_PACKAGES = (_ROOT / "graphfix", _ROOT / "rewrites")
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """An unexpected exception as plain data, which a child process can send to its parent."""
+
+    place: str
+    """File and line that raised the exception, `graphfix/checker/runs/sizes.py:17`; mostly a file of graphfix."""
+    error: str
+    """The exception's type and text on one line: `ValueError: array is too big`."""
+    trace: str = field(repr=False, compare=False)
+    """Python's traceback."""
+
+    @classmethod
+    def of(cls, error: BaseException) -> Fault:
+        """Return the fault that an exception reports; of an InternalError the fault of the child process."""
+        if isinstance(error, InternalError):
+            return error.fault
+        text = " ".join(str(error).split())
+        text = text if len(text) <= LONGEST else f"{text[:LONGEST]} ..."
+        named = f"{type(error).__name__}: {text}" if text else type(error).__name__
+        return cls(_place(error), named, "".join(traceback.format_exception(error)))
+
+    @property
+    def line(self) -> str:
+        """The fault as users read it."""
+        return f"internal error in {self.place}: {self.error}; please report it, -v shows the traceback"
+
+
+class InternalError(Exception):
+    """An unexpected exception in a child process of graphfix, raised in the parent process."""
+
+    def __init__(self, fault: Fault) -> None:
+        super().__init__(fault)
+        self.fault = fault
+
+    def __str__(self) -> str:
+        """Return the fault as users read it."""
+        return self.fault.line
+
+
+def _place(error: BaseException) -> str:
+    """Return the innermost file of graphfix in a traceback with its line; any other innermost file where there is none.
+
+    Packages that graphfix calls raise from files that say little about the cause.
+    """
+    frames = traceback.extract_tb(error.__traceback__)
+    own = [frame for frame in frames if any(map(Path(frame.filename).is_relative_to, _PACKAGES))]
+    if not frames:
+        return "an unknown place"
+    last = (own or frames)[-1]
+    file = Path(last.filename)
+    return f"{file.relative_to(_ROOT).as_posix() if own else file.name}:{last.lineno}"
