@@ -88,7 +88,20 @@ RANGE_COUNTED_IN_FLOAT64 = Fact(
     "the limits of a Range of int64 are subtracted in float64; in older and in newer versions the difference is exact",
     "Range(-31584960600202078, 3 - 31584960600202078, 1) has four elements; before 1.30 and since 1.32 it has three",
 )
-FACTS = (SIZE_0_KEEPS_AXES, ATTENTION_STRETCHES_MASKS, RANGE_DIVIDED_IN_FLOAT64, RANGE_COUNTED_IN_FLOAT64)
+FUNCTION_TWICE_REFUSED = Fact(
+    "function-twice-refused",
+    "onnxruntime",
+    Versions(since="1.31"),
+    "a model that defines a local function twice is refused; older versions load it",
+    "two equal functions local.F, and a call",
+)
+FACTS = (
+    SIZE_0_KEEPS_AXES,
+    ATTENTION_STRETCHES_MASKS,
+    RANGE_DIVIDED_IN_FLOAT64,
+    RANGE_COUNTED_IN_FLOAT64,
+    FUNCTION_TWICE_REFUSED,
+)
 
 
 def numbers(version: str) -> tuple[int, ...]:

@@ -5,13 +5,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
+import onnx.parser
 
 from graphfix.results.runtime_facts import (
     ATTENTION_STRETCHES_MASKS,
+    FUNCTION_TWICE_REFUSED,
     RANGE_COUNTED_IN_FLOAT64,
     RANGE_DIVIDED_IN_FLOAT64,
     SIZE_0_KEEPS_AXES,
 )
+from graphfix.runtimes import onnxruntime
+from graphfix.runtimes.session import RefusedError
 from tests.support.runtimes.one_node import Refused, run
 
 if TYPE_CHECKING:
@@ -50,10 +54,28 @@ def counts_in_float64() -> bool:
     return result.size != 3
 
 
+TWICE = """<ir_version: 10, opset_import: ["": 17, "local": 1]>
+g (float[2] x) => (float[2] y) { y = local.F(x) }
+<domain: "local", opset_import: ["": 17]> F (a) => (b) { b = Relu(a) }
+"""
+
+
+def refuses_a_function_twice() -> bool:
+    """Return whether a model that defines a local function twice is refused."""
+    proto = onnx.parser.parse_model(TWICE)
+    proto.functions.append(proto.functions[0])
+    try:
+        onnxruntime.load(proto.SerializeToString())
+    except RefusedError:
+        return True
+    return False
+
+
 QUESTIONS: Mapping[str, Callable[[], bool]] = {
     SIZE_0_KEEPS_AXES.name: keeps_axes_of_nothing,
     ATTENTION_STRETCHES_MASKS.name: stretches_masks,
     RANGE_DIVIDED_IN_FLOAT64.name: divides_in_float64,
     RANGE_COUNTED_IN_FLOAT64.name: counts_in_float64,
+    FUNCTION_TWICE_REFUSED.name: refuses_a_function_twice,
 }
 """By the name of a fact: whether the installed runtime does what it says."""
