@@ -7,9 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import onnx
-import onnxruntime
 import pytest
-from onnx import ModelProto
 
 import graphfix
 from graphfix.checker.proof import prove
@@ -18,6 +16,7 @@ from tests.support.notation import model
 from tests.support.onnx import fixing as onnx_fixing
 from tests.support.proved import unproved
 from tests.support.runtimes import litert_runs
+from tests.support.runtimes.onnx_runs import run
 from tests.support.tflite import fixing as tflite_fixing
 
 FOLD = "fold-broadcasts"
@@ -192,14 +191,7 @@ def test_a_sum_with_zeros_is_not_proved_to_be_its_operand_and_is_not(tmp_path: P
         summed = model(text.format(op=op))
         onnx.save(summed, tmp_path / "summed.onnx")
         assert prove(tmp_path / "summed.onnx", tmp_path / "bare.onnx").proved == same
-        assert np.array_equal(_run(summed, x), _run(bare, x)) == same
-
-
-def _run(proto: ModelProto, x: np.ndarray) -> np.ndarray:
-    options = onnxruntime.SessionOptions()
-    options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
-    session = onnxruntime.InferenceSession(proto.SerializeToString(), options, providers=["CPUExecutionProvider"])
-    return np.asarray(session.run(None, {"x": x})[0])
+        assert np.array_equal(run(summed, x=x), run(bare, x=x)) == same
 
 
 def test_a_gemm_still_refuses_what_the_expand_refused() -> None:

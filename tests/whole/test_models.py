@@ -49,6 +49,7 @@ NUMPY: dict[str, Callable[..., np.ndarray]] = {
 def session(name: str) -> ort.InferenceSession:
     options = ort.SessionOptions()
     options.log_severity_level = 4  # a stale shape is warned of at length
+    options.intra_op_num_threads = 1  # how sums are split, and so rounded, depends on the number of cores
     return ort.InferenceSession(MODELS / f"{name}.onnx", options, ["CPUExecutionProvider"])
 
 

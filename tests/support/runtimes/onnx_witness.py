@@ -83,6 +83,7 @@ def session_of(path: Path) -> ort.InferenceSession:
     """Load a model as it is written, nothing optimized. Raises one of REFUSALS."""
     options = ort.SessionOptions()
     options.log_severity_level = 4
+    options.intra_op_num_threads = 1
     options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_DISABLE_ALL
     return ort.InferenceSession(path, options, providers=["CPUExecutionProvider"])
 
