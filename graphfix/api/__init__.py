@@ -44,7 +44,7 @@ def load(
     from graphfix import formats
 
     if isinstance(source, (str, os.PathLike)):
-        return formats.load(_path("load", source), Request(data_root=data_root).data_roots)
+        return formats.load(_path("load", source), Request.of({"data_root": data_root}).data_roots)
     if not (isinstance(source, bytes) or hasattr(source, "SerializeToString")):
         raise GraphfixError(f"load takes a path, bytes or an onnx ModelProto, not {_kind(source)}")
     return formats.load(source)

@@ -30,9 +30,9 @@ class Request:
     """What was asked, whatever the command: each reads the fields that it has options for."""
 
     # where the model's weights are
-    data_root: str | Path | Sequence[str | Path] = field(default=(), compare=False)
+    data_root: str | Path | Sequence[str | Path] = ()
     """Folders besides the model's own in which data files of an ONNX model may lie."""
-    data_roots: tuple[Path, ...] = field(init=False, repr=False)
+    data_roots: tuple[Path, ...] = field(init=False, repr=False, compare=False)
     """The folders of `data_root`."""
 
     # what is made explicit
@@ -189,6 +189,10 @@ ACCEPTED: Mapping[str, tuple[Callable[[Any], bool], str]] = MappingProxyType(
         "str": (_is_text, "a text"),
         "str | None": (_is_text, "a text, or None"),
         "str | Path | None": (_is_path, "the path of a file, or None"),
+        "str | Path | Sequence[str | Path]": (
+            lambda value: _is_path(value) or _is_list(value, _is_path),
+            "a path or a list of paths",
+        ),
         "Sequence[str]": (lambda value: _is_list(value, _is_text), "a list of texts"),
         "Sequence[Path]": (lambda value: _is_list(value, _is_path), "a list of paths"),
         "int": (lambda value: isinstance(value, Integral) and int(value) < 1 << 63, "a whole number below 2^63"),
