@@ -96,9 +96,10 @@ def _comparison(*, tflite: bool) -> tuple[Callable[..., Proof], Callable[..., ob
         from graphfix.checker.proof.tflite import compare as by_tflite
 
         return by_tflite.compared, by_tflite.note_nodes, by_tflite.refuse
+    from graphfix.checker.files.onnx.file import refuse
     from graphfix.checker.proof.onnx import compare as by_onnx
 
-    return by_onnx.compared, by_onnx.note_nodes, by_onnx.refuse
+    return by_onnx.compared, by_onnx.note_nodes, refuse
 
 
 def maps(

@@ -143,6 +143,11 @@ class Source:
             file.check()
 
 
+def refuse(path: Path, stack: ExitStack, data_root: Sequence[Path] = ()) -> None:
+    """Raise GraphfixError for a file that is no model, or whose external data is missing or refused."""
+    Source(path, stack, data_root).read(())
+
+
 def _tagged(number: int, body: bytes) -> bytes:
     return skeleton.varint_bytes(number << 3 | 2) + skeleton.varint_bytes(len(body)) + body
 

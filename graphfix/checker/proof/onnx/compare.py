@@ -115,11 +115,6 @@ def note_nodes(
     return table
 
 
-def refuse(path: Path, stack: ExitStack, data_root: Sequence[Path] = ()) -> None:
-    """Raise GraphfixError for a file that is no model, or whose external data is missing or refused."""
-    Source(path, stack, data_root).read(())
-
-
 def _narrowed(one: ModelProto, two: ModelProto) -> frozenset[str]:
     """Name the inputs that are int64 in the first file and int32 in the second."""
     wide = {info.name for info in _inputs(one) if info.type.tensor_type.elem_type == TensorProto.INT64}
