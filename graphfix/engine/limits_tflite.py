@@ -8,7 +8,7 @@ from types import MappingProxyType
 
 from graphfix.engine import signs
 from graphfix.graph.view import Node
-from graphfix.operators import tosa_tflite
+from graphfix.operators import tosa, tosa_tflite
 
 INT8 = (-128, 127)
 FAR = 2.0**31
@@ -31,6 +31,8 @@ def _by_type(node: Node) -> str | None:
     unsigned = next((value.dtype for value in values if value.dtype in tosa_tflite.UNSIGNED), None)
     if unsigned is not None:
         return f"TOSA's profiles have no {unsigned}"
+    if {"int4", "float32"} <= {value.dtype for value in values}:
+        return tosa.CAST_OF_INT4
     dtype = values[0].dtype if values else ""
     if dtype in tosa_tflite.BY_TYPE.get(node.op, ()):
         compared = node.op in tosa_tflite.COMPARISONS

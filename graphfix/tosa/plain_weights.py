@@ -21,14 +21,16 @@ from graphfix.graph.protocols import rewrite
 from graphfix.graph.view import Node, Value
 from graphfix.operators.row import TFLITE
 
-ON = frozenset((TFLITE, op) for op in ("FULLY_CONNECTED", "CONV_2D", "DEPTHWISE_CONV_2D", "BATCH_MATMUL"))
+DATA = {"FULLY_CONNECTED": 0, "CONV_2D": 0, "DEPTHWISE_CONV_2D": 0, "BATCH_MATMUL": 0, "TRANSPOSE_CONV": 2}
+"""Operator -> the operand that holds the floats."""
+ON = frozenset((TFLITE, op) for op in DATA)
 CODE = "GF305"
 WHOLE = frozenset({"int8", "uint8"})
 
 
 def plan(node: Node) -> Iterator[Edit]:
     """Dequantize weights that meet floats."""
-    data, result = node.operand(0), node.results[0]
+    data, result = node.operand(DATA[node.op]), node.results[0]
     weights = [at for at, value in enumerate(node.operands) if value is not None and _is_weight(value)]
     if result is None or data.dtype != "float32" or not weights:
         return

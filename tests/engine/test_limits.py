@@ -28,6 +28,7 @@ NAMED = {
     "a domain that nobody converts": ("y[3] = com.microsoft.Gelu(x[3])", "GF305", "com.microsoft"),
     "computes something else": ("y[3] = tflite.FLOOR_MOD(a[3], b[3])", "GF305", "something else"),
     "StableHLO": ("y[3] = tflite.STABLEHLO_ADD(a[3], b[3])", "GF305", "StableHLO"),
+    "weights of 4 bits": ("y[2,3] = tflite.FULLY_CONNECTED(x[2,4], w:const:int4[3,4])", "GF305", "int4"),
     "StableHLO with a body": ("y[3] = tflite.STABLEHLO_SCATTER(a[3], i:int32[2,1], b[2])", "GF305", "StableHLO"),
     "regions of an image": (
         "y[1,2,2,2] = RoiAlign(x[1,2,4,4], r[1,4], b:int64[1], output_height=2, output_width=2)",
@@ -74,6 +75,7 @@ BLOCKING = {
     "sequences in reverse": True,
     "regions of an image": True,
     "losses of an image": True,
+    "weights of 4 bits": False,
 }
 
 

@@ -8,6 +8,7 @@ import numpy as np
 import onnx
 import pytest
 
+import graphfix
 from graphfix.checker.files.tflite.graphs import read_graphs
 from graphfix.checker.runs.onnx.half_ends import half_outputs
 from graphfix.checker.runs.tflite.quantized_ends import input_ranges, output_steps
@@ -191,6 +192,15 @@ def test_weights_that_meet_floats_are_read_as_the_floats_that_they_stand_for(
     assert (found.status, found.beside) == ("agrees", "LiteRT (reference kernels, weights dequantized)")
     assert found.gaps[0].largest < 1e-5
     assert not dequantized(tflite(tmp_path, "y[2,3] = FULLY_CONNECTED(x[2,4], w[3,4])"), tmp_path / "plain.tflite")
+
+
+def test_the_weights_of_a_transpose_conv_are_dequantized(tmp_path: Path) -> None:
+    """Its floats are operand 2: LiteRT rounds them to int8 on the way, as it does in the other operators."""
+    operands = "s:const:int32[4]{1,4,4,1}, w:const:int8[1,2,2,1], x[1,2,2,1]"
+    text = f"y[1,4,4,1] = TRANSPOSE_CONV({operands}, stride_h=2, stride_w=2)"
+    made = tmp_path / "plain.tflite"
+    assert dequantized(tflite(tmp_path, text), made)
+    assert [node.op for node in graphfix.load(made).graphs[0].nodes] == ["DEQUANTIZE", "TRANSPOSE_CONV"]
 
 
 def test_the_other_kernels_are_asked_where_the_first_are_not_near(
