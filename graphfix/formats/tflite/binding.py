@@ -42,11 +42,18 @@ def bind(
     for _ in same:  # what is bound may bind others
         _bind_equal(container, same, bound)
     tensors = container.subgraphs[0].tensors
-    news = {tensor: sizes for tensor, sizes in bound.items() if tuple(sizes) != declared(tensors[tensor])}
+    news = {
+        tensor: sizes
+        for tensor, sizes in bound.items()
+        if tuple(sizes) != declared(tensors[tensor]) or not tensors[tensor].states_rank
+    }
     if not news:
         return False
     for tensor, sizes in news.items():
         _declare(container.subgraphs[0], tensors[tensor], sizes)
+        if not tensors[tensor].states_rank:  # a scalar of an old converter
+            tensors[tensor].state(())
+            container.subgraphs[0].changed = True
     update(container, notes)
     return True
 

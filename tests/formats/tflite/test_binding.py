@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+import graphfix
 from graphfix.formats.tflite.binding import bind
 from graphfix.formats.tflite.file.container import Container, read
 from graphfix.formats.tflite.infer.names import declared, free, unique_names
@@ -128,6 +129,15 @@ def test_a_file_without_any_free_size_refuses_other_numbers() -> None:
 def test_an_input_of_unknown_rank_takes_the_shape_that_is_given() -> None:
     container = bound("y[*] = NEG(x[*])", {}, x=[2, 3])
     assert shapes(container) == {"x": (2, 3), "y": (2, 3)}
+
+
+def test_a_scalar_of_an_old_converter_is_bound_by_an_empty_shape() -> None:
+    """Without has_rank it is an input of unknown rank, and its shape was the stored one already."""
+    opened = graphfix.load(model("y[2,3] = ADD(x[2,3], s[])", has_rank=False))
+    assert not opened.graphs[0].inputs[1].shape.ranked
+    opened.bind({}, {"s": ()})
+    assert opened.changed
+    assert [str(value) for value in graphfix.load(opened.tobytes()).graphs[0].inputs] == ["x[2,3]", "s[]"]
 
 
 def test_litert_is_believed_before_the_own_inference(monkeypatch: pytest.MonkeyPatch) -> None:
