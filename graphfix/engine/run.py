@@ -17,7 +17,8 @@ from graphfix.engine.sites import SiteFields, fields, in_file, kept, left, opera
 from graphfix.engine.targets import RESHAPES, TILES
 from graphfix.graph.edits import Assume, Edit, Inline, Leave, Lift, Refused, Replace, Stretch
 from graphfix.graph.protocols import Applier, Model, ModelRewrite, Rewrite, Step, UntilNothingChanges, flat
-from graphfix.graph.view import Graph, Node, StaleShape, UnrankedOperand
+from graphfix.graph.unknown import StaleShape, UnrankedOperand
+from graphfix.graph.view import Graph, Node
 from graphfix.results import Excerpt, GraphfixError, OpenSizes, RewriteError, Site
 from graphfix.results.records import dataclass, field
 from graphfix.results.sites import Sites

@@ -9,9 +9,10 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Final, Literal, TypeAlias
 
+from graphfix.graph.unknown import MissingOperandError, StaleShape, UnrankedOperand
 from graphfix.operators import Row
 from graphfix.results.records import dataclass, field
-from graphfix.shapes.shape import Shape, Undecided
+from graphfix.shapes.shape import Shape
 
 Scalar: TypeAlias = int | float | bool | str
 Kind = Literal["input", "constant", "overridable", "result"]
@@ -44,18 +45,6 @@ LITERAL_LIMIT = 64
 
 RANK_OPERANDS: Mapping[str, slice] = MappingProxyType({"Reshape": slice(1, 2), "RESHAPE": slice(1, 2)})
 """Operators whose result has as many axes as one operand has elements, and which operand that is."""
-
-
-class UnrankedOperand(Undecided):
-    """An operand whose rank is not known (finding code GF104)."""
-
-
-class MissingOperandError(Undecided, LookupError):
-    """An operand that the operator must have and the file does not name: the runtime refuses such a node."""
-
-
-class StaleShape(Undecided):
-    """A stored shape that the computed one contradicts (finding code GF204)."""
 
 
 @dataclass(slots=True, eq=False, repr=False)

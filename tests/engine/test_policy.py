@@ -14,7 +14,7 @@ from graphfix.engine.request import Request, policy
 from graphfix.engine.targets import Target
 from graphfix.graph.edits import Assume, Edit, Leave, Lift, Stretch
 from graphfix.graph.protocols import Rewrite
-from graphfix.graph.view import UnrankedOperand
+from graphfix.graph.unknown import UnrankedOperand
 from graphfix.results import GraphfixError
 from tests.support.named import rules
 from tests.support.notation import model, node

@@ -12,7 +12,8 @@ from graphfix.formats.editing import FreshNames, bypass, remove_dead, replace_no
 from graphfix.formats.insertion import Order
 from graphfix.graph.edits import Edit, Lift, Refused, Stretch
 from graphfix.graph.protocols import Applier
-from graphfix.graph.view import Graph, Kind, MissingOperandError, Node, Value
+from graphfix.graph.unknown import MissingOperandError
+from graphfix.graph.view import Graph, Kind, Node, Value
 from graphfix.shapes.shape import Shape
 
 

@@ -129,11 +129,10 @@ class Arithmetic:
         low, algebra = self.least(size), self.algebra
         if low > 1 or not algebra.ranges:
             return low
-        kept, self._intervals, self._asking = (self._intervals, dict(algebra.heeded)), {}, True
+        kept, heeded, self._intervals, self._asking = self._intervals, dict(algebra.heeded), {}, True
         asked = self.least(size)
-        self._intervals, self._asking = kept[0], False
-        if asked <= low:
-            algebra.heeded = kept[1]
+        self._intervals, self._asking = kept, False
+        algebra.heeded = algebra.heeded if asked > low else heeded
         return asked
 
     def see(self, sizes: Sizes) -> None:
@@ -291,13 +290,9 @@ class Arithmetic:
             low, high = low + number * ends[number < 0], high + number * ends[number > 0]
         return low, high
 
-    def _asked_range(self, symbol: Symbol) -> Interval:
-        self.algebra.heeded[symbol] = None
-        return self.algebra.ranges[symbol]
-
     def _range(self, symbol: Symbol) -> Interval:
         if symbol.key[0] not in (poly.FLOOR, poly.POSITIVE):
-            return self._asked_range(symbol) if self._asking and symbol in self.algebra.ranges else (0, inf)
+            return self.algebra.heed(symbol) if self._asking else (0, inf)
         low, high = self._interval(poly.held(symbol))
         if symbol.key[0] == poly.POSITIVE:
             return max(low, 0), high

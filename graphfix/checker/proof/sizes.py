@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import lru_cache
+from math import inf
 from typing import TYPE_CHECKING, TypeAlias
 
 if TYPE_CHECKING:
@@ -55,6 +56,13 @@ class Algebra:
     """Those of these symbols whose range was looked at."""
     shapes: dict[tuple[Place, bool, Sizes, Sizes], Sizes] = field(default_factory=dict)
     """The broadcast shape of two at a place of a file: most nodes of a model are alike."""
+
+    def heed(self, symbol: Symbol) -> tuple[float, float]:
+        """Return the range of a symbol that is asked for, and note that it was looked at; from 0 on without one."""
+        if symbol not in self.ranges:
+            return 0, inf
+        self.heeded[symbol] = None
+        return self.ranges[symbol]
 
     def symbol(self, key: tuple[object, ...], name: str = "") -> Symbol:
         """Return the symbol of a term, the same object each time."""

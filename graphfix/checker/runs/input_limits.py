@@ -80,7 +80,7 @@ def before_rounding(op: str, interval: Interval) -> Interval:
     return low, high + _HALF if op == "Floor" or high >= 0 else high
 
 
-ROUNDING = frozenset({"Cast", "Floor", "Ceil", "Round"})
+ROUNDING = frozenset({"Cast", "CastLike", "Floor", "Ceil", "Round"})
 """Operators that make whole numbers of floats."""
 
 

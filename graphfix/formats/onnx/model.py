@@ -9,7 +9,7 @@ from pathlib import Path
 from graphfix.formats import editing, set_values
 from graphfix.formats.editing import FreshNames
 from graphfix.formats.equal_sizes import Member, Same, Sum, assumed
-from graphfix.formats.onnx import binding, validate
+from graphfix.formats.onnx import binding, stated_axes, validate
 from graphfix.formats.onnx.edit import cleanup
 from graphfix.formats.onnx.edit.checks import check
 from graphfix.formats.onnx.edit.inline import inline
@@ -213,12 +213,9 @@ class OnnxModel:
             binding.update_shapes(self._facts.main)
             self.changed = True
         self._rebuild_view()
-        if self._ranges:
-            from graphfix.formats.onnx.stated_axes import state_axes
-
-            if state_axes(self.proto, self._facts.main, self._fresh):
-                self.changed = True
-                self._rebuild_view()
+        if self._ranges and stated_axes.state_axes(self.proto, self._facts.main, self._fresh):
+            self.changed = True
+            self._rebuild_view()
 
     def set_inputs(self, values: Mapping[str, InputValue], *, drop: bool) -> None:
         """Let the readers of inputs read constants; every stored shape is updated. Raises GraphfixError."""

@@ -4,9 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-import numpy as np
-from onnx import helper, numpy_helper
-
 from graphfix.formats.onnx.file.messages import holds_initializers, is_standard
 from graphfix.formats.onnx.file.proto import ModelProto, NodeProto
 from graphfix.formats.onnx.infer.scope import GraphScope, versions_of
@@ -21,6 +18,11 @@ def state_axes(proto: ModelProto, main: GraphScope, fresh: Callable[[str], str])
     The range is not part of the file: whoever reads the file next would not know which axes go.
     """
     found = [(node, axes) for scope in main.walk() for node, axes in _decided_axes(scope)]
+    if not found:
+        return False
+    import numpy as np
+    from onnx import helper, numpy_helper
+
     version = versions_of(proto.opset_import).get("", 1)
     for node, axes in found:
         if version < AXES_ARE_OPERANDS_SINCE:
@@ -33,7 +35,7 @@ def state_axes(proto: ModelProto, main: GraphScope, fresh: Callable[[str], str])
             made = helper.make_node("Constant", [], [tensor.name], fresh(tensor.name), value=tensor)
             proto.graph.node.insert(0, made)
         node.input[:] = [node.input[0], tensor.name]
-    return bool(found)
+    return True
 
 
 def _decided_axes(scope: GraphScope) -> Iterator[tuple[NodeProto, list[int]]]:

@@ -107,6 +107,7 @@ FLOATS = {
         " s = Constant<value_ints = [-1]>() r = Reshape(b, s) i = Cast<to = 7>(r)"),
     "rounded up": "k = Constant<value_float = 0.1>() a = Div(x, k) b = Ceil(a) i = Cast<to = 7>(b)",
     "rounded": "k = Constant<value_float = 8.0>() a = Mul(x, k) b = Round(a) i = Cast<to = 7>(b)",
+    "as another is": "a = Constant<value_int = 0>() i = CastLike(x, a)",
     "from the end": "f = Constant<value_int = 4>() a = Cast<to = 7>(x) i = Sub(f, a)",
     "modulo 5": "k = Constant<value_float = 50.0>() f = Constant<value_int = 5>() b = Mul(x, k) a = Cast<to = 7>(b)"
                 " i = Mod(a, f)",

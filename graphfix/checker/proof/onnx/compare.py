@@ -107,8 +107,7 @@ def note_nodes(
     path: Path, stack: ExitStack, bindings: Mapping[str, int], shapes: Mapping[str, Sequence[int]], notes: Notes
 ) -> TermTable:
     """Read one file, and note its nodes: for `proving.maps`. Raises UnprovedError and GraphfixError."""
-    table = TermTable(Algebra())
-    source = Source(path, stack)
+    table, source = TermTable(Algebra()), Source(path, stack)
     model = source.read({INLINED})
     reading = Reading(table, FileConstants(source, Constants(table)), model, notes=notes)
     reading.run(model.graph, _environment(reading, bindings, shapes))
@@ -228,7 +227,6 @@ def _environment(
     equal: EqualSizes = NONE_EQUAL,
     constant: Mapping[str, Array] = MappingProxyType({}),
     narrowed: frozenset[str] = frozenset(),
-    *,
     ranges: Mapping[str, tuple[int, int]] = MappingProxyType({}),
 ) -> Environment:
     """Enter the inputs. Raises UnprovedError where the second file takes fewer shapes, or others, than the first."""

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from itertools import zip_longest
-from operator import and_
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 from onnx import TensorProto
 
 from graphfix.checker.proof import constant_folding
-from graphfix.checker.proof.onnx.inferred_shapes import told
-from graphfix.checker.proof.onnx.types import dtype, is_open, set_type
+from graphfix.checker.proof.onnx.inferred_shapes import mark_open, mark_stacks, told, undeclared
+from graphfix.checker.proof.onnx.types import dtype, set_type
 from graphfix.checker.proof.onnx.unrolled_loops import as_trips
 from graphfix.checker.proof.onnx.validate import loads
 from graphfix.checker.proof.result import UnprovedError
-from graphfix.checker.proof.sizes import Symbol
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -193,7 +191,7 @@ def _settled(
         for parameter, kind, declared in zip(parameters, types, _body(call).input, strict=False):
             set_type(parameter.core, kind)
             if call.op == "Loop":  # whose states may have another shape each time: runtimes pass none on
-                _mark_open(parameter.core, _undeclared(declared, len(parameter.sizes or ())))
+                mark_open(parameter.core, undeclared(declared, len(parameter.sizes or ())))
         given = reader.body(_body(call), environment, parameters, place, f"{call.label}.body")
         for index, view in zip(range(len(guesses))[states], given[ahead:], strict=False):
             guesses[index] = _widened(guesses[index], parameters[index], view)
@@ -241,28 +239,8 @@ def _looped(
         if inside is not None:
             set_type(results[-1].core, dtype(inside.core))
     if not scans:
-        _mark_stacks(outputs[len(states) :], given[len(states) :], results[len(states) :])
+        mark_stacks(outputs[len(states) :], given[len(states) :], results[len(states) :])
     return results
-
-
-def _mark_stacks(outputs: Sequence[ValueInfoProto], given: Sequence[View], results: Sequence[View]) -> None:
-    """Mark the sizes of what a Loop stacks: the number of iterations, and what is open in the body."""
-    for output, inside, result in zip(outputs, given, results, strict=False):
-        free = [is_open(size) for size in inside.sizes or ()]
-        _mark_open(result.core, [True, *map(and_, free, _undeclared(output, len(free)))])
-
-
-def _mark_open(core: Core, are_open: Sequence[bool]) -> None:
-    """Mark sizes that are named by a value itself, and for which runtimes infer no number."""
-    for size, is_marked in zip(core.sizes or (), are_open, strict=False):
-        if is_marked and isinstance(size, Symbol) and size.key[:2] == ("dim", core.number):
-            size.is_open = True
-
-
-def _undeclared(value: ValueInfoProto, rank: int) -> list[bool]:
-    """Return by axis whether a body declares no number for the size of its input or output."""
-    dims = [not dim.HasField("dim_value") for dim in value.type.tensor_type.shape.dim]
-    return [*dims, *[True] * (rank - len(dims))][:rank]
 
 
 def _stacked(output: ValueInfoProto, sizes: Sizes | None, turns: Guess) -> Guess:

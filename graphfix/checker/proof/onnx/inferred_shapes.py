@@ -6,22 +6,24 @@ declared onnxruntime infers, and less of it than the rules here know: a size tha
 
 from __future__ import annotations
 
+from operator import and_
 from typing import TYPE_CHECKING
 
 from onnx import GraphProto
 
 from graphfix.checker.proof.onnx.operands import bodies, domain_of
 from graphfix.checker.proof.onnx.types import is_free, is_open
-from graphfix.checker.proof.sizes import result_sizes
+from graphfix.checker.proof.sizes import Symbol, result_sizes
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
     from onnx import FunctionProto, NodeProto, ValueInfoProto
 
     from graphfix.checker.proof.onnx.model_parts import FunctionKey
     from graphfix.checker.proof.onnx.operands import Call
     from graphfix.checker.proof.sizes import Sizes
+    from graphfix.checker.proof.terms import Core, View
 
 INFERRED = (
     "runtimes infer as much as before of the sizes of what goes into a Loop or Scan that does not declare its own"
@@ -141,3 +143,26 @@ def _rename(graph: GraphProto, numbers: dict[str, str]) -> None:
         for told in ("doc_string", "metadata_props"):
             described.ClearField(told)
     graph.ClearField("name")
+
+
+# --- sizes of which nothing is inferred ------------------------------------------------------------------------------
+
+
+def mark_stacks(outputs: Sequence[ValueInfoProto], given: Sequence[View], results: Sequence[View]) -> None:
+    """Mark the sizes of what a Loop stacks: the number of iterations, and what is open in the body."""
+    for output, inside, result in zip(outputs, given, results, strict=False):
+        free = [is_open(size) for size in inside.sizes or ()]
+        mark_open(result.core, [True, *map(and_, free, undeclared(output, len(free)))])
+
+
+def mark_open(core: Core, are_open: Sequence[bool]) -> None:
+    """Mark sizes that are named by a value itself, and for which runtimes infer no number."""
+    for size, is_marked in zip(core.sizes or (), are_open, strict=False):
+        if is_marked and isinstance(size, Symbol) and size.key[:2] == ("dim", core.number):
+            size.is_open = True
+
+
+def undeclared(value: ValueInfoProto, rank: int) -> list[bool]:
+    """Return by axis whether a body declares no number for the size of its input or output."""
+    dims = [not dim.HasField("dim_value") for dim in value.type.tensor_type.shape.dim]
+    return [*dims, *[True] * (rank - len(dims))][:rank]

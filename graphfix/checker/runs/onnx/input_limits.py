@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
 
-# Operators whose result holds elements of these operands (None: of all) and nothing else.
+# Operators whose result holds elements of these operands (None: of all), or numbers between them, and nothing else.
 _CARRIERS: dict[str, tuple[int, ...] | None] = {
     **dict.fromkeys(
         ("Identity", "Reshape", "Unsqueeze", "Squeeze", "Flatten", "Transpose", "Expand", "Tile"),
@@ -37,6 +37,8 @@ _CARRIERS: dict[str, tuple[int, ...] | None] = {
     **dict.fromkeys(("Concat", "Max", "Min"), None),
     "Where": (1, 2),
     "ReduceMax": (0,),
+    "ReduceMean": (0,),
+    "Mean": None,
     "ReduceMin": (0,),
 }
 # Operators that are choosy about whole numbers only: a divisor of 0, a negative exponent.

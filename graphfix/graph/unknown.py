@@ -1,0 +1,17 @@
+"""What a rewrite can't know of an operand: the engine leaves the node with this reason."""
+
+from __future__ import annotations
+
+from graphfix.shapes.shape import Undecided
+
+
+class UnrankedOperand(Undecided):
+    """An operand whose rank is not known (finding code GF104)."""
+
+
+class MissingOperandError(Undecided, LookupError):
+    """An operand that the operator must have and the file does not name: the runtime refuses such a node."""
+
+
+class StaleShape(Undecided):
+    """A stored shape that the computed one contradicts (finding code GF204)."""
