@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from graphfix import operators
 from graphfix.engine.targets import MATERIALIZE, Broadcasts, Unknown
-from graphfix.graph.broadcast import align, has_ranks
+from graphfix.graph.broadcast import align, has_ranks, is_run_time_form
 from graphfix.graph.edits import Assume, Bypass, Canonicalize, Edit, Fold, Leave, Lift, Restate, Stretch
 from graphfix.graph.other_operands import with_rank
 from graphfix.graph.passing import carried_from, is_carried
@@ -49,6 +49,8 @@ class Policy:
 
         Raises as the plan does, and GraphfixError (--unknown error).
         """
+        if rewrite.name == NORMALIZE and self._expands and is_run_time_form(node):
+            return [Leave(0, "its rank is known only at run time, where it takes the shape of another value", "GF104")]
         if rewrite.name == NORMALIZE:
             return self._normalized(node, list(rewrite.plan(node)))
         if rewrite.name not in (EQUALIZE, MATERIALIZE):

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from graphfix import operators
 from graphfix.graph.edits import AxisOf
 from graphfix.graph.view import Node, Value
+from graphfix.operators.row import TFLITE
 from graphfix.results.records import dataclass
 from graphfix.shapes.axis import Certainty
 from graphfix.shapes.shape import (
@@ -187,6 +188,23 @@ def align_at_run_time(node: Node) -> Alignment | None:
     whole = _among_unranked(node)
     shapes = [operand.shape for operand in whole.operands]
     return None if whole.result.parts and all(shape == whole.result for shape in shapes) else whole
+
+
+RUN_TIME_SHAPES = frozenset({("", "Shape"), (TFLITE, "SHAPE"), (TFLITE, "BROADCAST_ARGS")})
+"""The operators whose results the run-time form stretches to."""
+
+
+def is_run_time_form(node: Node) -> bool:
+    """Return whether the node stretches an operand to the run-time shape of another value, of unknown rank.
+
+    `--unknown expand` writes this form where `align_at_run_time` applies, and no form of a known rank exists.
+    """
+    form = operators.stretch_form(node.domain, node.op)
+    result = node.results[0] if node.results else None
+    if form is None or form.by != "shape" or result is None or result.shape.ranked or None in node.operands[:2]:
+        return False
+    target = node.operand(1).producer
+    return target is not None and (target.domain, target.op) in RUN_TIME_SHAPES
 
 
 def align_anyhow(node: Node) -> Alignment | None:

@@ -30,7 +30,7 @@ NOT_BROADCASTING = onnx_reviewed.NOT_BROADCASTING | tflite_reviewed.NOT_BROADCAS
 """(domain, operator) of everything else that was read: no operand of any version broadcasts."""
 STRETCH_FORMS = (
     StretchForm("", "Expand", by="shape", standard=True, two_way=True),
-    StretchForm("", "Tile", by="repeats", standard=False),
+    StretchForm("", "Tile", by="repeats", standard=False, standard_before=8),
     *tflite.STRETCH_FORMS,
 )
 

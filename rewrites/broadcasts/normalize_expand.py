@@ -2,7 +2,7 @@
 
     Expand(x[4], [2,3,4])          ->  Expand(x[1,1,4], [2,3,4])
     Expand(x[2,1,4], [3,1])        ->  Expand(x[2,1,4], [2,3,4])
-    Tile(x[1,4], repeats=[3,1])    ->  Expand(x[1,4], [3,4])
+    Tile(x[1,4], repeats=[3,1])    ->  Expand(x[1,4], [3,4])     from operator set 8 on
     Expand(x[2,4], [2,4])          ->  x
 
 ONNX's Expand is two-directional, and a 1 in its shape means "keep": tool chains read one or the other wrongly. A Tile
@@ -35,6 +35,7 @@ from graphfix.shapes.shape import Shape, Undecided, cstr_broadcastable, same_sha
 
 ON = frozenset((form.domain, form.op) for form in operators.stretch_forms())
 CODE = "GF202"
+REDUNDANT = "GF203"
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +72,8 @@ def plan(node: Node) -> Iterator[Edit]:
     if new:
         yield Lift(0, new, CODE)
     if stretch.no_op:
-        yield Fold()
+        is_output = result in node.graph.outputs
+        yield Leave(0, "its result is an output of the graph", REDUNDANT) if is_output else Fold(REDUNDANT)
     elif stretch.canonicalize:
         yield Canonicalize(to)
 
@@ -101,7 +103,8 @@ def _by_repeats(node: Node, to: Shape, form: operators.StretchForm) -> WrittenSt
         return None
     stretches = all(repeat == 1 or size == 1 for size, repeat in zip(shape.dims, repeats, strict=True))
     no_op = all(repeat == 1 for repeat in repeats)
-    return WrittenStretch(range(to.rank), no_op, stretches and to.static and not form.standard)
+    standard = form.standard or node.version < form.standard_before
+    return WrittenStretch(range(to.rank), no_op, stretches and to.static and not standard)
 
 
 def _by_axes(node: Node, to: Shape, _: operators.StretchForm) -> WrittenStretch | None:

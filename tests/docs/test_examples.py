@@ -155,7 +155,8 @@ def commands_of(text: str) -> list[str]:
     for block in blocks(text):
         if block.language in ("bash", "console", "sh", "yaml"):
             lines = block.body.replace("\\\n", " ").splitlines()
-            found += [line for line in lines if re.search(r"(^|[ $&|])graphfix [a-z]+ ", line)]
+            typed = [line for line in lines if block.language != "console" or line.startswith("$ ")]
+            found += [line for line in typed if re.search(r"(^|[ $&|])graphfix [a-z]+ ", line)]
     return found
 
 

@@ -64,8 +64,8 @@ class TfliteModel:
         """What a binding could not ask of LiteRT."""
         self._idle: set[int] = set()
         """The subgraphs that edits left without anything that runs them."""
-        self._unrolled = False
-        """Whether the trips of a loop are in the main subgraph."""
+        self._evaluates_edits = False
+        """Whether edits wrote nodes whose results are known: the trips of a loop, nodes that read constants alone."""
         self._fixed: list[str] = []
         """The inputs that edits before the view was last built have fixed."""
         self._rebuild_view()
@@ -76,7 +76,7 @@ class TfliteModel:
         facts = analyse(self.container, self._ranges, self._equal, self._sums, own_only=self._own_facts)
         self.inferring += time.perf_counter() - started
         self._assumed = list(dict.fromkeys(text for each in facts for text in each.assumes))
-        evaluator = Evaluator(self.container, self.container.tobytes() if self._unrolled else None)
+        evaluator = Evaluator(self.container, self.container.tobytes() if self._evaluates_edits else None)
         self._views: list[SubgraphView] = build(self.container, facts, evaluator)
         buffers: dict[bytes, int] = {}
         builders: dict[object, NodeBuilder] = {
@@ -105,7 +105,8 @@ class TfliteModel:
         """Build the view anew if `finish` has changed the records since it was built."""
         tensors = self.container.subgraphs[0].tensors
         read = {id(tensors[at]) for one in self._state.decided for at in one.read}
-        if self._state.decided:
+        if self._state.decided or self._state.renews:
+            self._evaluates_edits = self._evaluates_edits or self._state.renews
             self.finish()
         if self._written:
             self._rebuild_view()
@@ -252,7 +253,7 @@ class TfliteModel:
         inline(self.container, state.decided, self._idle)
         if any(one.trips is not None for one in state.decided):
             binding.state_free(self.container)
-            self._unrolled = True
+            self._evaluates_edits = True
         for view in self._views:
             cleanup.drop_tensors(view.record)
         cleanup.drop_codes(self.container)

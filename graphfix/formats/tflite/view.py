@@ -21,7 +21,7 @@ from graphfix.graph.edits import Refused
 from graphfix.graph.view import LITERAL_LIMIT, Graph, Kind, Node, Repeats, Scalar, Value
 from graphfix.operators.row import TFLITE
 from graphfix.results.records import dataclass, field
-from graphfix.shapes.shape import Shape
+from graphfix.shapes.shape import Shape, Size
 
 CUSTOM_DOMAIN = "tflite.custom"
 _row = cache(ops.row)
@@ -139,7 +139,7 @@ def _subgraph_view(container: Container, index: int, path: str, facts: Facts) ->
     graph.inputs = [values[at] for at in record.inputs if at != ABSENT]
     graph.outputs = {values[at] for at in record.outputs if at != ABSENT}
     graph.read_literal = lambda value: literal(container, view, value)
-    graph.read_content = lambda value: _content(view, value)
+    graph.read_content = lambda value: _content(container, view, value)
     graph.read_scales = lambda value: _scales(view, value)
     graph.read_quantization = lambda value: _quantization(container, view, value)
     graph.read_repeats = lambda value: _repeats(container, view, value)
@@ -213,9 +213,13 @@ def _repeats(container: Container, view: SubgraphView, value: Value) -> Repeats 
     return view.repeated[value]
 
 
-def _content(view: SubgraphView, value: Value) -> Shape | None:
+def _content(container: Container, view: SubgraphView, value: Value) -> Shape | None:
+    """Return the shape that an integer vector holds; inference did not see a constant that an edit made."""
     tensor = view.tensors.get(value)
-    sizes = view.facts.contents.get(tensor) if tensor is not None else None
+    sizes: Sequence[Size] | None = view.facts.contents.get(tensor) if tensor is not None else None
+    if sizes is None and tensor is not None and value.kind == "constant" and value.dtype in ("int32", "int64"):
+        elements = literal(container, view, value) if value.shape.ranked and value.shape.rank == 1 else None
+        sizes = tuple(map(int, elements)) if elements is not None else None
     if sizes is None or any(isinstance(size, int) and size < 0 for size in sizes):
         return None
     return Shape(tuple(sizes))

@@ -141,19 +141,15 @@ CONSTANT_NODES = {
         "b = Constant(value=([3], [1.0, 2.0, 3.0]))\ny[2,3] = Add(x[2,3], b)",
         ["b[1,3] = Constant()", "y[2,3] = Add(x[2,3], b[1,3])"],
     ),
-    "a float becomes a reshaped one": (
+    "a float becomes a tensor": (
         "b = Constant(value_float=2.0)\ny[2,3] = Mul(x[2,3], b)",
         [
-            "b[] = Constant()",
-            "b_lifted[1,1] = Reshape(b[], shape_1x1[2])",
             "y[2,3] = Mul(x[2,3], b_lifted[1,1])",
         ],
     ),
     "a list of ints too": (
         "b:int64[3] = Constant(value_ints=[4,5,6])\ny:int64[2,3] = Mul(x:int64[2,3], b)",
         [
-            "b[3] = Constant()",
-            "b_lifted[1,3] = Reshape(b[3], shape_1x3[2])",
             "y[2,3] = Mul(x[2,3], b_lifted[1,3])",
         ],
     ),

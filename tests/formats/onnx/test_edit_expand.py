@@ -43,10 +43,11 @@ def test_what_only_served_a_folded_expand_goes_too() -> None:
     assert result.view == ["y[N,3] = Neg(x[N,3])"]
 
 
-def test_an_expand_that_does_nothing_but_give_an_output_is_left() -> None:
+def test_an_expand_that_does_nothing_but_give_an_output_is_exempt() -> None:
     result = fixed("y[2,3] = Expand(x[2,3], s:const{2,3})", target="ranks")
     assert result.view == ["y[2,3] = Expand(x[2,3], s[2])"]
-    assert result.left == [("GF203", 0, "its result is an output of the graph")]
+    (site,) = result.outcome.sites
+    assert (site.code, site.status, site.reason) == ("GF203", "exempt", "its result is an output of the graph")
     assert result.after == result.before
 
 

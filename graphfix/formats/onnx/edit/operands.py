@@ -11,6 +11,8 @@ from graphfix.formats.onnx.edit.new_nodes import EXPAND_SINCE
 from graphfix.formats.onnx.edit.quantized import DEQUANTIZE, QUANTIZE, moves_by_node, set_axis
 from graphfix.formats.onnx.edit.state import State
 from graphfix.formats.onnx.file.proto import NodeProto, TensorProto
+from graphfix.formats.onnx.file.tensors import tensor_of
+from graphfix.formats.onnx.view import onnx_type, scalars
 from graphfix.graph.edits import Refused, Stretch
 from graphfix.graph.liveness import is_live
 from graphfix.graph.view import Node, Value
@@ -19,7 +21,7 @@ from graphfix.shapes.shape import Shape, with_axes
 
 def lift(state: State, value: Value, axes: tuple[int, ...], reader: Node, *, alone: bool = True) -> Value:
     """Return the value with unit axes at the positions `axes`, for `reader`; changed in place only where `alone`."""
-    tensor = state.views.tensors.get(value) if value.kind == "constant" else None
+    tensor = _constant_tensor(state, value) if value.kind == "constant" else None
     if tensor is not None:
         return _lift_constant(state, value, tensor, axes, reader, alone=alone)
     producer = value.producer if state.quantizes else None
@@ -38,6 +40,16 @@ def _is_constant(dequantize: Node) -> bool:
     return dequantize.operand(0).kind == "constant"
 
 
+def _constant_tensor(state: State, value: Value) -> TensorProto | None:
+    """Return the tensor of a constant; a new one where a Constant node states its numbers in another attribute."""
+    tensor = state.views.tensors.get(value)
+    numbers = scalars(value, state.views) if tensor is None else None
+    if numbers is None or not value.shape.static:
+        return tensor
+    elements = [number for number in numbers if not isinstance(number, str)]
+    return tensor_of(elements, onnx_type(value.dtype), value.shape.numbers)
+
+
 def _lift_constant(
     state: State, value: Value, tensor: TensorProto, axes: tuple[int, ...], reader: Node, *, alone: bool
 ) -> Value:
@@ -47,7 +59,7 @@ def _lift_constant(
     if found is not None:
         return found
     shape = with_axes(value.shape, axes)
-    if alone and _only_reader(value):
+    if alone and value in state.views.tensors and _only_reader(value):
         tensor.dims[:] = shape.numbers
         new = state.reshape(value, shape)
         state.views.tensors[new] = state.views.tensors.pop(value)

@@ -69,6 +69,7 @@ def _replaced(state: State, node: Node, edit: Replace) -> Node:
         code = state.container.code(CODES[last.op], last.version)
         subgraph.operators[node.index] = Operator(code, inputs, old.outputs, options=options_of(last), changed=True)
     subgraph.record.changed = True
+    state.renews = state.renews or all(value is None or value.kind == "constant" for value in node.operands)
     new_node = replace(node, op=last.op, version=last.version, operands=operands, attributes=dict(last.attributes))
     return replace_node(state, node, new_node)
 

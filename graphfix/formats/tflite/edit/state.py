@@ -32,6 +32,8 @@ class State:
     """Values that lost a reader: those that nobody reads in the end are removed."""
     decided: list[Decided] = field(default_factory=list)
     """Branches to be put in the place of their operators when the other edits are in the file."""
+    renews: bool = False
+    """Whether an edit wrote a node that reads constants alone: what it computes is known once the view is built anew."""
     fixed: dict[Value, None] = field(default_factory=dict)
     """What nodes read with an operand that was stretched to stored sizes: it follows no other ones."""
     held: dict[Graph, HeldConstants] = field(default_factory=dict)

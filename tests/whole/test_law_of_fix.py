@@ -1,0 +1,152 @@
+"""The law of `fix`, over models and targets: its status is that of `check` of the output, and a second run copies."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+import onnx
+import pytest
+
+from tests.support.fuzz.onnx import graphs as onnx_graphs
+from tests.support.fuzz.tflite import graphs as tflite_graphs
+from tests.support.law import TARGETS, violations
+from tests.support.onnx.backend_cases import all_cases
+from tests.support.places import MODELS, committed_models, zoo_models
+from tests.support.tiers import by_model
+
+FEW = ("explicit", "tosa")
+"""The targets of the smaller tiers: one that stretches, and the one with the most rewrites."""
+CI, FULL = pytest.mark.ci, pytest.mark.full
+
+ONCE_BROKEN = {
+    "a stretch of unknown rank to the run-time shape of another value": """
+        <ir_version: 8, opset_import: ["" : 17]>
+        g (float[N] x, bool c, float[M,1] b) => (float[] y) <int64[1] ax = {0}> {
+           r = If (c) <else_branch: graph = e () => (float[] e) { e = Identity (x) },
+                       then_branch: graph = t () => (float[] t) { t = Unsqueeze (x, ax) }>
+           y = Add (r, b)
+        }
+    """,
+    "a Tile is the stretch of operator set 7": """
+        <ir_version: 8, opset_import: ["" : 7]>
+        g (float[6] a, float[2,3,6] b) => (float[2,3,6] y) { y = Add (a, b) }
+    """,
+    "a Constant node that holds numbers in other attributes": """
+        <ir_version: 8, opset_import: ["" : 17]>
+        g (float[N,4] a) => (float[N,4] y) {
+           k = Constant <value_float: float = 2> ()
+           kk = Constant <value_ints: ints = [1, 2, 3, 4]> ()
+           kc = Cast <to: int = 1> (kk)
+           t = Mul (a, k)
+           y = Add (t, kc)
+        }
+    """,
+    "a stretch that reads a stretch whose shape this run restates": """
+        <ir_version: 7, opset_import: ["" : 11]>
+        g (float[3,3,1] x, bool[3,1] k) => (bool[3,3,2] y) <int64[3] to = {1,1,2}, int64[2] same = {3,1}> {
+           a = Expand (x, same)
+           s = Shape (a)
+           b = Expand (k, s)
+           y = Expand (b, to)
+        }
+    """,
+    "an Expand whose result is an output does nothing once its operand is lifted": """
+        <ir_version: 8, opset_import: ["" : 17]>
+        g (float[3,2] x) => (float[1,3,2] y) <int64[3] to = {1,3,2}> { y = Expand (x, to) }
+    """,
+}
+
+
+def broken(models: Iterable[tuple[str, Path]], targets: Iterable[str], folder: Path) -> list[str]:
+    """Return all violations; at least one model and target must have been tried."""
+    chosen, tried, found = tuple(targets), 0, list[str]()
+    for name, path in models:
+        for target in chosen:
+            lines = violations(path, target, folder)
+            tried += lines is not None
+            found += [f"{name}: {line}" for line in lines or ()]
+    assert tried
+    return found
+
+
+@pytest.mark.parametrize("what", ONCE_BROKEN)
+def test_models_that_once_broke_the_law(what: str, tmp_path: Path) -> None:
+    path = tmp_path / "m.onnx"
+    path.write_bytes(onnx.parser.parse_model(ONCE_BROKEN[what]).SerializeToString())
+    assert broken([(what, path)], TARGETS, tmp_path) == []
+
+
+def test_a_shape_that_default_sizes_decide_is_known_to_the_rewrites_that_follow(tmp_path: Path) -> None:
+    path = MODELS / "explicit" / "run_time_form.tflite"
+    assert broken([(path.name, path)], TARGETS, tmp_path) == []
+
+
+@pytest.mark.parametrize("path", by_model(committed_models()))
+def test_a_committed_model(path: Path, tmp_path: Path) -> None:
+    refused = path.stem in ("incompatible", "incompatible_batch") or "bad" in path.parts
+    if not refused:
+        assert broken([(path.name, path)], FEW, tmp_path) == []
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("target", [target for target in TARGETS if target not in FEW])
+def test_all_committed_models_for_the_other_targets(target: str, tmp_path: Path) -> None:
+    assert broken([(path.name, path) for path in committed_models()], [target], tmp_path) == []
+
+
+@pytest.mark.parametrize("targets", [pytest.param(FEW[:1], marks=CI), pytest.param(TARGETS[1:], marks=FULL)], ids=str)
+@pytest.mark.parametrize("path", [*zoo_models("onnx"), *zoo_models("tflite")])
+def test_a_real_model(path: Path, targets: tuple[str, ...], tmp_path: Path) -> None:
+    assert broken([(path.name, path)], targets, tmp_path) == []
+
+
+@pytest.mark.parametrize(
+    ("every", "targets"),
+    [pytest.param(20, FEW, marks=CI), pytest.param(1, TARGETS, marks=FULL)],
+    ids=str,
+)
+def test_the_backend_suite(every: int, targets: tuple[str, ...], tmp_path: Path) -> None:
+    assert broken(_backend(every, tmp_path), targets, tmp_path) == []
+
+
+SEEDS = [
+    range(5),
+    pytest.param(range(5, 30), marks=CI),
+    pytest.param(range(40, 1000), marks=FULL),
+]
+
+
+@pytest.mark.parametrize("seeds", SEEDS, ids=str)
+@pytest.mark.parametrize("suffix", [".onnx", ".tflite"])
+def test_random_models(suffix: str, seeds: range, tmp_path: Path) -> None:
+    assert broken(_random(suffix, seeds, tmp_path), TARGETS, tmp_path) == []
+
+
+def test_the_law_is_seen_to_be_broken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = MODELS / "rfc" / "dynamic_2d_symbols.onnx"
+    assert violations(path, "ranks", tmp_path) == []
+    monkeypatch.setattr("graphfix.api.pipeline._sites_left", lambda *_: 1)
+    lines = violations(path, "ranks", tmp_path)
+    assert lines is not None
+    assert [line.partition(": ")[2].partition(",")[0] for line in lines] == [
+        "fix ends with 4",
+        "fix counts 1 sites left",
+    ]
+
+
+def _backend(every: int, folder: Path) -> Iterator[tuple[str, Path]]:
+    path = folder / "m.onnx"
+    for case in all_cases()[::every]:
+        path.write_bytes(case.model.SerializeToString())
+        yield case.name, path
+
+
+def _random(suffix: str, seeds: range, folder: Path) -> Iterator[tuple[str, Path]]:
+    path = folder / f"m{suffix}"
+    for seed in seeds:
+        is_onnx = suffix == ".onnx"
+        path.write_bytes(
+            onnx_graphs.draft(seed).model.SerializeToString() if is_onnx else tflite_graphs.draft(seed).file()
+        )
+        yield f"seed {seed}", path
