@@ -25,6 +25,9 @@ if TYPE_CHECKING:
     from graphfix.checker.task import Criterion, Task
     from graphfix.results import StoredSize
 
+COPIED = "the second file is a copy of the first, so nothing was run"
+"""The reason of a verdict about two files with the same bytes."""
+
 
 def compare(task: Task) -> Verdict:
     """Compare the two files of a task. Raises GraphfixError for bad input."""
@@ -59,7 +62,10 @@ def _answer(task: Task, *, tflite: bool) -> Verdict:
     task = replace(task, runs_alone=proof is None or not proof.proved)
     if proof is not None and proof.inexact:
         task = replace(task, inexact=proof.inexact, criterion=_rounded(task.criterion))
-    verdict = not_run if task.proof == "only" else _by_runs(_watching(task, believed), tflite=tflite)
+    copied = proof is not None and proof.copied and proof.proved and task.inputs is None
+    if copied:
+        not_run = Verdict("undecided", reason=COPIED)
+    verdict = not_run if copied or task.proof == "only" else _by_runs(_watching(task, believed), tflite=tflite)
     if not task.criterion.exact and verdict.status == "equal" and not task.inexact:
         verdict = replace(verdict, reason=f"the outputs were compared {task.criterion}, not bit for bit")
     if proof is not None:

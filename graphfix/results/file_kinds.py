@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from graphfix.results import GraphfixError
-from graphfix.results.file_content import BYTES, VARINT, Content
+from graphfix.results.file_content import BYTES, ONNX_GRAPH, VARINT, Content
 from graphfix.results.regular_files import is_descriptor, refuse_pipe
 
 LFS_POINTER: Final = b"version https://git-lfs.github.com/"
@@ -69,8 +69,13 @@ def _is_graph_def(content: Content) -> bool:
 
 
 def _is_core_ml(content: Content) -> bool:
-    """Core ML: a specification version, and the model itself in a field from 200 on."""
-    return content.fields.get(1) == VARINT and any(200 <= number < 1 << 12 for number in content.fields)  # noqa: PLR2004
+    """Core ML: a specification version, and the model itself in a field from 200 on; it has no field of a graph."""
+    numbers = content.fields.keys()
+    return (
+        content.fields.get(1) == VARINT
+        and ONNX_GRAPH not in numbers
+        and any(200 <= number < 1 << 12 for number in numbers)  # noqa: PLR2004
+    )
 
 
 def _is_onnx_tensor(content: Content) -> bool:

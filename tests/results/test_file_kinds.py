@@ -12,7 +12,7 @@ from graphfix.cli.commands import main
 from graphfix.results import GraphfixError
 from graphfix.results.file_kinds import KINDS
 from models.builders.tflite.text import model as tflite_model
-from tests.support.onnx.files import model
+from tests.support.onnx.files import model, number
 from tests.support.wrong_files import WRONG
 
 COMMANDS: dict[str, Callable[[Path, Path, Path], Sequence[object]]] = {
@@ -85,6 +85,11 @@ def test_the_content_counts_and_not_the_name(tmp_path: Path) -> None:
     for name, data in (("m.pt", model().SerializeToString()), ("m.zip", tflite_model("y[2,3] = ADD(x[2,3], b[3])"))):
         (tmp_path / name).write_bytes(data)
         assert graphfix.check(tmp_path / name).model == str(tmp_path / name)
+
+
+def test_a_model_with_an_unknown_field_is_a_model(tmp_path: Path) -> None:
+    (tmp_path / "m.onnx").write_bytes(number(300 << 3) + b"\x01" + model().SerializeToString())
+    assert graphfix.load(tmp_path / "m.onnx").format == "onnx"
 
 
 def test_a_tflite_model_with_a_zip_archive_behind_it_is_a_model(tmp_path: Path) -> None:

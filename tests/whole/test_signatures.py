@@ -65,7 +65,7 @@ def test_its_own_names_bind_and_so_do_the_tensors(two: Path, tmp_path: Path) -> 
         asked = {"dims": {f"{name}[0]": "2"}}
         assert any("z[2,3]" in line for line in api.show(two, signature="choose", **asked))
         assert api.verify(two, two, signature="choose", **asked).status == "proved"
-        runs = api.verify(two, two, signature="choose", shapes={name: "2,3"}).runs
+        runs = api.verify(two, two, signature="choose", shapes={name: "2,3"}, proof="without").runs
         assert runs
         assert all(run.status == "equal" for run in runs)
     for name in ("image", "x"):

@@ -9,7 +9,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from graphfix.checker.files import set_values
-from graphfix.checker.files.constant_bytes import Opened, Payload
+from graphfix.checker.files.copies import is_copy
 from graphfix.checker.files.equal_sizes import stated
 from graphfix.checker.proof.compare import assumed
 from graphfix.checker.proof.explain import Notes, explained
@@ -68,13 +68,12 @@ def prove(
         refuse = partial(refuse, data_root=data_root)
     try:
         with ExitStack() as stack:
-            if not (bindings or shapes or same or ranges or values or signature) and _copied(
-                before, after, tflite=tflite
-            ):
+            copied = is_copy(before, after, data_root, tflite=tflite)
+            if copied and not (bindings or shapes or same or ranges or values or signature):
                 refuse(before, stack)
                 refuse(after, stack)  # a link may read data that a copy beside it must not
-                return Proof("proved")
-            proof = compared(before, after, stack, bindings, shapes, same)
+                return Proof("proved", copied=True)
+            proof = replace(compared(before, after, stack, bindings, shapes, same), copied=copied)
         if proof.matched:
             given = *assumed(bindings, shapes), *stated(same), *set_values.assumed(values)
             return replace(proof, assumes=(*proof.assumes, *given))
@@ -120,16 +119,3 @@ def maps(
     with ExitStack() as stack:
         note_nodes(path, stack, bindings, shapes, notes)
     return tuple(map(reads_of, notes.taken))
-
-
-def _copied(before: Path, after: Path, *, tflite: bool) -> bool:
-    """Whether both files hold the same bytes, and name the same files beside them."""
-    if before.stat().st_size != after.stat().st_size or not (tflite or before.parent == after.parent):
-        return False
-    with ExitStack() as stack:
-        files = [Opened.at(path, stack) for path in (before, after)]
-        one, two = (Payload(file, 0, file.size) for file in files)
-        same = one.same(two)
-        for file in files:
-            file.check()
-    return same

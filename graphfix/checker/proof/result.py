@@ -45,6 +45,8 @@ class Proof:
     """The stored sizes among them."""
     notes: tuple[str, ...] = ()
     """What the first file declares wrongly and the second does not: no runtime minds."""
+    copied: bool = False
+    """Whether the second file and its data files hold the bytes of the first ones."""
     inexact: tuple[InexactSite, ...] = ()
     """The operators that are written in others, which compute the same but for its rounding: of `bounded` alone."""
 

@@ -1,0 +1,55 @@
+"""Whether a model file is a copy of another, with its data files: then both compute the same, whatever it is."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from typing import TYPE_CHECKING
+
+from graphfix.checker.files.constant_bytes import Opened, Payload
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+
+def is_copy(before: Path, after: Path, data_root: Sequence[Path] = (), *, tflite: bool) -> bool:
+    """Return whether both model files hold the same bytes, and the data files that they name do, too.
+
+    Raises GraphfixError for a file that can't be read, and for a data file that is missing or refused.
+    """
+    if not _same_bytes(before, after):
+        return False
+    if tflite:
+        return before.parent == after.parent or not _has_external_buffers(before)
+    one, two = (_data_files(path, data_root) for path in (before, after))
+    return all(_same_bytes(file, two[location]) for location, file in one.items())
+
+
+def _data_files(path: Path, data_root: Sequence[Path]) -> Mapping[str, Path]:
+    """Return the data files of an ONNX model by location."""
+    from graphfix.checker.files.onnx import external_data, skeleton
+
+    data = skeleton.message(path)
+    if external_data.SIGN not in data:
+        return {}
+    return external_data.checked(path, skeleton.parsed(path, data), data_root).files
+
+
+def _has_external_buffers(path: Path) -> bool:
+    from graphfix.checker.files.tflite.file import read
+
+    with ExitStack() as stack:
+        model, _ = read(path, stack, lenient=True)
+        return any("external" in tensor.odd for graph in model.subgraphs for tensor in graph.tensors)
+
+
+def _same_bytes(before: Path, after: Path) -> bool:
+    if before.stat().st_size != after.stat().st_size:
+        return False
+    with ExitStack() as stack:
+        files = [Opened.at(path, stack) for path in (before, after)]
+        one, two = (Payload(file, 0, file.size) for file in files)
+        same = one.same(two)
+        for file in files:
+            file.check()
+    return same
