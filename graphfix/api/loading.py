@@ -55,13 +55,14 @@ def bound(source: Path, request: Request) -> tuple[Model, Sizes]:
 
 def _bound(source: Path, request: Request) -> tuple[Model, Sizes]:
     model: Model = formats.load(source, request.data_roots)
-    free = ", ".join(map(str, binding.free_inputs(model)))
+    free_inputs = binding.free_inputs(model)
+    free, names = ", ".join(map(str, free_inputs)), {value.name for value in free_inputs}
     sizes = binding.bind(model, source, request)
     if request.bind_defaults:
         from graphfix.api.default_sizes import bind_defaults
 
         model, lines = bind_defaults(model, partial(_anew, source, request), source, sizes.values, request.data_roots)
-        sizes = binding.static_shapes(model, sizes, lines)
+        sizes = binding.static_shapes(model, sizes, lines, names)
     if request.goal.static or (request.bind_defaults and free):
         _refuse_impossible(model, source, free)
     return model, sizes

@@ -287,7 +287,7 @@ def compare(
             claims=claims,
             ranges=sizes.ranges,
         )
-        verdict = checker.verify(task)
+        verdict = binding.with_defaults_named(checker.verify(task), sizes)
     if verdict.proof is not None:
         seconds["proof"] = float(verdict.proof["seconds"])
         seconds["verify"] = round(max(seconds["verify"] - seconds["proof"], 0.0), 6)

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from graphfix.engine.targets import Target
-from graphfix.results import GraphfixError, InputNumber, InputValue, Site
+from graphfix.results import GraphfixError, InputNumber, InputValue, Site, Verdict
 from graphfix.results.records import dataclass, field
 
 if TYPE_CHECKING:
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from graphfix.graph.view import Value
     from graphfix.shapes.dim import Parts, Size
 
+BY_DEFAULT, AS_ASKED = ", by default", ", as asked for"
+"""How assumptions about sizes end: who bound them."""
 TRUTH: Mapping[str, bool] = MappingProxyType({"true": True, "false": False, "True": True, "False": False})
 
 
@@ -69,11 +71,23 @@ def bind(model: Model, path: Path, request: Request) -> Sizes:
     return sizes
 
 
-def static_shapes(model: Model, sizes: Sizes, by_default: Sequence[str]) -> Sizes:
-    """The sizes of a model whose free dims were bound by default: those of all inputs."""
-    inputs = (value for value in model.graphs[0].inputs if value.shape.static)
+def static_shapes(model: Model, sizes: Sizes, by_default: Sequence[str], free: Collection[str]) -> Sizes:
+    """Return the sizes of a model whose free dims were bound by default: those of the inputs that were `free`."""
+    inputs = [value for value in model.graphs[0].inputs if value.shape.static and value.name in free]
     shapes = {value.name: list(value.shape.numbers) for value in inputs if value.name not in sizes.values}
     return replace(sizes, dims={}, shapes=shapes, by_default=tuple(by_default))
+
+
+def with_defaults_named(verdict: Verdict, sizes: Sizes) -> Verdict:
+    """Return a verdict that assumes `x is [1, 3], by default` where nobody asked for the sizes that were bound."""
+    defaults = {line.removesuffix(BY_DEFAULT).replace(", ", ",") for line in sizes.by_default}
+
+    def named(text: str) -> str:
+        claim = text.removesuffix(AS_ASKED)
+        return f"{claim}{BY_DEFAULT}" if claim != text and claim.replace(", ", ",") in defaults else text
+
+    proof = verdict.proof and {**verdict.proof, "assumes": [named(text) for text in verdict.proof["assumes"]]}
+    return replace(verdict, assumes=tuple(map(named, verdict.assumes)), proof=proof)
 
 
 # --- what the user says ---------------------------------------------------------------------------------------------

@@ -19,7 +19,7 @@ from graphfix import report
 from graphfix.cli import commands
 from graphfix.report import pages
 from graphfix.report.verdict import verdict_text
-from graphfix.results import Facts, GraphfixError, Outcome, Run, Site, Verdict
+from graphfix.results import Conversion, Facts, GraphfixError, Outcome, Run, Site, Verdict
 from tests.support.notation import model
 
 LIFTED = Site("GF101", "ffn/bias", "Add", "main", 1, (64,), (1, 1, 64), "changed", "equalize-ranks")
@@ -160,6 +160,11 @@ def test_the_totals_tell_clean_found_and_failed_models_apart() -> None:
     ("outcome", "said"),
     [
         pytest.param(Outcome("fix", "m", "onnx", output="f"), "m -> f: nothing to make explicit, copied", id="copy"),
+        pytest.param(
+            Outcome("tosa", "m", "onnx", output="f", conversion=Conversion("converted", "t")),
+            "m -> f: nothing to make explicit",
+            id="a conversion is no copy",
+        ),
         pytest.param(
             Outcome("fix", "m", "onnx", output="f", changed=True),
             "m -> f: nothing to make explicit; only what the file states was changed",
@@ -559,3 +564,19 @@ def test_a_full_disk_is_found_before_the_model_is_touched(tmp_path: Path, monkey
     with pytest.raises(GraphfixError, match=r"r.json: the report can't be written: No space left on device; make room"):
         report.refuse(tmp_path / "r.json")
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_model_that_fails_with_optimizations_on_is_a_note_that_decides_nothing() -> None:
+    runs = (Run({}, "off", "equal", outputs=1), Run({}, "on", "undecided", reason="both models fail: onnxruntime: no"))
+    table = report.table(Outcome("verify", "a", "onnx", output="b", verdict=Verdict("equal", runs)))
+    note = "note: with optimizations on (the default of onnxruntime) both models fail: onnxruntime: no"
+    assert f"  {note} (these runs never decide)" in table.splitlines()
+
+
+@pytest.mark.parametrize("form", ["markdown", "html"])
+def test_a_report_says_beside_a_run_with_optimizations_that_it_never_decides(form: str) -> None:
+    run = Run({}, "on", "different", outputs=1, largest_difference=0.25)
+    text = report.forms.FORMS[{"markdown": ".md", "html": ".html"}[form]](
+        [Outcome("verify", "a", "onnx", output="b", verdict=Verdict("equal", (run,)))]
+    )
+    assert "on (these runs never decide)" in text

@@ -120,3 +120,19 @@ def test_exported_models_bind(name: str) -> None:
     found = bound(path, target="tosa")
     assert found
     assert not any(letter in line.split(" is ")[1] for line in found for letter in "?*abcdefghijklmnopqrstuvwxyz")
+
+
+def test_a_proof_says_by_default_of_sizes_that_nobody_asked_for_and_nothing_of_static_ones(tmp_path: Path) -> None:
+    path = written("y[*] = Add(x[N,3], b[2,1,1])", tmp_path)
+    verdict = api.fix_file(path, tmp_path / "o.onnx", bind_defaults=True).verdict
+    assert verdict is not None
+    assert verdict.proof is not None
+    assert [text for text in verdict.assumes if text.startswith(("x ", "b "))] == ["x is [1, 3], by default"]
+    assert [text for text in verdict.proof["assumes"] if "as asked for" in text] == []
+
+
+def test_sizes_that_are_asked_for_are_told_as_such(tmp_path: Path) -> None:
+    path = written("y[*] = Add(x[N,3], b[2,1,1])", tmp_path)
+    verdict = api.fix_file(path, tmp_path / "o.onnx", shapes={"x": "5,3"}).verdict
+    assert verdict is not None
+    assert "x is [5, 3], as asked for" in verdict.assumes
