@@ -304,7 +304,7 @@ def test_a_name_can_not_steer_the_terminal_or_break_a_line() -> None:
 
 def test_the_document_has_the_fields_of_the_contract() -> None:
     document = json.loads(report.json_text([FIXED]))
-    head = "schema graphfix command model output format target changed dry_run reused rewrites"
+    head = "schema graphfix command model output format target changed dry_run sites_left check_options reused rewrites"
     assert (
         " ".join(document) == f"{head} sites suppressed verdict assumes open_sizes notes own_codes seconds conversion"
     )

@@ -22,8 +22,9 @@ def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "m.onnx").write_bytes(model("y[2,3] = Add(x[2,3], b[3])").SerializeToString())
     (tmp_path / "text.tflite").write_text("hello")
+    (tmp_path / "bytes.tflite").write_bytes(b"hello\x07")
     (tmp_path / "cut.tflite").write_bytes(TFLITE.read_bytes()[:20])
-    (tmp_path / "damaged.onnx").write_bytes(b":\x50no")
+    (tmp_path / "damaged.onnx").write_bytes(b":\x50no\x01")
     np.save(tmp_path / "objects.npy", np.array([{}], dtype=object))
     (tmp_path / "objects.npy").rename(tmp_path / "objects.npz")
     (tmp_path / "m.tflite").write_bytes(TFLITE.read_bytes())
@@ -31,10 +32,12 @@ def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 MESSAGES = {
-    "check text.tflite": "text.tflite: no TFLite model (it has no identifier TFL3), and no ONNX model, or cut short: "
+    "check text.tflite": "text.tflite: a text file: give the path of an ONNX or TFLite model",
+    "verify text.tflite text.tflite": "text.tflite: a text file: give the path of an ONNX or TFLite model",
+    "check bytes.tflite": "bytes.tflite: no TFLite model (it has no identifier TFL3), and no ONNX model, or cut short: "
     "no field can start before byte 3; get the file again",
-    "verify text.tflite text.tflite": "text.tflite: no TFLite model (it has no identifier TFL3), and no ONNX model: "
-    "a message in it is damaged; get the file again",
+    "verify bytes.tflite bytes.tflite": "bytes.tflite: no TFLite model (it has no identifier TFL3), and no ONNX model: "
+    "byte 2 starts no field; get the file again",
     "verify cut.tflite cut.tflite": "cut.tflite: no TFLite model: it is cut short, or contradicts itself; "
     "get the file again",
     "verify m.onnx damaged.onnx": "damaged.onnx: no ONNX model: a message in it is damaged; get the file again",
@@ -44,8 +47,7 @@ MESSAGES = {
     "fix m.onnx -o no/f.onnx": "no/f.onnx: its folder does not exist; create it first",
     "check m.tflite --narrow-inputs": "m.tflite: --narrow-inputs is for ONNX: "
     "a TFLite model is converted with int32 inputs to begin with; leave it out",
-    "check nowhere.onnx": "nowhere.onnx: can't be read: No such file or directory; "
-    "give the path of a model that can be read",
+    "check nowhere.onnx": "nowhere.onnx: no such file or directory; give the path of a model that can be read",
 }
 
 
