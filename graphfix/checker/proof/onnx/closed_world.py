@@ -66,7 +66,8 @@ FORMS: Mapping[str, NewForm] = {
     "CastLike": NewForm(_PLAIN),
     "Range": NewForm(_COMMON - {"float16"} | {"int16"}),
     "NonZero": NewForm(frozenset("bool float32 float16 int32 int64 uint8".split())),
-    "Where": NewForm(frozenset("string float32 float16 float64 int32 int64 int8 uint32 uint8".split()), 1),
+    # onnxruntime has kernels of int8 and uint32 since 1.31 alone.
+    "Where": NewForm(frozenset("string float32 float16 float64 int32 int64 uint8".split()), 1),
     **dict.fromkeys("Add Sub Mul Div Mod Abs Less LessOrEqual Greater GreaterOrEqual".split(),
                     NewForm(_INTEGERS | _FLOATS)),
     "Sign": NewForm(_INTEGERS | _FLOATS | {"bfloat16"}),
@@ -75,7 +76,8 @@ FORMS: Mapping[str, NewForm] = {
     **dict.fromkeys("Floor Ceil".split(), NewForm(_FLOATS)),
     "Sqrt": NewForm(frozenset({"float32", "float64"})),
     **dict.fromkeys("And Or Xor Not".split(), NewForm(_BOOL)),
-    **dict.fromkeys("Max Min".split(), NewForm(_INTEGERS - {"int16", "uint16"} | {"float32", "float16"})),
+    # onnxruntime 1.23 has no kernels of int8 and uint8, though newer versions have.
+    **dict.fromkeys("Max Min".split(), NewForm(frozenset("int32 int64 uint32 uint64 float32 float16".split()))),
     **dict.fromkeys("ReduceMax ReduceMin".split(), NewForm(_COMMON | {"bool", "int8", "uint8"})),
     **dict.fromkeys("ReduceSum ReduceProd".split(), NewForm(_COMMON)),
     "If": NewForm(_STORED | _BYTES, None),
