@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import IO, NoReturn
 
 from graphfix.engine import offered
+from graphfix.results.shown import shown
 
 
 class Parser(argparse.ArgumentParser):
@@ -264,6 +265,10 @@ def named(what: str, *, least: int = 1) -> Callable[[str], tuple[str, str]]:
     return pair
 
 
+MOST_DIGITS = 19
+"""Of a number on the command line: 2^63 has as many, and Python refuses to read 5,000."""
+
+
 class Whole:
     """The type of a whole number from `least` on."""
 
@@ -272,8 +277,8 @@ class Whole:
 
     def __call__(self, text: str) -> int:
         """Raises ArgumentTypeError."""
-        if not (text.isascii() and text.isdigit() and int(text) >= self.least):
-            raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from {self.least} on")
+        if not (text.isascii() and text.isdigit() and len(text) <= MOST_DIGITS and int(text) >= self.least):
+            raise argparse.ArgumentTypeError(f"{shown(text)} is not a whole number from {self.least} on")
         return int(text)
 
 

@@ -105,7 +105,7 @@ def parse(path: Path, request: Request) -> Sizes:
 
 def _size(path: Path, name: str, text: str) -> Size:
     """A number, or a range LO..HI."""
-    match = re.fullmatch(r"(\d+)(?:\.\.(\d+))?", text.strip())
+    match = re.fullmatch(r"(\d{1,19})(?:\.\.(\d{1,19}))?", text.strip())
     if match is None or (match[2] is not None and int(match[2]) < int(match[1])):
         raise GraphfixError(f"{path}: --dim {name}={text}: give a number such as 4, or a range such as 2..64")
     if match[2] is None:
@@ -119,7 +119,7 @@ def _sizes(path: Path, name: str, text: str) -> list[int | None]:
     """The sizes of one input; None for one that stays free."""
     listed = text.strip().strip("[]")
     parts = [part.strip() for part in listed.split(",")] if listed else []
-    if not all(re.fullmatch(r"\d+|\?", part) for part in parts):
+    if not all(re.fullmatch(r"\d{1,19}|\?", part) for part in parts):
         raise GraphfixError(f"{path}: --shape {name}={text}: give sizes such as 1,3,224,224 (? leaves one free)")
     return [None if part == "?" else int(part) for part in parts]
 

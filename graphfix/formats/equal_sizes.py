@@ -77,7 +77,7 @@ def groups(where: str, same: Sequence[Sequence[Member]], size_of: Callable[[str]
 def _sized(member: Member, size_of: Callable[[str], int | str]) -> int | str | Sum:
     if isinstance(member, str):
         return size_of(member)
-    sizes = [int(part) if part.isdecimal() else size_of(part) for part in member]
+    sizes = [int(part) if re.fullmatch(r"\d{1,19}", part) else size_of(part) for part in member]
     number = sum(size for size in sizes if isinstance(size, int))
     labels = tuple(sorted(size for size in sizes if isinstance(size, str)))
     return Sum(labels, number) if labels else number
@@ -90,7 +90,7 @@ def text(members: Iterable[Member]) -> str:
 
 def place(member: str) -> tuple[str, int] | None:
     """The input and the axis that `name[axis]` says; None for another text."""
-    match = re.fullmatch(r"(.+)\[(\d+)\]", member, re.DOTALL)
+    match = re.fullmatch(r"(.+)\[(\d{1,19})\]", member, re.DOTALL)
     return None if match is None else (match[1], int(match[2]))
 
 

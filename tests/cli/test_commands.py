@@ -741,3 +741,30 @@ def _read(terminal: int, asked: subprocess.Popen[str]) -> Iterator[bytes]:
                 yield os.read(terminal, 65536)
         except OSError:  # Linux says so when the other end is closed
             return
+
+
+@pytest.mark.parametrize(
+    "option",
+    [
+        "--dim=N={}",
+        "--dim=N=2..{}",
+        "--shape=x0={}",
+        "--same=x0[{}]=x1[0]",
+        "--same=x0[0]=1+{}",
+        "--max-expand-bytes={}",
+    ],
+)
+@pytest.mark.parametrize("command", [["check"], ["verify", "--proof-only", str(MASK)]], ids=lambda words: words[0])
+def test_a_number_of_5000_digits_is_refused(
+    capsys: pytest.CaptureFixture[str], command: list[str], option: str
+) -> None:
+    name, *rest = command
+    asked = [name, *rest, str(MASK), option.format("9" * 5000)]
+    try:
+        status = commands.main(asked)
+    except SystemExit as ended:  # argparse ends so
+        status = int(ended.code or 0)
+    said = capsys.readouterr().err
+    assert status == 2
+    assert "internal error" not in said
+    assert len(said.splitlines()) == 1

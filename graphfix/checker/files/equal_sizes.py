@@ -21,7 +21,8 @@ if TYPE_CHECKING:
     """By input: its sizes as numbers and labels; None where the rank is not known."""
 
 UNEQUAL = "can't be equal, or are not solved; bind them by --dim or --shape"
-_PLACE = r"(.+)\[(\d+)\]"
+_PLACE = r"(.+)\[(\d{1,19})\]"
+_NUMBER = r"\d{1,19}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +111,7 @@ def _member(
     place = re.fullmatch(_PLACE, member, re.DOTALL)
     if whole or len(parts) == 1 or not all(parts) or (place is not None and place[1] in inputs):
         return _size(member, inputs, shapes)
-    sizes = [int(part) if part.isdecimal() else _size(part, inputs, shapes) for part in parts]
+    sizes = [int(part) if re.fullmatch(_NUMBER, part) else _size(part, inputs, shapes) for part in parts]
     sizes = [given.get(size, size) for size in sizes]
     number = sum(size for size in sizes if isinstance(size, int))
     labels = sorted(size for size in sizes if isinstance(size, str))
