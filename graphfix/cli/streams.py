@@ -152,8 +152,8 @@ def _refuse_options(options: Namespace, paths: list[Path], *, output: bool) -> N
         raise GraphfixError(
             "-o -: stdout takes the model or the document of --json; say --report FILE.json for this one"
         )
-    if output and sys.stdout.isatty():
-        raise GraphfixError("-o -: stdout is a terminal; send it to a file or a pipe")
+    if output and (sys.stdout is None or sys.__stdout__ is None or sys.stdout.isatty()):
+        raise GraphfixError("-o -: stdout is a terminal or closed; send it to a file or a pipe")
 
 
 def _copied(streams: Streams, path: Path) -> Path:
@@ -180,7 +180,7 @@ def _copied(streams: Streams, path: Path) -> Path:
 def _stream(path: Path) -> BinaryIO:
     """Open a stream for reading. Raises OSError and GraphfixError."""
     if path == STREAM:
-        if sys.stdin is None:
+        if sys.stdin is None or sys.__stdin__ is None:
             raise GraphfixError("-: stdin is closed; send a model into it")
         if sys.stdin.isatty():
             raise GraphfixError("-: stdin is a terminal; send a model into it: graphfix show - < model.onnx")

@@ -58,6 +58,19 @@ def test_a_verified_model_goes_to_stdout_and_its_report_names_the_streams(tmp_pa
     assert (said["model"], said["output"], said["verdict"]["status"]) == ("stdin", "stdout", "proved")
 
 
+@pytest.mark.parametrize(
+    ("closed", "message"), [("<&-", "-: stdin is closed"), (">&-", "-o -: stdout is a terminal or ")]
+)
+def test_a_stream_that_is_closed_is_refused(onnx_file: Path, closed: str, message: str) -> None:
+    words = "check -" if closed == "<&-" else "fix m.onnx -o - --no-verify"
+    script = f"'{sys.executable}' -m graphfix {words} {closed}"
+    answer = subprocess.run(
+        ["bash", "-c", script], cwd=onnx_file.parent, capture_output=True, check=False, timeout=PATIENCE
+    )
+    assert (answer.returncode, answer.stdout) == (2, b"")
+    assert answer.stderr.decode().startswith(f"graphfix: {message}")
+
+
 def test_nothing_goes_to_stdout_where_nothing_may_be_written(tmp_path: Path, onnx_file: Path) -> None:
     piped = graphfix(tmp_path, "fix", onnx_file, "-o", "-", "--dim", "nothing=3")
     assert (piped.returncode, piped.stdout) == (2, b"")
