@@ -118,18 +118,18 @@ def _tensor(
     given = limits.given.get(spec.name)
     if given is not None and len(given) == math.prod(shape):
         return np.asarray(given, dtype).reshape(shape)
-    if spec.name in limits.intervals:
-        low, high = _typed_interval(limits.intervals[spec.name], dtype)
+    interval = limits.intervals.get(spec.name)
+    if interval is not None:
+        low, high = _typed_interval(interval, dtype)
         values = _between(low, high, shape, source).astype(dtype)
     else:
-        low, high = None, None
         values = _whole(dtype, shape, source) if spec.quantization else _free(dtype, shape, choice, source)
     compared = limits.compared.get(spec.name)
     turn = choice.turn % (len(compared) + 1) if compared else 0
     if not compared or turn == len(compared) or dtype.kind not in "iuf":
         return values
     # a scalar is that constant (a sampling rate, a mode); of a tensor a quarter is (padding)
-    constant = np.clip(compared[turn], low, high)
+    constant = compared[turn] if interval is None else np.clip(compared[turn], low, high)
     return np.where(source.random(shape) < (1 if values.size <= 1 else 0.25), constant, values).astype(dtype)
 
 
