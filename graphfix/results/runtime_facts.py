@@ -15,8 +15,8 @@ from graphfix.results.records import dataclass
 MEASURED: Mapping[str, Sequence[str]] = MappingProxyType(
     {
         "onnx": ("1.19.0", "1.23.2"),
-        "onnxruntime": ("1.22.0", "1.30.0", "1.31.1", "1.32.0"),
-        "ai-edge-litert": ("2.1.0", "2.3.0"),
+        "onnxruntime": ("1.23.0", "1.30.0", "1.31.1", "1.32.0"),
+        "ai-edge-litert": ("2.1.6", "2.3.0"),
     }
 )
 """By package the versions that graphfix was measured with, the newest last."""

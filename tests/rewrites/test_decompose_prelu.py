@@ -65,6 +65,7 @@ def test_a_slope_of_the_same_symbol_fits() -> None:
 SLOPES = {"one for all": "[1]", "by channel": "[3,1,1]", "by element": "[2,3,4,5]", "a scalar": "[]", "rank": "[1,1]"}
 
 
+@pytest.mark.needs_release("onnxruntime>=1.28")  # PRelu of an older one makes NaN of infinity
 @pytest.mark.parametrize("dims", SLOPES.values(), ids=SLOPES)
 def test_both_forms_give_the_same_bits(dims: str) -> None:
     before = model(f"y[2,3,4,5] = PRelu(x[2,3,4,5], s{dims})", opset=17)
@@ -77,6 +78,7 @@ def test_both_forms_give_the_same_bits(dims: str) -> None:
         assert same_bits(run(before, x=x, s=s)[0], run(result.after, x=x, s=s)[0])
 
 
+@pytest.mark.needs_release("onnxruntime>=1.28")  # the same
 @pytest.mark.parametrize("slope", [0.0, -0.0, -2.0, float("inf"), float("nan"), 1e-30])
 def test_zeros_stay_what_they_are_and_products_that_vanish_keep_their_sign(slope: float) -> None:
     before = model("y[9] = PRelu(x[9], s[1])", opset=17)

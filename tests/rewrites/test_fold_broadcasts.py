@@ -275,6 +275,7 @@ def test_a_copy_beside_the_value_stays_in_a_product_of_8_bits_which_xnnpack_roun
     assert not np.array_equal(one, other)
 
 
+@pytest.mark.needs_release("ai-edge-litert>=2.2")  # XNNPACK of an older one keeps the rank
 def test_a_constant_of_one_element_carries_no_rank_which_xnnpack_would_drop(tmp_path: Path) -> None:
     text = (
         "r:int8[1,8,3] = EXPAND_DIMS(x:int8[8,3], a:const:int32[]{0})\n"

@@ -11,6 +11,7 @@ from onnx import ModelProto
 
 import graphfix
 from tests.support.checked import verify
+from tests.support.needs import by_release
 from tests.support.runtimes.onnx_runs import run
 from tests.support.runtimes.tosa_loop import needs_tools, onnx_file
 
@@ -74,7 +75,10 @@ def written(folder: Path, case: tuple[str, str, str]) -> tuple[Path, Path, Outco
     return before, after, graphfix.fix_file(before, after, target="tosa")
 
 
-@pytest.mark.parametrize("case", CASES)
+MASKED = ("Attention with a mask of truth values", "Attention, causal, with a mask")
+
+
+@pytest.mark.parametrize("case", by_release(CASES, dict.fromkeys(MASKED, "onnxruntime>=1.28")))
 def test_every_form_is_proved_but_for_its_rounding_and_held_to_it(case: str, tmp_path: Path) -> None:
     before, after, outcome = written(tmp_path, CASES[case])
     assert outcome.verdict is not None
@@ -94,6 +98,7 @@ def test_a_gelu_by_the_error_function_stays_as_it_is(tmp_path: Path) -> None:
     assert (outcome.changed, outcome.sites) == (False, ())
 
 
+@pytest.mark.needs_release("onnxruntime>=1.28")  # in an older one such a query sees all keys
 def test_a_query_that_sees_no_key_gets_zeros(tmp_path: Path) -> None:
     before, after, _ = written(tmp_path, CASES["Attention with a mask of truth values"])
     rng = np.random.default_rng(2)

@@ -1,19 +1,29 @@
-"""What tests may need beside the package: real models, TOSA tools, IREE, Vela, onnxsim, a browser; what is absent."""
+"""What tests may need beside the package: real models, tools, a browser, newer releases; what of it is absent.
+
+`tests/conftest.py` asks `missing` for each test, leaves out those with a reason, and prints one line for each reason.
+"""
 
 from __future__ import annotations
 
 import importlib.util
 import os
 import shutil
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
+from importlib import metadata
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
+from packaging.requirements import Requirement
+from packaging.version import Version
 
 from tests.support import browser
 from tests.support.places import ROOT, ZOO, zoo_paths
+
+if TYPE_CHECKING:
+    from _pytest.mark import ParameterSet
 
 
 @dataclass(frozen=True)
@@ -77,8 +87,54 @@ NEEDS = (
 )
 
 
+RELEASES = "GRAPHFIX_RELEASES"
+"""The variable that makes a release that is too old an error; CI sets it, except with the lowest releases."""
+
+
+@cache
+def too_old(needed: str) -> str:
+    """Return why the release of `needed`, such as `onnx>=1.23`, is too old, or an empty string.
+
+    Raise UsageError where tests/constraints.txt is older too: no run of CI would ever include the test.
+    """
+    requirement = Requirement(needed)
+    if not requirement.specifier.contains(_constrained()[requirement.name], prereleases=True):
+        raise pytest.UsageError(f"a test needs {needed}, and tests/constraints.txt has an older release")
+    installed = metadata.version(requirement.name)
+    if requirement.specifier.contains(installed, prereleases=True):
+        return ""
+    return f"{requirement.name}: {installed} is installed, {requirement.specifier} is needed"
+
+
+def by_release(ids: Iterable[str], releases: Mapping[str, str]) -> list[ParameterSet]:
+    """Return a parameter for each id; those in `releases` need a release, such as `onnx>=1.23`."""
+    return [
+        pytest.param(each, id=each, marks=pytest.mark.needs_release(releases[each]) if each in releases else ())
+        for each in ids
+    ]
+
+
+@cache
+def _constrained() -> dict[str, Version]:
+    """Return the release of each package in tests/constraints.txt."""
+    lines = (ROOT / "tests" / "constraints.txt").read_text(encoding="utf-8").splitlines()
+    pins = (line.split("==") for line in lines if "==" in line and not line.startswith("#"))
+    return {name: Version(release) for name, release in pins}
+
+
 def missing(item: pytest.Item) -> str:
-    """Why a test can't run here, or nothing. Of the zoo a test needs the models that it has as parameters, or all."""
+    """Return why a test can't run here, or an empty string.
+
+    A test of the zoo needs the models that it has as parameters, or all.
+    """
+    old = next(filter(None, (too_old(*mark.args) for mark in item.iter_markers("needs_release"))), "")
+    if old and os.environ.get(RELEASES):
+        raise pytest.UsageError(f"{RELEASES}={os.environ[RELEASES]}, and {old} ({item.nodeid})")
+    return old or _absent_tool(item)
+
+
+def _absent_tool(item: pytest.Item) -> str:
+    """Return which of `NEEDS` a test marks and this machine lacks, or an empty string."""
     for need in NEEDS:
         if item.get_closest_marker(need.marker) is None:
             continue

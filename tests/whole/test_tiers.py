@@ -58,3 +58,30 @@ def test_what_is_absent_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(needs, "ZOO", MODELS)
     monkeypatch.setattr(needs, "zoo_paths", lambda: [*zoo_paths(), MODELS / "gone.onnx"])
     assert "is absent" in zoo.absent()
+
+
+def test_a_release_that_is_too_old_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    needs.too_old.cache_clear()
+    monkeypatch.setattr(needs.metadata, "version", lambda _: "1.19.0")
+    assert needs.too_old("onnx>=1.23") == "onnx: 1.19.0 is installed, >=1.23 is needed"
+    assert needs.too_old("onnx>=1.19") == ""
+    needs.too_old.cache_clear()
+
+
+def test_a_release_newer_than_the_constraints_is_never_needed() -> None:
+    with pytest.raises(pytest.UsageError, match=r"tests/constraints\.txt has an older release"):
+        needs.too_old("onnx>=99")
+
+
+def test_where_releases_are_required_an_old_one_is_an_error(
+    request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    needs.too_old.cache_clear()
+    monkeypatch.setattr(needs.metadata, "version", lambda _: "1.19.0")
+    request.node.add_marker(pytest.mark.needs_release("onnx>=1.23"))
+    monkeypatch.delenv(needs.RELEASES, raising=False)
+    assert needs.missing(request.node) == "onnx: 1.19.0 is installed, >=1.23 is needed"
+    monkeypatch.setenv(needs.RELEASES, "required")
+    with pytest.raises(pytest.UsageError, match=r"GRAPHFIX_RELEASES=required, and onnx: 1\.19\.0 is installed"):
+        needs.missing(request.node)
+    needs.too_old.cache_clear()

@@ -129,7 +129,7 @@ def wrong(op: str, seed: int, path: Path) -> tuple[bool, str | None]:
     arrays = [] if proto is None else computed(proto, path)
     if proto is None or all(array is None for array in arrays):
         return False, None
-    told = onnx.printer.to_text(proto.graph.node[0])
+    told = onnx.printer.to_text(proto.graph)
     try:
         results = onnxruntime.load(proto.SerializeToString()).run({})
     except RefusedError as refused:

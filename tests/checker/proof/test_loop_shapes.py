@@ -11,6 +11,7 @@ import pytest
 
 from graphfix.checker.proof import prove
 from graphfix.checker.proof.onnx.inferred_shapes import INFERRED
+from tests.support.needs import by_release
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -75,9 +76,10 @@ PAIRS = {
 }
 
 
-@pytest.mark.parametrize(("one", "two"), PAIRS.values(), ids=list(PAIRS))
-def test_what_no_iteration_stacks_is_compared(one: tuple[str, str], two: tuple[str, str], tmp_path: Path) -> None:
-    texts = [STACKED.format(declared=declared, computed=computed) for declared, computed in (one, two)]
+# An older release infers one rank for both pairs that are declared wrongly.
+@pytest.mark.parametrize("pair", by_release(PAIRS, {"declared wrongly": "onnxruntime>=1.31"}))
+def test_what_no_iteration_stacks_is_compared(pair: str, tmp_path: Path) -> None:
+    texts = [STACKED.format(declared=declared, computed=computed) for declared, computed in PAIRS[pair]]
     before, after = written(tmp_path, *texts)
     values = {"x": np.ones((2, 3), np.float32), "n": np.array(0)}
     assert run(before, values) != run(after, values)

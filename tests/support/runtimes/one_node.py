@@ -23,11 +23,23 @@ Key: TypeAlias = tuple[str, str, int]
 
 Refused = (runtime.Fail, runtime.InvalidArgument, runtime.InvalidGraph, runtime.RuntimeException)
 NoKernel = runtime.NotImplemented
-NEWEST = 26
-"""The newest operator set that onnxruntime 1.31 loads."""
 HOST = 17
 """The version of ONNX's own operator set in models whose node is of another domain."""
 MICROSOFT = "com.microsoft"
+
+
+def _newest() -> int:
+    """Return the newest operator set, at most 26, that the installed onnxruntime loads."""
+    x, y = (helper.make_tensor_value_info(name, onnx.TensorProto.FLOAT, [1]) for name in "xy")
+    graph = helper.make_graph([helper.make_node("Identity", ["x"], ["y"])], "g", [x], [y])
+    for version in range(26, HOST, -1):
+        model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", version)], ir_version=8)
+        try:
+            _session(model.SerializeToString(), packing=False)
+        except Refused:
+            continue
+        return version
+    return HOST
 
 
 def name_of(key: Key) -> str:
@@ -143,3 +155,7 @@ def _session(model: bytes, packing: bool) -> onnxruntime.InferenceSession:
     if not packing:
         options.add_session_config_entry("session.disable_prepacking", "1")
     return onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
+
+
+NEWEST = _newest()
+"""The newest operator set that the tests ask the installed onnxruntime about; 26 since onnxruntime 1.31."""

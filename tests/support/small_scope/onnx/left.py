@@ -69,7 +69,7 @@ def _einsum() -> Left:
     return Left(Recipe((0, 1), ("float32",), by_numpy), cases, NEWEST)
 
 
-def _unasked(key: Key) -> Left:
+def without_kernel(key: Key) -> Left:
     """Turn the 156 shapes through the operands that the row names; what else the schema requires is there, no more."""
     row = operators.row(*key)
     assert row is not None
@@ -114,18 +114,15 @@ LEFT: dict[Key, Left] = {
     ("ai.onnx.ml", "Imputer", 1): _features(imputed_value_floats=[7.0], replaced_value_float=1.0),
     ("ai.onnx.ml", "Scaler", 1): _features(offset=[1.0], scale=[2.0]),
 }
-NO_KERNEL: dict[Key, Left] = {
-    key: _unasked(key)
-    for key in (
-        ("", "LinearAttention", 27),
-        *((TRAINING, op, 1) for op in ("Adagrad", "Adam", "Momentum")),
-        *(
-            (MICROSOFT, op, 1)
-            for op in (
-                "PackedAttention DecoderMaskedSelfAttention PackedMultiHeadAttention QOrderedAttention ComplexMul"
-                " ComplexMulConj BiasSoftmax SkipGroupNorm QOrderedMatMul GemmFloat8"
-            ).split()
-        ),
-    )
-}
+NO_KERNEL: tuple[Key, ...] = (
+    ("", "LinearAttention", 27),
+    *((TRAINING, op, 1) for op in ("Adagrad", "Adam", "Momentum")),
+    *(
+        (MICROSOFT, op, 1)
+        for op in (
+            "PackedAttention DecoderMaskedSelfAttention PackedMultiHeadAttention QOrderedAttention ComplexMul"
+            " ComplexMulConj BiasSoftmax SkipGroupNorm QOrderedMatMul GemmFloat8"
+        ).split()
+    ),
+)
 """They are fixed and proved; onnxruntime's CPU provider can't run them."""
