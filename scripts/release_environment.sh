@@ -1,0 +1,25 @@
+#!/usr/bin/env bash
+# Make a virtual environment with the lowest or with the newest releases that pyproject.toml allows, and graphfix in it.
+#
+#     scripts/release_environment.sh lowest|newest FOLDER [EXTRA]
+#
+# The interpreter is GRAPHFIX_PYTHON, by default python3. uv resolves and installs: `lowest` is `--resolution
+# lowest-direct`, the lowest release of each package that pyproject.toml names, with the newest that fit them below.
+# uv itself comes from the registry, into a virtual environment of its own at FOLDER.uv.
+set -euo pipefail
+releases=$1 folder=$2 extra=${3:-}
+case $releases in
+  lowest) resolution=lowest-direct ;;
+  newest) resolution=highest ;;
+  *) echo "scripts/release_environment.sh: $releases: say lowest or newest" >&2; exit 2 ;;
+esac
+cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.."
+python=${GRAPHFIX_PYTHON:-python3}
+uv="$folder.uv/bin/uv"
+"$python" -m venv "$folder.uv"
+"$folder.uv/bin/pip" install --quiet uv
+# uv reads no configuration of pip: a mirror of the registry that pip uses is passed on.
+index=${PIP_INDEX_URL:-$("$folder.uv/bin/pip" config get global.index-url 2>/dev/null || true)}
+[[ -z $index ]] || export UV_DEFAULT_INDEX="$index"
+"$uv" venv --quiet --python "$("$python" -c 'import sys; print(sys.executable)')" "$folder"
+"$uv" pip install --quiet --python "$folder/bin/python" --resolution "$resolution" --editable ".${extra:+[$extra]}"
