@@ -254,7 +254,11 @@ def test_every_option_of_fix_reaches_the_pipeline(
 def test_without_options_the_defaults_are_those_of_a_request(asked: Asked, command: str) -> None:
     assert commands.main(command.split()) == 0
     ((_, (*_, request)),) = asked.calls
-    assert request == Request(only=[], skip=[], rewrites=[]) if command.startswith(("fix", "check")) else Request()
+    assert (
+        request == Request(only=[], skip=[], rewrites=[], data_root=[])
+        if command.startswith(("fix", "check"))
+        else Request()
+    )
 
 
 def test_in_place_needs_no_output(asked: Asked) -> None:
