@@ -2,38 +2,49 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
+from types import MappingProxyType
+from typing import Any
 
 from graphfix import api
 from graphfix.cli import answers
 from graphfix.engine import targets
 from graphfix.results import GraphfixError, Outcome
 
+NONE: Mapping[str, Any] = MappingProxyType({})
 TARGETS = tuple(targets.TARGETS)
 STALE = "GF204"
 """`fix` does not repair stale stored shapes yet: `check` has a finding that `fix` could do nothing about."""
 
 
-def violations(model: Path, target: str, folder: Path) -> list[str] | None:
+Options = Mapping[str, Any]
+
+
+def violations(
+    model: Path, target: str, folder: Path, choices: Options = NONE, bindings: Options = NONE
+) -> list[str] | None:
     """Return how the law is broken for a model and a target; None where `fix` refuses the model.
 
-    Targets that need numbers get the default sizes.
+    `check` gets the choices and not the bindings. Targets that need numbers get the default sizes.
     """
     fixed, again = folder / f"fixed{model.suffix}", folder / f"again{model.suffix}"
     static = targets.TARGETS[target].static
     try:
-        outcome = api.fix_file(model, fixed, target=target, bind_defaults=static, check_result=False)
+        outcome = api.fix_file(
+            model, fixed, target=target, bind_defaults=static, check_result=False, **choices, **bindings
+        )
     except GraphfixError:
         return None
     where = f"{model.name}, target {target}"
-    found = _without_stale(api.check(fixed, target=target))
+    found = _without_stale(api.check(fixed, target=target, **choices))
     broken = []
     if answers.status(outcome) != {0: 0, 1: 4}[answers.status(found)]:
         broken.append(f"{where}: fix ends with {answers.status(outcome)}, check finds {_listed(found)}")
     if outcome.sites_left != sum(site.is_finding for site in found.sites):
         broken.append(f"{where}: fix counts {outcome.sites_left} sites left, check finds {_listed(found)}")
-    second = api.fix_file(fixed, again, target=target, check_result=False)
+    second = api.fix_file(fixed, again, target=target, check_result=False, **choices)
     if second.changed:
         edits = {name: number for name, number in second.rewrites.items() if number}
         broken.append(f"{where}: a second fix changes the output again: {edits}")

@@ -123,6 +123,30 @@ def test_random_models(suffix: str, seeds: range, tmp_path: Path) -> None:
     assert broken(_random(suffix, seeds, tmp_path), TARGETS, tmp_path) == []
 
 
+@pytest.mark.parametrize(
+    ("name", "choices", "bindings"),
+    [
+        ("rfc/dynamic_2d_symbols.onnx", {}, {"same": ["N=Q"]}),
+        ("rfc/dynamic_2d_symbols.onnx", {}, {"dims": {"N": "2..64"}}),
+        ("rfc/dynamic_2d_symbols.onnx", {"unknown": "keep"}, {"same": ["N=Q"]}),
+        ("rfc/dynamic_2d_symbols.onnx", {"unknown": "assume"}, {}),
+        ("rfc/dynamic_2d_symbols.onnx", {"broadcasts": "two-sided"}, {"dims": {"N": "4"}}),
+        ("matmul.onnx", {"only": ["materialize-broadcasts"]}, {}),
+        ("matmul.onnx", {"skip": ["materialize-broadcasts"]}, {}),
+        ("rfc/crossed_dynamic.tflite", {"unknown": "keep"}, {}),
+        ("rfc/crossed_dynamic.tflite", {}, {"same": ["x0[0]=x1[0]"]}),
+        ("constants/shared.tflite", {"max_expand_bytes": 0}, {}),
+        ("constants/shared.tflite", {"skip": ["equalize-ranks"]}, {}),
+        ("constants/shared.tflite", {"max_expand_bytes": 8, "broadcasts": "two-sided"}, {}),
+    ],
+    ids=str,
+)
+def test_choices_are_repeated_and_bindings_are_not(
+    name: str, choices: dict[str, object], bindings: dict[str, object], tmp_path: Path
+) -> None:
+    assert violations(MODELS / name, "explicit", tmp_path, choices, bindings) == []
+
+
 def test_the_law_is_seen_to_be_broken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = MODELS / "rfc" / "dynamic_2d_symbols.onnx"
     assert violations(path, "ranks", tmp_path) == []

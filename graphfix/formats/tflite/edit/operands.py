@@ -117,13 +117,14 @@ def _constant(state: State, builder: NodeBuilder, value: Value, to: Shape, reade
 def repeated(data: bytes, shape: Sequence[int], to: Sequence[int], item: int) -> bytes:
     """Repeat the size-1 axes of row-major elements of `item` bytes: [2,1] to [2,3] repeats each element three times.
 
-    `shape` and `to` have one rank; `data` has an element for each index of `shape`.
+    `shape` has at most the rank of `to`, and is aligned from the right; `data` has an element for each of its indices.
     """
     # numpy would take a third of the memory and of the time of a run, to be imported for this alone.
     if 0 in to:
         return b""
     run = item
-    for have, want in zip(reversed(shape), reversed(to), strict=True):
+    aligned = (*[1] * (len(to) - len(shape)), *shape)
+    for have, want in zip(reversed(aligned), reversed(to), strict=True):
         if have != want:
             data = b"".join([data[start : start + run] * want for start in range(0, len(data), run)])
         run *= want
