@@ -18,17 +18,22 @@ MODELS = {"onnx": "an ONNX model", "tflite": "a TFLite model"}
 
 def refuse(source: Path, output: Path, *, in_place: bool) -> None:
     """Raise GraphfixError where `output` can't take the result."""
-    if output.name == "-":
-        raise GraphfixError(f"{output}: this name is stdout on a command line; choose another name")
     refuse_stream(output)
     if output.is_dir():
         raise GraphfixError(f"{output}: a folder; name the output file")
     if not output.parent.is_dir():
         raise GraphfixError(f"{output}: its folder does not exist; create it first")
-    if output.exists() and not output.is_file():
-        raise GraphfixError(f"{output}: this is no file that can be replaced; choose another name")
+    refuse_name(output)
     if not in_place and is_one_file(source, output):
         raise GraphfixError(f"{output}: the output is the input; choose another name, or say --in-place")
+
+
+def refuse_name(output: Path) -> None:
+    """Raise GraphfixError if `output` means a stream on a command line, or names something that is not a file."""
+    if output.name == "-":
+        raise GraphfixError(f"{output}: this name is stdout on a command line; choose another name")
+    if output.exists() and not output.is_file():
+        raise GraphfixError(f"{output}: this is no file that can be replaced; choose another name")
 
 
 def misnamed(source: Path, output: Path, own: str) -> tuple[str, ...]:

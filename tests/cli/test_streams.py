@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from graphfix import GraphfixError, fix_file
+from graphfix import GraphfixError, fix_file, load
 from models.builders.tflite.text import model as tflite_model
 from tests.support.asking import listing, refused
 from tests.support.notation import model
@@ -193,6 +193,10 @@ def test_the_python_functions_write_no_file_named_as_a_stream(onnx_file: Path, m
     monkeypatch.chdir(onnx_file.parent)
     with pytest.raises(GraphfixError, match="this name is stdout on a command line"):
         fix_file(onnx_file, "-")
+    for source in (onnx_file.read_bytes(), tflite_model(TEXT.replace("Add", "ADD"))):
+        with pytest.raises(GraphfixError, match="this name is stdout on a command line"):
+            load(source).save("-")
+    assert [path.name for path in onnx_file.parent.iterdir()] == [onnx_file.name]
 
 
 @pytest.mark.parametrize("command", [["check"], ["show"], ["fix", "-o", "f.onnx"], ["verify", "d.onnx"]], ids=" ".join)

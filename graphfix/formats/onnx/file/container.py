@@ -25,6 +25,7 @@ from graphfix.formats.onnx.file.external import (
 from graphfix.formats.onnx.file.payloads import NONCE, Cut, Cutter, Weaver, cut_of
 from graphfix.formats.onnx.file.proto import ModelProto, TensorProto
 from graphfix.formats.onnx.file.wire import MalformedError
+from graphfix.formats.publish import refuse_name
 from graphfix.results import GraphfixError
 from graphfix.results.records import dataclass
 
@@ -99,8 +100,7 @@ class Container:
         self.source.check()
         serialized = self._serialized()
         try:
-            if out.exists() and not out.is_file():
-                raise GraphfixError(f"{out}: this is no file that can be replaced; choose another name")
+            refuse_name(out)
             with staged() as staging:
                 if self.has_external and may_have_external(serialized) and self._place_external(out, staging):
                     serialized, changed = self._renamed(), True

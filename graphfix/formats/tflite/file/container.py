@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from graphfix.formats.files import Piece, Source, open_source, reason, staged
+from graphfix.formats.publish import refuse_name
 from graphfix.formats.tflite import IDENTIFIER, IDENTIFIER_AT, validate
 from graphfix.formats.tflite.file import zip as archive
 from graphfix.formats.tflite.file.options import read_options
@@ -208,8 +209,7 @@ class Container:
         self.source.check()
         self.refuse_output(out)
         try:
-            if out.exists() and not out.is_file():
-                raise GraphfixError(f"{out}: this is no file that can be replaced; choose another name")
+            refuse_name(out)
             self._refuse_folder(out)
             pieces = self._pieces() if changed else [(0, len(self.source.data))]
             with staged() as staging:
