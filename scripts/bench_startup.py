@@ -43,14 +43,31 @@ FIXES: Mapping[str, tuple[str, str]] = {
 def measured(rounds: int, commands: Mapping[str, Sequence[str]] = COMMANDS) -> dict[str, list[float]]:
     """By command: in each round, by how many ms it took more than the interpreter alone."""
     above: dict[str, list[float]] = {name: [] for name in commands}
+    for name, took, alone in _rounds(rounds, commands):
+        above[name].append(took - alone)
+    return above
+
+
+def multiples(rounds: int, commands: Mapping[str, Sequence[str]] = COMMANDS) -> dict[str, list[float]]:
+    """Return by command, for each round, the additional time as a multiple of the interpreter's own.
+
+    Unlike milliseconds it does not depend on the machine, or on what else runs on its cores.
+    """
+    found: dict[str, list[float]] = {name: [] for name in commands}
+    for name, took, alone in _rounds(rounds, commands):
+        found[name].append((took - alone) / alone)
+    return found
+
+
+def _rounds(rounds: int, commands: Mapping[str, Sequence[str]]) -> Iterator[tuple[str, float, float]]:
+    """Yield for each round and command its name, its ms of CPU, and those of the interpreter alone."""
     with _compiled() as environment:
         for argv in commands.values():
             _milliseconds(_process(argv), environment)
         for _ in range(rounds):
             alone = _milliseconds(ALONE, environment)
             for name, argv in commands.items():
-                above[name].append(_milliseconds(_process(argv), environment) - alone)
-    return above
+                yield name, _milliseconds(_process(argv), environment), alone
 
 
 def ratios(rounds: int, fixes: Mapping[str, tuple[str, str]] = FIXES) -> dict[str, list[float]]:

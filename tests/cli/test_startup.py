@@ -32,7 +32,8 @@ ALLOWED = {
 """Of graphfix's own modules."""
 SLOW = {"dataclasses", "inspect", "tomllib", "json", "importlib.metadata", "subprocess", "threading", "tempfile"}
 """Of the standard library: each takes milliseconds."""
-MOST_MILLISECONDS = 30
+MOST_MULTIPLES = 3
+"""How many times the interpreter's own start a question may add; 2.6 was measured with Python 3.11 on busy cores."""
 UNUSED = {
     "graphfix.api.own_rewrites",
     "graphfix.checker",
@@ -106,7 +107,7 @@ def test_a_small_model_is_fixed_in_a_few_times_its_floor(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["--help", "--version", "a usage error"])
-def test_it_takes_at_most_30_ms_more_than_the_interpreter_alone(name: str) -> None:
-    """The median of a few rounds, in up to three tries: what else the machine does adds to it."""
-    tries = (median(bench_startup.measured(7, {name: bench_startup.COMMANDS[name]})[name]) for _ in range(3))
-    assert any(above <= MOST_MILLISECONDS for above in tries)
+def test_it_adds_at_most_three_times_the_start_of_the_interpreter(name: str) -> None:
+    """Take the median of a few rounds, in up to three tries."""
+    tries = (median(bench_startup.multiples(7, {name: bench_startup.COMMANDS[name]})[name]) for _ in range(3))
+    assert any(multiple <= MOST_MULTIPLES for multiple in tries)
