@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import IO, NoReturn
 
 from graphfix.engine import offered
-from graphfix.results.shown import shown
 
 
 class Parser(argparse.ArgumentParser):
@@ -278,6 +277,8 @@ class Whole:
     def __call__(self, text: str) -> int:
         """Raises ArgumentTypeError."""
         if not (text.isascii() and text.isdigit() and len(text) <= MOST_DIGITS and int(text) >= self.least):
+            from graphfix.results.shown import shown  # its package takes milliseconds to import
+
             raise argparse.ArgumentTypeError(f"{shown(text)} is not a whole number from {self.least} on")
         return int(text)
 
