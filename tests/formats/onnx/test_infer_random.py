@@ -100,6 +100,7 @@ def _zero_for_a_term(case: Case, scope: GraphScope, observed: Mapping[str, Array
     )
 
 
+@pytest.mark.needs_release("onnxruntime>=1.31")  # an older one divides by a size of 0 and ends the process
 @pytest.mark.parametrize(
     ("kind", "count"),
     [
