@@ -32,6 +32,7 @@ def examine(seeds: Iterable[int], folder: Path) -> tuple[list[str], int]:
     return found, silent
 
 
+@pytest.mark.needs_release("onnxruntime>=1.31")  # an older one runs fewer of the models
 @pytest.mark.parametrize("seeds", SEEDS, ids=str)
 def test_random_models_compute_the_same_and_nothing_is_left_to_do(seeds: range, tmp_path: Path) -> None:
     found, silent = examine(seeds, tmp_path)

@@ -86,6 +86,7 @@ def accepted(model: onnx.ModelProto) -> bool:
     return True
 
 
+@pytest.mark.needs_release("onnx>=1.23")  # an older one writes other bytes
 def test_the_committed_models_are_what_is_built() -> None:
     command = [sys.executable, "-m", "models.builders", "--check"]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
