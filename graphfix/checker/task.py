@@ -66,6 +66,8 @@ class Task:
     """Inputs that are taken for constants: they are run on nothing else, and the second model may lack them."""
     signature: str | None = None
     """The SignatureDef that is compared, alone; None: the main subgraph, and every other one."""
+    copied: bool = False
+    """Whether the second file is a copy of the first: then the first alone is run, for what was claimed of it."""
     runs_alone: bool = False
     """Whether nothing but the runs decides: they look at larger sizes too."""
     trust_stored: bool = False

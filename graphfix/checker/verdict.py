@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from graphfix.checker.task import Criterion, Task
     from graphfix.results import StoredSize
 
-COPIED = "the second file is a copy of the first, so nothing was run"
+COPIED = "the second file is a copy of the first, so it was not run"
 """The reason of a verdict about two files with the same bytes."""
 
 
@@ -62,10 +62,13 @@ def _answer(task: Task, *, tflite: bool) -> Verdict:
     task = replace(task, runs_alone=proof is None or not proof.proved)
     if proof is not None and proof.inexact:
         task = replace(task, inexact=proof.inexact, criterion=_rounded(task.criterion))
-    copied = proof is not None and proof.copied and proof.proved and task.inputs is None
-    if copied:
-        not_run = Verdict("undecided", reason=COPIED)
-    verdict = not_run if copied or task.proof == "only" else _by_runs(_watching(task, believed), tflite=tflite)
+    task = _watching(task, believed)
+    if task.proof == "only":
+        verdict = not_run
+    elif proof is not None and proof.copied and proof.proved and task.inputs is None:
+        verdict = _of_copies(task, tflite=tflite)
+    else:
+        verdict = _by_runs(task, tflite=tflite)
     if not task.criterion.exact and verdict.status == "equal" and not task.inexact:
         verdict = replace(verdict, reason=f"the outputs were compared {task.criterion}, not bit for bit")
     if proof is not None:
@@ -79,6 +82,14 @@ def _answer(task: Task, *, tflite: bool) -> Verdict:
         newer=tuple(newer_than_measured(versions)),
         sha256={"before": _digest(task.before), "after": _digest(task.after)},
     )
+
+
+def _of_copies(task: Task, *, tflite: bool) -> Verdict:
+    """Return the verdict on two files with the same bytes: the first one is run once, if its sizes need a witness."""
+    verdict = Verdict("undecided")
+    if task.claims is not None and task.claims.named:
+        verdict = _by_runs(replace(task, copied=True, runs=1), tflite=tflite)
+    return Verdict("undecided", reason=COPIED, facts=verdict.facts, versions=verdict.versions)
 
 
 def _rounded(criterion: Criterion) -> Criterion:

@@ -92,6 +92,8 @@ def use_tool(verb: str, answer: str) -> None:
         result: tuple[object, ...] = ("done", _VERBS[verb](*arguments))
     except RefusedError as error:
         result = ("refused", str(error))
+    except ImportError:
+        raise  # the tool's package is broken, not graphfix: the parent reports the last line of stderr
     except Exception as error:  # noqa: BLE001 - the parent raises it: a fault is no answer of the tool
         result = ("fault", Fault.of(error))
     Path(answer).write_bytes(pickle.dumps(result, protocol=5))

@@ -121,7 +121,9 @@ def test_a_tflite_model_is_done(tmp_path: Path, there: str) -> None:
 
 @pytest.mark.needs_release("ai-edge-litert>=2.3")  # an older one runs the model
 def test_a_model_on_which_litert_aborts_is_an_answer_and_no_end_of_the_child(tmp_path: Path, there: str) -> None:
-    aborting = tflite("y[2,2,2,2,2,2,2,2,2] = ADD(x[1,1,1,1,1,1,1,1,2], b[2,2,2,2,2,2,2,2,2])")
+    aborting = tflite(
+        "y[2,2,2,2,2,2,2,2,2] = ADD(x[1,1,1,1,1,1,1,1,2], b[2,2,2,2,2,2,2,2,2])\nz[2,3] = ADD(u[2,3], c[3])"
+    )
     (tmp_path / "m.tflite").write_bytes(aborting)
     made = outcome(work.work(job(tmp_path / "m.tflite", there, Request())))
     assert made.verdict is not None
@@ -174,7 +176,11 @@ def test_a_child_that_is_killed_is_one_failure(tmp_path: Path, there: str) -> No
 
 @pytest.mark.parametrize(
     ("content", "said"),
-    [(None, "no such file"), (b"no model", "no ONNX model"), (b"", "the file is empty")],
+    [
+        (None, "no such file"),
+        (b"no model", "a text file: give the path of an ONNX or TFLite model"),
+        (b"", "the file is empty"),
+    ],
     ids=["missing", "no model", "empty"],
 )
 def test_what_is_no_model_is_one_failure(tmp_path: Path, there: str, content: bytes | None, said: str) -> None:
@@ -394,7 +400,7 @@ def test_what_goes_wrong_with_a_fetched_model_names_where_it_is_from(memory: str
     stores.store(memory).publish(tmp_path / "m.onnx", "m.onnx")
     failed = failure(work.work(job(f"{memory}/m.onnx", f"{memory}/to")))
     assert failed.model == f"{memory}/m.onnx"
-    assert failed.error.startswith(f"{memory}/m.onnx: no ONNX model")
+    assert failed.error.startswith(f"{memory}/m.onnx: a text file")
 
 
 def test_a_model_that_is_no_more_in_a_store_is_one_failure(memory: str) -> None:

@@ -228,6 +228,8 @@ def _run(
         return Verdict("undecided", reason=answers), False
     if not answers.accepted:
         return Verdict("undecided", runs=answers.refused, reason=answers.refusal), answers.missing_kernel
+    if task.copied:
+        return Verdict("undecided"), False
     verdict, lacking = weigh(comparison, answers)
     if task.inexact and verdict.status == "equal" and comparison.exposing is not None:
         task.progress("observing what is inexact")

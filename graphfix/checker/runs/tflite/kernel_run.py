@@ -123,7 +123,10 @@ class KernelRunner:
             verdict = _never_accepted(answers, unwritten)
             return KernelRun(kernels, signature or "", verdict, custom=answers.custom)
         answers = answers.without(unwritten)
-        verdict = self._weighed(openers[0], self._comparison(*openers), answers)
+        if self.task.copied:
+            verdict = Verdict("undecided")
+        else:
+            verdict = self._weighed(openers[0], self._comparison(*openers), answers)
         cases = tuple(answer.case for answer in answers.accepted)
         return KernelRun(kernels, signature or "", verdict, cases, inexact=self._inexact(*openers, cases))
 
