@@ -52,7 +52,7 @@ def answer(options: Namespace) -> int:
     with streams.opened(options, *models) as opened:
         refuse_reports(options, [options.model])  # before the work, not after it
         read_rewrites(options)
-        made = opened.shown(entry(options, opened.asking(ASKS[options.command], [options.model])))
+        made = opened.renamed_entry(entry(options, opened.refusing_data_files(ASKS[options.command], [options.model])))
         with opened.table(has_model=not (isinstance(made, Outcome) and made.dry_run)):
             print_answer(options, made)
         if options.json:

@@ -70,7 +70,7 @@ def _show(options: Namespace) -> int:
         streams.opened(options, "model") as opened,
         terminal.watched(options, options.model.name) as progress,
     ):
-        ask = opened.asking(pipeline.show, [options.model])
+        ask = opened.refusing_data_files(pipeline.show, [options.model])
         listing = ask(options.model, request(options, progress), selection)
     if not options.quiet:
         for line in listing_lines(listing, width=terminal.width(), paint=terminal.paint(options.color, sys.stdout)):

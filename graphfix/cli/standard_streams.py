@@ -21,11 +21,11 @@ def repair() -> None:
     if sys.stdout is None:
         sys.stdout = open(1, "w", encoding="utf-8", closefd=False)  # noqa: SIM115 - likewise
     encoding = getattr(sys.stderr, "encoding", None) or "utf-8"
-    raw = io.BufferedWriter(_Forgiving(2, "w", closefd=False))
+    raw = io.BufferedWriter(_NeverFailing(2, "w", closefd=False))
     sys.stderr = io.TextIOWrapper(raw, encoding=encoding, errors="backslashreplace", line_buffering=True)
 
 
-class _Forgiving(io.FileIO):
+class _NeverFailing(io.FileIO):
     """A file whose writes never fail: what the system refuses is dropped."""
 
     def write(self, data: object, /) -> int:

@@ -45,20 +45,20 @@ class Streams:
     output: Path | None = None
     """The temporary file of a model for stdout."""
 
-    def text(self, said: str) -> str:
+    def renamed(self, said: str) -> str:
         """Return a text with the names that the user knows."""
         for path, name in self.names.items():
             said = said.replace(path, name)
         return said
 
-    def shown(self, entry: Entry) -> Entry:
+    def renamed_entry(self, entry: Entry) -> Entry:
         """Return an outcome or a failure with the names that the user knows."""
-        model = self.text(entry.model)
+        model = self.renamed(entry.model)
         if isinstance(entry, Failure):
-            return replace(entry, model=model, error=self.text(entry.error))
-        return replace(entry, model=model, output=entry.output and self.text(entry.output))
+            return replace(entry, model=model, error=self.renamed(entry.error))
+        return replace(entry, model=model, output=entry.output and self.renamed(entry.output))
 
-    def asking(self, ask: Callable[..., Answer], models: list[Path]) -> Callable[..., Answer]:
+    def refusing_data_files(self, ask: Callable[..., Answer], models: list[Path]) -> Callable[..., Answer]:
         """Return a function that refuses models with data files where a stream can't have them, and asks then."""
 
         def asked(*arguments: object) -> Answer:
@@ -123,7 +123,7 @@ def opened(options: Namespace, *models: str) -> Iterator[Streams]:
         try:
             yield streams
         except GraphfixError as error:
-            raise type(error)(streams.text(str(error))) from error.__cause__
+            raise type(error)(streams.renamed(str(error))) from error.__cause__
 
 
 def _listed(given: Path | list[Path]) -> list[Path]:

@@ -13,7 +13,7 @@ from graphfix.engine.limits import Questions
 from graphfix.engine.open_sizes import CODE, Seen, meetings, open_sizes
 from graphfix.engine.plans import Known, Plans
 from graphfix.engine.policy import Policy, unless_fused
-from graphfix.engine.sites import SiteFields, fields, in_file, kept, left, operand_of
+from graphfix.engine.sites import SiteFields, fields, kept, left, operand_of, stated_in_file
 from graphfix.engine.targets import RESHAPES, TILES
 from graphfix.graph.edits import Assume, Edit, Inline, Leave, Lift, Refused, Replace, Stretch
 from graphfix.graph.protocols import Applier, Model, ModelRewrite, Rewrite, Step, UntilNothingChanges, flat
@@ -268,7 +268,7 @@ def _sites(
     for edit, (code, operand, was, now) in zip(edits, said, strict=True):
         inexact = edit.inexact if isinstance(edit, (Inline, Replace)) else None
         where = node.label, node.op, node.graph.path, operand
-        yield Site(code, *where, was, now, job.done, rewrite.name, in_file(edit, node), inexact=inexact)
+        yield Site(code, *where, was, now, job.done, rewrite.name, stated_in_file(edit, node), inexact=inexact)
 
 
 def _applied(

@@ -64,7 +64,7 @@ def fields(edit: Edit, before: Sequence[Value | None], after: Sequence[Value | N
     return edit.code, operand, was, now
 
 
-def in_file(edit: Edit, node: Node) -> str | None:
+def stated_in_file(edit: Edit, node: Node) -> str | None:
     """Return what the file states that the edit changes; None for an edit of nodes or operands."""
     match edit:
         case Upgrade():

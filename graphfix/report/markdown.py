@@ -15,7 +15,7 @@ from graphfix.report.markup import Block, code, collapsed, fit, prose, size, tab
 from graphfix.report.text import Entry, Failure, counted, findings, folds, seconds_text, shape_text
 from graphfix.report.tosa import GAPS, conversion_texts, gap_cells
 from graphfix.report.verdict import (
-    NEVER,
+    NEVER_DECIDES,
     assumed,
     bindings_text,
     claims_text,
@@ -186,7 +186,7 @@ def _proof(proof: Mapping[str, Any]) -> Iterator[str]:
 def _run(run: Run) -> list[str]:
     largest = "" if run.largest_difference is None else f"{run.largest_difference:.3g}"
     sizes = prose(bindings_text(run)) or "as declared"
-    ran_by = run.kernels or f"{run.optimizations}{NEVER if run.optimizations == 'on' else ''}"
+    ran_by = run.kernels or f"{run.optimizations}{NEVER_DECIDES if run.optimizations == 'on' else ''}"
     if run.signature:
         ran_by += f", signature {code(run.signature)}"
     return [sizes, ran_by, run.status, str(run.outputs), largest, prose(run.reason or "")]

@@ -11,7 +11,7 @@ from graphfix.results import Facts, Outcome, Run, Verdict
 
 LIBRARIES = ("numpy", "onnx")
 """Named in the versions but, beside a runtime, not what ran the model."""
-NEVER = " (these runs never decide)"
+NEVER_DECIDES = " (these runs never decide)"
 """What stands beside a figure of the runs with optimizations on."""
 
 
@@ -72,7 +72,7 @@ def noted_lines(verdict: Verdict | None) -> Iterator[str]:
         return
     notes = list((verdict.proof or {}).get("notes", ()))
     failed = [run.reason for run in verdict.runs if run.optimizations == "on" and run.status == "undecided"]
-    notes += [f"with optimizations on (the default of onnxruntime) {why}{NEVER}" for why in failed[:1]]
+    notes += [f"with optimizations on (the default of onnxruntime) {why}{NEVER_DECIDES}" for why in failed[:1]]
     notes += verdict.newer
     yield from (f"  note: {printable(text)}" for text in notes)
 
@@ -162,7 +162,7 @@ def _optimized(runs: Sequence[Run]) -> str:
     largest = max((run.largest_difference or 0.0 for run in runs if run.optimizations == "on"), default=0.0)
     if not statuses["different"]:
         return ""
-    return f"; with optimizations on the largest difference is {largest:.2g}{NEVER}"
+    return f"; with optimizations on the largest difference is {largest:.2g}{NEVER_DECIDES}"
 
 
 def _difference(verdict: Verdict) -> str:

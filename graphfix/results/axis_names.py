@@ -10,7 +10,7 @@ Declared: TypeAlias = Mapping[str, Sequence[int | str | None] | None]
 """Inputs by name: for each axis its size, the symbol of a free one, None or a negative number without a symbol."""
 
 
-def bound_axis(name: str, inputs: Declared) -> str | None:
+def axis_fault(name: str, inputs: Declared) -> str | None:
     """Return what is wrong with `name` in `--dim name=4` where it names an axis of an input that is not free.
 
     None where it names no such axis: another text, an input that is not there, a free axis without a symbol.

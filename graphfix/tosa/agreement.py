@@ -66,7 +66,7 @@ class _Original:
         arrays = [np.asarray(value) for value in outputs]
         with np.errstate(over="ignore"):
             return [
-                array.astype(np.float16) if name in self.model.halves else array
+                array.astype(np.float16) if name in self.model.float16_outputs else array
                 for name, array in zip(self.session.outputs, arrays, strict=True)
             ]
 

@@ -86,7 +86,7 @@ def test_the_proof_imports_nothing_of_the_house_but_results_itself_and_the_reade
         "graphfix.results.InexactSite",
         "graphfix.results.InputValue",
         "graphfix.results.StoredSize",
-        "graphfix.results.axis_names.bound_axis",  # the text of an error; it decides nothing
+        "graphfix.results.axis_names.axis_fault",  # the text of an error; it decides nothing
     }
 
 

@@ -10,7 +10,7 @@ import pytest
 
 import graphfix
 from graphfix.checker.files.tflite.graphs import read_graphs
-from graphfix.checker.runs.onnx.half_ends import half_outputs
+from graphfix.checker.runs.onnx.float16_outputs import float16_outputs
 from graphfix.checker.runs.tflite.quantized_ends import input_ranges, output_steps
 from graphfix.engine.request import Request
 from graphfix.runtimes import tosa
@@ -82,7 +82,7 @@ def test_an_output_that_a_cast_makes_of_float16_holds_float16_numbers(case: str,
     kind, nodes, half = ENDS[case]
     body = f"c = Cast<to=10>(x) h = Relu(c) {nodes}"
     path = onnx_file(tmp_path, f"g (float[4] x) => ({kind} y) <int64[1] a = {{1}}> {{ {body} }}")
-    assert half_outputs(onnx.load(path)) == (frozenset({"y"}) if half else frozenset())
+    assert float16_outputs(onnx.load(path)) == (frozenset({"y"}) if half else frozenset())
 
 
 WIDE = "g (float[2] x) => (float[2] y) { c = Cast<to=10>(x) h = Identity(c) y = Cast<to=1>(h) }"

@@ -31,7 +31,7 @@ class Arithmetic:
     algebra: Algebra
     _terms: dict[Polynomial, Size] = field(default_factory=dict)
     _intervals: dict[Polynomial, Interval] = field(default_factory=dict)
-    _asking: bool = False
+    _uses_ranges: bool = False
     """Whether the ranges that are asked for count."""
     _answers: dict[tuple[str, Sizes], Size | None] = field(default_factory=dict)
     _seen: dict[Symbol, list[Place]] = field(default_factory=dict)
@@ -124,15 +124,15 @@ class Arithmetic:
             return size
         return self._interval(poly.polynomial(size))[0]
 
-    def least_asked(self, size: Size) -> float:
+    def least_in_ranges(self, size: Size) -> float:
         """Return what a term is at least in the ranges that are asked for; a range that raises that is assumed."""
         low, algebra = self.least(size), self.algebra
         if low > 1 or not algebra.ranges:
             return low
-        kept, heeded, self._intervals, self._asking = self._intervals, dict(algebra.heeded), {}, True
+        kept, used_ranges, self._intervals, self._uses_ranges = self._intervals, dict(algebra.used_ranges), {}, True
         asked = self.least(size)
-        self._intervals, self._asking = kept, False
-        algebra.heeded = algebra.heeded if asked > low else heeded
+        self._intervals, self._uses_ranges = kept, False
+        algebra.used_ranges = algebra.used_ranges if asked > low else used_ranges
         return asked
 
     def see(self, sizes: Sizes) -> None:
@@ -292,7 +292,7 @@ class Arithmetic:
 
     def _range(self, symbol: Symbol) -> Interval:
         if symbol.key[0] not in (poly.FLOOR, poly.POSITIVE):
-            return self.algebra.heed(symbol) if self._asking else (0, inf)
+            return self.algebra.asked_range(symbol) if self._uses_ranges else (0, inf)
         low, high = self._interval(poly.held(symbol))
         if symbol.key[0] == poly.POSITIVE:
             return max(low, 0), high

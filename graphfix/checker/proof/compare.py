@@ -10,7 +10,7 @@ from graphfix.checker.proof.nests import Nest
 from graphfix.checker.proof.result import Proof, UnprovedError
 from graphfix.checker.proof.sizes import result_size
 from graphfix.checker.proof.terms import Core, shown
-from graphfix.results.axis_names import bound_axis
+from graphfix.results.axis_names import axis_fault
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -42,7 +42,7 @@ def refuse_unknown(
     for name in bindings:
         if name not in symbols and name not in places:
             known = ", ".join(dim for dim in symbols if isinstance(dim, str)) or "none"
-            raise AskedError(bound_axis(name, one) or f"no input has the dim '{name}'; the symbols are: {known}")
+            raise AskedError(axis_fault(name, one) or f"no input has the dim '{name}'; the symbols are: {known}")
     for name, shape in shapes.items():
         if name not in one:
             raise AskedError(f"there is no input '{name}'; the inputs are: {', '.join(one) or 'none'}")
@@ -65,7 +65,7 @@ def assumed(bindings: Mapping[str, int], shapes: Mapping[str, Sequence[int]]) ->
 
 def assumed_ranges(algebra: Algebra) -> list[str]:
     """Name the ranges of sizes without which a proof does not hold."""
-    ranges = ((symbol, algebra.ranges[symbol]) for symbol in algebra.heeded)
+    ranges = ((symbol, algebra.ranges[symbol]) for symbol in algebra.used_ranges)
     return [f"{symbol} is {low} to {high}, as asked for" for symbol, (low, high) in ranges]
 
 

@@ -14,14 +14,14 @@ if TYPE_CHECKING:
 class Symbol:
     """A size (or an element of a computed shape) that is known only at run time: equal terms are one object."""
 
-    __slots__ = ("is_open", "key", "name", "number", "one")
+    __slots__ = ("is_uninferred", "key", "name", "number", "one")
 
     def __init__(self, key: tuple[object, ...], number: int, name: str) -> None:
         """Keep what the symbol stands for, and how it is printed."""
         self.key, self.number, self.name = key, number, name
         self.one = self
         """A size that is 1 wherever and only where this one is."""
-        self.is_open = False
+        self.is_uninferred = False
         """Whether runtimes infer no number for it, though it is not the size of an input: that of a Loop's stack."""
 
     def __repr__(self) -> str:
@@ -52,16 +52,16 @@ class Algebra:
     """Which the second's do."""
     ranges: dict[Symbol, tuple[int, int]] = field(default_factory=dict)
     """The least and the greatest size of symbols of inputs, where they are asked for."""
-    heeded: dict[Symbol, None] = field(default_factory=dict)
+    used_ranges: dict[Symbol, None] = field(default_factory=dict)
     """Those of these symbols whose range was looked at."""
     shapes: dict[tuple[Place, bool, Sizes, Sizes], Sizes] = field(default_factory=dict)
     """The broadcast shape of two at a place of a file: most nodes of a model are alike."""
 
-    def heed(self, symbol: Symbol) -> tuple[float, float]:
+    def asked_range(self, symbol: Symbol) -> tuple[float, float]:
         """Return the range of a symbol that is asked for, and note that it was looked at; from 0 on without one."""
         if symbol not in self.ranges:
             return 0, inf
-        self.heeded[symbol] = None
+        self.used_ranges[symbol] = None
         return self.ranges[symbol]
 
     def symbol(self, key: tuple[object, ...], name: str = "") -> Symbol:

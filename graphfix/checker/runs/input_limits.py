@@ -84,13 +84,13 @@ ROUNDING = frozenset({"Cast", "CastLike", "Floor", "Ceil", "Round"})
 """Operators that make whole numbers of floats."""
 
 
-def unary(op: str, interval: Interval) -> Interval | None:
+def solved_unary(op: str, interval: Interval) -> Interval | None:
     """Return what x may be so that Neg(x) or Abs(x) is in an interval; None for other operators."""
     low, high = interval
     return {"Neg": (-high, -low), "Abs": (max(low, 0), max(high, 0))}.get(op)
 
 
-def remainder(interval: Interval, known: Array) -> Interval | None:
+def solved_mod(interval: Interval, known: Array) -> Interval | None:
     """Return numbers below a divisor, which are their own remainders, in an interval; None for divisors below 1."""
     if not known.size or not np.isfinite(known).all() or np.min(known) < 1:
         return None

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from graphfix.checker.files.asked import AskedError
 from graphfix.checker.files.equal_sizes import equal_sizes
-from graphfix.results.axis_names import bound_axis
+from graphfix.results.axis_names import axis_fault
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -252,7 +252,7 @@ def _check_names(
         if name not in dims:
             labels = sorted(d for d in dims if isinstance(d, str))
             known = ", ".join([d for d in labels if "[" not in d] or labels) or "none"
-            why = bound_axis(name, {spec.name: spec.dims for spec in before.known})
+            why = axis_fault(name, {spec.name: spec.dims for spec in before.known})
             raise AskedError(why or f"no input has the dim '{name}'; the symbols are: {known}")
     specs = {spec.name: spec for spec in before.known}
     for name, shape in shapes.items():

@@ -33,7 +33,7 @@ class StaticModel:
     """The lowest and the highest value of float inputs that are quantized first."""
     steps: tuple[float | None, ...] = ()
     """How far neighbouring values of each output are apart, None for one that is no quantized number; () for ONNX."""
-    halves: frozenset[str] = frozenset()
+    float16_outputs: frozenset[str] = frozenset()
     """The outputs of ONNX that are wider than float16 and hold float16 numbers."""
 
     def seeded(self, seed: int) -> dict[str, object]:
@@ -71,7 +71,7 @@ def static_onnx(path: Path, original: Path, values: Mapping[str, InputValue]) ->
     Raises GraphfixError for what is none.
     """
     from graphfix.checker.files.onnx.skeleton import read
-    from graphfix.checker.runs.onnx.half_ends import half_outputs
+    from graphfix.checker.runs.onnx.float16_outputs import float16_outputs
     from graphfix.checker.runs.onnx.input_limits import limits
 
     model = read(path)
@@ -82,7 +82,7 @@ def static_onnx(path: Path, original: Path, values: Mapping[str, InputValue]) ->
     if values:
         constant = onnx_interface(read(original)).setting(values, {}, shapes).constant
         interface = replace(interface.without(values), constant=constant)
-    return StaticModel(interface, known, arguments, halves=half_outputs(model))
+    return StaticModel(interface, known, arguments, float16_outputs=float16_outputs(model))
 
 
 def static_tflite(

@@ -62,7 +62,7 @@ def _check(options: Namespace, progress: Progress | None) -> Outcome:
 
 def _entry(options: Namespace, known: KnownFindings, among: tuple[int, int], opened: Streams) -> report.Entry:
     """Check a model, leave out what does not count, and print what is said of it alone."""
-    made = opened.shown(answers.entry(options, opened.asking(_check, [options.model]), among))
+    made = opened.renamed_entry(answers.entry(options, opened.refusing_data_files(_check, [options.model]), among))
     if isinstance(made, Outcome):
         selection = CodeSelection(_codes(options.select), _codes(options.ignore))
         made = known.counted(Path(made.model), made, selection)

@@ -11,7 +11,7 @@ from graphfix.formats.onnx.file.messages import declared, subgraphs, write_dims
 from graphfix.formats.onnx.file.proto import GraphProto, ModelProto, ValueInfoProto
 from graphfix.formats.onnx.infer.scope import GraphScope, unknown_name
 from graphfix.results import GraphfixError
-from graphfix.results.axis_names import bound_axis
+from graphfix.results.axis_names import axis_fault
 from graphfix.shapes.shape import Size
 
 
@@ -44,7 +44,7 @@ def bind(
     inputs = {value.name: value for value in _free_inputs(proto.graph)}
     for name in dims:
         if name not in known:
-            why = bound_axis(name, {each: declared(value) for each, value in inputs.items()})
+            why = axis_fault(name, {each: declared(value) for each, value in inputs.items()})
             why = why or f"no input has a dim of that name; free: {', '.join(known) or 'none'}"
             raise GraphfixError(f"{where}: --dim {name}: {why}")
     before = [value.SerializeToString() for value in proto.graph.input]

@@ -14,7 +14,7 @@ from graphfix.formats.tflite.infer.analysis import analyse
 from graphfix.formats.tflite.infer.names import FREE, declared, free, free_axes, named_inputs
 from graphfix.formats.tflite.infer.value_dependence import determined
 from graphfix.results import GraphfixError
-from graphfix.results.axis_names import bound_axis
+from graphfix.results.axis_names import axis_fault
 from graphfix.runtimes.session import RefusedError
 from graphfix.shapes.shape import Shape, Size
 from graphfix.shapes.terms import GREATEST
@@ -96,7 +96,7 @@ def _bound(container: Container, dims: Mapping[str, Size], shapes: Mapping[str, 
     bound: Sizes = {}
     for label, size in dims.items():
         if label not in labels:
-            why = bound_axis(label, {name: declared(tensors[tensor]) for name, tensor in inputs.items()})
+            why = axis_fault(label, {name: declared(tensors[tensor]) for name, tensor in inputs.items()})
             why = why or f"no input has a free size of that name; free: {', '.join(free(container)) or 'none'}"
             raise GraphfixError(f"{where}: --dim {label}: {why}")
         tensor, axis = labels[label]

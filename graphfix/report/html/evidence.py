@@ -7,7 +7,7 @@ from typing import Any
 
 from graphfix.report.html.elements import code, escaped, facts, listed, section, table, words
 from graphfix.report.tosa import GAPS, conversion_texts, gap_cells
-from graphfix.report.verdict import NEVER, bindings_text, claims_text, map_lines, runs_heading, unmatched
+from graphfix.report.verdict import NEVER_DECIDES, bindings_text, claims_text, map_lines, runs_heading, unmatched
 from graphfix.results import Outcome, Run, Verdict
 
 RUNS = ("sizes", "ran by", "status", "outputs", "largest difference", "reason")
@@ -65,7 +65,7 @@ def _proof(proof: Mapping[str, Any]) -> Iterator[str]:
 
 def _run(run: Run) -> list[str]:
     largest = "" if run.largest_difference is None else f"{run.largest_difference:.3g}"
-    ran_by = run.kernels or f"optimizations {run.optimizations}{NEVER if run.optimizations == 'on' else ''}"
+    ran_by = run.kernels or f"optimizations {run.optimizations}{NEVER_DECIDES if run.optimizations == 'on' else ''}"
     signature = f", signature {code(run.signature)}" if run.signature else ""
     sizes = words(bindings_text(run) or "as declared")
     return [

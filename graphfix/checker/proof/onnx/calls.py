@@ -100,10 +100,10 @@ def call_of(
         kinds=kinds,
         scope=environment,
     )
-    return _joined(call) if op == "Concat" and not domain else call
+    return _without_empty_operands(call) if op == "Concat" and not domain else call
 
 
-def _joined(call: Call) -> Call:
+def _without_empty_operands(call: Call) -> Call:
     """Return a Concat without its operands of size 0 along the axis; as an Identity where one operand is left.
 
     All operands have to have one type, and the same sizes beside the axis: the operator is then one that runs.

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Protocol, TypeAlias
 from onnx import TensorProto
 
 from graphfix.checker.proof import constant_folding
-from graphfix.checker.proof.onnx.inferred_shapes import mark_open, mark_stacks, told, undeclared
+from graphfix.checker.proof.onnx.inferred_shapes import mark_stacks, mark_uninferred, told, undeclared
 from graphfix.checker.proof.onnx.types import dtype, set_type
 from graphfix.checker.proof.onnx.unrolled_loops import as_trips
 from graphfix.checker.proof.onnx.validate import loads
@@ -191,7 +191,7 @@ def _settled(
         for parameter, kind, declared in zip(parameters, types, _body(call).input, strict=False):
             set_type(parameter.core, kind)
             if call.op == "Loop":  # whose states may have another shape each time: runtimes pass none on
-                mark_open(parameter.core, undeclared(declared, len(parameter.sizes or ())))
+                mark_uninferred(parameter.core, undeclared(declared, len(parameter.sizes or ())))
         given = reader.body(_body(call), environment, parameters, place, f"{call.label}.body")
         for index, view in zip(range(len(guesses))[states], given[ahead:], strict=False):
             guesses[index] = _widened(guesses[index], parameters[index], view)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from onnx import GraphProto
 
 from graphfix.checker.proof.onnx.operands import bodies, domain_of
-from graphfix.checker.proof.onnx.types import is_free, is_open
+from graphfix.checker.proof.onnx.types import is_free, is_uninferred
 from graphfix.checker.proof.sizes import Symbol, result_sizes
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ def told(
     if _is_declared(output, sizes, numbers=loop):
         return None
     call.table.assumes[INFERRED] = None
-    if _is_declared(output, sizes, numbers=loop, is_known=is_open) or (not loop and _shows_ranks(body)):
+    if _is_declared(output, sizes, numbers=loop, may_be_undeclared=is_uninferred) or (not loop and _shows_ranks(body)):
         return None
     numbers = _numbers(output, sizes) if loop else None
     return numbers or (call.version, as_written(body), _called(body, functions))
@@ -67,17 +67,17 @@ def _numbers(output: ValueInfoProto, sizes: Sizes | None) -> tuple[int, ...] | N
 
 
 def _is_declared(
-    output: ValueInfoProto, sizes: Sizes | None, *, numbers: bool, is_known: Callable[[object], bool] = is_free
+    output: ValueInfoProto, sizes: Sizes | None, *, numbers: bool, may_be_undeclared: Callable[[object], bool] = is_free
 ) -> bool:
     """Return whether the rank is declared, rightly; with `numbers` also each size that runtimes may infer.
 
-    `is_known` says of a size that runtimes infer no number for it.
+    `may_be_undeclared` says of a size that runtimes infer no number for it.
     """
     tensor = output.type.tensor_type
     if sizes is None or not tensor.HasField("shape") or len(tensor.shape.dim) != len(sizes):
         return False
     return all(
-        dim.dim_value == size if dim.HasField("dim_value") else not numbers or is_known(size)
+        dim.dim_value == size if dim.HasField("dim_value") else not numbers or may_be_undeclared(size)
         for dim, size in zip(tensor.shape.dim, result_sizes(sizes), strict=True)
     )
 
@@ -151,15 +151,15 @@ def _rename(graph: GraphProto, numbers: dict[str, str]) -> None:
 def mark_stacks(outputs: Sequence[ValueInfoProto], given: Sequence[View], results: Sequence[View]) -> None:
     """Mark the sizes of what a Loop stacks: the number of iterations, and what is open in the body."""
     for output, inside, result in zip(outputs, given, results, strict=False):
-        free = [is_open(size) for size in inside.sizes or ()]
-        mark_open(result.core, [True, *map(and_, free, undeclared(output, len(free)))])
+        free = [is_uninferred(size) for size in inside.sizes or ()]
+        mark_uninferred(result.core, [True, *map(and_, free, undeclared(output, len(free)))])
 
 
-def mark_open(core: Core, are_open: Sequence[bool]) -> None:
+def mark_uninferred(core: Core, are_open: Sequence[bool]) -> None:
     """Mark sizes that are named by a value itself, and for which runtimes infer no number."""
     for size, is_marked in zip(core.sizes or (), are_open, strict=False):
         if is_marked and isinstance(size, Symbol) and size.key[:2] == ("dim", core.number):
-            size.is_open = True
+            size.is_uninferred = True
 
 
 def undeclared(value: ValueInfoProto, rank: int) -> list[bool]:

@@ -30,11 +30,11 @@ def is_free(size: object) -> bool:
     return isinstance(size, Symbol) and size.key[0] in _FREE
 
 
-def is_open(size: object) -> bool:
+def is_uninferred(size: object) -> bool:
     """Return whether a size is free, or follows from free sizes through a Loop or a broadcast."""
-    if not isinstance(size, Symbol) or is_free(size) or size.is_open:
+    if not isinstance(size, Symbol) or is_free(size) or size.is_uninferred:
         return isinstance(size, Symbol)
-    return size.key[0] == "broadcast" and all(map(is_open, size.key[1:]))
+    return size.key[0] == "broadcast" and all(map(is_uninferred, size.key[1:]))
 
 
 @cache

@@ -17,9 +17,9 @@ from graphfix.checker.runs.input_limits import (
     Limits,
     before_rounding,
     meet,
-    remainder,
     solved,
-    unary,
+    solved_mod,
+    solved_unary,
 )
 from graphfix.checker.runs.onnx.operand_limits import demands
 
@@ -141,7 +141,7 @@ def _operands(graph: NestedGraph, node: onnx.NodeProto, interval: Interval) -> I
         yield from ((name, interval) for name in names if name)
     elif op in ROUNDING:
         yield node.input[0], before_rounding(op, interval)
-    elif (reached := unary(op, interval)) is not None:
+    elif (reached := solved_unary(op, interval)) is not None:
         yield node.input[0], reached
     elif op in ("Add", "Sub", "Mul", "Div", "Mod"):
         yield from _arithmetic(graph, node, interval)
@@ -159,7 +159,7 @@ def _arithmetic(graph: NestedGraph, node: onnx.NodeProto, interval: Interval) ->
     if known is None or not known.size or known.dtype.kind not in "iuf":
         return
     if node.op_type == "Mod":
-        reached = remainder(interval, known) if a is None else None
+        reached = solved_mod(interval, known) if a is None else None
     else:
         reached = solved(node.op_type, interval, known, reverse=a is not None)
     if reached is not None:

@@ -18,10 +18,10 @@ from graphfix.checker.runs.input_limits import (
     before_rounding,
     below,
     meet,
-    remainder,
     shortest,
     solved,
-    unary,
+    solved_mod,
+    solved_unary,
 )
 
 if TYPE_CHECKING:
@@ -161,7 +161,7 @@ def _sources(graph: Graph, op: Op, interval: Interval) -> Iterator[tuple[int, In
         yield from ((tensor, interval) for at, tensor in enumerate(op.inputs) if places is None or at in places)
     elif op.name in _UNARY:
         kind = _UNARY[op.name]
-        reached = before_rounding(kind, interval) if kind in ROUNDING else unary(kind, interval)
+        reached = before_rounding(kind, interval) if kind in ROUNDING else solved_unary(kind, interval)
         yield from ((tensor, reached) for tensor in op.inputs[:1] if reached is not None)
     elif op.name in _ARITHMETIC or op.name == "FLOOR_MOD":
         yield from _arithmetic(graph, op, interval)
@@ -174,7 +174,7 @@ def _arithmetic(graph: Graph, op: Op, interval: Interval) -> Iterator[tuple[int,
         if known is None or not known.size or known.dtype.kind not in "iuf":
             continue
         if op.name == "FLOOR_MOD":
-            reached = remainder(interval, known) if not at else None
+            reached = solved_mod(interval, known) if not at else None
         else:
             reached = solved(_ARITHMETIC[op.name], interval, known, reverse=at == 1)
         if reached is not None:

@@ -17,7 +17,7 @@ _MOVERS = frozenset("Identity Reshape Flatten Squeeze Unsqueeze Transpose Slice 
 _WIDER = frozenset({TensorProto.FLOAT, TensorProto.DOUBLE})
 
 
-def half_outputs(model: ModelProto) -> frozenset[str]:
+def float16_outputs(model: ModelProto) -> frozenset[str]:
     """Return the names of the outputs that a Cast makes of float16 numbers, moved or not.
 
     An element type that onnx's inference does not know is not float16.
