@@ -15,9 +15,9 @@ __all__ = ["GraphfixError", "Outcome", "Verdict", "check", "explain", "fix", "fi
 _RESULTS = ("GraphfixError", "Outcome", "Verdict")
 
 os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")
-"""onnxruntime 1.32 reads it when it is imported; else it writes a device identifier below the home folder.
+"""onnxruntime 1.32 reads this variable when it is imported, and without it writes an identifier below the home folder.
 
-It stands here because every process that graphfix starts imports this package first, and children inherit it.
+The variable is set here because every process that graphfix starts imports this package before onnxruntime.
 """
 
 

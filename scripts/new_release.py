@@ -1,10 +1,10 @@
-"""Compare graphfix's facts about onnx, onnxruntime and LiteRT with what the installed versions do.
+"""Compare graphfix's facts about onnx, onnxruntime and LiteRT with the installed versions.
 
     pip install --upgrade onnxruntime && python scripts/new_release.py
     python scripts/new_release.py --only facts operators
 
-Prints a line for each fact that the installed version contradicts, below the name of the table that has it. Ends with 0
-where every table is right for the installed versions, else with 1. docs/new-release.md says what to do about each line.
+Prints a line for each fact that the installed version contradicts, below the name of its table. Ends with 0 if every
+table is correct for the installed versions, else with 1. docs/new-release.md explains what to do about each line.
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ if TYPE_CHECKING:
 
 
 def versions() -> Iterator[str]:
-    """Yield the packages that are newer than the measured versions, which `MEASURED` then has to list."""
+    """Yield a line for each package whose version is newer than those in `MEASURED`, which has to list it."""
     yield from newer_than_measured({package: metadata.version(package) for package in MEASURED})
 
 
 def facts() -> Iterator[str]:
-    """Yield the facts of `results.runtime_facts` that the installed version contradicts."""
+    """Yield a line for each fact of `results.runtime_facts` that the installed version contradicts."""
     for fact in FACTS:
         version = metadata.version(fact.package)
         if QUESTIONS[fact.name]() != fact.holds(version):
@@ -45,7 +45,10 @@ def facts() -> Iterator[str]:
 
 
 def fusions() -> Iterator[str]:
-    """Yield the operands whose change ends a fusion, or no longer does, against `operators/fusions.py`."""
+    """Yield a line for each operand on which onnxruntime and `operators/fusions.py` disagree.
+
+    They disagree if a change of the operand's shape ends a fusion by one of the two, and not by the other.
+    """
     for name in PATTERNS:
         by_runtime, by_table = unlike_the_table(name)
         for said, operands in (("ends a fusion", by_runtime), ("ends no fusion", by_table)):
@@ -53,7 +56,7 @@ def fusions() -> Iterator[str]:
 
 
 def operators() -> Iterator[str]:
-    """Yield operators that the catalogue does not know, and those that have a CPU kernel only now."""
+    """Yield a line for each operator without a review, and for each one that had no CPU kernel before."""
     yield from (f"{domain or 'ai.onnx'}.{op}-{version}: not reviewed" for domain, op, version in unreviewed(schemas()))
     yield from (
         f"{domain}.{op}-{since}: has a kernel now" for domain, op, since in NOT_ASKED if kernels(domain, op, since)
@@ -61,7 +64,7 @@ def operators() -> Iterator[str]:
 
 
 def definitions() -> Iterator[str]:
-    """Yield the operators whose definition in the installed onnx is not that of `formats/onnx/schemas.txt`."""
+    """Yield a line for each operator whose definition in the installed onnx differs from `formats/onnx/schemas.txt`."""
     installed, newest = metadata.version("onnx"), MEASURED["onnx"][-1]
     if numbers(installed) < numbers(newest):
         yield f"not compared: the table is of onnx {newest}, and {installed} is installed"
@@ -82,11 +85,11 @@ TABLES: Mapping[str, Callable[[], Iterator[str]]] = {
     "definitions": definitions,
     "fusions": fusions,
 }
-"""By the name on the command line, in the order in which they are asked; the fusions take a minute."""
+"""The comparisons by their name on the command line, in the order in which they run; the fusions take a minute."""
 
 
 def report(names: Sequence[str]) -> Iterator[str]:
-    """Yield what is different, a line each, under a heading for each table."""
+    """Yield a heading for each table, and below it a line for each difference."""
     for name in names:
         lines = list(TABLES[name]())
         yield f"{name}: {f'{len(lines)} different' if lines else 'as the tables say'}"
@@ -94,7 +97,7 @@ def report(names: Sequence[str]) -> Iterator[str]:
 
 
 def main(argv: list[str] | None = None) -> int:
-    """Print what is different; return the exit status."""
+    """Print the differences; return the exit status."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--only", nargs="+", choices=list(TABLES), default=list(TABLES))
     print(", ".join(f"{package} {metadata.version(package)}" for package in MEASURED))

@@ -32,8 +32,8 @@ def load(
     """Read a model: a path, a file's bytes, or an onnx ModelProto. The content says which format it is.
 
     Weights stay in the file: the model holds a view of it, and `fix` plans on that. It is changed in place by `fix`,
-    `bind` and `set_inputs`, and written by `save`; the file that was read is never changed. External data of an ONNX
-    model lies in the model's folder, or in one of the folders of `data_root`.
+    `bind` and `set_inputs`, and written by `save`; the file that was read is never changed. `data_root` lists folders,
+    besides the model's own, in which the external data of an ONNX model may lie.
 
     Raises GraphfixError for what can't be read, and for what is no valid model.
 
@@ -121,8 +121,8 @@ def fix_file(
     Nothing is written (`output` of the outcome is None) when the result is found different, when a run of the original
     contradicts a size that was taken for granted, or when nothing could be decided, unless `check_result` is False.
     Undecided but unchanged is enough: a copy of the file. With `strict_proof` it must be proved. `dims`, `shapes` and
-    `values` are mappings of names to texts, as the command line takes them. `data_root` has folders, besides the
-    model's, in which external data may lie. `progress` is called with a short text,
+    `values` are mappings of names to texts, as the command line takes them. `data_root` lists folders, besides
+    the model's own, in which external data may lie. `progress` is called with a short text,
     how many of a step are done and how many there are (0: not known).
 
     Raises GraphfixError for what can't be read, asked, or written; then no file is there that was not there before.

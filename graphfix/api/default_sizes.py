@@ -50,8 +50,8 @@ def bind_defaults(
     """Bind what is free by default; return the model, and a line for each input that was bound.
 
     `load` returns the model anew, nothing bound by default: a binding can't be taken back. An input of unknown rank
-    stays free, and so does all behind the first axes where no sizes are found. `data_root` has folders besides the
-    model's in which its external data may lie.
+    stays free, and so does all behind the first axes where no sizes are found. `data_root` lists folders, besides the
+    model's own, in which its external data may lie.
     """
     free = [value.name for value in binding.free_inputs(model)]
     if not free:

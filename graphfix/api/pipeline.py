@@ -40,7 +40,7 @@ def fix(model: Model, request: Request, steps: Sequence[Step] | None = None) -> 
 
 STALE = "GF204"
 """The finding code of a stored shape that the computed one contradicts. `fix` does not repair these shapes yet, so they
-are no sites left."""
+do not count as sites that are left."""
 
 
 def fix_file(source: Path, output: Path, request: Request) -> Outcome:
@@ -58,8 +58,8 @@ def fix_file(source: Path, output: Path, request: Request) -> Outcome:
 def _sites_left(outcome: Outcome, output: Path, request: Request) -> int:
     """Return how many findings `check` of the output has, by the request's choices and without its bindings.
 
-    The sites of `fix` itself decide that there is none; the output is only read again where one is left, where a file
-    can't state a binding (--same of TFLite, a range of --dim), and where a rewrite of the user's own runs.
+    The output is checked only if its count may be above 0: if `fix` itself left a site, if the file can't state a
+    binding (--same in TFLite, a range of --dim), or if a rewrite of the user ran. In all other cases the count is 0.
     """
     left = any(site.is_finding and site.code != STALE for site in outcome.sites)
     ranges = any(".." in size for size in request.dims.values())
@@ -70,7 +70,7 @@ def _sites_left(outcome: Outcome, output: Path, request: Request) -> int:
 
 
 def rewrite_file(source: Path, output: Path, request: Request) -> Outcome:
-    """Rewrite one file; the output appears where the result is good enough. Raises GraphfixError.
+    """Rewrite and verify one file; write the output if the verdict allows it. Raises GraphfixError.
 
     What no runtime can run is planned again by own facts alone, where something leaned on others.
     """

@@ -49,7 +49,7 @@ def _plain(value: object) -> object:
 
 
 def _names(value: object) -> object:
-    """Return the names of folders, whose content the digests of a model's files cover."""
+    """Return the names of folders. Their data files need no digest here: they are part of the model's own digests."""
     given = (value,) if isinstance(value, (str, os.PathLike)) else value
     return [str(each) for each in given]  # type: ignore[attr-defined]  # a sequence of paths
 

@@ -43,7 +43,7 @@ class Child:
         """Send a message to graphfix.batch.worker, and return what it answers.
 
         Raises StoppedError, CancelledError when `stop` is set, InternalError for a fault of graphfix in the worker, and
-        what the worker says is to be raised.
+        the OSError or OverwriteError that the worker sends.
         """
         with self._at_work:
             bounds = _Bounds(self._running(), limits, stop or threading.Event())

@@ -81,7 +81,7 @@ def batch_files(
     asked = {**locals(), "progress": None}
     _refuse_types({"models": models, "exclude": exclude, "rewrites": rewrites}, output)
     _refuse(command, {"jobs": jobs, "time_limit": time_limit, "memory_limit": memory_limit})
-    # they are sent to other processes, which a MappingProxyType can't be
+    # the request is pickled for other processes, and pickle refuses a MappingProxyType
     asked |= {name: dict(each) for name in ("dims", "shapes", "values") if isinstance(each := asked[name], Mapping)}
     asked["rewrites"] = [str(Path(each).absolute()) if str(each).endswith(".py") else str(each) for each in rewrites]
     asked["data_root"] = [each.absolute() for each in Request.of({"data_root": data_root}).data_roots]
@@ -96,7 +96,7 @@ def batch_files(
 
 
 def _refuse_types(lists: Mapping[str, object], output: object) -> None:
-    """Raise GraphfixError for what is no list of paths, and for an output that is no path."""
+    """Raise GraphfixError unless each value of `lists` is a list of paths and `output` is a path."""
     for name, given in lists.items():
         if not isinstance(given, Sequence) or isinstance(given, (str, bytes)) or not all(map(_is_path, given)):
             raise GraphfixError(f"{name} is {shown(given)}; give a list of paths, such as ['models']")

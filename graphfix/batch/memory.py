@@ -18,11 +18,11 @@ def share(jobs: int) -> int:
 def available(proc: Path = PROC, cgroups: Path = CGROUPS) -> int:
     """Bytes that this machine has, or the container where that has fewer."""
     limits = map(_number, files("memory.max", ("memory", "memory.limit_in_bytes"), proc, cgroups))
-    return min([_machine(), *filter(None, limits)])
+    return min([_machine_memory(), *filter(None, limits)])
 
 
-def _machine() -> int:
-    """Return the bytes of this machine, also where /proc is not mounted."""
+def _machine_memory() -> int:
+    """Return the bytes of memory of this machine, also if /proc is not mounted."""
     try:
         return int(psutil.virtual_memory().total)
     except OSError:

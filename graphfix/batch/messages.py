@@ -11,7 +11,7 @@ from graphfix.engine.request import Request
 
 @dataclass(frozen=True, slots=True)
 class Locations:
-    """Ask for the names of a model's data files, relative to its folder; there are none for what is no ONNX model."""
+    """Ask for the locations of an ONNX model's data files, relative to its folder; other files have no locations."""
 
     model: Path
     data_root: tuple[Path, ...] = ()

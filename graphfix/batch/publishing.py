@@ -49,7 +49,7 @@ class Outputs:
             raise GraphfixError(f"{place}: the output is the input; choose another folder")
 
     def published(self, source: Store, data: Mapping[str, str]) -> Sequence[Digest]:
-        """Let all appear; `data` has the model's data files in its folder `source`, and the names of their copies.
+        """Publish all files; `data` maps each data file in the model's folder `source` to the name of its copy.
 
         Raises GraphfixError where something else has the name of a data file, and OSError; nothing is left then.
         """

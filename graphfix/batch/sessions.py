@@ -39,8 +39,8 @@ def kill(session: int) -> None:
 def used(session: int) -> int:
     """Bytes of memory of all processes of a session, without the files that they have mapped.
 
-    The pages of a mapped model count as the process's (rss), and go when the system needs room. 0 where the system does
-    not list its processes: then no limit of memory is kept.
+    The pages of a mapped model count as the process's (rss), and go when the system needs room. Returns 0 if the system
+    does not list its processes: a limit of memory has no effect then.
     """
     return sum(map(anonymous, members(session)))
 

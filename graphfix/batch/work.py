@@ -39,9 +39,9 @@ _adding = threading.Lock()
 def work(job: Job, stop: threading.Event | None = None) -> Finished:
     """Do one job; the child that does it stays for the next one of this thread.
 
-    What is wrong with the model, or with what is asked, is a failure; so is a fault of graphfix. Raises OSError for
-    what the system or a store can't do, which another try may; OverwriteError, which is about all jobs; and
-    CancelledError when `stop` is set.
+    An error in the model or in the request, and a fault of graphfix, are returned as a failure. Raises OSError of the
+    system or a store, which another try may not meet; OverwriteError, which concerns all jobs; and CancelledError when
+    `stop` is set.
     """
     started = time.perf_counter()
     try:
@@ -112,7 +112,7 @@ class _Work:
             first = folder.digest(name) if model is not None else folder.fetch(name, path)
         except FileNotFoundError as error:
             raise GraphfixError(str(error)) from None
-        # a store's data files are fetched from the model's own folder alone
+        # data files of a store are fetched from the model's own folder only
         roots = self.job.request.data_roots if model is not None else ()
         locations: Sequence[str] = self._asked(Locations(path, roots))
         names = sorted({posixpath.normpath(each) for each in locations})

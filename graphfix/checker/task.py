@@ -79,6 +79,6 @@ class Task:
     claims: Claims | None = None
     """The sizes that were taken for granted of the first model: its runs are asked for them."""
     ranges: Mapping[str, tuple[int, int]] = field(default_factory=dict)
-    """The least and the greatest size of symbols that stay free: the runs sweep these alone."""
+    """By symbol that stays free: its least and its greatest size. The runs use sizes in this range only."""
     inexact: Sequence[InexactSite] = ()
     """What the runs have to hold to its bound: the proof says it."""

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from graphfix.results import StoredSize
 
 COPIED = "the second file is a copy of the first, so it was not run"
-"""The reason of a verdict about two files with the same bytes."""
+"""The reason of a verdict for two files with the same bytes."""
 
 
 def compare(task: Task) -> Verdict:

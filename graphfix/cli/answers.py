@@ -65,7 +65,7 @@ def answer(options: Namespace) -> int:
 
 
 def _is_accepted(entry: report.Entry, result: int) -> bool:
-    """Return whether `fix --exit-zero` replaces this status by 0: sites are left, or a dry run changes something."""
+    """Return whether `fix --exit-zero` replaces this status by 0: sites are left, or a dry run would edit."""
     return result == LEFT or (result == NO and isinstance(entry, Outcome) and entry.dry_run)
 
 

@@ -33,7 +33,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         return INTERRUPTED
     except OSError as error:
-        from graphfix.cli import terminal  # a question about the command line need not wait for its imports
+        from graphfix.cli import terminal  # imported here because its imports take time that --help need not spend
 
         return terminal.report_system_error(error)
     except Exception as error:  # noqa: BLE001 - Python's own status of a traceback is 1, which is an answer here
@@ -41,7 +41,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _report_fault(error: Exception, *, verbose: bool) -> int:
-    """Print an unexpected exception as one line, with -v behind its traceback; return the status."""
+    """Print an unexpected exception as one line, after its traceback if `verbose`; return the exit status."""
     from graphfix.cli import terminal
     from graphfix.results.faults import Fault
 

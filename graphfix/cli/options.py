@@ -21,7 +21,7 @@ class Parser(argparse.ArgumentParser):
         self.exit(2, f"graphfix: {line}{'' if line.endswith('?') else ';'} see {self.prog} --help\n")
 
     def _print_message(self, message: str, file: IO[str] | None = None) -> None:  # type: ignore[override]  # typeshed: SupportsWrite
-        """Print help or an error. Raises OSError where the stream takes nothing, which argparse hides."""
+        """Print help or an error. Raises OSError if the stream can't be written; argparse would ignore that error."""
         print(message, end="", file=file or sys.stderr)
 
     def refuse(self, words: Sequence[str]) -> NoReturn:
@@ -43,7 +43,7 @@ class HelpText(argparse.RawDescriptionHelpFormatter):
 
 
 def data_root(command: Parser) -> None:
-    """Offer folders in which a model's data may lie."""
+    """Add --data-root: further folders in which a model's external data may lie."""
     command.add_argument(
         "--data-root",
         metavar="DIR",
@@ -246,7 +246,7 @@ def spoken(command: Parser) -> None:
 
 
 def new_file(text: str) -> Path:
-    """Return the path of a file to write. Raises ArgumentTypeError for `-`: it is a stream, and never a file."""
+    """Return the path of a file to write. Raises ArgumentTypeError for `-`, which names a stream."""
     if text == "-":
         raise argparse.ArgumentTypeError("'-' is stdout, which takes no such file; give a name")
     return Path(text)
@@ -265,7 +265,7 @@ def named(what: str, *, least: int = 1) -> Callable[[str], tuple[str, str]]:
 
 
 MOST_DIGITS = 19
-"""Of a number on the command line: 2^63 has as many, and Python refuses to read 5,000."""
+"""The most digits of a number on the command line: those of 2^63. Python raises ValueError for more than 4300."""
 
 
 class Whole:

@@ -28,7 +28,7 @@ SEVERAL: Mapping[str, str] = MappingProxyType(
         "verify": "verify takes two models, BEFORE and AFTER: ask once for each pair",
     }
 )
-"""What is said of more models than a command takes; in place of the braces the models stand."""
+"""By command: the error for more models than it takes. The braces are replaced by the models."""
 STATUS = """exit status:
   0  done, clean, proved or equal
   1  the answer is no: check has findings, verify found a difference, fix found its own result different,
@@ -107,7 +107,7 @@ def said(argv: Sequence[str]) -> Said:
 
 
 def _refuse_several(command: Parser, given: Mapping[str, Any], words: Sequence[str]) -> None:
-    """End for more models than a command takes, with the command that takes them."""
+    """Exit with an error if the words are further models; the error names a command that takes several models."""
     if given["command"] in SEVERAL and not any(word.startswith("-") for word in words):
         import shlex
 

@@ -1,7 +1,7 @@
 """Models from stdin and from pipes, and a model to stdout: `-` on the command line.
 
 Child processes open the model by its name too, so a piped model is copied into a temporary file first. Reports and
-messages name it as the user does.
+messages show the name that the user gave, not that of the temporary file.
 """
 
 from __future__ import annotations
@@ -24,42 +24,42 @@ from graphfix.results.records import dataclass, field
 from graphfix.results.regular_files import is_descriptor
 
 STREAM: Final = Path("-")
-"""How the command line names stdin as a model, and stdout as an output."""
+"""The word of the command line for stdin as a model, and for stdout as an output."""
 STDIN, STDOUT = "stdin", "stdout"
-"""How messages and reports name them."""
+"""The names of stdin and stdout in messages and reports."""
 WAIT: Final = 10.0
-"""Seconds for which a named pipe may have no writer."""
+"""Seconds to wait for the writer of a named pipe."""
 Answer = TypeVar("Answer")
 
 
 @dataclass(slots=True)
 class Streams:
-    """The models of one command that are streams, as temporary files."""
+    """The temporary files that stand for the piped models of one command."""
 
     folder: Path | None = None
-    """The temporary folder; None where the command names files alone."""
+    """The temporary folder; None if the command names no stream."""
     names: dict[str, str] = field(default_factory=dict)
-    """By the path of a temporary file: the name that the user knows."""
+    """By the path of a temporary file: the name that the user gave."""
     inputs: list[Path] = field(default_factory=list)
     """The copies of piped models."""
     output: Path | None = None
-    """The temporary file of a model for stdout."""
+    """The temporary file of the model that goes to stdout."""
 
     def renamed(self, said: str) -> str:
-        """Return a text with the names that the user knows."""
+        """Replace the paths of temporary files in a text by the names that the user gave."""
         for path, name in self.names.items():
             said = said.replace(path, name)
         return said
 
     def renamed_entry(self, entry: Entry) -> Entry:
-        """Return an outcome or a failure with the names that the user knows."""
+        """Replace the paths of temporary files in an outcome or a failure by the names that the user gave."""
         model = self.renamed(entry.model)
         if isinstance(entry, Failure):
             return replace(entry, model=model, error=self.renamed(entry.error))
         return replace(entry, model=model, output=entry.output and self.renamed(entry.output))
 
     def refusing_data_files(self, ask: Callable[..., Answer], models: list[Path]) -> Callable[..., Answer]:
-        """Return a function that refuses models with data files where a stream can't have them, and asks then."""
+        """Return a function that refuses models with data files if a stream is involved, and then calls `ask`."""
 
         def asked(*arguments: object) -> Answer:
             self._refuse_data_files(models)
@@ -68,7 +68,7 @@ class Streams:
         return asked if self.folder is not None else ask
 
     def _refuse_data_files(self, models: list[Path]) -> None:
-        """Raise GraphfixError for a piped model whose data lies in other files, and for one that goes to stdout."""
+        """Raise GraphfixError for a model from stdin, or for stdout, whose data lies in other files."""
         from graphfix import formats
 
         for path in models if self.output is not None else self.inputs:
@@ -84,12 +84,12 @@ class Streams:
 
     @contextlib.contextmanager
     def table(self, *, has_model: bool = True) -> Iterator[None]:
-        """Print to stderr in this context where stdout is for a model."""
+        """Print to stderr inside this context if a model goes to stdout."""
         with contextlib.redirect_stdout(sys.stderr) if self.output and has_model else contextlib.nullcontext():
             yield
 
     def publish(self) -> None:
-        """Write the model that was made to stdout. Raises OSError."""
+        """Copy the written model to stdout, if stdout is the output. Raises OSError."""
         if self.output is not None and self.output.exists():
             with self.output.open("rb") as file:
                 shutil.copyfileobj(file, sys.stdout.buffer)
@@ -98,9 +98,9 @@ class Streams:
 
 @contextlib.contextmanager
 def opened(options: Namespace, *models: str) -> Iterator[Streams]:
-    """Replace streams among the options by temporary files, which live as long as the context.
+    """Replace streams among the options by temporary files, which are removed at the end of the context.
 
-    `models` are the names of the options that are models, or lists of models. Raises GraphfixError.
+    `models` are the names of the options that hold a model or a list of models. Raises GraphfixError.
     """
     paths = [path for name in models for path in _listed(getattr(options, name))]
     streams = Streams()
@@ -141,7 +141,7 @@ def _is_stream(path: Path) -> bool:
 
 
 def _refuse_options(options: Namespace, paths: list[Path], *, output: bool) -> None:
-    """Raise GraphfixError for what can't be asked of a stream."""
+    """Raise GraphfixError for options that do not work with a stream."""
     if paths.count(STREAM) > 1:
         raise GraphfixError("-: stdin is one model; name a file for the other one")
     if getattr(options, "in_place", False):

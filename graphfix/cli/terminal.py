@@ -51,7 +51,7 @@ def say(text: str, color: str = "auto", style: colour.Style = "bad") -> None:
 
 
 def report_system_error(error: OSError, color: str = "auto") -> int:
-    """Print what the system refused, unless a reader of stdout is gone; return the exit status."""
+    """Print an error of the system, but not that of a closed pipe; return the exit status."""
     drop_stdout()
     if isinstance(error, BrokenPipeError):
         return PIPE_CLOSED
@@ -60,7 +60,7 @@ def report_system_error(error: OSError, color: str = "auto") -> int:
 
 
 def trace(error: Exception, options: Namespace) -> None:
-    """Print the traceback of a fault with -v: of graphfix, or of a rewrite of the user's own."""
+    """Print the traceback of a fault of graphfix, or of a rewrite that the user wrote, if -v is set."""
     cause = error.__cause__ if isinstance(error, RewriteError) else error
     if not options.verbose or cause is None or isinstance(cause, GraphfixError):
         return

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from graphfix.shapes.dim import Parts, Size
 
 BY_DEFAULT, AS_ASKED = ", by default", ", as asked for"
-"""How assumptions about sizes end: who bound them."""
+"""The ends of sentences about assumed sizes: they tell who bound the sizes."""
 TRUTH: Mapping[str, bool] = MappingProxyType({"true": True, "false": False, "True": True, "False": False})
 
 
@@ -44,7 +44,7 @@ class Sizes:
 
     @property
     def ranges(self) -> dict[str, tuple[int, int]]:
-        """The least and the greatest size of symbols that are narrowed and stay free."""
+        """The least and the greatest size of each symbol that stays free within a range."""
         narrowed = {name: (size.lo, size.hi) for name, size in self.dims.items() if not isinstance(size, int)}
         return {name: (low, high) for name, (low, high) in narrowed.items() if high is not None}
 
@@ -72,14 +72,14 @@ def bind(model: Model, path: Path, request: Request) -> Sizes:
 
 
 def static_shapes(model: Model, sizes: Sizes, by_default: Sequence[str], free: Collection[str]) -> Sizes:
-    """Return the sizes of a model whose free dims were bound by default: those of the inputs that were `free`."""
+    """Return the sizes of a model whose free dims were bound by default, for the inputs that were `free` before."""
     inputs = [value for value in model.graphs[0].inputs if value.shape.static and value.name in free]
     shapes = {value.name: list(value.shape.numbers) for value in inputs if value.name not in sizes.values}
     return replace(sizes, dims={}, shapes=shapes, by_default=tuple(by_default))
 
 
 def with_defaults_named(verdict: Verdict, sizes: Sizes) -> Verdict:
-    """Return a verdict that assumes `x is [1, 3], by default` where nobody asked for the sizes that were bound."""
+    """Return the verdict with `, by default` in place of `, as asked for` behind sizes that were bound by default."""
     defaults = {line.removesuffix(BY_DEFAULT).replace(", ", ",") for line in sizes.by_default}
 
     def named(text: str) -> str:

@@ -38,7 +38,7 @@ class Outside:
     mark: Mark
     number: float | None
     asked: Versions
-    """The versions of onnxruntime that ask for the marked part of the shape."""
+    """The versions of onnxruntime whose matcher compares the marked part of the shape."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,7 +29,7 @@ class Place:
     order: tuple[int, ...]
     """Which operand of the node each of the line's is."""
     version: str | None
-    """The version of onnxruntime whose fusion this is; None: any measured version's."""
+    """The version of onnxruntime whose fusions are meant; None: all measured versions."""
 
     def ends(self, node: Node, operand: int, change: Change, by: Collection[int]) -> bool:
         """Whether the fusion ends: a link survives no node between its ends, and no reader of its run-time shape."""
@@ -41,7 +41,7 @@ class Place:
         return False
 
     def _asks(self, operand: Outside) -> bool:
-        """Return whether the version of onnxruntime asks for the part of the operand's shape that is marked."""
+        """Return whether the matcher of this version of onnxruntime compares the marked part of the operand's shape."""
         return self.version is None or operand.asked.include(self.version)
 
 
@@ -69,9 +69,9 @@ class Match:
 
 
 def find(graph: Graph, version: str | None = None) -> Mapping[int, Fusions]:
-    """Return the fusions that the nodes of a graph are part of, by place of the node, without those of bodies.
+    """Return by index of a node the fusions that the node is part of, for the nodes of `graph` but not of its bodies.
 
-    `version` is a version of onnxruntime, None: the fusions of all measured versions.
+    `version` is a version of onnxruntime; with None, the fusions of all measured versions are returned.
     """
     found: dict[int, list[Place]] = {}
     for node in graph.nodes:

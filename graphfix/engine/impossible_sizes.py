@@ -77,7 +77,7 @@ def _reshape(node: Node) -> str | None:
         return None
     if 0 in target and node.domain == TFLITE:
         return None
-    copies = not node.attributes.get("allowzero")  # else a 0 is a size of the result
+    copies = not node.attributes.get("allowzero")  # with allowzero a 0 is a size of the result
     kept = [sizes.numbers[at] if size == 0 and copies and at < sizes.rank else size for at, size in enumerate(target)]
     count, wanted = prod(sizes.numbers), prod(size for size in kept if size >= 0)
     fits = (wanted > 0 and count % wanted == 0) or count == 0 if -1 in kept else count == wanted

@@ -99,7 +99,7 @@ class Request:
     progress: Progress = field(default=silent, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        """Check types and folders, and look the target up, or read it. Raises GraphfixError."""
+        """Check types and folders, and find the target by its name or in its file. Raises GraphfixError."""
         for each in fields(self):
             if each.init:
                 _check_type(each.name, str(each.type), getattr(self, each.name))
@@ -134,7 +134,11 @@ CHOICES = (
     "trust_stored",
     "data_root",
 )
-"""The fields that choose what is a finding; the others bind inputs, which the output of `fix` fulfils, or verify."""
+"""The fields that decide what is a finding: a `check` of the output of `fix` has to repeat them.
+
+It does not repeat fields that bind inputs, because the output already fulfils them, nor fields of the verification
+(docs/stability.md, "The law of `fix`").
+"""
 
 
 def without_bindings(request: Request) -> Request:
@@ -143,9 +147,9 @@ def without_bindings(request: Request) -> Request:
 
 
 def choice_options(request: Request) -> tuple[str, ...]:
-    """Return the choices that are no defaults as words of a command line.
+    """Return the choices that differ from their defaults, as words of a command line.
 
-    A rewrite that is a Python object has no word there: it is left out.
+    A rewrite that is a Python object is left out, because a command line can't name it.
     """
     defaults = {each.name: each.default for each in fields(Request)}
     words: list[str] = []
@@ -163,7 +167,7 @@ def choice_options(request: Request) -> tuple[str, ...]:
 
 
 def _folders(data_root: str | Path | Sequence[str | Path]) -> tuple[Path, ...]:
-    """Return the folders as paths. Raises GraphfixError for what is no folder."""
+    """Return the folders as paths. Raises GraphfixError if one is not a folder."""
     given = (data_root,) if isinstance(data_root, (str, os.PathLike)) else tuple(data_root)
     for each in given:
         if each == "" or not Path(each).is_dir():
@@ -172,7 +176,7 @@ def _folders(data_root: str | Path | Sequence[str | Path]) -> tuple[Path, ...]:
 
 
 def _is_path(value: object) -> bool:
-    """Whether a value can be the path of a file: Python raises a ValueError for a null character in one."""
+    """Return whether a value can be the path of a file; Python raises ValueError for a path with a null character."""
     return isinstance(value, (str, os.PathLike)) and "\0" not in str(value)
 
 
@@ -201,14 +205,14 @@ ACCEPTED: Mapping[str, tuple[Callable[[Any], bool], str]] = MappingProxyType(
         "Literal['with', 'only', 'without']": (("with", "only", "without").__contains__, "with, only or without"),
     }
 )
-"""By the type of a field: whether a value is accepted, and what to give instead."""
+"""By the type of a field, as text: a test for its values, and the words of the error for any other value."""
 KEYWORDS: Texts = MappingProxyType({"run_on": "inputs"})
-"""By field: its name as a keyword of a Python function, where that is another one."""
+"""By field: the keyword of the Python functions, if it differs from the field's name."""
 EXAMPLES_OF_LISTS: Texts = MappingProxyType({"same": "['x[0]=y[0]']", "only": "['equalize-ranks']"})
 
 
 def _check_type(name: str, kind: str, value: object) -> None:
-    """Raise GraphfixError for an argument that is not of its field's type, which says what to give."""
+    """Raise GraphfixError for an argument that does not have its field's type; the error tells what to give."""
     if value is None or kind not in ACCEPTED:
         return
     is_accepted, what = ACCEPTED[kind]

@@ -65,7 +65,7 @@ def fields(edit: Edit, before: Sequence[Value | None], after: Sequence[Value | N
 
 
 def stated_in_file(edit: Edit, node: Node) -> str | None:
-    """Return what the file states that the edit changes; None for an edit of nodes or operands."""
+    """Return a sentence about the statement in the file that an edit changes; None for an edit of nodes or operands."""
     match edit:
         case Upgrade():
             return f"the model is of operator set {node.version}, not {edit.version}"

@@ -22,9 +22,9 @@ def format_of(source: Path | bytes) -> str:
 
 
 def load(source: Path | bytes | ModelProto, data_root: Sequence[Path] = ()) -> OnnxModel | TfliteModel:
-    """Read a model file, its bytes, or an onnx ModelProto. Raises GraphfixError for what is none.
+    """Read a model file, its bytes, or an onnx ModelProto. Raises GraphfixError if the source is not a model.
 
-    `data_root` has further folders in which the data files of an ONNX model may lie.
+    `data_root` lists further folders in which the data files of an ONNX model may lie.
     """
     if isinstance(source, (bytes, Path)) and format_of(source) == "tflite":
         from graphfix.formats.tflite.model import load as load_tflite
@@ -36,7 +36,7 @@ def load(source: Path | bytes | ModelProto, data_root: Sequence[Path] = ()) -> O
 
 
 def data_locations(source: Path) -> Sequence[str]:
-    """List the files below a model's folder that hold its data, as the model names them. Raises GraphfixError."""
+    """Return the locations of a model's data files below its folder, as the model states them. Raises GraphfixError."""
     if format_of(source) == "tflite":
         from graphfix.formats.tflite.file.container import read
 

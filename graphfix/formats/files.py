@@ -99,7 +99,7 @@ def open_source(source: Path | bytes) -> Source:
 
 
 def _map(path: Path) -> Source:
-    refuse_no_file(path)  # before it is opened: to open a pipe waits for its writer
+    refuse_no_file(path)  # before `open`, which would wait for the writer of a pipe
     descriptor = os.open(path, os.O_RDONLY | BINARY)
     try:
         found = os.fstat(descriptor)

@@ -191,13 +191,13 @@ def align_at_run_time(node: Node) -> Alignment | None:
 
 
 RUN_TIME_SHAPES = frozenset({("", "Shape"), (TFLITE, "SHAPE"), (TFLITE, "BROADCAST_ARGS")})
-"""The operators whose results the run-time form stretches to."""
+"""The operators that compute the target shape of the run-time form."""
 
 
 def is_run_time_form(node: Node) -> bool:
-    """Return whether the node stretches an operand to the run-time shape of another value, of unknown rank.
+    """Return whether a node stretches an operand to another value's run-time shape, and the result's rank is unknown.
 
-    `--unknown expand` writes this form where `align_at_run_time` applies, and no form of a known rank exists.
+    `--unknown expand` writes this form where `align_at_run_time` applies. No form without an unknown rank exists.
     """
     form = operators.stretch_form(node.domain, node.op)
     result = node.results[0] if node.results else None

@@ -98,13 +98,13 @@ class DropMetadata:
 
     name: str
     why: str
-    """What a tool does because of the entry."""
+    """A clause for the report: what a tool does because of the entry."""
     code: str
 
 
 @dataclass(frozen=True, slots=True)
 class StateShape:
-    """Write the shape of the result `result` into the file, which states no rank for it (TFLite)."""
+    """Write the shape of the result at index `result` into the file, which states no rank for that result (TFLite)."""
 
     result: int
     code: str
@@ -129,7 +129,7 @@ class Inline:
     trips: int | None = None
     """None for an If."""
     inexact: str | None = None
-    """Why a runtime's kernels may round the results otherwise; None where bits stay."""
+    """Why a runtime's kernels may round the results differently; None if all bits stay the same."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,7 +198,7 @@ class Assume:
 
 
 FileEdit: TypeAlias = Upgrade | DropMetadata | StateShape
-"""The edits of what the file states; the nodes of the view stay as they are."""
+"""Edits of statements in the file, such as its metadata; the nodes of the view stay as they are."""
 Edit: TypeAlias = (
     Lift | Stretch | Fold | Bypass | Restate | Canonicalize | FileEdit | Evaluate | Inline | Replace | Leave | Assume
 )

@@ -1,4 +1,4 @@
-"""What a rewrite can't know of an operand: the engine leaves the node with this reason."""
+"""Exceptions that a plan raises if it can't know an operand; the engine leaves the node alone with their text."""
 
 from __future__ import annotations
 

@@ -44,7 +44,7 @@ LITERAL_LIMIT = 64
 
 
 RANK_OPERANDS: Mapping[str, slice] = MappingProxyType({"Reshape": slice(1, 2), "RESHAPE": slice(1, 2)})
-"""Operators whose result has as many axes as one operand has elements, and which operand that is."""
+"""By operator: the operand whose number of elements is the rank of the result."""
 
 
 @dataclass(slots=True, eq=False, repr=False)
@@ -176,7 +176,7 @@ class Value:
         return self.shape
 
     def _cause(self) -> str:
-        """Return, in parentheses, the first node that lost the rank, or the value that came without one."""
+        """Return, in parentheses, the first node whose result lost the rank, or the input that has no rank."""
         value, node = self, self.producer
         while node is not None:
             operands = node.operands[RANK_OPERANDS.get(node.op, slice(None))]
@@ -256,9 +256,9 @@ class Graph:
     captured: dict[Value, list[tuple[Graph, int]]] = field(default_factory=dict)
     """What `Value.noted` is, for readers in bodies inside this graph."""
     metadata: Sequence[str] = ()
-    """The names of a TFLite file's metadata entries, at its main graph."""
+    """The names of a TFLite file's metadata entries; only the main graph has them."""
     without_rank: Collection[Value] = ()
-    """The results for which a TFLite file states no rank: neither sizes nor `has_rank`."""
+    """Results for which a TFLite file states no rank: their tensors have neither sizes nor `has_rank`."""
     read_literal: Callable[[Value], tuple[Scalar, ...] | None] = lambda _: None
     read_content: Callable[[Value], Shape | None] = lambda _: None
     read_scales: Callable[[Value], int] = lambda _: 0

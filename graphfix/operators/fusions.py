@@ -10,8 +10,8 @@ A link that is made as `n*` may be read by more nodes of the operator that reads
     ^  not its sizes, and where a size of the result is free not its rank either: the matcher takes unit axes where
        onnxruntime's own inference knows the rank beside it, which is often less than this program knows
 
-A version behind a mark, `~1.32`, is the first version of onnxruntime whose matcher asks that. graphfix keeps an operand
-that any measured version matches: a fixed model is run elsewhere, by versions that nobody knows here.
+A version behind a mark, `~1.32`, is the first version of onnxruntime whose matcher compares that part. graphfix keeps
+an operand if any measured version compares its shape, because a fixed model may run in any of these versions.
 
 What is not marked may change, but not be stretched to the run-time shape of a link: that is another reader of it.
 
@@ -37,7 +37,7 @@ class Fusion:
     until: int | None = None
     """The last operator set of the model in which it is matched."""
     versions: Versions = EVERY
-    """The versions of onnxruntime that were seen to fuse it."""
+    """The versions of onnxruntime in which this fusion was observed."""
 
 
 _ERF = """

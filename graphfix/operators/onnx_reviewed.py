@@ -164,4 +164,4 @@ FIRST_SEEN: Mapping[tuple[str, str], Mapping[str, str]] = {
         """,
     },
 }
-"""(package, version) -> by domain the operators that the measured version before does not have, broadcasting or not."""
+"""(package, version) -> by domain, the operators that the previous measured version does not have."""

@@ -135,6 +135,6 @@ class StretchForm:
     standard: bool
     """Whether it is a form that the format's own stretch has: it is then not written as another one."""
     standard_before: int = 0
-    """The form is also the format's own in operator sets before this one: ONNX has no Expand before 8, only Tile."""
+    """The operator set before which this form is standard too: ONNX has no Expand before set 8, only Tile."""
     two_way: bool = False
     """By shape: the target may be shorter than the operand, and a 1 in it keeps the operand's size."""

@@ -69,4 +69,4 @@ STATEFUL = frozenset(
     "READ_VARIABLE ASSIGN_VARIABLE VAR_HANDLE HASHTABLE HASHTABLE_FIND HASHTABLE_IMPORT HASHTABLE_SIZE CALL_ONCE CALL"
     " RANDOM_STANDARD_NORMAL RANDOM_UNIFORM MULTINOMIAL STABLEHLO_RNG_BIT_GENERATOR STABLEHLO_CUSTOM_CALL".split()
 )
-"""Operators whose results depend on what ran before them, or that change what later ones read."""
+"""Operators whose results depend on operators that ran before, or that change what later operators read."""

@@ -13,7 +13,7 @@ from graphfix.operators.tosa import CONDITION, LOOP, NO_FORM
 WRONG = "it converts without a word, and TOSA computes something else"
 STATE = "it keeps a state, and the converter writes variables that no TOSA tool reads"
 STABLEHLO = "STABLEHLO_"
-"""How the names of StableHLO's operators begin: none of the 32 that were tried converts."""
+"""The prefix of StableHLO's operators. None of the 32 operators that were tried converts."""
 LEFT_OUT = "the converter leaves the operators of StableHLO as they are"
 UNSUPPORTED: dict[str, str] = {
     **dict.fromkeys(
@@ -41,9 +41,9 @@ METADATA: Mapping[str, str] = MappingProxyType(
         "model_control_dependencies": "the converter reads its edges as tfl.control_node, and refuses the model",
     }
 )
-"""Metadata entry of the file -> what the converter does because of it, whatever the entry holds."""
+"""Metadata entry -> what the converter does if a file has the entry, whatever its content is."""
 DEPENDENCIES = "model_control_dependencies"
-"""The entry that orders operators: without operators that keep a state the operands order them just as well."""
+"""The entry that orders operators. It is redundant in a model without state, where the operands order them."""
 COMPARISONS = frozenset("LESS LESS_EQUAL GREATER GREATER_EQUAL EQUAL NOT_EQUAL".split())
 NARROW = frozenset({"int8", "int16"})
 UNSIGNED = frozenset({"uint16", "uint32", "uint64"})

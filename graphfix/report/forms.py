@@ -33,7 +33,7 @@ TEXTS: Mapping[str, Form] = MappingProxyType(
 )
 """Name of a form that is printed -> what makes it."""
 ROOM = 1 << 16
-"""Bytes that a report's folder must have room for, before a model is touched."""
+"""Bytes that are written into a report's folder as a trial, before a model is touched."""
 NODE_DATA = ".node_data.json"
 FORMS: Mapping[str, Form] = MappingProxyType(
     {
@@ -67,9 +67,9 @@ def _suffix(path: Path) -> str | None:
 
 
 def refuse(path: Path, models: int = 1, *, folder_is_made: bool = False) -> None:
-    """Raise GraphfixError where `write` could not succeed for so many models: it is asked before one is touched.
+    """Raise GraphfixError if `write` could not succeed for this number of models; called before a model is touched.
 
-    A file is written into the report's folder, and removed. `folder_is_made`: that folder need not be there yet.
+    A trial file is written into the report's folder, and removed. `folder_is_made`: the folder need not exist yet.
     """
     _refuse_name(path, models, folder_is_made=folder_is_made)
     if path.parent.is_dir():
@@ -77,7 +77,7 @@ def refuse(path: Path, models: int = 1, *, folder_is_made: bool = False) -> None
 
 
 def _refuse_name(path: Path, models: int, *, folder_is_made: bool = False) -> None:
-    """Raise GraphfixError for a name without a form, for a form that is of one model, and for a missing folder."""
+    """Raise GraphfixError for a suffix without a form, for several models in a form for one, and a missing folder."""
     if _suffix(path) is None:
         raise GraphfixError(f"{path}: the form of a report is chosen by its suffix; known: {', '.join(FORMS)}")
     if models > 1 and _suffix(path) == NODE_DATA:
@@ -95,7 +95,7 @@ def write(path: Path, entries: Sequence[Entry]) -> None:
 
 
 def _try_to_write(path: Path) -> None:
-    """Raise GraphfixError where the folder takes no file of ROOM bytes."""
+    """Raise GraphfixError if a file of ROOM bytes can't be written into the folder."""
     scratch = _scratch(path)
     try:
         scratch.write_bytes(bytes(ROOM))
@@ -115,7 +115,7 @@ def _unwritable(path: Path, what: str, error: OSError) -> GraphfixError:
 
 
 def _remove(scratch: Path) -> None:
-    with suppress(OSError):  # in a folder that can't be written the file was not made either
+    with suppress(OSError):  # if the folder can't be written, the file does not exist
         scratch.unlink(missing_ok=True)
 
 

@@ -21,18 +21,18 @@ class Failure:
     error: str
     """The line that stderr got, without the program's name."""
     kind: Literal["error", "internal", "aborted", "time", "memory"] = "error"
-    """`internal`: a fault of graphfix. Of a batch also: the process ended by itself, or needed more than it may."""
+    """`internal`: a fault of graphfix. In a batch also: the process aborted, or was stopped for time or memory."""
     trace: str = field(default="", repr=False, compare=False)
-    """Python's traceback of an internal fault, which `-v` prints; no report holds it."""
+    """Python's traceback of an internal fault: `-v` prints it, reports do not contain it."""
 
     @classmethod
     def of(cls, command: str, model: str, error: Exception) -> Failure:
-        """Return the failure of a command that ended with this exception; any but a GraphfixError is unexpected."""
+        """Return the failure for an exception that ended a command; a GraphfixError is expected, others are faults."""
         if isinstance(error, GraphfixError):
             return cls(command, model, str(error))
         if isinstance(error, MemoryError):
             return cls(command, model, f"{model}: stopped: there is no more memory", "memory")
-        from graphfix.results.faults import Fault  # a command that works does not need it
+        from graphfix.results.faults import Fault  # imported here because few commands need it
 
         fault = Fault.of(error)
         return cls(command, model, f"{model}: {fault.line}", "internal", fault.trace)
@@ -124,7 +124,7 @@ def findings(outcome: Outcome) -> list[Site]:
 
 
 def sites_left_text(outcome: Outcome) -> str:
-    """Return the line for a file that was written with sites left: how many, and the command that lists them."""
+    """Return the last line for a written file with sites left: their number, and the command that lists them."""
     import shlex
 
     check = shlex.join(("graphfix", "check", outcome.output or outcome.model, *outcome.check_options))

@@ -12,7 +12,7 @@ from graphfix.results import Facts, Outcome, Run, Verdict
 LIBRARIES = ("numpy", "onnx")
 """Named in the versions but, beside a runtime, not what ran the model."""
 NEVER_DECIDES = " (these runs never decide)"
-"""What stands beside a figure of the runs with optimizations on."""
+"""The words behind each figure of runs with optimizations on."""
 
 
 def verdict_text(verdict: Verdict) -> str:
@@ -66,7 +66,7 @@ def claims_text(facts: Facts) -> str:
 def noted_lines(verdict: Verdict | None) -> Iterator[str]:
     """Yield `  note: the first file declares the output 'y' as [], which it is not`, a line for each note.
 
-    Notes are those of the proof, a model that fails with optimizations on, and runtimes newer than the measured ones.
+    The notes are those of the proof, then a failure with optimizations on, then runtimes newer than the measured ones.
     """
     if verdict is None:
         return

@@ -278,8 +278,8 @@ class Outcome:
     changes: Sequence[Change] = ()
     """Every node in order, where a diff was asked for."""
     sites_left: int = 0
-    """Of `fix`: how many findings `check` of the output has, stale stored shapes (GF204) not counted."""
+    """For `fix`: the number of findings that `check` of the output has, without stale stored shapes (GF204)."""
     check_options: Sequence[str] = ()
-    """The options with which `check` of the output finds these sites."""
+    """The options of the `check` command that lists these sites."""
     reused: bool = False
     """Of a batch: whether it was made before, of the same bytes, with the same options and version."""

@@ -1,4 +1,4 @@
-"""Axes of inputs by name, such as `x[0]`: what to say where `--dim` can't bind one; both readers of files ask."""
+"""Check names of input axes such as `x[0]`, which `--dim` can't bind; the rewriter and the checker both call it."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ Declared: TypeAlias = Mapping[str, Sequence[int | str | None] | None]
 
 
 def axis_fault(name: str, inputs: Declared) -> str | None:
-    """Return what is wrong with `name` in `--dim name=4` where it names an axis of an input that is not free.
+    """Return the reason why `--dim name=4` can't bind the axis that `name` means, with advice.
 
-    None where it names no such axis: another text, an input that is not there, a free axis without a symbol.
+    Returns None if `name` is not of the form `input[axis]`, names no input, or names a free axis without a symbol.
     """
     match = re.fullmatch(r"(.+)\[(\d+)\]", name, re.DOTALL)
     sizes = inputs.get(match[1]) if match is not None else None

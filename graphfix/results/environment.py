@@ -23,7 +23,7 @@ class Package:
 
 @dataclass(frozen=True, slots=True)
 class Extra:
-    """What an extra of graphfix adds."""
+    """An extra of graphfix, with the packages that it adds."""
 
     name: str
     adds: str

@@ -1,4 +1,4 @@
-"""Unexpected exceptions as one line with a traceback: for the command line, batches, and child processes."""
+"""Describe unexpected exceptions by one line and a traceback, for the command line, batches and child processes."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 from graphfix.results.records import dataclass, field
 
 LONGEST = 300
-"""How many characters of an exception's text the line shows."""
+"""The most characters of an exception's text that the line shows."""
 _ROOT = Path(__file__).resolve().parents[2]
 _PACKAGES = (_ROOT / "graphfix", _ROOT / "rewrites")
 
@@ -18,7 +18,7 @@ class Fault:
     """An unexpected exception as plain data, which a child process can send to its parent."""
 
     place: str
-    """File and line that raised the exception, `graphfix/checker/runs/sizes.py:17`; mostly a file of graphfix."""
+    """File and line, `graphfix/checker/runs/sizes.py:17`: the innermost ones of graphfix, if the traceback has any."""
     error: str
     """The exception's type and text on one line: `ValueError: array is too big`."""
     trace: str = field(repr=False, compare=False)
@@ -26,7 +26,7 @@ class Fault:
 
     @classmethod
     def of(cls, error: BaseException) -> Fault:
-        """Return the fault that an exception reports; of an InternalError the fault of the child process."""
+        """Return the fault for an exception; for an InternalError, return the fault of the child process."""
         if isinstance(error, InternalError):
             return error.fault
         text = " ".join(str(error).split())
@@ -36,7 +36,7 @@ class Fault:
 
     @property
     def line(self) -> str:
-        """The fault as users read it."""
+        """Return the line that users read."""
         return f"internal error in {self.place}: {self.error}; please report it, -v shows the traceback"
 
 
@@ -48,14 +48,14 @@ class InternalError(Exception):
         self.fault = fault
 
     def __str__(self) -> str:
-        """Return the fault as users read it."""
+        """Return the line that users read."""
         return self.fault.line
 
 
 def _place(error: BaseException) -> str:
-    """Return the innermost file of graphfix in a traceback with its line; any other innermost file where there is none.
+    """Return the innermost file and line of graphfix in a traceback; without one, the innermost of all files.
 
-    Packages that graphfix calls raise from files that say little about the cause.
+    A file of another package that graphfix calls tells little about the cause.
     """
     frames = traceback.extract_tb(error.__traceback__)
     own = [frame for frame in frames if any(map(Path(frame.filename).is_relative_to, _PACKAGES))]

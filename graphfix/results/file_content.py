@@ -1,4 +1,4 @@
-"""The parts of a file by which its kind is recognized; `file_kinds` asks for them, and nothing else does."""
+"""Read the parts of a file by which `file_kinds` recognizes its kind; no other module uses this one."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from functools import cached_property
 from typing import BinaryIO, Final
 
 HEAD: Final = 4096
-"""Bytes from the begin of a file that are looked at."""
+"""Bytes that are read from the beginning of a file."""
 MOST_FIELDS: Final = 64
-"""Fields of a protobuf message that are looked at, at most."""
+"""The most fields of a protobuf message that are read."""
 LONGEST_FIELD_HEAD: Final = 20
-"""Bytes of two numbers of protobuf: a field's tag, and its length."""
+"""The most bytes of a protobuf field's tag and length, two varints."""
 ONNX_GRAPH: Final = 7
 """The number of ModelProto's graph: SavedModel and Core ML have no field of this number."""
 VARINT, FIXED_64, BYTES, FIXED_32 = 0, 1, 2, 5
@@ -21,26 +21,26 @@ ZIP: Final = b"PK\3\4"
 
 
 class Content:
-    """A file's first bytes, and what they promise; the more expensive parts are read when they are first needed."""
+    """The first bytes of a file, and parts that take longer to read; these are read when they are first needed."""
 
     def __init__(self, file: BinaryIO) -> None:
-        """Take a file that can be sought; its first bytes are read at once. Raises OSError."""
+        """Read the first bytes of a seekable file. Raises OSError."""
         self._file = file
         self.head = file.read(HEAD)
 
     @cached_property
     def text(self) -> str:
-        """The first bytes as text, in lower case and without white space in front; "" for binary bytes."""
+        """Return the first bytes as text, in lower case and without leading white space; "" for binary bytes."""
         return "" if b"\0" in self.head else self.head.decode("utf-8-sig", "replace").lstrip().lower()
 
     @cached_property
     def is_text(self) -> bool:
-        """Whether the first bytes are words of a language or a program: printable characters and white space."""
+        """Return whether the first bytes are text: printable characters and white space only."""
         return bool(self.text) and all(each.isprintable() or each in "\t\n\r\f\x1b\ufffd" for each in self.text)
 
     @cached_property
     def members(self) -> Sequence[str]:
-        """The names in a zip archive, and those below its only folder; () where it is none, or damaged."""
+        """Return the names in a zip archive, also relative to its only folder; () for other and for damaged files."""
         if not self.head.startswith(ZIP):
             return ()
         import zipfile
@@ -55,21 +55,21 @@ class Content:
 
     @cached_property
     def fields(self) -> Mapping[int, int]:
-        """The wire types of a protobuf message's first fields by number, up to an ONNX graph.
+        """Return the wire types of a protobuf message's first fields by number, up to the number of an ONNX graph.
 
-        {} where the bytes are no fields, or end inside a field.
+        Returns {} if the bytes are not fields, or end inside a field.
         """
         found: dict[int, int] = {}
         size = self._file.seek(0, os.SEEK_END)
         end = 0
-        for number, wire, end in self._walk(size):  # noqa: B007 -- the last end is looked at
+        for number, wire, end in self._walk(size):  # noqa: B007 -- the last end is used below
             found.setdefault(number, wire)
             if number == ONNX_GRAPH:
                 return found
         return found if end == size or len(found) == MOST_FIELDS else {}
 
     def _walk(self, size: int) -> Iterator[tuple[int, int, int]]:
-        """Yield the number, the wire type and the end of each field; stop where the bytes are no field."""
+        """Yield the number, the wire type and the end of each field; stop at bytes that are not a field."""
         at = 0
         for _ in range(MOST_FIELDS):
             self._file.seek(at)
@@ -85,7 +85,7 @@ class Content:
 
 
 def _number(data: bytes) -> tuple[int, int]:
-    """Read a number of protobuf; return it and its bytes, (0, 0) where there is none."""
+    """Return a varint of protobuf and the number of its bytes; (0, 0) if the bytes are not a varint."""
     number = 0
     for at, byte in enumerate(data[:10]):
         number |= (byte & 0x7F) << 7 * at

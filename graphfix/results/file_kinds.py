@@ -1,6 +1,6 @@
-"""Files that are not a model, recognized by their content: one table of names and advice.
+"""Recognize files that are not a model by their content, and refuse them with their name and advice.
 
-The rewriter's and the checker's readers ask it first, so every command refuses such a file by the same line.
+The readers of the rewriter and of the checker both call `refuse_foreign` first, so every command prints the same line.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class Kind(NamedTuple):
     """A kind of file that is not a model."""
 
     name: str
-    """With its article; in brackets what it is recognized by."""
+    """The name with its article; in brackets the feature that identifies the kind."""
     advice: str
     test: Test
 
@@ -42,7 +42,7 @@ def identifier(*names: bytes) -> Test:
 
 
 def holds(*members: str) -> Test:
-    """Return a test for a zip archive that has all of these members; `.suffix` and `folder/` name any such file."""
+    """Return a test for a zip archive that has all of these members; `.suffix` and `folder/` match any such member."""
     return lambda content: all(any(_is_member(wanted, name) for name in content.members) for wanted in members)
 
 
@@ -53,23 +53,23 @@ def _is_member(wanted: str, name: str) -> bool:
 
 
 def text(pattern: str) -> Test:
-    """Return a test for the begin of a text: a regular expression of lower-case letters."""
+    """Return a test for the beginning of a text by a regular expression; the text is in lower case."""
     return lambda content: re.match(pattern, content.text, re.DOTALL) is not None
 
 
 def _is_saved_model(content: Content) -> bool:
-    """SavedModel: schema version 1 and graphs with their metadata. In ONNX field 2 is a name, and a graph follows."""
+    """Return whether a file is a SavedModel: schema version 1, then graphs. In ONNX, field 2 is followed by a graph."""
     return content.head.startswith(b"\x08\x01\x12") and content.fields == {1: VARINT, 2: BYTES}
 
 
 def _is_graph_def(content: Content) -> bool:
-    """GraphDef: its first node has a name and an operator. In ONNX field 1 is a number."""
+    """Return whether a file is a GraphDef: its first node has a name and an operator. In ONNX, field 1 is a number."""
     node = rb"\x0a[\x80-\xff]{0,4}[\x01-\x7f]\x0a[\x01-\x7f][\x20-\x7e]+?\x12[\x01-\x40][A-Z_][A-Za-z0-9]"
     return re.match(node, content.head) is not None
 
 
 def _is_core_ml(content: Content) -> bool:
-    """Core ML: a specification version, and the model itself in a field from 200 on; it has no field of a graph."""
+    """Return whether a file is a Core ML model: a version, the model in a field from 200 on, and no ONNX graph."""
     numbers = content.fields.keys()
     return (
         content.fields.get(1) == VARINT
@@ -79,13 +79,16 @@ def _is_core_ml(content: Content) -> bool:
 
 
 def _is_onnx_tensor(content: Content) -> bool:
-    """TensorProto: its type is a number in field 2, its elements are in one of 4 to 11. In ONNX field 2 is a name."""
+    """Return whether a file is a TensorProto: its type in field 2 is a number. In a ModelProto, field 2 is a name.
+
+    The elements of a TensorProto are in one of the fields 4 to 11.
+    """
     elements = {4, 5, 6, 7, 9, 10, 11}
     return content.fields.get(2) == VARINT and not elements.isdisjoint(content.fields) and max(content.fields) <= 16  # noqa: PLR2004
 
 
 def _is_safetensors(content: Content) -> bool:
-    """Safetensors: the length of a JSON text in 8 bytes, then that text."""
+    """Return whether a file is safetensors: the length of a JSON text in 8 bytes, then the text."""
     return content.head[5:8] == bytes(3) and re.match(rb'\{\s*["}]', content.head[8:]) is not None
 
 
@@ -157,26 +160,26 @@ KINDS: Final = (
     Kind("a Core ML model (.mlmodel)", EXPORT_ORIGINAL, _is_core_ml),
     Kind("an ONNX tensor (test data)", "give the model; --inputs takes a test_data_set folder", _is_onnx_tensor),
 )  # fmt: skip
-"""In the order in which they are asked: a more special kind stands in front of a more general one."""
+"""The kinds in the order of their tests: a special kind comes before a more general one."""
 
 FOLDERS: Final = (
     ("saved_model.pb", "a TensorFlow SavedModel (folder with saved_model.pb)", CONVERT),
     ("Manifest.json", "a Core ML package (folder with Manifest.json)", EXPORT_ORIGINAL),
 )
-"""Kinds of folders by a file in them: that file, name and advice."""
+"""Kinds of folders that are models of other tools: a file in the folder, the name and the advice."""
 
 
 def foreign_kind(content: Content) -> Kind | None:
-    """Return the kind of a file that is not a model; None for one that may be a model. Raises OSError."""
+    """Return the kind of a file that is not a model; None for a file that may be a model. Raises OSError."""
     if content.head[FLATBUFFER_IDENTIFIER] == TFLITE:
         return None
     return next((kind for kind in KINDS if kind.test(content)), None)
 
 
 def refuse_foreign(source: Path | bytes) -> None:
-    """Raise GraphfixError for what can't be read as a file, and for a file whose content is known to be no model.
+    """Raise GraphfixError for a source that can't be read, and for content that is known not to be a model.
 
-    A pipe is not opened: to open it would wait for its writer.
+    A pipe is refused before it is opened, because `open` would wait for its writer.
     """
     try:
         if isinstance(source, bytes):
@@ -196,7 +199,7 @@ def refuse_foreign(source: Path | bytes) -> None:
 
 
 def refuse_no_file(path: Path) -> None:
-    """Raise GraphfixError for a folder, a device, a pipe and an empty file; OSError where there is nothing."""
+    """Raise GraphfixError for a folder, a device, a pipe and an empty file; OSError if the path does not exist."""
     found = path.stat()
     if stat.S_ISDIR(found.st_mode):
         raise GraphfixError(f"{path}: {_folder(path)}")
@@ -208,13 +211,13 @@ def refuse_no_file(path: Path) -> None:
 
 
 def refuse_pointer(path: Path, head: bytes) -> None:
-    """Raise GraphfixError for a data file whose first bytes are those of a pointer of Git LFS."""
+    """Raise GraphfixError if the first bytes of a file are those of a pointer of Git LFS."""
     if head.startswith(LFS_POINTER):
         raise GraphfixError(f"{path}: {KINDS[0].name}: {KINDS[0].advice}")
 
 
 def folder_kind(path: Path) -> str | None:
-    """Return the name and advice for a folder that is a model of another kind; None for any other folder."""
+    """Return the name and advice for a folder that is a model of another tool; None for any other folder."""
     return next((f"{name}: {advice}" for file, name, advice in FOLDERS if (path / file).is_file()), None)
 
 

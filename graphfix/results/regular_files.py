@@ -1,4 +1,4 @@
-"""Names that are no regular files: pipes and devices, which may never end, and open files of this process."""
+"""Refuse paths that are not regular files: pipes and devices, which may never end, and open files of the process."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from typing import Final
 from graphfix.results import GraphfixError
 
 MOST_LINKS: Final = 40
-"""Symbolic links behind each other that are followed, as Linux does."""
+"""The most symbolic links that are followed one after another; Linux has the same limit."""
 
 
 def refuse_pipe(path: Path, wanted: str) -> None:
-    """Raise GraphfixError for a pipe and a device where `wanted` is to be read; OSError where there is nothing.
+    """Raise GraphfixError for a pipe or a device; the error asks for `wanted`. Raises OSError for a missing file.
 
-    To open a pipe waits for its writer, so this is asked before.
+    Call it before `open`, which would wait for the writer of a pipe.
     """
     mode = path.stat().st_mode
     if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
@@ -26,7 +26,7 @@ def refuse_pipe(path: Path, wanted: str) -> None:
 
 
 def refuse_stream(path: Path) -> None:
-    """Raise GraphfixError for an output such as /dev/stdout: a file would replace that name on the whole machine."""
+    """Raise GraphfixError for an output such as /dev/stdout, which the written file would replace on the machine."""
     if is_descriptor(path):
         raise GraphfixError(f"{path}: this is an open file of the process; choose another name")
 
@@ -34,7 +34,7 @@ def refuse_stream(path: Path) -> None:
 def is_descriptor(path: Path) -> bool:
     """Return whether a path leads to an open file of this process, such as /dev/stdin or /dev/fd/63.
 
-    A child process has other files under the same name.
+    In a child process the same path leads to another file.
     """
     for _ in range(MOST_LINKS):
         folder = os.path.realpath(path.parent)

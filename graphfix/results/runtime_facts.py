@@ -1,7 +1,8 @@
 """Facts that differ between versions of onnx, onnxruntime and LiteRT, and the versions that graphfix was measured with.
 
-Any room may read this module, because it imports none. A fact that belongs to a table of a room stands in that table,
-with its `Versions`; `FACTS` has the others. The tests and `scripts/new_release.py` ask the installed runtime for each.
+The rewriter and the checker both import this module, and it imports neither. A fact about an entry of another table is
+in that table, with its `Versions`; `FACTS` has all other facts. The tests and `scripts/new_release.py` compare each
+fact with the installed runtime.
 """
 
 from __future__ import annotations
@@ -19,17 +20,17 @@ MEASURED: Mapping[str, Sequence[str]] = MappingProxyType(
         "ai-edge-litert": ("2.1.6", "2.3.0"),
     }
 )
-"""By package the versions that graphfix was measured with, the newest last."""
+"""By package, the versions with which graphfix was measured; the newest is the last."""
 
 
 @dataclass(frozen=True, slots=True)
 class Versions:
-    """A range of versions of one package; a version that is newer than the measured ones counts as the newest."""
+    """A range of versions of one package. A version newer than all measured versions counts as the newest of them."""
 
     since: str = ""
-    """The first version of the range; empty: there is none before it."""
+    """The first version of the range; if empty, the range includes the oldest version."""
     before: str = ""
-    """The first version behind the range; empty: the range includes the newest version."""
+    """The first version after the range; if empty, the range includes the newest version."""
 
     def include(self, version: str) -> bool:
         """Return whether the range includes a version, such as `1.31.1` or `1.33.0.dev20261127`."""
@@ -38,7 +39,7 @@ class Versions:
 
 
 EVERY = Versions()
-"""All versions that graphfix was measured with."""
+"""The range of all versions."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +57,7 @@ class Fact:
     """A model that shows it, or the test that asks the installed runtime."""
 
     def holds(self, version: str) -> bool:
-        """Return whether the fact was seen in this version of its package; raise nothing for an unknown version."""
+        """Return whether the fact holds in this version of its package, which need not be a measured version."""
         return self.versions.include(version)
 
 
@@ -111,14 +112,14 @@ def numbers(version: str) -> tuple[int, ...]:
 
 
 def newest_measured(package: str) -> str:
-    """Return the minor version, `1.32`, of the newest release that graphfix was measured with."""
+    """Return the minor version, such as `1.32`, of the newest release with which graphfix was measured."""
     return ".".join(MEASURED[package][-1].split(".")[:2])
 
 
 def newer_than_measured(versions: Mapping[str, str]) -> Iterator[str]:
-    """Yield a sentence for each package of which a newer minor version is installed than graphfix was measured with.
+    """Yield a sentence for each package whose minor version is newer than all measured versions.
 
-    `versions` has the installed version by package; packages that are not in `MEASURED` are skipped.
+    `versions` maps packages to installed versions; packages that are not in `MEASURED` are skipped.
     """
     for package, version in versions.items():
         if package in MEASURED and numbers(version)[:2] > numbers(newest_measured(package)):

@@ -113,7 +113,7 @@ def without_private_names(text: str) -> str:
 
 
 def _requirements() -> Iterator[tuple[str | None, Package]]:
-    """Yield what graphfix declares that it needs, with the extra; nothing where it runs without being installed."""
+    """Yield each package that graphfix requires, with its extra or None; nothing if graphfix is not installed."""
     for extra, name, versions, condition in extras.requirements():
         yield extra, Package(name, "; ".join(filter(None, (versions, condition))), _version(name))
 

@@ -1,4 +1,7 @@
-"""What graphfix declares that it needs, and the command that installs an extra: graphfix is in no package registry."""
+"""List the packages that graphfix requires, and build the command that installs an extra.
+
+The command names a checkout or packages, because graphfix is in no package registry.
+"""
 
 from __future__ import annotations
 
@@ -15,9 +18,9 @@ _EXTRA = re.compile(r"""(?:\s*and\s+)?\(?extra == ['"]([\w.-]+)['"]\)?""")
 
 
 def requirements() -> Iterator[tuple[str | None, str, str, str]]:
-    """Yield each declared package: its extra or None, its name, the versions, and the condition (`python_version ..`).
+    """Yield each required package: its extra or None, its name, the versions, and the condition (`python_version ..`).
 
-    Nothing where graphfix runs without being installed.
+    Yields nothing if graphfix is not installed.
     """
     try:
         declared = metadata.requires("graphfix") or ()
@@ -34,7 +37,7 @@ def requirements() -> Iterator[tuple[str | None, str, str, str]]:
 
 
 def install_command(extra: str) -> str:
-    """Return the command that installs an extra: from the checkout that runs, else by the names of its packages."""
+    """Return the command that installs an extra: from the checkout, or without one by the names of its packages."""
     if (ROOT / "pyproject.toml").is_file():
         return f"pip install -e {shlex.quote(f'{ROOT}[{extra}]')}"
     packages = [shlex.quote(name + versions) for of, name, versions, _ in requirements() if of == extra]

@@ -76,9 +76,9 @@ class ReferenceSession:
 
 
 def load(model: Path | ModelProto, *, expose: Sequence[str] = ()) -> ReferenceSession:
-    """Load a file, or a model that holds all its weights, and `expose` as further outputs. Raises RefusedError.
+    """Load a file, or a model with all its weights, and add the values `expose` as outputs. Raises RefusedError.
 
-    The model may be changed. A file's external data is found by onnx, which refuses links.
+    The given model may be changed. onnx reads the external data of a file, and refuses links.
     """
     from onnx import load as load_model
     from onnx.reference import ReferenceEvaluator

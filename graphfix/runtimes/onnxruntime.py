@@ -93,7 +93,7 @@ def load(
     `optimized` False: no graph optimization and no prepacked weights, which alone keeps the bits of a
     weight that only changed its shape. True: all optimizations. `more` is a ModelProto whose nodes
     and outputs stand behind the model's own (see graphfix.runtimes.more_outputs); `shapes` names the last of those
-    outputs, which are shapes. `folder` holds the external data of a model of bytes.
+    outputs, which are shapes. `folder` contains the external data of a model that is given as bytes.
     Raises RefusedError.
     """
     import onnxruntime as rt

@@ -58,7 +58,8 @@ class Child:
         """Load an ONNX model as runtimes.onnxruntime does, in the place of the model before. Raises RefusedError.
 
         `expose` names values of the main graph that become outputs, behind the model's own; `observe` pairs values
-        with names for their shapes, which `run_observed` returns. `folder` holds the external data of a model of bytes.
+        with names for their shapes, which `run_observed` returns. `folder` contains the external data of a
+        model that is given as bytes.
         """
         shapes = tuple(shape for _, shape in observe)
         more = more_outputs(expose, observe)

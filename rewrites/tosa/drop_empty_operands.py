@@ -3,9 +3,9 @@
     y[4,8] = CONCATENATION(a[0,8], b[1,8], c[3,8], axis=0)    ->  CONCATENATION(b, c, axis=0)
     y[1,7,1] = Concat(x[1,7,1], e[1,0,1], axis=1)             ->  Identity(x)
 
-TOSA has no size 0. Converters of dynamic models join lists that are still empty, and the first and the last trip of an
-unrolled loop that writes into a list of values cut nothing off in front of what they write, or behind it. Operators
-whose results only such an operand read are removed too.
+TOSA has no size 0. Converters of dynamic models write a Concat with a list that is still empty. An unrolled loop that
+writes into a list of values has such operands too: the part in front of the first value is empty, and so is the part
+behind the last value. Operators that only computed such an operand are removed too.
 """
 
 from __future__ import annotations

@@ -26,7 +26,7 @@ def plan(node: Node) -> Iterator[Edit]:
     missing = shape.rank - 1 - alpha.ranked.rank
     if missing > 0:
         yield Lift(1, tuple(range(missing)), CODE)
-    elif missing < 0 < alpha.ranked.rank and result is not None:  # no rank is below that of a scalar
+    elif missing < 0 < alpha.ranked.rank and result is not None:  # a scalar has no axis to drop
         if not alpha.shape.static:
             raise Undecided(f"the sizes of {alpha} are not all known")
         sizes = alpha.shape.numbers

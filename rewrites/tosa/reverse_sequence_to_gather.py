@@ -3,9 +3,9 @@
     y[4,2,3] = ReverseSequence(x[4,2,3], [4, 4], time_axis=0)  ->  Gather(x, [3, 2, 1, 0], axis=0)
     y[4,2,3] = ReverseSequence(x[4,2,3], [3, 3], time_axis=0)  ->  Gather(x, [2, 1, 0, 3], axis=0)
 
-The converter makes a loop of a ReverseSequence and refuses that loop. It refuses a Slice of negative steps too. The
-Gather holds the same elements. The lengths must be known and equal, and the number of time steps must be known; other
-sequences stay, and are named (GF305).
+The converter turns a ReverseSequence into a loop and then refuses the loop. It refuses a Slice with negative steps too.
+The Gather returns the same elements. The lengths must be known and equal, and the number of time steps must be known;
+any other ReverseSequence is left alone and reported (GF305).
 """
 
 from __future__ import annotations

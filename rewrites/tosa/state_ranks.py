@@ -3,9 +3,9 @@
     m[] = REDUCE_MAX(x[2,3], axes)    stored without sizes and without has_rank
     m[] = REDUCE_MAX(x[2,3], axes)    has_rank: true
 
-Converters before 2023 wrote no `has_rank`, so their files have scalars that read as tensors of unknown rank. The
-converter to TOSA then leaves the operators around the scalar as they are. LiteRT computes the shape of every result
-itself, and does not read `has_rank`.
+Converters before 2023 did not write `has_rank`, so a scalar in their files looks like a tensor of unknown rank. The
+converter to TOSA then leaves the operators around the scalar unconverted. LiteRT does not read `has_rank`: it computes
+the shape of every result.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ CODE = "GF304"
 
 
 def plan(node: Node) -> Iterator[Edit]:
-    """State the shapes of results whose sizes are known."""
+    """Yield an edit for each result whose sizes are known and for which the file states no rank."""
     for at, value in enumerate(node.results):
         if value is not None and value in node.graph.without_rank and value.shape.static:
             yield StateShape(at, CODE)

@@ -8,10 +8,10 @@ condition: that is followed from trip to trip on whole numbers that are known, s
 counters that begin at a constant. Each trip reads what the one before it returns, all read one copy of the constants,
 and what a Loop collects is a Concat of what its trips return. A Scan of a known length reads the parts by Gather.
 
-Results have the same bits in runs without optimizations. One thing may change the last bits in onnxruntime's default
-session: a constant matrix that an ONNX loop takes as a state is computed inside of the loop, and a constant once it is
-unrolled. onnxruntime packs constant matrices ahead of time, and sums their products in another order (measured: 1e-7 to
-2e-5). Such a site is marked as inexact; the verdict's line of runs with optimizations shows by how much.
+Results have the same bits in runs without optimizations. In onnxruntime's default session the last bits may change if a
+constant matrix is a state of an ONNX loop: in the loop it is a computed value, and in the unrolled model a constant.
+onnxruntime packs constant matrices ahead of time, and then sums their products in a different order (measured: 1e-7 to
+2e-5). Such a site is marked as inexact; the verdict shows the difference in its line about runs with optimizations.
 
 The trips may take 4096 nodes in all. Left as they are: loops whose condition an input decides, a loop in a body that
 stays, and a body with random or custom operators or a state: several of them are not one that runs several times.
@@ -46,7 +46,7 @@ def plan(node: Node) -> Iterator[Edit]:
 
 
 def _takes_matrices(node: Node) -> bool:
-    """Return whether a state, or what a Scan goes along, is a constant that runtimes may pack as a matrix."""
+    """Return whether a state of the loop, or an input of a Scan, is a constant matrix that a runtime may pack."""
     if node.domain == TFLITE:
         return False
     states = node.operands[2:] if node.op == "Loop" else node.operands

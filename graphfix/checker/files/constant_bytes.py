@@ -62,12 +62,12 @@ class Opened:
 
 
 def open_regular(path: Path) -> FileIO:
-    """Open a regular file for reading. Raises OSError, also for a pipe or a device, for which nothing waits."""
+    """Open a regular file for reading. Raises OSError, also for a pipe or a device, without waiting for its writer."""
     descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_BINARY", 0) | getattr(os, "O_NONBLOCK", 0))
     if not S_ISREG(os.fstat(descriptor).st_mode):
         os.close(descriptor)
         raise OSError(0, "it is no regular file")
-    # Without a buffer of Python's: it would copy each piece once more.
+    # FileIO has no buffer of its own: a buffer would copy each piece once more
     return FileIO(descriptor, "rb")
 
 

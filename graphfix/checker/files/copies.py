@@ -1,4 +1,4 @@
-"""Whether a model file is a copy of another, with its data files: then both compute the same, whatever it is."""
+"""Compare two model files and their data files byte by byte, for the proof: copies compute the same results."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def is_copy(before: Path, after: Path, data_root: Sequence[Path] = (), *, tflite: bool) -> bool:
-    """Return whether both model files hold the same bytes, and the data files that they name do, too.
+    """Return whether both model files have the same bytes, and so have their data files.
 
     Raises GraphfixError for a file that can't be read, and for a data file that is missing or refused.
     """

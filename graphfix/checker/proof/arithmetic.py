@@ -32,7 +32,7 @@ class Arithmetic:
     _terms: dict[Polynomial, Size] = field(default_factory=dict)
     _intervals: dict[Polynomial, Interval] = field(default_factory=dict)
     _uses_ranges: bool = False
-    """Whether the ranges that are asked for count."""
+    """Whether `_range` uses the ranges that the user asked for (`least_in_ranges` sets it)."""
     _answers: dict[tuple[str, Sizes], Size | None] = field(default_factory=dict)
     _seen: dict[Symbol, list[Place]] = field(default_factory=dict)
     """Terms that are sizes of a value, and where a node asks for its shape: there they are not negative."""
@@ -125,7 +125,10 @@ class Arithmetic:
         return self._interval(poly.polynomial(size))[0]
 
     def least_in_ranges(self, size: Size) -> float:
-        """Return what a term is at least in the ranges that are asked for; a range that raises that is assumed."""
+        """Return the least value of a term in the ranges that the user asked for.
+
+        If the ranges raise that value, they are entered in `used_ranges`: the proof then assumes them.
+        """
         low, algebra = self.least(size), self.algebra
         if low > 1 or not algebra.ranges:
             return low

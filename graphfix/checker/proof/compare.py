@@ -64,7 +64,7 @@ def assumed(bindings: Mapping[str, int], shapes: Mapping[str, Sequence[int]]) ->
 
 
 def assumed_ranges(algebra: Algebra) -> list[str]:
-    """Name the ranges of sizes without which a proof does not hold."""
+    """Return a sentence for each range of sizes that the proof assumes."""
     ranges = ((symbol, algebra.ranges[symbol]) for symbol in algebra.used_ranges)
     return [f"{symbol} is {low} to {high}, as asked for" for symbol, (low, high) in ranges]
 

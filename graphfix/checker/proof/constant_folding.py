@@ -24,7 +24,7 @@ Array: TypeAlias = NDArray[Any]
 MOST: Final = 1 << 16
 """Elements of a constant that is read as an array, or computed."""
 MOST_AXES, MOST_BYTES = 64, 1 << 56
-"""Of a numpy array; the bytes also where it has a size of 0, which does not count then."""
+"""Limits of a numpy array. The limit of bytes holds for an array with a size of 0 too: numpy skips that size."""
 TYPES: Final = frozenset("bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 float32 float64".split())
 
 

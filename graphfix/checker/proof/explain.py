@@ -170,9 +170,10 @@ def _views(one: Note, two: Note) -> str | None:
 
 
 def _maps(one: Note, two: Note) -> str | None:
-    """Name an operand that is read by another map; None where all maps are printed alike.
+    """Return a sentence about an operand that the nodes read by different maps; None if all printed maps are equal.
 
-    A constant that is stretched to no elements has no axis to follow: the sizes that meet are another then.
+    Printed maps may be equal although the maps differ: a constant that is stretched to no elements has no axis to
+    follow. The sizes of the operands differ then.
     """
     mine, other = _broadcast(one), _broadcast(two)
     if mine is None or other is None:

@@ -46,8 +46,8 @@ def prove(
 ) -> Proof:
     """Compare two files of one format, under the given sizes of free dims, without a runtime.
 
-    `same`: sizes of inputs that are stated to be equal, symbols or `name[axis]`. `ranges`: the least and the greatest
-    size of such a symbol, which stays free (ONNX). `values`: inputs that are taken for
+    `same`: sizes of inputs that are stated to be equal, symbols or `name[axis]`. `ranges`: by symbol or `name[axis]`,
+    the least and the greatest size; that size stays free (ONNX). `values`: inputs that are taken for
     these constants in both files; the second may lack them. `signature`: the one of a TFLite model that is compared,
     alone. With `trust_stored` sizes that the first file stores are believed where no rule knows them (ONNX). With
     `narrow_inputs` an input of int64 may be int32 in the second file: it is assumed to hold numbers that both types
@@ -71,7 +71,7 @@ def prove(
             copied = is_copy(before, after, data_root, tflite=tflite)
             if copied and not (bindings or shapes or same or ranges or values or signature):
                 refuse(before, stack)
-                refuse(after, stack)  # a link may read data that a copy beside it must not
+                refuse(after, stack)  # the first file may be a link, which may read data that a copy may not
                 return Proof("proved", copied=True)
             proof = replace(compared(before, after, stack, bindings, shapes, same), copied=copied)
         if proof.matched:
@@ -90,7 +90,7 @@ def prove(
 
 
 def _comparison(*, tflite: bool) -> tuple[Callable[..., Proof], Callable[..., object], Callable[..., None]]:
-    """Return how a format's files are compared, noted and refused; the other format's libraries are not imported."""
+    """Return a format's functions `compared`, `note_nodes` and `refuse`, importing no other format's library."""
     if tflite:
         from graphfix.checker.proof.tflite import compare as by_tflite
 

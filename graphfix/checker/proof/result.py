@@ -46,7 +46,7 @@ class Proof:
     notes: tuple[str, ...] = ()
     """What the first file declares wrongly and the second does not: no runtime minds."""
     copied: bool = False
-    """Whether the second file and its data files hold the bytes of the first ones."""
+    """Whether the second file and its data files have the same bytes as the first file and its data files."""
     inexact: tuple[InexactSite, ...] = ()
     """The operators that are written in others, which compute the same but for its rounding: of `bounded` alone."""
 

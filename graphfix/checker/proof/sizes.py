@@ -22,7 +22,7 @@ class Symbol:
         self.one = self
         """A size that is 1 wherever and only where this one is."""
         self.is_uninferred = False
-        """Whether runtimes infer no number for it, though it is not the size of an input: that of a Loop's stack."""
+        """Whether runtimes infer no number for a size inside or behind a Loop; sizes of inputs do not need the mark."""
 
     def __repr__(self) -> str:
         """Print the symbol as a report shows it."""
@@ -51,14 +51,14 @@ class Algebra:
     second_checks: dict[tuple[Symbol, Place], None] = field(default_factory=dict)
     """Which the second's do."""
     ranges: dict[Symbol, tuple[int, int]] = field(default_factory=dict)
-    """The least and the greatest size of symbols of inputs, where they are asked for."""
+    """By symbol of an input's size: the range that the user asked for, its least and its greatest size."""
     used_ranges: dict[Symbol, None] = field(default_factory=dict)
-    """Those of these symbols whose range was looked at."""
+    """The symbols whose range the proof assumes, because a result depends on it."""
     shapes: dict[tuple[Place, bool, Sizes, Sizes], Sizes] = field(default_factory=dict)
     """The broadcast shape of two at a place of a file: most nodes of a model are alike."""
 
     def asked_range(self, symbol: Symbol) -> tuple[float, float]:
-        """Return the range of a symbol that is asked for, and note that it was looked at; from 0 on without one."""
+        """Return the range that the user asked for, and enter the symbol in `used_ranges`; 0 to infinity if none."""
         if symbol not in self.ranges:
             return 0, inf
         self.used_ranges[symbol] = None

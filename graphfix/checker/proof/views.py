@@ -30,7 +30,7 @@ def unsqueezed(view: View, axes: Iterable[int]) -> View | None:
 
 
 def unit_axes(arithmetic: Arithmetic, sizes: Sizes | None) -> list[int] | None:
-    """Return the axes of size 1; None where another size may be 1."""
+    """Return the axes of size 1; None if a size that is not a number may be 1."""
     if sizes is None or any(not isinstance(size, int) and arithmetic.least_in_ranges(size) <= 1 for size in sizes):
         return None
     return [axis for axis, size in enumerate(sizes) if size == 1]

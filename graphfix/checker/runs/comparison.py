@@ -224,7 +224,7 @@ def _optimized(openers: tuple[Opener, Opener], comparison: Comparison, answers: 
 
 
 def _failure(before: object, after: object) -> str | None:
-    """Return which of the two models fails, and the runtime's words; None where both run."""
+    """Return which of the two models fails, with the runtime's message; None if both run."""
     failed = [error for error in (before, after) if isinstance(error, RefusedError)]
     if not failed:
         return None

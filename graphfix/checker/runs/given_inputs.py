@@ -123,7 +123,10 @@ def _value(file: Path, spec: TensorSpec) -> object:
 
 
 def _inside(file: Path, message: _Message) -> _Message:
-    """Return a message that holds all its values: onnx would look for a data file in the working folder."""
+    """Return the message. Raises GraphfixError if its values lie in a data file.
+
+    onnx would look for such a file in the working folder.
+    """
     from graphfix.checker.files.onnx import external_data
 
     if any(map(external_data.is_external, external_data.tensors(message))):

@@ -49,7 +49,7 @@ def shortest(dims: Sequence[int | None]) -> int | None:
 def solved(op: str, interval: Interval, known: Array, *, reverse: bool) -> Interval | None:
     """Solve low <= x op known <= high for x (`reverse`: known op x); None where no such interval is known.
 
-    `known` may hold several numbers: x satisfies the inequality for each of them.
+    If `known` has several numbers, x satisfies the inequality for each of them.
     """
     if not known.size or not np.isfinite(known).all():
         return None
@@ -68,9 +68,9 @@ def solved(op: str, interval: Interval, known: Array, *, reverse: bool) -> Inter
 
 
 def before_rounding(op: str, interval: Interval) -> Interval:
-    """Return what a float may be so that its Cast to a whole number, Floor, Ceil or Round is in an interval.
+    """Return the interval of floats whose Cast to a whole number, Floor, Ceil or Round lies in `interval`.
 
-    The last whole number of the interval is reached from half of the room that it has: float32 rounds the rest up.
+    Floats near the next whole number beyond an end are left out, because float32 may round them to that number.
     """
     low, high = math.ceil(interval[0]), math.floor(interval[1])
     if op == "Ceil":
@@ -85,13 +85,16 @@ ROUNDING = frozenset({"Cast", "CastLike", "Floor", "Ceil", "Round"})
 
 
 def solved_unary(op: str, interval: Interval) -> Interval | None:
-    """Return what x may be so that Neg(x) or Abs(x) is in an interval; None for other operators."""
+    """Return the interval of x for which Neg(x) or Abs(x) lies in `interval`; None for other operators."""
     low, high = interval
     return {"Neg": (-high, -low), "Abs": (max(low, 0), max(high, 0))}.get(op)
 
 
 def solved_mod(interval: Interval, known: Array) -> Interval | None:
-    """Return numbers below a divisor, which are their own remainders, in an interval; None for divisors below 1."""
+    """Return an interval of x for which Mod(x, known) lies in `interval`; None for divisors below 1.
+
+    A number below the divisor is its own remainder, so the interval ends below the divisor.
+    """
     if not known.size or not np.isfinite(known).all() or np.min(known) < 1:
         return None
     return max(interval[0], 0), max(min(interval[1], float(np.min(known)) - 1), 0)

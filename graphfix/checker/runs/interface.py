@@ -67,7 +67,7 @@ class Interface:
 
     @property
     def fractional(self) -> frozenset[str]:
-        """Return the names of the inputs of floats."""
+        """Return the names of the inputs whose elements are floats."""
         return frozenset(spec.name for spec in self.inputs if spec.dtype is not None and "float" in spec.dtype.name)
 
     def setting(

@@ -58,9 +58,9 @@ class Runs:
 
 @contextmanager
 def running(path: Path, values: Mapping[str, InputValue], data_root: Sequence[Path]) -> Iterator[Runs | None]:
-    """Load a model, whose inputs of these names are constants; None where the runtime does not load it.
+    """Yield the loaded model, whose inputs of these names are constants; None if the runtime does not load it.
 
-    Raises GraphfixError for external data that lies neither with the model nor in `data_root`.
+    Raises GraphfixError for external data that lies neither in the model's folder nor in `data_root`.
     """
     with Child(_SECONDS) as child:
         try:

@@ -23,14 +23,14 @@ _WORDS = ("a", "bc", "def", "", "graph", "10", "-1.5")
 _SEQUENCE_LENGTH = 3
 _SMALL = 10
 MOST_AXES = 64
-"""As many as a numpy array has at most."""
+"""The most axes of a numpy array."""
 MOST_ELEMENTS = 1 << 28
-"""Of one input: 2 GiB where it is made, as float64."""
+"""The most elements of one input: they take 2 GiB as float64, in which they are drawn."""
 _SOFTNESSES = 3
 
 
 class UnfedError(RefusedError):
-    """No values can be made for an input: it is too large."""
+    """An input is too large to make values for it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +89,7 @@ def seeded(
 
 
 def _refuse_huge(name: str, shape: tuple[int, ...]) -> None:
-    """Raise UnfedError for a shape that numpy can't make, or that no machine has room for."""
+    """Raise UnfedError for a shape with too many axes for numpy, or too many elements for memory."""
     if len(shape) > MOST_AXES:
         raise UnfedError(f"input {name!r} has {len(shape)} axes: no values are made for more than {MOST_AXES}")
     if math.prod(shape) > MOST_ELEMENTS:
@@ -163,7 +163,7 @@ def _mask(dtype: np.dtype[Any]) -> int:
 
 
 def _between(low: float, high: float, shape: tuple[int, ...], source: np.random.Generator) -> Array:
-    """Draw whole numbers where both ends are of type int, else any numbers: a later rounding reaches every index."""
+    """Draw whole numbers if both ends are of type int, else fractions, so that a later rounding reaches every index."""
     if isinstance(low, int) and isinstance(high, int):
         return np.asarray(source.integers(low, high, shape, endpoint=True))
     return np.asarray(source.uniform(low, high, shape))

@@ -46,7 +46,7 @@ class Free:
     sums: Mapping[str, Sequence[int | str]] = field(default_factory=dict)
     """By label, none of those above: what it is the sum of."""
     ranges: Mapping[str, tuple[int, int]] = field(default_factory=dict)
-    """By label: the least and the greatest size."""
+    """By label: the least and the greatest size that the runs use."""
 
     def complete(self, sizes: Mapping[str, int]) -> Sizes:
         """Return every label a size; a label that is a sum of others, such as `past + 1`, follows from them."""

@@ -34,7 +34,7 @@ class StaticModel:
     steps: tuple[float | None, ...] = ()
     """How far neighbouring values of each output are apart, None for one that is no quantized number; () for ONNX."""
     float16_outputs: frozenset[str] = frozenset()
-    """The outputs of ONNX that are wider than float16 and hold float16 numbers."""
+    """The outputs of an ONNX model that are wider than float16 but hold float16 numbers."""
 
     def seeded(self, seed: int) -> dict[str, object]:
         """Return the inputs of a seed by name."""
@@ -46,9 +46,9 @@ class StaticModel:
 
 
 def onnx_session(child: Child, path: Path, data_root: Sequence[Path], *, optimized: bool = False) -> runtime.Session:
-    """Load an ONNX file in onnxruntime, with the data files that lie with it or in `data_root`.
+    """Load an ONNX file and its data files in onnxruntime. Data files may lie in the model's folder or in `data_root`.
 
-    Raises RefusedError, and GraphfixError for other data files.
+    Raises RefusedError; and GraphfixError for a data file in any other place.
     """
     from graphfix.checker.files.onnx import external_data
     from graphfix.checker.files.onnx.skeleton import read

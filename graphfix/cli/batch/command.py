@@ -29,7 +29,7 @@ class _Said:
     line: Line
     error: str | None
     trace: str
-    """Of an internal fault, where -v asks for it."""
+    """The traceback of an internal fault if -v is set, else an empty text."""
     status: int
     entry: report.Entry | None
 

@@ -23,7 +23,7 @@ NO_KEYS = frozenset({"help", "config", "isolated", "around"})
 SAID_EACH_TIME = frozenset({"output", "in-place", "write-baseline"})
 """What replaces files is said on the command line alone."""
 COMMAND_LINE_ONLY: Mapping[str, frozenset[str]] = MappingProxyType({"fix": frozenset({"exit-zero"})})
-"""By command: the options that a configuration file can't set for this command, though it sets them for others."""
+"""By command: options that a configuration file can't set for this command, although other commands allow them."""
 OF_A_FILE = frozenset({each.name for each in fields(Request) if each.init} | {"select", "ignore"}) - {"report"}
 """What may differ from file to file, as a namespace names it: what is asked of a model, and which findings count."""
 LOUDNESS = frozenset({"quiet", "verbose"})

@@ -25,7 +25,7 @@ Array: TypeAlias = NDArray[Any]
 LIMIT = 4096
 """Elements that a known value, or a constant which one is computed from, may have."""
 MOST_AXES, MOST_BYTES = 64, 1 << 62
-"""Of a numpy array."""
+"""Limits of a numpy array."""
 MOVES = frozenset(
     "Identity Reshape Squeeze Unsqueeze Flatten Transpose Gather Slice Concat Split NonZero And Or Xor Not".split()
 )
@@ -117,12 +117,9 @@ class Evaluator:
                 return None
             return np.asarray(onnx.numpy_helper.to_array(tensor))
         node, literal = value.producer, value.literal
-        if (
-            node is None
-            or literal is None
-            or not _is_small(value.shape.numbers)
-            or any(isinstance(it, (str, bytes)) for it in literal)
-        ):
+        if node is None or literal is None or not _is_small(value.shape.numbers):
+            return None
+        if any(isinstance(it, (str, bytes)) for it in literal):
             return None
         return np.asarray(literal, np.float32 if value.dtype == "float32" else np.int64).reshape(value.shape.numbers)
 
@@ -148,7 +145,7 @@ class Evaluator:
 
 
 def _is_small(dims: Sequence[int]) -> bool:
-    """Whether a constant of this shape is read as an array."""
+    """Return whether a constant of this shape is small enough to be read as an array."""
     return len(dims) <= MOST_AXES and prod(dims) <= LIMIT
 
 
@@ -157,11 +154,9 @@ def _followed(value: Value) -> Array | None:
     content = value.content if value.dtype == "int64" else None
     if content is None or not content.static or not _sized(value) or prod(value.shape.numbers) != content.rank:
         return None
-    return (
-        None
-        if len(value.shape.numbers) > MOST_AXES
-        else np.asarray(content.dims, np.int64).reshape(value.shape.numbers)
-    )
+    if len(value.shape.numbers) > MOST_AXES:
+        return None
+    return np.asarray(content.dims, np.int64).reshape(value.shape.numbers)
 
 
 def _sized(value: Value) -> bool:

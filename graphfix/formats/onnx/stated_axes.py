@@ -1,4 +1,4 @@
-"""The axes of a Squeeze without axes, written into the file where a range of sizes (`--dim N=2..64`) decides them."""
+"""Write axes into a Squeeze that has none, if a range of sizes (`--dim N=2..64`) decides which axes it drops."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ AXES_ARE_OPERANDS_SINCE = 13
 
 
 def state_axes(proto: ModelProto, main: GraphScope, fresh: Callable[[str], str]) -> bool:
-    """State the axes of each Squeeze without axes that a range of sizes decides; return whether there is one.
+    """Add axes to each Squeeze without axes that a range of sizes decides; return whether a node was changed.
 
-    The range is not part of the file: whoever reads the file next would not know which axes go.
+    The file does not contain the range. Without these axes, a later reader would not know the rank of the result.
     """
     found = [(node, axes) for scope in main.walk() for node, axes in _decided_axes(scope)]
     if not found:

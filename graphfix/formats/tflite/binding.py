@@ -51,7 +51,7 @@ def bind(
         return False
     for tensor, sizes in news.items():
         _declare(container.subgraphs[0], tensors[tensor], sizes)
-        if not tensors[tensor].states_rank:  # a scalar of an old converter
+        if not tensors[tensor].states_rank:  # old converters wrote scalars without has_rank
             tensors[tensor].state(())
             container.subgraphs[0].changed = True
     update(container, notes)

@@ -65,7 +65,7 @@ class TfliteModel:
         self._idle: set[int] = set()
         """The subgraphs that edits left without anything that runs them."""
         self._evaluates_edits = False
-        """Whether edits wrote nodes whose results are known: the trips of a loop, nodes that read constants alone."""
+        """Whether edits wrote nodes whose results can be computed: trips of a loop, nodes that read only constants."""
         self._fixed: list[str] = []
         """The inputs that edits before the view was last built have fixed."""
         self._rebuild_view()
@@ -177,7 +177,7 @@ class TfliteModel:
         return node
 
     def _state_in_file(self, node: Node, edit: Edit) -> None:
-        """Carry out an edit of what the file states beside its operators."""
+        """Carry out an edit that changes a statement of the file, not its operators."""
         match edit:
             case DropMetadata(name):
                 self.container.parts.drop_metadata(name)

@@ -214,7 +214,7 @@ def _repeats(container: Container, view: SubgraphView, value: Value) -> Repeats 
 
 
 def _content(container: Container, view: SubgraphView, value: Value) -> Shape | None:
-    """Return the shape that an integer vector holds; inference did not see a constant that an edit made."""
+    """Return the shape that an integer vector contains; a constant from an edit is read here, not by inference."""
     tensor = view.tensors.get(value)
     sizes: Sequence[Size] | None = view.facts.contents.get(tensor) if tensor is not None else None
     if sizes is None and tensor is not None and value.kind == "constant" and value.dtype in ("int32", "int64"):

@@ -1,8 +1,8 @@
 """Find and check the data files of an ONNX model for the proof and the runs.
 
-A data file lies below the model's folder by its name and, with links resolved, in the model's folder, in the folder of
-the model's own resolved file, or in a folder that the user allows. The working folder never matters. The rewriter has
-its own reader of the same rule.
+The rule is that of docs/behaviour.md, "External data". By its name a data file lies below the model's folder. With
+links resolved, it lies in that folder, in the folder of the resolved model file, or in a folder that the user allows.
+The working folder never matters. The rewriter implements the same rule in `formats/onnx/file/data_home.py`.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ if TYPE_CHECKING:
     from onnx import ModelProto
 
 SIGN = b"location"
-"""Every serialized model with a data file holds it: the key of the file's name."""
+"""The key of a data file's name: every serialized model with a data file contains these bytes."""
 _MOST_DIGITS = 20
-"""Digits of 2**64 - 1, the most bytes of a file. Python reads at most 4300 digits."""
+"""Digits of 2**64 - 1, the largest size of a file. Python raises ValueError for more than 4300 digits."""
 _ROUTES = frozenset(
     "graph functions training_info initialization algorithm initializer sparse_initializer values "
     "indices t g tensors graphs sparse_tensor sparse_tensors "
@@ -50,20 +50,20 @@ class ExternalData:
     home: Path
     """The model's folder, absolute: locations are relative to it."""
     own: tuple[Path, ...]
-    """With links resolved, the model's folder and the folder of the model's own resolved file."""
+    """With links resolved, the model's folder and the folder of the resolved model file."""
     allowed: tuple[Path, ...]
     """With links resolved, the folders that the user allows."""
     files: dict[str, Path] = field(default_factory=dict)
-    """By location: the file, with links resolved; of the tensors that were looked at."""
+    """By location: the file, with links resolved, of each tensor that `file` was called for."""
 
     @classmethod
     def of(cls, model: Path, data_root: Sequence[Path] = ()) -> ExternalData:
-        """Resolve the folders of a model; no tensor is looked at."""
+        """Resolve the folders of a model, without reading the model."""
         own = _resolved(model.parent), _resolved(model).parent
         return cls(model, model.parent.absolute(), own, tuple(map(_resolved, data_root)))
 
     def check(self, message: Message) -> None:
-        """Look at every tensor of a model, used or not. Raises GraphfixError for data that must not be read."""
+        """Check the data file of every tensor, used or not. Raises GraphfixError for data that must not be read."""
         for tensor in tensors(message):
             if is_external(tensor):
                 self.span(tensor, self.file(tensor).stat().st_size)
@@ -76,7 +76,7 @@ class ExternalData:
         return self.files[location]
 
     def span(self, tensor: TensorProto, size: int) -> tuple[int, int]:
-        """Return where a tensor's data begins in a file of `size` bytes, and its length. Raises GraphfixError."""
+        """Return the offset and the length of a tensor's data in a file of `size` bytes. Raises GraphfixError."""
         entries = _entries(tensor)
         offset = self._number(tensor.name, entries.get("offset", "0"))
         rest = size - offset
@@ -98,7 +98,7 @@ class ExternalData:
         return model
 
     def runnable(self) -> Path | bytes:
-        """Return the model for a runtime that finds data files in `folder`: its path if it has none, else bytes.
+        """Return the model for a runtime: its path if it has no data file, else bytes with locations in `folder`.
 
         Raises GraphfixError.
         """
@@ -109,10 +109,10 @@ class ExternalData:
         return bytes(model.SerializeToString())
 
     def relocate(self, message: Message) -> None:
-        """Rename the data files in a model that was checked: relative to `folder`, without links.
+        """Replace the locations in a checked model by the resolved files, relative to `folder`.
 
-        A runtime with its own rule for links and names then reads the files that were checked: onnxruntime 1.31
-        refuses a link out of the folder that it is told.
+        Runtimes have their own rules for links: onnxruntime 1.31 refuses a link that leaves the folder it is given.
+        Without links, every runtime reads the files that were checked.
         """
         folder = self.folder
         if folder is None:
@@ -158,7 +158,7 @@ class ExternalData:
 
 
 def checked(path: Path, model: Message, data_root: Sequence[Path] = ()) -> ExternalData:
-    """Return the data files of a model that was read from `path`. Raises GraphfixError for any that is refused."""
+    """Return the data files of a model that was read from `path`. Raises GraphfixError if a data file is refused."""
     data = ExternalData.of(path, data_root)
     data.check(model)
     return data
@@ -189,7 +189,7 @@ def _entries(tensor: TensorProto) -> dict[str, str]:
 
 
 def _is_below(location: str) -> bool:
-    """Return whether a location names a file below its folder: relative, and without '..', on any system."""
+    """Return whether a location names a file below its folder: it is relative on any system, and has no '..'."""
     return not PureWindowsPath(location).anchor and os.pardir not in PurePath(location).parts
 
 

@@ -58,7 +58,7 @@ class Source:
     def read(self, words: Iterable[bytes]) -> ModelProto:
         """Read the model; the placeholder of a big payload says where it is. Raises GraphfixError.
 
-        All external data is checked, also that of tensors which nothing reads.
+        The external data of all tensors is checked, including tensors that no node reads.
         """
         self._open(self.path)
         data = skeleton.message(self.path, self._placeholder, whole=_WHOLE)
@@ -144,7 +144,7 @@ class Source:
 
 
 def refuse(path: Path, stack: ExitStack, data_root: Sequence[Path] = ()) -> None:
-    """Raise GraphfixError for a file that is no model, or whose external data is missing or refused."""
+    """Raise GraphfixError for a file that is not a model, or whose external data is missing or refused."""
     Source(path, stack, data_root).read(())
 
 

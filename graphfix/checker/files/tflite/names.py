@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from graphfix.checker.files.tflite.records import Model, Subgraph
 
 Bound = TypeVar("Bound")
-"""What is asked of a size: a number, or the least and the greatest one."""
+"""What a size is bound to: a number, or the least and the greatest number."""
 _PLACE = re.compile(r"(.+)\[(\d+)\]", re.DOTALL)
 
 

@@ -28,11 +28,11 @@ if TYPE_CHECKING:
 
 _NONE: frozenset[str] = frozenset()
 IDLE_RESULTS = frozenset({"Dropout", "BatchNormalization"})
-"""Operators that return the same first result however many empty names follow it.
+"""Operators whose first result does not depend on the number of empty names behind it.
 
-The others keep them in their terms: one more may mean another thing (Split), or call for another kernel (MaxPool, which
-reads a NaN otherwise). A BatchNormalization of five results trains before operator set 14: onnxruntime ends then, so
-that nothing is proved of a file that runs.
+Terms of all other operators contain that number: another result may change the meaning (Split) or select another kernel
+(MaxPool, which then treats NaN differently). Before operator set 14 a BatchNormalization with five results trains; its
+proof does no harm, because onnxruntime aborts on such a model.
 """
 
 
@@ -104,9 +104,10 @@ def call_of(
 
 
 def _without_empty_operands(call: Call) -> Call:
-    """Return a Concat without its operands of size 0 along the axis; as an Identity where one operand is left.
+    """Return a Concat without its operands of size 0 along the axis, or an Identity if only one operand remains.
 
-    All operands have to have one type, and the same sizes beside the axis: the operator is then one that runs.
+    Returns the call as it is unless all operands have one type, and equal sizes on all other axes: runtimes refuse any
+    other Concat, with or without the empty operands.
     """
     shapes = [view.sizes for view in call.views if view is not None and view.sizes is not None]
     axis, rank = call.integer("axis", 1), len(shapes[0]) if shapes else 0

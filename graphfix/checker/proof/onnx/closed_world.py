@@ -66,7 +66,7 @@ FORMS: Mapping[str, NewForm] = {
     "CastLike": NewForm(_PLAIN),
     "Range": NewForm(_COMMON - {"float16"} | {"int16"}),
     "NonZero": NewForm(frozenset("bool float32 float16 int32 int64 uint8".split())),
-    # onnxruntime has kernels of int8 and uint32 since 1.31 alone.
+    # onnxruntime has no kernels of int8 and uint32 before 1.31
     "Where": NewForm(frozenset("string float32 float16 float64 int32 int64 uint8".split()), 1),
     **dict.fromkeys("Add Sub Mul Div Mod Abs Less LessOrEqual Greater GreaterOrEqual".split(),
                     NewForm(_INTEGERS | _FLOATS)),
@@ -76,7 +76,7 @@ FORMS: Mapping[str, NewForm] = {
     **dict.fromkeys("Floor Ceil".split(), NewForm(_FLOATS)),
     "Sqrt": NewForm(frozenset({"float32", "float64"})),
     **dict.fromkeys("And Or Xor Not".split(), NewForm(_BOOL)),
-    # onnxruntime 1.23 has no kernels of int8 and uint8, though newer versions have.
+    # onnxruntime 1.23 has no kernels of int8 and uint8; newer versions have them
     **dict.fromkeys("Max Min".split(), NewForm(frozenset("int32 int64 uint32 uint64 float32 float16".split()))),
     **dict.fromkeys("ReduceMax ReduceMin".split(), NewForm(_COMMON | {"bool", "int8", "uint8"})),
     **dict.fromkeys("ReduceSum ReduceProd".split(), NewForm(_COMMON)),
@@ -154,7 +154,7 @@ class ClosedWorld:
         return None
 
     def _is_full(self, node: SpelledNode) -> bool:
-        """Return whether a node is spelled in full; names at its end may be empty where the first file has them so."""
+        """Return whether a node is spelled in full; its last names may be empty if the first file does so."""
         spelling = node.spelling
         if any(name in _HINTS for name, _ in spelling.attributes):
             return False

@@ -73,7 +73,7 @@ class FileConstants:
         return view
 
     def _check(self, tensor: TensorProto, description: str, *, alone: bool) -> None:
-        """Enter what is odd about how a tensor is stored."""
+        """Enter each oddity of a tensor's storage into the closed world."""
         location = odd_location(tensor)
         if location is not None:
             why = f"the constant {description!r} of the second file lies at {location!r}, which not every runtime reads"

@@ -190,7 +190,7 @@ def _settled(
         parameters = [reader.parameter(place, index, guess) for index, guess in enumerate(guesses)]
         for parameter, kind, declared in zip(parameters, types, _body(call).input, strict=False):
             set_type(parameter.core, kind)
-            if call.op == "Loop":  # whose states may have another shape each time: runtimes pass none on
+            if call.op == "Loop":  # its states may change their shape, so runtimes do not infer one from the operands
                 mark_uninferred(parameter.core, undeclared(declared, len(parameter.sizes or ())))
         given = reader.body(_body(call), environment, parameters, place, f"{call.label}.body")
         for index, view in zip(range(len(guesses))[states], given[ahead:], strict=False):

@@ -145,7 +145,7 @@ def _of_sizes_alone(call: Call) -> bool:
 
 
 def _reversed(call: Call, among: Among) -> View | None:
-    """Read a ReverseSequence of equal lengths as the Gather of its time steps; None for other lengths."""
+    """Return the value of a ReverseSequence of equal lengths, as a Gather of its time steps; None for other lengths."""
     data, lengths = call.operand(0), numbers(call.vector(1))
     axes = call.integer("time_axis", 0), call.integer("batch_axis", 1)
     have = numbers((call.sizes(0) or ())[:2])

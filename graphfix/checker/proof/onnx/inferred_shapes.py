@@ -69,9 +69,9 @@ def _numbers(output: ValueInfoProto, sizes: Sizes | None) -> tuple[int, ...] | N
 def _is_declared(
     output: ValueInfoProto, sizes: Sizes | None, *, numbers: bool, may_be_undeclared: Callable[[object], bool] = is_free
 ) -> bool:
-    """Return whether the rank is declared, rightly; with `numbers` also each size that runtimes may infer.
+    """Return whether the output's rank is declared correctly, and with `numbers` its sizes too.
 
-    `may_be_undeclared` says of a size that runtimes infer no number for it.
+    A size may be undeclared if `may_be_undeclared` returns True for it: no runtime infers a number for that size.
     """
     tensor = output.type.tensor_type
     if sizes is None or not tensor.HasField("shape") or len(tensor.shape.dim) != len(sizes):
@@ -145,24 +145,24 @@ def _rename(graph: GraphProto, numbers: dict[str, str]) -> None:
     graph.ClearField("name")
 
 
-# --- sizes of which nothing is inferred ------------------------------------------------------------------------------
+# --- sizes for which runtimes infer no number ------------------------------------------------------------------------
 
 
 def mark_stacks(outputs: Sequence[ValueInfoProto], given: Sequence[View], results: Sequence[View]) -> None:
-    """Mark the sizes of what a Loop stacks: the number of iterations, and what is open in the body."""
+    """Mark sizes of a Loop's scan outputs: the number of iterations, and sizes that are not inferred in the body."""
     for output, inside, result in zip(outputs, given, results, strict=False):
         free = [is_uninferred(size) for size in inside.sizes or ()]
         mark_uninferred(result.core, [True, *map(and_, free, undeclared(output, len(free)))])
 
 
-def mark_uninferred(core: Core, are_open: Sequence[bool]) -> None:
-    """Mark sizes that are named by a value itself, and for which runtimes infer no number."""
-    for size, is_marked in zip(core.sizes or (), are_open, strict=False):
+def mark_uninferred(core: Core, axes: Sequence[bool]) -> None:
+    """Mark the sizes of these axes as not inferred by runtimes, if the sizes are symbols of the value itself."""
+    for size, is_marked in zip(core.sizes or (), axes, strict=False):
         if is_marked and isinstance(size, Symbol) and size.key[:2] == ("dim", core.number):
             size.is_uninferred = True
 
 
 def undeclared(value: ValueInfoProto, rank: int) -> list[bool]:
-    """Return by axis whether a body declares no number for the size of its input or output."""
+    """Return for each axis of a body's input or output whether the body declares no number for its size."""
     dims = [not dim.HasField("dim_value") for dim in value.type.tensor_type.shape.dim]
     return [*dims, *[True] * (rank - len(dims))][:rank]

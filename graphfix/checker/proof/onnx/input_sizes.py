@@ -27,7 +27,7 @@ class FreeSizes:
     keys: Mapping[str, tuple[object, ...]]
     """By label: the key of its symbol."""
     ranges: Mapping[str, tuple[int, int]]
-    """By label or place: the least and the greatest size."""
+    """By label or `name[axis]`: the least and the greatest size."""
 
     @classmethod
     def of(

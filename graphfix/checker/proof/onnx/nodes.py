@@ -221,7 +221,7 @@ def _onto(call: Call) -> View | None:
             return None
     rest = tuple(view for index, view in enumerate(call.views) if index and index not in indices)
     given = tuple(call.operand(index) is not None for index in indices)
-    # A runtime may choose a kernel by the number of results, also of those without a name.
+    # a runtime may choose a kernel by the number of results, and results without a name count
     key = (*call.key, rest, given) if len(call.outputs) == 1 else (*call.key, rest, given, len(call.outputs))
     return broadcast.onto(call.table, key, data, parts, call.description)
 

@@ -189,7 +189,10 @@ def _reshape(call: Call) -> Dims:
 
 
 def _target_size(call: Call, axis: int, size: Size) -> Size | None:
-    """Return a size of a Reshape's target; a term is no size if it may be a 0 that copies a size of the operand."""
+    """Return the size that an element of a Reshape's target means; None for -1, and for a 0 that copies a size.
+
+    A term may be such a 0: the proof then assumes that no size is 0.
+    """
     own = call.sizes(0) or ()
     allows_zero = bool(call.integer("allowzero", 0))
     if isinstance(size, int):

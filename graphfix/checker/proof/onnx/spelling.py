@@ -69,7 +69,7 @@ class SpelledNode:
 
     spelling: Spelling
     allowed: bool
-    """Whether an operator set has the operator, with all that is given; names at the end may be empty."""
+    """Whether an operator set has the operator with everything that the node gives; its last names may be empty."""
     loading: dict[Kinds, bool] = field(default_factory=dict)
     """By the types of its operands whether they are ones that it takes."""
     keys: dict[Kinds, Keys] = field(default_factory=dict)
@@ -101,7 +101,7 @@ def pattern(names: Sequence[str]) -> Pattern:
 
 
 def ends_named(given: Pattern) -> bool:
-    """Return whether the last name of a list is given, or the list is empty."""
+    """Return whether the last name of a node's operands or results is not empty; True if there are no names."""
     return isinstance(given, int) or given[-1]
 
 
@@ -139,7 +139,7 @@ def is_plain(attribute: AttributeProto) -> bool:
 def allowed(spelling: Spelling) -> bool:
     """Return whether a node's operator set has the operator, and everything that the node gives.
 
-    Names of optional operands and results may be empty, also at the end (`ends_named` says whether they are).
+    Names of optional operands and results may be empty, also at the end; `ends_named` finds the latter.
     """
     op, domain, overload, version, _, attributes, operands, results = spelling
     if overload:
@@ -162,10 +162,10 @@ def _allowed(
 
 
 def _fits(formals: Sequence[tuple[object, int]], given: Pattern, least: int, most: int) -> bool:
-    """Return whether names are as many as the operator has places for, and an empty one is that of an optional place.
+    """Return whether the operator accepts this number of names, and each empty name belongs to an optional parameter.
 
-    An empty name at the end means the same as no name. At the place of a variadic parameter it does not: the count of
-    a Split's results is its number of parts.
+    An empty name at the end means the same as no name, except for a variadic parameter: a Split has as many parts as
+    results, with or without a name.
     """
     named = (True,) * given if isinstance(given, int) else given
     if not least <= len(named) <= most:

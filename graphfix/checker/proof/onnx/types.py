@@ -31,7 +31,7 @@ def is_free(size: object) -> bool:
 
 
 def is_uninferred(size: object) -> bool:
-    """Return whether a size is free, or follows from free sizes through a Loop or a broadcast."""
+    """Return whether runtimes infer no number for a size that is free, or made of free sizes by a Loop or broadcast."""
     if not isinstance(size, Symbol) or is_free(size) or size.is_uninferred:
         return isinstance(size, Symbol)
     return size.key[0] == "broadcast" and all(map(is_uninferred, size.key[1:]))

@@ -69,7 +69,7 @@ def _padding(call: Call) -> bytes:
 
 
 def _places(call: Call, size: Size, window: Window) -> Size | None:
-    """Return how often a window finds place in an axis; None where runtimes and the specification do not agree."""
+    """Return the number of windows along an axis; None if runtimes and the specification disagree about it."""
     if not isinstance(size, int):
         return _term_places(call, size, window)
     if size < 1:
@@ -86,10 +86,11 @@ def _places(call: Call, size: Size, window: Window) -> Size | None:
 
 
 def _rounded_up(size: int, window: Window, rest: int, padding: bytes) -> int | None:
-    """Return the number of windows of a pool with `ceil_mode`, of which the last one may reach behind the end.
+    """Return the number of windows of a pool with `ceil_mode`; None if runtimes and the specification disagree.
 
-    Where that window would start behind the last element, onnxruntime drops it, and onnx's inference counts it. For
-    VALID the specification has another formula: it gives the same number where no window reaches behind the end.
+    The last window may reach beyond the end. If it would start behind the last element, onnxruntime drops it and onnx's
+    inference counts it. For VALID the specification has a different formula, which gives the same number only if no
+    window reaches beyond the end.
     """
     steps = -(-rest // window.stride)
     if steps * window.stride >= size + window.front or (padding == b"VALID" and rest % window.stride):

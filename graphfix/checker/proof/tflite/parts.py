@@ -31,10 +31,10 @@ NOTE: Final = "graphfix.assumes"
 DEPENDENCIES: Final = "model_control_dependencies"
 """The metadata entry that names operators by their index."""
 UNREAD: Final = frozenset({"keep_stablehlo_constant", DEPENDENCIES})
-"""Metadata entries that the second file may lack: LiteRT's results do not depend on them.
+"""Metadata entries that the second file may lack, because LiteRT's results do not depend on them.
 
-The runtime's library (libLiteRt.so of LiteRT 2.3) does not hold the first name, so nothing there can look it up. The
-second orders operators, which counts only beside operators that keep a state.
+The runtime's library (libLiteRt.so of LiteRT 2.3) does not contain the first name, so no code can look it up. The
+second entry orders operators; their order matters only if some of them keep a state.
 """
 BYTE: Final = 8
 MOST_BYTES: Final = 1 << 62
@@ -87,9 +87,10 @@ def _check_codes(one: Model, two: Model) -> None:
 
 
 def _check_metadata(one: Model, two: Model) -> None:
-    """Raise UnprovedError where an entry differs; delegates read some entries, and callers any.
+    """Raise UnprovedError if a metadata entry differs: delegates read some entries, and callers may read any of them.
 
-    Entries that name operators by index need the same operators. The second file may lack those of `UNREAD`.
+    An entry that names operators by index is equal only if the operators are. The second file may lack the entries of
+    `UNREAD`.
     """
     ours, theirs = ([entry for entry in model.metadata if entry[0] != NOTE] for model in (one, two))
     absent = UNREAD.intersection(name for name, _ in ours).difference(name for name, _ in theirs)
@@ -106,7 +107,7 @@ def _check_metadata(one: Model, two: Model) -> None:
 
 
 def _keeps_state(model: Model) -> bool:
-    """Return whether the order of operators may count: some are custom, keep a state or use a variable."""
+    """Return whether the order of operators may matter: an operator is custom, keeps a state or uses a variable."""
     names = {operator.name for graph in model.subgraphs for operator in graph.operators}
     custom = any(name.startswith("custom ") for name in names)
     return custom or not STATEFUL.isdisjoint(names) or any(_variables(model))

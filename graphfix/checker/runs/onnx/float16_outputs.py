@@ -1,6 +1,8 @@
-"""Find the wider outputs of an ONNX model that hold float16 numbers: a Cast makes them at the end.
+"""Find outputs of an ONNX model that are wider than float16 but hold float16 numbers.
 
-y:float32[4] = Cast(h:float16[4])    what tools write that keep the types of inputs and outputs
+y:float32[4] = Cast(h:float16[4])    written by tools that convert a model and keep the types of its outputs
+
+`static_model` calls it: such outputs are compared in float16.
 """
 
 from __future__ import annotations
@@ -13,14 +15,14 @@ if TYPE_CHECKING:
     from onnx import GraphProto, ModelProto
 
 _MOVERS = frozenset("Identity Reshape Flatten Squeeze Unsqueeze Transpose Slice Gather Expand Tile".split())
-"""Operators whose result holds elements of their first operand and nothing else."""
+"""Operators whose result contains elements of the first operand only."""
 _WIDER = frozenset({TensorProto.FLOAT, TensorProto.DOUBLE})
 
 
 def float16_outputs(model: ModelProto) -> frozenset[str]:
-    """Return the names of the outputs that a Cast makes of float16 numbers, moved or not.
+    """Return the names of outputs that a Cast makes from float16 numbers, also if operators move its elements.
 
-    An element type that onnx's inference does not know is not float16.
+    An element type that onnx does not infer counts as not float16.
     """
     try:
         graph = shape_inference.infer_shapes(model).graph

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
 
-# Operators whose result holds elements of these operands (None: of all), or numbers between them, and nothing else.
+# Operators whose result contains only elements of these operands (None: of all), or numbers between such elements.
 _CARRIERS: dict[str, tuple[int, ...] | None] = {
     **dict.fromkeys(
         ("Identity", "Reshape", "Unsqueeze", "Squeeze", "Flatten", "Transpose", "Expand", "Tile"),

@@ -27,9 +27,9 @@ _RAW = "graphfix_raw"
 
 
 def with_kept_casts(data: ExternalData) -> bytes | None:
-    """Return a copy of a model, which finds its data files in `data.folder`.
+    """Return a copy of a model whose locations of data files are relative to `data.folder`.
 
-    Returns None if nothing is known to be float16, or the file is too large.
+    Returns None if no value is known to be float16, or if the file is too large.
     """
     path = data.model
     if path.stat().st_size > MOST_BYTES:

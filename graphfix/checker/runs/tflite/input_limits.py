@@ -72,7 +72,7 @@ _STEERING: dict[str, dict[int, Interval]] = {
     "STABLEHLO_SHIFT_LEFT": {1: (0, 3)},
 }
 _WHOLE_ONLY = frozenset({"DIV", "FLOOR_DIV", "FLOOR_MOD", "POW"})
-"""Operators that are choosy about whole numbers only: a divisor of 0, a negative exponent."""
+"""Operators that limit operands of whole numbers only: they fail for a divisor of 0 or a negative exponent."""
 _ARITHMETIC = {"ADD": "Add", "SUB": "Sub", "MUL": "Mul", "FLOOR_DIV": "Div", "DIV": "Div"}
 _UNARY = {"CAST": "Cast", "FLOOR": "Floor", "CEIL": "Ceil", "ROUND": "Round", "NEG": "Neg", "ABS": "Abs"}
 
@@ -87,7 +87,8 @@ def limits(
 ) -> Limits:
     """Find the limits of a subgraph's inputs: `names` has their tensors, `shapes` what is fed.
 
-    Where the size of an indexed axis can't be known, the index is 0. Inputs of floats (`fractional`) may divide.
+    If the size of an indexed axis is not known, the index is 0. `fractional` names the inputs of floats, for which the
+    limits of `_WHOLE_ONLY` do not hold.
     """
     search = _Search(graphs, subgraph, {index: shapes[name] for index, name in names.items() if name in shapes})
     intervals: dict[str, Interval] = {}
@@ -168,7 +169,7 @@ def _sources(graph: Graph, op: Op, interval: Interval) -> Iterator[tuple[int, In
 
 
 def _arithmetic(graph: Graph, op: Op, interval: Interval) -> Iterator[tuple[int, Interval]]:
-    """Yield the operand beside a constant, with what it may be."""
+    """Yield each operand beside a constant, with its interval."""
     for at, tensor in enumerate(op.inputs):
         known = graph.constants.get(op.inputs[1 - at])
         if known is None or not known.size or known.dtype.kind not in "iuf":

@@ -131,10 +131,9 @@ class KernelRunner:
         return KernelRun(kernels, signature or "", verdict, cases, inexact=self._inexact(*openers, cases))
 
     def _inexact(self, before: Opener, after: Opener, cases: Sequence[Case]) -> Mapping[InexactSite, float]:
-        """Observe the inexact sites of the subgraph that is run; XNNPACK keeps no inner tensors.
+        """Observe the inexact sites of the subgraph that is run; none for XNNPACK, which keeps no inner tensors.
 
-        The proof compares a signature that was asked for as the first subgraph of both files, whatever number the
-        files give it.
+        With --signature the proof numbers the subgraph of that signature as 0, whatever its number in the files is.
         """
         if not self.task.inexact or before.kernels == "xnnpack":
             return {}

@@ -154,7 +154,7 @@ class NodeBuilder:
             exact = tensor_of(elements, TensorProto.DOUBLE, shape.numbers)  # it holds every size up to 2**53
             value = self.constant(stem, exact, shape, "float64", reader)
             value = self.node("Cast", (value,), stem, shape, "int64", reader, {"to": int(TensorProto.INT64)})
-        self.scope.elements[value.name] = tuple(elements)  # rewrites that follow read the content of the vector
+        self.scope.elements[value.name] = tuple(elements)  # later rewrites read the vector's elements
         self.order.made[key] = value
         return value
 

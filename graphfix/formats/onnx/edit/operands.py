@@ -41,7 +41,7 @@ def _is_constant(dequantize: Node) -> bool:
 
 
 def _constant_tensor(state: State, value: Value) -> TensorProto | None:
-    """Return the tensor of a constant; a new one where a Constant node states its numbers in another attribute."""
+    """Return the tensor of a constant; a new tensor if a Constant node states numbers instead (`value_float`, ...)."""
     tensor = state.views.tensors.get(value)
     numbers = scalars(value, state.views) if tensor is None else None
     if numbers is None or not value.shape.static:

@@ -50,7 +50,7 @@ class Container:
     has_external: bool = False
     """Whether some tensor has its data in another file."""
     home: DataHome | None = None
-    """The folders in which its data files may lie; None for bytes."""
+    """The folders in which the model's data files may lie; None for a model of bytes."""
     additions: Additions | None = None
     """What is added while the model is written."""
 
@@ -113,7 +113,7 @@ class Container:
         return staging.placed
 
     def _place_external(self, out: Path, staging: Staging) -> bool:
-        """Stage the data files that the new model needs; return whether some have another location there."""
+        """Stage the data files that the new model needs; return whether a location changes in the new model."""
         home = self.home
         if home is None or not (locations := external_files(self.proto)):
             return False
@@ -128,7 +128,7 @@ class Container:
         return list(names) != list(names.values())
 
     def _renamed(self) -> bytes:
-        """Serialize a copy of the skeleton in which data files have the names of their copies."""
+        """Serialize a copy of the skeleton whose locations are those of the copied data files."""
         model = ModelProto()
         model.CopyFrom(self.proto)
         rename(model, copied_names(external_files(model)))

@@ -1,7 +1,7 @@
-"""Resolve and open the data files of an ONNX model: `external_data` holds names relative to the model's folder.
+"""Resolve and open the data files of an ONNX model, whose locations are relative to the model's folder.
 
 `external` and `container` find every data file by this module, so the working folder never matters. The rule is that of
-docs/behaviour.md, "External data"; the checker applies the same rule in a module that shares no line with this one.
+docs/behaviour.md, "External data"; the checker implements it again in `checker/files/onnx/external_data.py`.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from graphfix.results import GraphfixError
 from graphfix.results.records import dataclass
 
 NO_WAIT: Final[int] = getattr(os, "O_NONBLOCK", 0)
-"""Without it `open` waits for the writer of a pipe."""
+"""The flag of `open` without which `open` waits for the writer of a pipe."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +27,7 @@ class DataHome:
     folder: Path
     """The model's folder, absolute: locations are relative to it."""
     own: Sequence[Path]
-    """With links resolved, the model's folder and the folder of the model's own resolved file."""
+    """With links resolved, the model's folder and the folder of the resolved model file."""
     roots: Sequence[Path]
     """With links resolved, further folders that the user allows (`--data-root`)."""
 
@@ -39,14 +39,14 @@ class DataHome:
 
     @classmethod
     def of_new(cls, out: Path, roots: Sequence[Path]) -> DataHome:
-        """Return the home that a model will have as a regular file `out`; a link of this name is replaced."""
+        """Return the home of a model that will be written as a regular file `out`; an existing link is replaced."""
         return cls(out.parent.absolute(), (_real(out.parent),), tuple(map(_real, roots)))
 
     def resolved(self, location: str, where: str) -> Path:
         """Return the data file at a location, with all links resolved.
 
-        Raises GraphfixError, which begins with `where`, for a location that the rule refuses, and for a file that is
-        missing or no regular file.
+        Raises GraphfixError if the rule refuses the location, or if the file is missing or not a regular file. The text
+        of the error begins with `where`.
         """
         name_fault = self._name_fault(location)
         if not location or "\0" in location or (name_fault is not None and not self.roots):
@@ -71,7 +71,7 @@ class DataHome:
         return any(file.is_relative_to(folder) for folder in folders)
 
     def _name_fault(self, location: str) -> str | None:
-        """Return what is wrong with a location as a name, and what to do; None for a name inside the folder."""
+        """Return the reason why a location is not below the model's folder, with advice; None if the location is."""
         if is_inside(location):
             return None
         what = "is an absolute path" if PureWindowsPath(location).anchor else "leaves the model's folder by '..'"
@@ -85,14 +85,15 @@ def _real(path: Path) -> Path:
 
 def is_inside(location: str) -> bool:
     """Return whether a location names a file below the model's folder: relative, and without '..'."""
-    # an anchor of either system: `/x`, `C:x`
+    # an anchor of POSIX or of Windows: `/x`, `C:x`
     return not PureWindowsPath(location).anchor and os.pardir not in PurePath(location).parts
 
 
 def copied_names(locations: Iterable[str]) -> dict[str, str]:
-    """Return what the copies of data files are called beside a model in another folder, by location.
+    """Return by location the name of each data file's copy beside a model in another folder.
 
-    A location outside of the model's folder becomes the bare file name. Raises GraphfixError for two files of one name.
+    A location outside of the model's folder becomes the bare file name. Raises GraphfixError if two copies would have
+    the same name.
     """
     names: dict[str, str] = {}
     for location in locations:
@@ -104,7 +105,7 @@ def copied_names(locations: Iterable[str]) -> dict[str, str]:
 
 
 def open_data(file: Path) -> int:
-    """Open a data file for reading and return its descriptor. Raises OSError, also for what is no regular file."""
+    """Open a data file for reading and return its descriptor. Raises OSError, also if it is not a regular file."""
     descriptor = os.open(file, os.O_RDONLY | BINARY | NO_WAIT)
     if not stat.S_ISREG(os.fstat(descriptor).st_mode):
         os.close(descriptor)

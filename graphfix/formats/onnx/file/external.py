@@ -1,4 +1,4 @@
-"""Tensors whose data lies in files beside the model: find them, check them, read them, copy their files."""
+"""Find, check, read and copy the external data of an ONNX model: tensors whose data lies in other files."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from graphfix.results import GraphfixError
 from graphfix.results.shown import shown
 
 MOST_DIGITS: Final = 20
-"""Digits of 2**64 - 1, the most bytes that a file can have; Python reads at most 4300 digits."""
+"""Digits of 2**64 - 1, the largest size of a file. Python raises ValueError for more than 4300 digits."""
 SIGNS: Final = (b"location", b"\x70\x01")
 """Every serialized model with external data has one: the key `location`, `data_location: EXTERNAL`."""
 
@@ -26,7 +26,7 @@ def may_have_external(serialized: bytes | bytearray) -> bool:
 
 
 def check_external(model: ModelProto, home: DataHome | None, name: str) -> bool:
-    """Check that the external data of a model lies where it may, and is long enough; return whether there is any.
+    """Check the place and the length of a model's external data; return whether the model has external data.
 
     `home` is None for a model that was given as bytes. The files are not opened.
 
@@ -52,12 +52,12 @@ def check_external(model: ModelProto, home: DataHome | None, name: str) -> bool:
 
 
 def external_files(model: ModelProto) -> list[str]:
-    """List the locations of the data files, each once, without a look at the disk."""
+    """Return the locations of the data files, each once, without reading the disk."""
     return list(dict.fromkeys(entries.get("location", "") for _, entries in _external(model)))
 
 
 def rename(model: ModelProto, names: Mapping[str, str]) -> None:
-    """Replace the locations of data files."""
+    """Replace the locations of data files in `model`; `names` maps old locations to new ones."""
     for tensor, _ in _external(model):
         for entry in tensor.external_data:
             if entry.key == "location":
@@ -121,10 +121,10 @@ def refuse_data_name(files: Iterable[Path], out: Path) -> None:
 
 
 def refuse_kept_links(locations: Iterable[str], out: Path, home: DataHome) -> None:
-    """Raise GraphfixError where a new model `out` would refer to data that its own readers refuse.
+    """Raise GraphfixError if a new model `out` would refer to a data file that graphfix then refuses to read.
 
-    `home` is that of `out`, a regular file in a folder that may hold links: the snapshot of a model hub. Data that is
-    missing is nobody's.
+    `home` is the home of `out`, a regular file in a folder whose data files may be links, such as the cache of a model
+    hub. Missing data files are skipped.
     """
     for location in locations:
         file = Path(os.path.realpath(home.folder / location))
@@ -138,9 +138,9 @@ def refuse_kept_links(locations: Iterable[str], out: Path, home: DataHome) -> No
 def copy_beside(files: dict[str, Path], out: Path, staging: Staging) -> None:
     """Stage a copy of each data file at the same location under the folder of the new model `out`.
 
-    `files` has the data files, with links resolved, by their location in the new model. A file that exists is kept if
-    it holds the same bytes. Raises GraphfixError if it holds others, and where a symlink leads out of the new folder;
-    OSError of the system.
+    `files` maps each location in the new model to the data file, with links resolved. An existing file is kept if it
+    has the same bytes. Raises GraphfixError if its bytes differ, or if a symlink leads out of the new folder; and
+    OSError.
     """
     home = out.parent.resolve(strict=True)
     seen: set[Path] = set()

@@ -101,7 +101,7 @@ class Cutter:
 
     def _shrink_tensor(self, start: int, end: int) -> bytes | None:
         found = list(records(self.source.data, start, end, DATA))
-        # The last raw_data of a message is the one that counts, also where there is typed data.
+        # protobuf keeps the last raw_data of a message, and onnx prefers raw_data to typed data
         raw = [(body, stop) for _, tag, body, stop in found if tag == RAW]
         counted = raw[-1:] or [(body, stop) for _, _, body, stop in found]
         if sum(stop - body for body, stop in counted) < THRESHOLD:

@@ -30,7 +30,7 @@ def unsqueeze(call: Call) -> Results:
 
 
 def squeeze(call: Call) -> Results:
-    """The named axes go; without names those of size 1, where no other size may be 1."""
+    """Return the shape without the given axes; without axes, drop those of size 1 if no other size can be 1."""
     dims, axes = call.dims(0), call.ints(1, "axes")
     if dims is None:
         return NOTHING

@@ -241,7 +241,10 @@ def _floats(call: Call) -> bool:
 
 
 EXACT = 2**52
-"""onnxruntime divides the length of a Range in float64, in the versions of `runtime_facts.RANGE_DIVIDED_IN_FLOAT64`."""
+"""The largest bound of a Range of whole numbers whose length is exact in all versions of onnxruntime.
+
+Some versions compute the length in float64: `runtime_facts.RANGE_DIVIDED_IN_FLOAT64`.
+"""
 FLOAT_EXACT = 2**23
 """Up to here float32 has the difference of any two whole numbers."""
 COUNTED_BY_FLOATS = "sizes that a Range of float32 counts to or from are below 2**23"

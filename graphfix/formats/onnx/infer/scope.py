@@ -115,7 +115,7 @@ class GraphScope:
     def vector(self, name: str) -> tuple[Size, ...] | None:
         """Return the elements of a visible integer vector or scalar; they may be negative."""
         at = self.find(name) if name else None
-        return (at if at is not None else self).elements.get(name)  # of a vector that an edit made no type is entered
+        return (at if at is not None else self).elements.get(name)  # a vector that an edit made has no type
 
     def content(self, name: str) -> Shape | None:
         """Return the shape that a visible vector holds: `Shape(x)` holds x's."""

@@ -33,7 +33,7 @@ class ConvertedGraph:
     dropped: set[str]
     """The values that lost a reader; shared by all graphs of the model."""
     read_tensor: TensorReader
-    """Reads the elements of a tensor, wherever the file holds them; None where they can't be read."""
+    """Returns the elements of a tensor, also if they lie in another file; None if they can't be read."""
     at: int = 0
     """The place of the node that is converted."""
     before: dict[int, list[NodeProto]] = field(default_factory=dict)

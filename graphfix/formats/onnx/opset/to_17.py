@@ -26,7 +26,7 @@ def convert(
 ) -> set[str]:
     """Convert a copy of the model to opset `target`; return the names of the values that lost a reader.
 
-    `read_tensor` reads the elements of a tensor, wherever the file holds them.
+    `read_tensor` returns the elements of a tensor, also if they lie in another file.
     Raises Refused, with the node and why; the copy is then spoilt.
     """
     dropped: set[str] = set()

@@ -125,7 +125,7 @@ def attribute_fault(attribute: AttributeProto, signature: Signature) -> str | No
 
 
 LONGEST_NUMBER = 11
-"""Bytes of a number in typed data at most: a tag, and ten bytes of a varint."""
+"""The most bytes of a number in typed data: a tag, and ten bytes of a varint."""
 
 # --- payloads ------------------------------------------------------------------------------------------------------
 
@@ -149,7 +149,7 @@ def payload_fault(tensor: TensorProto, cut: Cut | None) -> str | None:
 
 
 def _excess(tensor: TensorProto, cut: Cut | None, numbers: int) -> str | None:
-    """Return what is wrong with typed data that was cut out and is too long for so many numbers; None if it may fit."""
+    """Return a reason if cut-out typed data has more bytes than `numbers` numbers can take; None if it may fit."""
     if cut is None or tensor.data_type == TensorProto.STRING or cut.size <= numbers * LONGEST_NUMBER:
         return None
     return f"holds {cut.size} bytes of numbers, more than its shape {list(tensor.dims)} asks for"

@@ -75,7 +75,7 @@ def check(state: State, node: Node, edit: Edit) -> None:
 
 
 def _check_stated(builder: NodeBuilder, node: Node, edit: StateShape) -> None:
-    """Raise Refused unless the sizes of the result are numbers and its table can be written anew."""
+    """Raise Refused unless the sizes of the result are numbers and the file's table of the tensor can be rewritten."""
     result = node.results[edit.result]
     if result is None or not result.shape.static:
         raise Refused(f"the sizes of its result {edit.result} are not known")

@@ -33,7 +33,7 @@ class State:
     decided: list[Decided] = field(default_factory=list)
     """Branches to be put in the place of their operators when the other edits are in the file."""
     renews: bool = False
-    """Whether an edit wrote a node that reads constants alone: a new view knows its results."""
+    """Whether an edit wrote a node whose operands are all constants; a new view then computes the node's results."""
     fixed: dict[Value, None] = field(default_factory=dict)
     """What nodes read with an operand that was stretched to stored sizes: it follows no other ones."""
     held: dict[Graph, HeldConstants] = field(default_factory=dict)

@@ -1,4 +1,4 @@
-"""Write proven sizes into the file: of results without a rank, and where stored shapes would look like a broadcast.
+"""Write proven sizes into the file, for results without a rank and if stored shapes would look like a broadcast.
 
 ADD(a[?,8,8], b[?,8,8])    a is stored as [1,8,1], its last size free; who reads stored shapes sees it stretched
 """
@@ -32,7 +32,7 @@ def state_sizes(state: State) -> None:
 
 
 def state_shape(view: SubgraphView, value: Value | None) -> None:
-    """Write the shape of a result, whose sizes are numbers, into its record."""
+    """Write the shape of a result into its record; all sizes must be numbers."""
     if value is not None:
         view.tensor(value).state(value.shape.numbers)
         view.record.changed = True

@@ -45,11 +45,11 @@ class Tensor:
 
     @property
     def states_rank(self) -> bool:
-        """Whether the file states the rank: by sizes, or by `has_rank` for a scalar."""
+        """Return whether the file states the tensor's rank: by sizes, or by `has_rank` for a scalar."""
         return bool(self.shape) or self.has_rank
 
     def state(self, sizes: tuple[int, ...]) -> None:
-        """State the shape as numbers, with its rank."""
+        """Replace the stored shape by these sizes, and set `has_rank`."""
         self.shape, self.signature, self.has_rank, self.changed = sizes, None, True, True
 
 

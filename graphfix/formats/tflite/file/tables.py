@@ -55,9 +55,9 @@ class Parts:
     metadata: list[tuple[str, int]] = field(default_factory=list)
     metadata_places: list[int] = field(default_factory=list)
     metadata_read: list[tuple[str, int]] = field(default_factory=list)
-    """The metadata entries of the file that are kept, as they were read."""
+    """The metadata entries that were read from the file, without those that were dropped since."""
     metadata_count: int = 0
-    """How many metadata entries the file has."""
+    """The number of metadata entries that were read from the file."""
     external: list[str] = field(default_factory=list)
     """Files beside the model that hold buffers of it."""
 
