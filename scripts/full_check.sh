@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# What neither `pytest` nor .ci/run runs: the plain tests with the lowest and with the newest releases that pyproject.toml
-# allows, then every random model, every small shape, every damaged byte with the releases that are installed.
+# Run the tests that neither `pytest` nor .ci/run runs: the plain tests with the lowest and with the newest releases that
+# pyproject.toml allows; then every random model, small shape and damaged byte with the installed releases.
 #
 #     pip install -e '.[dev]' -c tests/constraints.txt && python scripts/fetch_zoo.py && scripts/full_check.sh [OPTION OF PYTEST]..
 #

@@ -4,8 +4,8 @@
 #     scripts/release_environment.sh lowest|newest FOLDER [EXTRA]
 #
 # The interpreter is GRAPHFIX_PYTHON, by default python3. uv resolves and installs: `lowest` is `--resolution
-# lowest-direct`, the lowest release of each package that pyproject.toml names, with the newest that fit them below.
-# uv itself comes from the registry, into a virtual environment of its own at FOLDER.uv.
+# lowest-direct`: the lowest release of each package that pyproject.toml names; packages that these need are the newest.
+# pip installs uv from the registry, into a second virtual environment at FOLDER.uv.
 set -euo pipefail
 releases=$1 folder=$2 extra=${3:-}
 case $releases in
@@ -18,7 +18,7 @@ python=${GRAPHFIX_PYTHON:-python3}
 uv="$folder.uv/bin/uv"
 "$python" -m venv "$folder.uv"
 "$folder.uv/bin/pip" install --quiet uv
-# uv reads no configuration of pip: a mirror of the registry that pip uses is passed on.
+# uv does not read pip's configuration, so the mirror of the registry that pip uses is passed to uv
 index=${PIP_INDEX_URL:-$("$folder.uv/bin/pip" config get global.index-url 2>/dev/null || true)}
 [[ -z $index ]] || export UV_DEFAULT_INDEX="$index"
 "$uv" venv --quiet --python "$("$python" -c 'import sys; print(sys.executable)')" "$folder"

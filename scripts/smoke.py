@@ -4,8 +4,8 @@
 
 GRAPHFIX is the command to run, `graphfix` on the PATH by default. `.ci/run` calls this script in the environments with
 the lowest and with the newest releases of the dependencies, where it does not run all tests. The commands run one after
-the other in a new folder with a link to `models/`: later ones read what earlier ones wrote. Any Python 3.11 or newer
-will do, for the script imports nothing of graphfix. Status 0: each command ended as expected; 1: one did not.
+the other in a new folder with a link to `models/`, because later commands read files of earlier ones. The script runs
+in any Python from 3.11 on, because it imports no module of graphfix. Status 0: each command ended as expected; else 1.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 SECONDS = 120
-"""How long a command may take before it is stopped."""
+"""The seconds after which a command is stopped."""
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ class Step:
     status: int
     command: str
     text: str
-    """A regular expression that is found in what the command prints, on stdout or stderr."""
+    """A regular expression that must match a part of the command's stdout or stderr."""
     files: str = ""
     """Files that the command writes, each with at least one byte."""
 
@@ -101,7 +101,7 @@ def main(graphfix: str) -> int:
 
 
 def run(graphfix: str, step: Step, folder: Path) -> str:
-    """Return what is wrong with a command's answer, with its output, or an empty string."""
+    """Return the faults of a command's answer, with its output; an empty string if there is no fault."""
     command = [graphfix, *shlex.split(step.command)]
     try:
         ended = subprocess.run(

@@ -67,7 +67,7 @@ class Task:
     signature: str | None = None
     """The SignatureDef that is compared, alone; None: the main subgraph, and every other one."""
     copied: bool = False
-    """Whether the second file is a copy of the first: then the first alone is run, for what was claimed of it."""
+    """Whether the second file is a copy of the first: then only the first is run, to check the claimed sizes."""
     runs_alone: bool = False
     """Whether nothing but the runs decides: they look at larger sizes too."""
     trust_stored: bool = False

@@ -85,7 +85,7 @@ def _answer(task: Task, *, tflite: bool) -> Verdict:
 
 
 def _of_copies(task: Task, *, tflite: bool) -> Verdict:
-    """Return the verdict on two files with the same bytes: the first one is run once, if its sizes need a witness."""
+    """Return the verdict for two files with the same bytes; run the first file once if there are claims to check."""
     verdict = Verdict("undecided")
     if task.claims is not None and task.claims.named:
         verdict = _by_runs(replace(task, copied=True, runs=1), tflite=tflite)

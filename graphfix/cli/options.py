@@ -277,7 +277,7 @@ class Whole:
     def __call__(self, text: str) -> int:
         """Raises ArgumentTypeError."""
         if not (text.isascii() and text.isdigit() and len(text) <= MOST_DIGITS and int(text) >= self.least):
-            from graphfix.results.shown import shown  # its package takes milliseconds to import
+            from graphfix.results.shown import shown  # imported here because its package takes milliseconds
 
             raise argparse.ArgumentTypeError(f"{shown(text)} is not a whole number from {self.least} on")
         return int(text)

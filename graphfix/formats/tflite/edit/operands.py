@@ -117,7 +117,7 @@ def _constant(state: State, builder: NodeBuilder, value: Value, to: Shape, reade
 def repeated(data: bytes, shape: Sequence[int], to: Sequence[int], item: int) -> bytes:
     """Repeat the size-1 axes of row-major elements of `item` bytes: [2,1] to [2,3] repeats each element three times.
 
-    `shape` has at most the rank of `to`, and is aligned from the right; `data` has an element for each of its indices.
+    `shape` is right-aligned with `to`, and may have fewer axes; `data` has an element for each index of `shape`.
     """
     # numpy would take a third of the memory and of the time of a run, to be imported for this alone.
     if 0 in to:
