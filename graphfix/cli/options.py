@@ -248,7 +248,7 @@ def spoken(command: Parser) -> None:
 def new_file(text: str) -> Path:
     """Return the path of a file to write. Raises ArgumentTypeError for `-`, which names a stream."""
     if text == "-":
-        raise argparse.ArgumentTypeError("'-' is stdout, which takes no such file; give a name")
+        raise argparse.ArgumentTypeError("'-' is stdout; give the name of a file")
     return Path(text)
 
 

@@ -149,9 +149,7 @@ def _refuse_options(options: Namespace, paths: list[Path], *, output: bool) -> N
     if output and options.command == "tosa":
         raise GraphfixError("-o -: tosa writes two files; name the first one: -o OUT.tosa")
     if output and options.json:
-        raise GraphfixError(
-            "-o -: stdout takes the model or the document of --json; say --report FILE.json for this one"
-        )
+        raise GraphfixError("-o -: stdout takes the model or the document of --json, not both; say --report FILE.json")
     if output and (sys.stdout is None or sys.__stdout__ is None or sys.stdout.isatty()):
         raise GraphfixError("-o -: stdout is a terminal or closed; send it to a file or a pipe")
 

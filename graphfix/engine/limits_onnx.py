@@ -138,7 +138,7 @@ def _concat(node: Node) -> str | None:
 
 def _loss(node: Node) -> str | None:
     if node.operand(0).shape.ranked and node.operand(0).shape.rank > PAIR:
-        return "torch-mlir reads the losses of one class for each row alone, not those of images"
+        return "torch-mlir converts losses of scores [batch,classes] only, not losses of images"
     return None
 
 

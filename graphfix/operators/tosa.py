@@ -15,7 +15,7 @@ CONDITION = "its condition is known only at run time"
 NEGATIVE_BASE = "its base may be negative, and tosa.pow of a negative base is unpredictable"
 KEPT_CUSTOM = "it is a custom operator: TOSA keeps it as tosa.custom, and only its owner can run it"
 UINT8 = "TOSA's profiles have no uint8"
-CAST_OF_INT4 = "the converter casts its int4 weights to floats, a cast that TOSA has not"
+CAST_OF_INT4 = "the converter casts its int4 weights to floats, a cast that TOSA does not have"
 PASSED = frozenset({CONDITION, NEGATIVE_BASE, KEPT_CUSTOM, UINT8, CAST_OF_INT4})
 """What converts, or may: it is named, and a conversion is tried."""
 NEVER_NEGATIVE = frozenset(

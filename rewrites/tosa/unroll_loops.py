@@ -29,7 +29,9 @@ ON = frozenset({("", "Loop"), ("", "Scan"), (TFLITE, "WHILE")})
 CODE, NOT_TAKEN = "GF304", "GF305"
 MOST_NODES = 4096
 FLOATS, MATRIX = frozenset({"float16", "float32", "float64"}), 2
-INEXACT = "onnxruntime's default session packs a matrix that the loop took as a state: its products may round otherwise"
+INEXACT = (
+    "onnxruntime's default session packs a matrix that was a state of the loop: its products may round differently"
+)
 
 
 def plan(node: Node) -> Iterator[Edit]:

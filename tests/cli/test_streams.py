@@ -145,7 +145,7 @@ def test_a_pipe_in_place_of_another_file_does_not_hang(
         (
             ["fix", "m.onnx", "-o", "-", "--json"],
             b"",
-            "-o -: stdout takes the model or the document of --json; say --report FILE.json for this one",
+            "-o -: stdout takes the model or the document of --json, not both; say --report FILE.json",
         ),
         (["tosa", "m.onnx", "-o", "-"], b"", "-o -: tosa writes two files; name the first one: -o OUT.tosa"),
         (["check", "/dev/null"], b"", "/dev/null: this is a device; give the path of a model"),
