@@ -138,3 +138,7 @@ class StretchForm:
     """The operator set before which this form is standard too: ONNX has no Expand before set 8, only Tile."""
     two_way: bool = False
     """By shape: the target may be shorter than the operand, and a 1 in it keeps the operand's size."""
+
+    def is_standard(self, version: int) -> bool:
+        """Return whether the form is one of the format's own stretches in this operator set."""
+        return self.standard or version < self.standard_before

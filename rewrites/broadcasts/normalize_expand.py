@@ -35,7 +35,6 @@ from graphfix.shapes.shape import Shape, Undecided, cstr_broadcastable, same_sha
 
 ON = frozenset((form.domain, form.op) for form in operators.stretch_forms())
 CODE = "GF202"
-REDUNDANT = "GF203"
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +72,7 @@ def plan(node: Node) -> Iterator[Edit]:
         yield Lift(0, new, CODE)
     if stretch.no_op:
         is_output = result in node.graph.outputs
-        yield Leave(0, "its result is an output of the graph", REDUNDANT) if is_output else Fold(REDUNDANT)
+        yield Leave(0, "its result is an output of the graph", "GF203") if is_output else Fold()
     elif stretch.canonicalize:
         yield Canonicalize(to)
 
@@ -103,8 +102,7 @@ def _by_repeats(node: Node, to: Shape, form: operators.StretchForm) -> WrittenSt
         return None
     stretches = all(repeat == 1 or size == 1 for size, repeat in zip(shape.dims, repeats, strict=True))
     no_op = all(repeat == 1 for repeat in repeats)
-    standard = form.standard or node.version < form.standard_before
-    return WrittenStretch(range(to.rank), no_op, stretches and to.static and not standard)
+    return WrittenStretch(range(to.rank), no_op, stretches and to.static and not form.is_standard(node.version))
 
 
 def _by_axes(node: Node, to: Shape, _: operators.StretchForm) -> WrittenStretch | None:
