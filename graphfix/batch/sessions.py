@@ -17,10 +17,10 @@ PATIENCE: Final = 2.0
 
 
 def kill(session: int) -> None:
-    """Kill all processes of a session but the caller, and wait for them: what they write to is removed next.
+    """Kill all processes of a session except the caller, and wait for them, because their files are removed next.
 
-    Where the system does not list its processes (Linux without /proc), the group of the session's first process is
-    killed, with the caller if it is in that group.
+    If the system does not list its processes (Linux without /proc), the group of the session's first process is killed
+    instead; this includes the caller if it is in that group.
     """
     if _processes() is None:
         with suppress(ProcessLookupError, PermissionError):
@@ -51,7 +51,7 @@ def members(session: int) -> list[int]:
 
 
 def _processes() -> list[int] | None:
-    """Return the ids of all processes; None where the system does not list them."""
+    """Return the ids of all processes; None if the system does not list them."""
     try:
         return list(psutil.pids())
     except (OSError, IndexError):  # IndexError: /proc is an empty folder
@@ -78,7 +78,7 @@ def _session(pid: int) -> int:
 
 
 def anonymous(pid: int) -> int:
-    """Bytes of memory of one process, likewise; 0 where it has ended, and where the system does not list processes."""
+    """Return the bytes of one process without mapped files; 0 if it has ended or the system lists no processes."""
     try:
         info = psutil.Process(pid).memory_info()
     except (psutil.Error, OSError, IndexError):

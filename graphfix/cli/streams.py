@@ -136,7 +136,7 @@ def _is_stream(path: Path) -> bool:
     try:
         mode = path.stat().st_mode
         return stat.S_ISFIFO(mode) or (stat.S_ISREG(mode) and is_descriptor(path))
-    except (OSError, ValueError):  # the reader says what is wrong with it
+    except (OSError, ValueError):  # the reader reports the error
         return False
 
 
@@ -155,7 +155,7 @@ def _refuse_options(options: Namespace, paths: list[Path], *, output: bool) -> N
 
 
 def _copied(streams: Streams, path: Path) -> Path:
-    """Return a temporary copy of a stream, and any other path as it is. Raises GraphfixError."""
+    """Return a temporary copy of a stream; return any other path unchanged. Raises GraphfixError."""
     if not _is_stream(path) or streams.folder is None:
         return path
     name = STDIN if path == STREAM else str(path)

@@ -10,7 +10,7 @@ class UnrankedOperand(Undecided):
 
 
 class MissingOperandError(Undecided, LookupError):
-    """An operand that the operator must have and the file does not name: the runtime refuses such a node."""
+    """A required operand is missing in the file; the runtime refuses such a node."""
 
 
 class StaleShape(Undecided):

@@ -64,7 +64,7 @@ def claims_text(facts: Facts) -> str:
 
 
 def noted_lines(verdict: Verdict | None) -> Iterator[str]:
-    """Yield `  note: the first file declares the output 'y' as [], which it is not`, a line for each note.
+    """Yield a line for each note, such as `  note: the first file declares the output 'y' as [], which it is not`.
 
     The notes are those of the proof, then a failure with optimizations on, then runtimes newer than the measured ones.
     """

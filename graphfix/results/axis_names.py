@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import TypeAlias
 
 Declared: TypeAlias = Mapping[str, Sequence[int | str | None] | None]
-"""Inputs by name: for each axis its size, the symbol of a free one, None or a negative number without a symbol."""
+"""By input: for each axis its size or its symbol; None or a negative number for a free axis without a symbol."""
 
 
 def axis_fault(name: str, inputs: Declared) -> str | None:

@@ -62,7 +62,7 @@ class _Original:
         return self.model.steps or (None,) * len(self.session.outputs)
 
     def as_computed(self, outputs: Sequence[object]) -> list[Array]:
-        """Return outputs as arrays, in float16 where that is what a Cast at the end made wider."""
+        """Return outputs as arrays; convert an output back to float16 if the model's last Cast widened it."""
         arrays = [np.asarray(value) for value in outputs]
         with np.errstate(over="ignore"):
             return [

@@ -16,7 +16,7 @@ TFLITE_IDENTIFIER = b"TFL3"
 def is_tflite(path: Path) -> bool:
     """Return whether a file has TFLite's identifier.
 
-    Raises GraphfixError where the file can't be read, and for a file whose content is known to be no model.
+    Raises GraphfixError if the file can't be read, or if its content is known not to be a model.
     """
     refuse_foreign(path)
     with path.open("rb") as file:

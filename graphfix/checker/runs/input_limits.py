@@ -11,7 +11,7 @@ import numpy as np
 from graphfix.checker.runs.difference import Array
 
 Interval = tuple[float, float]
-"""The lowest and the highest value, both allowed. Whole numbers are drawn where both are of type int."""
+"""The lowest and the highest value, both included. If both are of type int, whole numbers are drawn."""
 _HALF, _QUARTER = 0.5, 0.25
 MOST_STEPS = 64
 """How many operators back an operand's values are followed to the inputs that they come from."""

@@ -33,7 +33,7 @@ from graphfix.shapes.shape import Size
 
 
 def load(source: Path | bytes | ModelProto, data_root: Sequence[Path] = ()) -> OnnxModel:
-    """Read a model, whose data files may also lie in `data_root`. Raises GraphfixError for what is no ONNX model."""
+    """Read a model, whose data files may also lie in `data_root`. Raises GraphfixError for other content."""
     return OnnxModel(read(source.SerializeToString() if isinstance(source, ModelProto) else source, data_root))
 
 

@@ -39,7 +39,7 @@ def state_axes(proto: ModelProto, main: GraphScope, fresh: Callable[[str], str])
 
 
 def _decided_axes(scope: GraphScope) -> Iterator[tuple[NodeProto, list[int]]]:
-    """Yield each Squeeze without axes and the axes that it drops, where some size is a symbol."""
+    """Yield each Squeeze without axes whose operand has a symbolic size, and the axes that it drops."""
     for node in scope.graph.node if scope.graph is not None else ():
         if node.op_type != "Squeeze" or not is_standard(node.domain) or any(node.input[1:]) or node.attribute:
             continue

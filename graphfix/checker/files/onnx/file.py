@@ -56,7 +56,7 @@ class Source:
         self.external = ExternalData.of(self.path, self.data_root)
 
     def read(self, words: Iterable[bytes]) -> ModelProto:
-        """Read the model; the placeholder of a big payload says where it is. Raises GraphfixError.
+        """Read the model with a placeholder for each big payload, which contains its place. Raises GraphfixError.
 
         The external data of all tensors is checked, including tensors that no node reads.
         """

@@ -121,7 +121,7 @@ def _external(tensor: TensorProto, held: set[int]) -> str | None:
 
 
 def odd_location(tensor: TensorProto) -> str | None:
-    """Return the location of a tensor's data file if not every runtime reads it as a name below the model's folder.
+    """Return the location of a tensor's data file if some runtime may not accept it as a name below the folder.
 
     Returns None for a plain name, and for a tensor without a data file.
     """

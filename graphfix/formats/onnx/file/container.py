@@ -198,8 +198,8 @@ def read(source: Path | bytes, data_root: Sequence[Path] = ()) -> Container:
 def external_locations(source: Path, data_root: Sequence[Path] = ()) -> Sequence[str]:
     """List the locations of a model's data files: those below its folder, and those that `data_root` allows.
 
-    A location below the folder is listed whether or not there is a file. Raises GraphfixError for what is no ONNX
-    model.
+    A location below the folder is listed even if there is no such file. Raises GraphfixError if the source is not an
+    ONNX model.
     """
     opened = open_source(source)
     skeleton = _skeleton(Cutter(opened, os.urandom(NONCE)), opened.name)
