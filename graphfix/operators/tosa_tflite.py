@@ -35,15 +35,15 @@ UNSUPPORTED: dict[str, str] = {
     "ROUND": f"numbers halfway between two it rounds up, LiteRT to the even one: {WRONG}",
     "DENSIFY": "what it unpacks is not known before the model runs",
 }
+DEPENDENCIES = "model_control_dependencies"
+"""The entry that orders operators. It is redundant in a model without state, where the operands order them."""
 METADATA: Mapping[str, str] = MappingProxyType(
     {
         "keep_stablehlo_constant": "with it the converter leaves every constant as stablehlo.constant",
-        "model_control_dependencies": "the converter reads its edges as tfl.control_node, and refuses the model",
+        DEPENDENCIES: "the converter reads its edges as tfl.control_node, and refuses the model",
     }
 )
 """Metadata entry -> what the converter does if a file has the entry, whatever its content is."""
-DEPENDENCIES = "model_control_dependencies"
-"""The entry that orders operators. It is redundant in a model without state, where the operands order them."""
 COMPARISONS = frozenset("LESS LESS_EQUAL GREATER GREATER_EQUAL EQUAL NOT_EQUAL".split())
 NARROW = frozenset({"int8", "int16"})
 UNSIGNED = frozenset({"uint16", "uint32", "uint64"})
