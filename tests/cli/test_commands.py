@@ -279,7 +279,7 @@ def test_every_option_of_verify_and_show_reaches_the_pipeline(asked: Asked) -> N
     chosen = "--maps --broadcasts-only --node *Add --around n1 2 --graph main --dim N=4 --data-root ."
     assert commands.main(["show", "m.onnx", *chosen.split()]) == 0
     sizes = {"dims": {"N": "4"}, "shapes": {"x": "1"}, "values": {"k": "2"}, "same": ["M=N"]}
-    sizes |= {"trust_stored": True, "narrow_inputs": True, "data_root": [Path(".")]}
+    sizes |= {"trust_stored": True, "narrow_inputs": True, "data_root": [Path()]}
     verified = Request.of({**sizes, "inputs": Path("d.npz"), "runs": 2, "seed": 3, "atol": 0.001, "rtol": 0.0})
     assert asked.calls == [
         ("verify", (Path("a.onnx"), Path("b.onnx"), verified)),
@@ -287,7 +287,7 @@ def test_every_option_of_verify_and_show_reaches_the_pipeline(asked: Asked) -> N
             "show",
             (
                 Path("m.onnx"),
-                Request(dims={"N": "4"}, data_root=[Path(".")]),
+                Request(dims={"N": "4"}, data_root=[Path()]),
                 NodeSelection(True, True, "*Add", ("n1", 2), "main"),
             ),
         ),
