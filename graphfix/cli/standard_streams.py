@@ -21,7 +21,8 @@ def repair() -> None:
     if sys.stdout is None:
         sys.stdout = open(1, "w", encoding="utf-8", closefd=False)  # noqa: SIM115 - open for the whole process
     encoding = getattr(sys.stderr, "encoding", None) or "utf-8"
-    raw = io.BufferedWriter(_NeverFailing(2, "w", closefd=False))
+    # Without a BufferedWriter: that one writes a line again if a signal's exception interrupts `write` at its end.
+    raw = _NeverFailing(2, "w", closefd=False)
     sys.stderr = io.TextIOWrapper(raw, encoding=encoding, errors="backslashreplace", line_buffering=True)
 
 
