@@ -228,7 +228,7 @@ def test_a_thread_of_dask_that_does_not_start_in_time_is_one_line(monkeypatch: p
 
 def test_where_dask_is_not_installed_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(__import__("sys").modules, "distributed", None)
-    with pytest.raises(GraphfixError, match=r"pip install 'graphfix\[batch\]'"), cluster.dask("tcp://x:1", 0):
+    with pytest.raises(GraphfixError, match=r"pip install .*\[batch\]"), cluster.dask("tcp://x:1", 0):
         pass
 
 

@@ -210,7 +210,7 @@ def test_a_table_that_is_none_is_named(run: Run) -> None:
 
 def test_an_option_of_another_command_disturbs_none(asked: Asked, run: Run) -> None:
     Path("graphfix.toml").write_text('select = ["GF1"]\nbaseline = "none.json"\nmaps = true\nstatistics = true\n')
-    assert of(asked, run, "fix", "m.onnx", "-o", "f.onnx") == Request(only=[], skip=[], rewrites=[])
+    assert of(asked, run, "fix", "m.onnx", "-o", "f.onnx") == Request(only=[], skip=[], rewrites=[], data_root=[])
     assert run("explain", "GF101")[0] == 0
 
 

@@ -83,6 +83,7 @@ def test_every_option_reaches_the_request(monkeypatch: pytest.MonkeyPatch) -> No
         "only": ["equalize-ranks"],
         "skip": ["atan2-operands"],
         "rewrites": [],
+        "data_root": [],
         "bind_defaults": True,
         "max_expand_bytes": 4096,
         "check_result": False,
@@ -102,7 +103,7 @@ def test_without_options_the_defaults_are_those_of_a_request(monkeypatch: pytest
     assert commands.main(["tosa", "m.onnx", "-o", "m.tosa"]) == 0
     command.tosa_file("m.onnx", "m.tosa")
     assert asked == [
-        (Path("m.onnx"), Path("m.tosa"), Request(only=[], skip=[], rewrites=[], run_on=[])),
+        (Path("m.onnx"), Path("m.tosa"), Request(only=[], skip=[], rewrites=[], run_on=[], data_root=[])),
         (Path("m.onnx"), Path("m.tosa"), Request()),
     ]
 

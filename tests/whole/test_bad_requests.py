@@ -89,8 +89,8 @@ LOCATIONS = {
     "up-and-back": ("sub/../../data.bin", {}, "leaves the model's folder"),
     "absolute": ("/etc/hostname", {}, "absolute"),
     "windows-absolute": ("C:\\data.bin", {}, "absolute"),
-    "symlink": ("link.bin", {}, "symlink"),
-    "through-a-symlinked-folder": ("linked/data.bin", {}, "symlink"),
+    "symlink": ("link.bin", {}, "is a link out of the model's folder"),
+    "through-a-symlinked-folder": ("linked/data.bin", {}, "is a link out of the model's folder"),
     "a-folder": ("sub", {}, "no regular file"),
     "no-name": ("", {}, "no file name"),
 }

@@ -43,7 +43,7 @@ def fault(end: End) -> str | None:
     lines = end.err.splitlines()
     if end.peak > MOST * MIB:
         return f"{end.peak // MIB} MiB"
-    if end.status == 0:
+    if end.status in (0, 4):  # 4: sites are left
         return None if (end.files, end.err) == (("o.tflite",), "") else "no file, or more, or words"
     one_line = len(lines) == 1 and lines[0].startswith("graphfix: ") and "m.tflite" in lines[0]
     return None if end.status == 2 and one_line and not end.out and not end.files else "neither fixed nor refused"
@@ -56,7 +56,7 @@ def assert_ends_well(model: Path, cases: Sequence[Flip], keep: int, folder: Path
     wrong = [(why, end) for end in ends if (why := fault(end)) is not None]
     assert not wrong, wrong[:3]
     statuses = {end.status for end in ends}
-    assert statuses == {0, 2}  # damage that hits nothing, and damage that does
+    assert {0, 2} <= statuses <= {0, 2, 4}  # damage that hits nothing, and damage that does
     kept = [end for end in ends if end.kept]
     verdicts = list(litert_answers(model, kept, folder, KERNELS))
     assert len(verdicts) == len(kept) > 0
@@ -155,7 +155,7 @@ def test_what_was_found_is_no_crash(name: str, target: str, tmp_path: Path, caps
     path, out = tmp_path / "m.tflite", tmp_path / "o.tflite"
     path.write_bytes(pack(made))
     answer = ask(capsys, "fix", path, "-o", out, "--no-verify", "--target", target)
-    assert (answer.status, len(answer.lines), out.exists()) in ((0, 0, True), (2, 1, False)), answer
+    assert (answer.status, len(answer.lines), out.exists()) in ((0, 0, True), (4, 0, True), (2, 1, False)), answer
 
 
 # --- the check itself -------------------------------------------------------------------------------------------------

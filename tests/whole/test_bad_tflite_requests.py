@@ -95,4 +95,4 @@ def test_a_model_of_the_other_format_is_no_partner(
 def test_a_model_without_free_sizes_has_none_to_bind(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "m.tflite"
     path.write_bytes(model(ADD))
-    assert "none" in refused(capsys, tmp_path, "check", path, "--dim", "x[0]=2")
+    assert "axis 0 of 'x' is static" in refused(capsys, tmp_path, "check", path, "--dim", "x[0]=2")
