@@ -2,7 +2,8 @@
 
 `equalize-ranks` and `materialize-broadcasts` plan whatever could be made explicit. Which of it is carried out is
 decided here, in this order: `--keep-fusions`, `--broadcasts two-sided`, `--unknown`; with `--broadcasts keep` the
-second is not in the list. Other rewrites plan what their target needs: nothing of that is a choice.
+second is not in the list. A stretch changes no known rank, so an operand that was not lifted is left. Other rewrites
+plan what their target needs: nothing of that is a choice.
 """
 
 from __future__ import annotations
@@ -60,7 +61,8 @@ class Policy:
         edits = [_unless_fused(node, edit, kept) for edit in rewrite.plan(node)]
         stretches = [edit for edit in edits if isinstance(edit, Stretch)]
         others = [edit for edit in edits if not isinstance(edit, Stretch)]
-        return [*others, *(edit for stretch in self._two_sided(node, stretches) for edit in self._known(node, stretch))]
+        wanted = (edit for stretch in self._two_sided(node, stretches) for edit in self._known(node, stretch))
+        return [*others, *(_unless_lower(node, edit) for edit in wanted)]
 
     def _normalized(self, node: Node, edits: Sequence[Edit]) -> Sequence[Edit]:
         """Where the target takes the operator as it is, it stays."""
@@ -121,6 +123,17 @@ class Policy:
         )
         if "yes" in stretch.axes:
             yield replace(stretch, code="GF102")
+
+
+def _unless_lower(node: Node, edit: Edit) -> Edit:
+    """Return the edit; instead of a stretch that would change a known rank, return a finding."""
+    if not (isinstance(edit, Stretch) and edit.to.ranked):
+        return edit
+    rank, whole = node.operand(edit.operand).shape.rank, edit.to.rank
+    if rank == whole:
+        return edit
+    reason = f"its rank is {rank}, and the result has rank {whole}: it can be stretched after equalize-ranks lifts it"
+    return Leave(edit.operand, reason, edit.code, "left")
 
 
 def _without_lifts(node: Node, edits: Sequence[Edit]) -> Sequence[Edit]:

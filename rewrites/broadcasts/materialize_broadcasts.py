@@ -19,7 +19,8 @@ assumption is written into the report and the model's metadata) or `error`.
 
 Left as they are, with the reason: an exponent that may have one element, the operands of an ONNX matrix product, the
 scale and bias of a normalization, PRELU's alpha in TFLite; with `--keep-fusions` what onnxruntime fuses by its sizes.
-Left as a finding: a result of more axes than the runtime broadcasts (GF301).
+Left as findings: a result of more axes than the runtime broadcasts (GF301), and an operand of lower rank than the
+result that `equalize-ranks` did not lift, for example with `--skip equalize-ranks`.
 """
 
 from __future__ import annotations

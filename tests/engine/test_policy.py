@@ -122,3 +122,23 @@ def test_without_the_run_time_form_a_rank_that_is_not_known_is_undecided(asked: 
 
 def test_two_sided_stretches_all_operands_where_a_rank_is_not_known() -> None:
     assert len(chosen("y[*] = Add(x[*], b[3])", TWO_SIDED)) == 2
+
+
+LOWER = {
+    "y[2,3,4] = Add(x[2,3,4], b[3,4])": [(1, "GF102", "its rank is 2, and the result has rank 3")],
+    "y[2,3] = Add(a[2,1], b[3])": [(1, "GF102", "its rank is 1, and the result has rank 2")],
+    "y[N,M] = Add(a[N,M], b[K])": [(1, "GF103", "its rank is 1, and the result has rank 2")],
+    "y[1,3] = Add(x[1,3], b[3])": [],
+}
+
+
+@pytest.mark.parametrize(("text", "expected"), LOWER.items(), ids=LOWER)
+def test_a_stretch_changes_no_known_rank(text: str, expected: list[tuple[int, str, str]]) -> None:
+    edits = [edit for edit in chosen(text, Policy()) if isinstance(edit, Leave)]
+    assert [(edit.operand, edit.code, edit.reason.partition(":")[0], edit.status) for edit in edits] == [
+        (*each, "left") for each in expected
+    ]
+
+
+def test_the_operand_that_two_sided_keeps_may_be_of_lower_rank() -> None:
+    assert chosen("y[2,3,4] = Add(x[2,3,4], b[3,4])", TWO_SIDED) == []

@@ -10,7 +10,7 @@ import pytest
 
 from tests.support.fuzz.onnx import graphs as onnx_graphs
 from tests.support.fuzz.tflite import graphs as tflite_graphs
-from tests.support.law import TARGETS, violations
+from tests.support.law import NONE, TARGETS, Options, violations
 from tests.support.onnx.backend_cases import all_cases
 from tests.support.places import MODELS, committed_models, model_id, zoo_models
 from tests.support.tiers import by_model
@@ -63,12 +63,14 @@ ONCE_BROKEN = {
 }
 
 
-def broken(models: Iterable[tuple[str, Path]], targets: Iterable[str], folder: Path) -> list[str]:
+def broken(
+    models: Iterable[tuple[str, Path]], targets: Iterable[str], folder: Path, choices: Options = NONE
+) -> list[str]:
     """Return all violations; at least one model and target must have been tried."""
     chosen, tried, found = tuple(targets), 0, list[str]()
     for name, path in models:
         for target in chosen:
-            lines = violations(path, target, folder)
+            lines = violations(path, target, folder, choices)
             tried += lines is not None
             found += [f"{name}: {line}" for line in lines or ()]
     assert tried
@@ -151,6 +153,45 @@ def test_choices_are_repeated_and_bindings_are_not(
     name: str, choices: dict[str, object], bindings: dict[str, object], tmp_path: Path
 ) -> None:
     assert violations(MODELS / name, "explicit", tmp_path, choices, bindings) == []
+
+
+CHOSEN_REWRITES = (
+    {"skip": ["equalize-ranks"]},
+    {"only": ["materialize-broadcasts"]},
+    {"skip": ["equalize-ranks"], "broadcasts": "two-sided"},
+    {"skip": ["equalize-ranks"], "unknown": "assume"},
+    {"skip": ["materialize-broadcasts"]},
+    {"only": ["normalize-expand"]},
+    {"skip": ["normalize-expand"]},
+)
+
+
+@pytest.mark.parametrize("choices", CHOSEN_REWRITES, ids=str)
+def test_some_of_the_rewrites_run(choices: dict[str, object], tmp_path: Path) -> None:
+    """Each of these models broke the law, or was a crash, where equalize-ranks did not run."""
+    for name in (
+        "explicit/expand_forms.onnx",
+        "exported/cross_features_free.tflite",
+        "legacy/opset_7.onnx",
+        "rfc_rank_expansion.onnx",
+        "shapes/rank_6.tflite",
+        "bodies/while_int16.tflite",
+        "constants/shared_buffer.tflite",
+    ):
+        assert violations(MODELS / name, "explicit", tmp_path, choices) == []
+
+
+@pytest.mark.ci
+@pytest.mark.parametrize("choices", CHOSEN_REWRITES, ids=str)
+def test_some_of_the_rewrites_run_on_all_committed_models(choices: dict[str, object], tmp_path: Path) -> None:
+    models = [path for path in committed_models() if model_id(path) not in INCOMPATIBLE]
+    assert broken([(path.name, path) for path in models], FEW[:1], tmp_path, choices) == []
+
+
+@pytest.mark.parametrize("choices", CHOSEN_REWRITES, ids=str)
+@pytest.mark.parametrize("suffix", [".onnx", ".tflite"])
+def test_some_of_the_rewrites_run_on_random_models(suffix: str, choices: dict[str, object], tmp_path: Path) -> None:
+    assert broken(_random(suffix, range(5), tmp_path), FEW[:1], tmp_path, choices) == []
 
 
 def test_the_law_is_seen_to_be_broken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
