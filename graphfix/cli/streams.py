@@ -13,7 +13,7 @@ import shutil
 import stat
 import sys
 from argparse import Namespace
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import BinaryIO, Final, TypeVar
@@ -44,6 +44,8 @@ class Streams:
     """The copies of piped models."""
     output: Path | None = None
     """The temporary file of the model that goes to stdout."""
+    data_root: Sequence[Path] = ()
+    """The folders in which the user allows data files."""
 
     def renamed(self, said: str) -> str:
         """Replace the paths of temporary files in a text by the names that the user gave."""
@@ -71,13 +73,13 @@ class Streams:
         """Raise GraphfixError for a model from stdin, or for stdout, whose data lies in other files."""
         from graphfix import formats
 
-        for path in models if self.output is not None else self.inputs:
-            found = formats.data_locations(path)
-            if found and path in self.inputs:
+        for path in self.inputs:
+            if found := formats.data_locations(path):
                 raise GraphfixError(
                     f"{path}: its data is in other files ({found[0]}); a stream has no folder: name a file"
                 )
-            if found:
+        for path in models if self.output is not None else ():
+            if found := formats.data_locations(path, self.data_root):
                 raise GraphfixError(
                     f"{path}: its data is in other files ({found[0]}); stdout takes one file: say -o OUT"
                 )
@@ -103,7 +105,7 @@ def opened(options: Namespace, *models: str) -> Iterator[Streams]:
     `models` are the names of the options that hold a model or a list of models. Raises GraphfixError.
     """
     paths = [path for name in models for path in _listed(getattr(options, name))]
-    streams = Streams()
+    streams = Streams(data_root=getattr(options, "data_root", ()))
     output = getattr(options, "output", None) == STREAM
     if not (output or any(_is_stream(path) for path in paths)):
         yield streams

@@ -35,15 +35,18 @@ def load(source: Path | bytes | ModelProto, data_root: Sequence[Path] = ()) -> O
     return load_onnx(source, data_root)
 
 
-def data_locations(source: Path) -> Sequence[str]:
-    """Return the locations of a model's data files below its folder, as the model states them. Raises GraphfixError."""
+def data_locations(source: Path, data_root: Sequence[Path] = ()) -> Sequence[str]:
+    """Return the locations of a model's data files, as the model states them.
+
+    These are the locations below the model's folder, and those that `data_root` allows. Raises GraphfixError.
+    """
     if format_of(source) == "tflite":
         from graphfix.formats.tflite.file.container import read
 
         return tuple(read(source).parts.external)
     from graphfix.formats.onnx.file.container import external_locations
 
-    return external_locations(source)
+    return external_locations(source, data_root)
 
 
 def _head(source: Path | bytes) -> bytes:

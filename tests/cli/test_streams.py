@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
+from onnx import load as load_proto
 
 from graphfix import GraphfixError, fix_file, load
 from models.builders.tflite.text import model as tflite_model
@@ -212,3 +213,21 @@ def test_a_model_with_data_in_other_files_does_not_go_to_stdout(tmp_path: Path) 
     answer = graphfix(tmp_path, "fix", with_data(tmp_path / "d.onnx", "d.data", 2.0), "-o", "-")
     assert (answer.returncode, answer.stdout) == (2, b"")
     assert answer.stderr.endswith(b"); stdout takes one file: say -o OUT\n")
+
+
+@pytest.mark.parametrize("location", ["../secret/w.bin", "an absolute name"])
+def test_a_model_with_data_in_an_allowed_folder_does_not_go_to_stdout(tmp_path: Path, location: str) -> None:
+    secret, folder = tmp_path / "secret", tmp_path / "folder"
+    folder.mkdir()
+    path = with_data(folder / "d.onnx", "w.bin", 2.0)
+    secret.mkdir()
+    (folder / "w.bin").rename(secret / "w.bin")
+    proto = load_proto(path, load_external_data=False)
+    where = str(secret / "w.bin") if location == "an absolute name" else location
+    (entry,) = [each for each in proto.graph.initializer[-1].external_data if each.key == "location"]
+    entry.value = where
+    path.write_bytes(proto.SerializeToString())
+    answer = graphfix(tmp_path, "fix", path, "-o", "-", "--data-root", secret, "--no-verify")
+    assert (answer.returncode, answer.stdout) == (2, b"")
+    assert answer.stderr.endswith(f" ({where}); stdout takes one file: say -o OUT\n".encode())
+    assert graphfix(tmp_path, "fix", path, "-o", "out.onnx", "--data-root", secret, "--no-verify").returncode == 0
