@@ -18,7 +18,7 @@ from graphfix.report.node_data import node_data_text
 from graphfix.report.sarif import sarif_text
 from graphfix.report.text import Entry
 from graphfix.results import GraphfixError
-from graphfix.results.regular_files import refuse_stream
+from graphfix.results.regular_files import refuse_pipe, refuse_stream
 
 
 def _page(entries: Sequence[Entry]) -> str:
@@ -77,15 +77,23 @@ def refuse(path: Path, models: int = 1, *, folder_is_made: bool = False) -> None
 
 
 def _refuse_name(path: Path, models: int, *, folder_is_made: bool = False) -> None:
-    """Raise GraphfixError for a suffix without a form, for several models in a form for one, and a missing folder."""
+    """Raise GraphfixError for a name that `write` can't write for this number of models."""
     if _suffix(path) is None:
         raise GraphfixError(f"{path}: the form of a report is chosen by its suffix; known: {', '.join(FORMS)}")
     if models > 1 and _suffix(path) == NODE_DATA:
         raise GraphfixError(f"{path}: node data is of one model, these are {models}; name one, or another form")
     if path.is_dir():
         raise GraphfixError(f"{path}: a folder; name the report's file")
+    _refuse_stream(path, "the report")
     if not (folder_is_made or path.parent.is_dir()):
         raise GraphfixError(f"{path}: the folder of the report does not exist; create it first")
+
+
+def _refuse_stream(path: Path, wanted: str) -> None:
+    """Raise GraphfixError for a pipe, a device or an open file of the process; links are followed."""
+    refuse_stream(path)
+    if path.exists():
+        refuse_pipe(path, f"a file for {wanted}")
 
 
 def write(path: Path, entries: Sequence[Entry]) -> None:
@@ -121,7 +129,7 @@ def _remove(scratch: Path) -> None:
 
 def publish(path: Path, text: str, what: str) -> None:
     """Write a file that is `what`; it appears whole or not at all. Raises GraphfixError."""
-    refuse_stream(path)
+    _refuse_stream(path, f"the {what}")
     scratch = _scratch(path)
     try:
         with scratch.open("x", encoding="utf-8", errors="backslashreplace", newline="\n") as file:

@@ -15,6 +15,7 @@ import onnx
 import pytest
 from onnx import numpy_helper
 
+from graphfix.cli.status import DONE
 from tests.support.asking import FAILED, ask, listing, refused
 from tests.support.onnx.broken import external, model
 from tests.support.places import ROOT
@@ -105,6 +106,43 @@ def test_a_report_that_can_not_be_written_is_refused_before_the_work(
     (tmp_path / "sub.json").mkdir()
     for report in ("r.txt", "absent/r.json", "sub.json"):
         refused(capsys, tmp_path, "fix", source, "-o", tmp_path / "o.onnx", "--report", tmp_path / report)
+
+
+@pytest.mark.parametrize("command", ["check", "fix"])
+@pytest.mark.parametrize(
+    ("report", "said"),
+    [
+        ("pipe.json", "this is a pipe; give the path of a file for the report"),
+        ("link-to-pipe.json", "this is a pipe; give the path of a file for the report"),
+        ("full.json", "this is a device; give the path of a file for the report"),
+        ("stdout.json", "this is an open file of the process; choose another name"),
+    ],
+)
+def test_a_report_does_not_replace_a_pipe_or_a_device(
+    command: str, report: str, said: str, source: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    os.mkfifo(tmp_path / "pipe.json")
+    (tmp_path / "link-to-pipe.json").symlink_to("pipe.json")
+    (tmp_path / "full.json").symlink_to("/dev/full")
+    (tmp_path / "stdout.json").symlink_to("/dev/stdout")
+    out = ["-o", tmp_path / "o.onnx"] if command == "fix" else []
+    line = refused(capsys, tmp_path, command, source, *out, "--report", tmp_path / report)
+    assert line == f"graphfix: {tmp_path / report}: {said}"
+
+
+@pytest.mark.parametrize("target", ["there", "absent"])
+def test_a_report_replaces_a_link_to_a_file_as_the_output_does(
+    target: str, source: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    report, output = tmp_path / "r.json", tmp_path / "o.onnx"
+    for link in (report, output):
+        (tmp_path / f"there{link.suffix}").write_text("untouched")
+        link.symlink_to(f"{target}{link.suffix}")
+    assert ask(capsys, "fix", source, "-o", output, "--no-verify", "-q", "--report", report).status == DONE
+    for link in (report, output):
+        assert not link.is_symlink()
+        assert (tmp_path / f"there{link.suffix}").read_text() == "untouched"
+        assert not (tmp_path / f"absent{link.suffix}").exists()
 
 
 # --- a system that refuses -------------------------------------------------------------------------------------
