@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from argparse import Namespace
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
 
@@ -12,7 +12,6 @@ from graphfix import report
 from graphfix.cli import streams, terminal
 from graphfix.cli.requests import request
 from graphfix.cli.status import DONE, FAILED, LEFT, NO, UNDECIDED
-from graphfix.report.colour import Paint
 from graphfix.results import GraphfixError, Outcome, OverwriteError
 from graphfix.results.progress import Progress
 
@@ -54,7 +53,7 @@ def answer(options: Namespace) -> int:
         read_rewrites(options)
         made = opened.renamed_entry(entry(options, opened.refusing_data_files(ASKS[options.command], [options.model])))
         with opened.table(has_model=not (isinstance(made, Outcome) and made.dry_run)):
-            print_answer(options, made)
+            print_answer(options, made, is_piped=opened.output is not None)
         if options.json:
             print(report.json_text([made]), end="")
         for path in options.report:
@@ -120,24 +119,30 @@ def entry(
         return report.Failure.of(options.command, str(options.model), error)
 
 
-def print_answer(options: Namespace, entry: report.Entry, *, short: bool = False) -> None:
-    """The table on stdout, or its first line, and errors on stderr."""
+def print_answer(options: Namespace, entry: report.Entry, *, short: bool = False, is_piped: bool = False) -> None:
+    """Print the table on stdout, or its first line if `short`, and errors on stderr.
+
+    `is_piped`: the written model goes to stdout.
+    """
     if isinstance(entry, report.Failure):
         sys.stdout.flush()  # where both streams are one, the lines stay in order
         terminal.say(entry.error, options.color)
     elif not (options.json or options.quiet):
-        _print_table(options, entry, terminal.paint(options.color, sys.stdout), short=short)
+        for line in _lines(options, entry, short=short, is_piped=is_piped):
+            print(line)
     if isinstance(entry, Outcome) and _kept_back(entry, options):
         sys.stdout.flush()
         terminal.say(report.unwritten(entry), options.color)
 
 
-def _print_table(options: Namespace, outcome: Outcome, paint: Paint, *, short: bool) -> None:
+def _lines(options: Namespace, outcome: Outcome, *, short: bool, is_piped: bool) -> Iterable[str]:
+    """Return the answer for stdout: the diff if it was asked for, else the table, or its first line if `short`."""
+    paint = terminal.paint(options.color, sys.stdout)
     if getattr(options, "diff", False):
-        for line in report.diff_lines(outcome, paint):
-            print(line)
-    else:
-        print(report.headline(outcome, paint) if short else report.table(outcome, paint, whole=options.verbose))
+        return report.diff_lines(outcome, paint)
+    if short:
+        return [report.headline(outcome, paint)]
+    return [report.table(outcome, paint, whole=options.verbose, is_piped=is_piped)]
 
 
 def _kept_back(outcome: Outcome, options: Namespace) -> bool:

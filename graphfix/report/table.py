@@ -46,8 +46,11 @@ TableRow: TypeAlias = tuple[str, str, str, str, str, str]
 """`found` or nothing, codes, operator, node, operand, shapes."""
 
 
-def table(outcome: Outcome, paint: Paint = plain, *, whole: bool = False) -> str:
-    """What a command did with one model, in lines. Long lists are cut unless it is asked `whole`."""
+def table(outcome: Outcome, paint: Paint = plain, *, whole: bool = False, is_piped: bool = False) -> str:
+    """Return what a command did with one model, in lines. Long lists are cut unless `whole`.
+
+    `is_piped`: the written model went to stdout.
+    """
     lengths = WHOLE if whole else SHORT
     alike = kinds(outcome.sites)
     lines = [headline(outcome, paint, alike)]
@@ -64,7 +67,7 @@ def table(outcome: Outcome, paint: Paint = plain, *, whole: bool = False) -> str
     if outcome.seconds:
         lines.append(seconds_text(outcome.seconds))
     if outcome.sites_left:
-        lines.append(sites_left_text(outcome))
+        lines.append(sites_left_text(outcome, is_piped=is_piped))
     return "\n".join(lines)
 
 

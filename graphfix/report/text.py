@@ -123,14 +123,19 @@ def findings(outcome: Outcome) -> list[Site]:
     return [site for site in outcome.sites if site.is_finding]
 
 
-def sites_left_text(outcome: Outcome) -> str:
-    """Return the last line for a written file with sites left: their number, and the command that lists them."""
+def sites_left_text(outcome: Outcome, *, is_piped: bool = False) -> str:
+    """Return the last line for a written model with sites left: their number, and the command that lists them.
+
+    `is_piped`: the model went to stdout, so the command reads it from stdin.
+    """
     import shlex
 
-    check = shlex.join(("graphfix", "check", outcome.output or outcome.model, *outcome.check_options))
+    written = "-" if is_piped else outcome.output or outcome.model
+    check = shlex.join(("graphfix", "check", written, *outcome.check_options))
     them = "it" if outcome.sites_left == 1 else "them"
+    how = " when it gets this model by stdin" if is_piped else ""
     number, target = counted(outcome.sites_left, "site"), printable(outcome.target or "")
-    return f"{number} left for target {target}: {printable(check)} lists {them}; --exit-zero accepts {them}"
+    return f"{number} left for target {target}: {printable(check)} lists {them}{how}; --exit-zero accepts {them}"
 
 
 def own_codes(entries: Iterable[Entry]) -> dict[str, str]:

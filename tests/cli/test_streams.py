@@ -59,6 +59,21 @@ def test_a_verified_model_goes_to_stdout_and_its_report_names_the_streams(tmp_pa
     assert (said["model"], said["output"], said["verdict"]["status"]) == ("stdin", "stdout", "proved")
 
 
+def test_what_is_left_in_a_model_that_went_to_stdout_is_listed_by_check_of_stdin(tmp_path: Path) -> None:
+    (tmp_path / "m.onnx").write_bytes(model("y[?] = Add(x0[M,N], x1[P,Q])").SerializeToString())
+    (tmp_path / "stdout").write_bytes(b"another file")
+    fixed = graphfix(tmp_path, "fix", "m.onnx", "-o", "-", "--unknown", "keep", "--no-verify")
+    assert fixed.returncode == 4
+    last = fixed.stderr.decode().splitlines()[-1]
+    said = "graphfix check - --unknown keep lists them when it gets this model by stdin; --exit-zero accepts them"
+    assert last == f"2 sites left for target explicit: {said}"
+    checked = graphfix(tmp_path, "check", "-", "--unknown", "keep", stdin=fixed.stdout)
+    assert checked.returncode == 1
+    assert b", 2 left" in checked.stdout.splitlines()[0]
+    file = graphfix(tmp_path, "fix", "m.onnx", "-o", "stdout", "--unknown", "keep", "--no-verify")
+    assert b": graphfix check stdout --unknown keep lists them; --exit-zero" in file.stdout
+
+
 @pytest.mark.parametrize(
     ("closed", "message"), [("<&-", "-: stdin is closed"), (">&-", "-o -: stdout is a terminal or ")]
 )
