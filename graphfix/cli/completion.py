@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from graphfix.cli import parser
+from graphfix.cli import options, parser
 from graphfix.engine import offered
 from graphfix.report import pages
 from graphfix.results import GraphfixError
@@ -22,7 +22,7 @@ def script(shell: str) -> str:
     for action in (action for command in every for action in command._actions):  # noqa: SLF001  # argparse lists them nowhere else
         if action.help:
             action.help = re.split(r"[:;(]", action.help)[0].strip()  # shells show it beside each word
-        if action.type is Path:
+        if action.type in (Path, options.file_or_stream, options.new_file):
             action.complete = shtab.FILE  # type: ignore[attr-defined]  # shtab reads it from the parser
         if action.dest in ("only", "skip"):
             action.choices = offered.RULES

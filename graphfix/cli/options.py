@@ -245,11 +245,23 @@ def spoken(command: Parser) -> None:
     command.add_argument("--color", choices=("auto", "always", "never"), default="auto", help=what)
 
 
+def file_or_stream(text: str) -> Path:
+    """Return the path of a model or an output: Path("-") for the word `-` alone, which names a stream.
+
+    `./-` names the file `-`; its path is absolute, because Path("./-") equals Path("-").
+    Raises ArgumentTypeError for an empty text.
+    """
+    if not text:
+        raise argparse.ArgumentTypeError("an empty name; give a file")
+    path = Path(text)
+    return path.absolute() if path == Path("-") and text != "-" else path
+
+
 def new_file(text: str) -> Path:
     """Return the path of a file to write. Raises ArgumentTypeError for `-`, which names a stream."""
     if text == "-":
         raise argparse.ArgumentTypeError("'-' is stdout; give the name of a file")
-    return Path(text)
+    return file_or_stream(text)
 
 
 def named(what: str, *, least: int = 1) -> Callable[[str], tuple[str, str]]:

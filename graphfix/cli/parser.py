@@ -126,8 +126,12 @@ def _command(commands: argparse._SubParsersAction[Parser], name: str, what: str)
 
 
 def _fix(command: Parser) -> None:
-    command.add_argument("model", metavar="MODEL", type=Path, help="the ONNX or TFLite file to fix; - is stdin")
-    command.add_argument("-o", "--output", metavar="OUT", type=Path, help="the file to write; - is stdout")
+    command.add_argument(
+        "model", metavar="MODEL", type=options.file_or_stream, help="the ONNX or TFLite file to fix; - is stdin"
+    )
+    command.add_argument(
+        "-o", "--output", metavar="OUT", type=options.file_or_stream, help="the file to write; - is stdout"
+    )
     command.add_argument("--in-place", action="store_true", help="let the output be the input; without -o it is")
     either = command.add_mutually_exclusive_group()
     what = "say what would be done, and write nothing; it is not verified either"
@@ -150,7 +154,7 @@ def _check(command: Parser) -> None:
         "ONNX or TFLite files, folders (searched for .onnx and .tflite) and quoted patterns ('models/**/*.onnx'); "
         "- is stdin"
     )
-    command.add_argument("models", metavar="PATH", type=Path, nargs="+", help=what)
+    command.add_argument("models", metavar="PATH", type=options.file_or_stream, nargs="+", help=what)
     lint.sources(command)
     lint.selection(command)
     options.data_root(command)
@@ -160,9 +164,14 @@ def _check(command: Parser) -> None:
 
 
 def _verify(command: Parser) -> None:
-    command.add_argument("model", metavar="BEFORE", type=Path, help="the original file, ONNX or TFLite; - is stdin")
     command.add_argument(
-        "after", metavar="AFTER", type=Path, help="the file of the same format that should compute the same; - is stdin"
+        "model", metavar="BEFORE", type=options.file_or_stream, help="the original file, ONNX or TFLite; - is stdin"
+    )
+    command.add_argument(
+        "after",
+        metavar="AFTER",
+        type=options.file_or_stream,
+        help="the file of the same format that should compute the same; - is stdin",
     )
     options.data_root(command)
     options.binding(command)
@@ -191,7 +200,9 @@ def _verify(command: Parser) -> None:
 
 
 def _show(command: Parser) -> None:
-    command.add_argument("model", metavar="MODEL", type=Path, help="the ONNX or TFLite file to show; - is stdin")
+    command.add_argument(
+        "model", metavar="MODEL", type=options.file_or_stream, help="the ONNX or TFLite file to show; - is stdin"
+    )
     command.add_argument("--maps", action="store_true", help="with the indexing maps of the nodes that broadcast")
     group = command.add_argument_group("which nodes", "those that all of these take")
     group.add_argument("--broadcasts-only", action="store_true", help="only the nodes that broadcast implicitly")
@@ -208,9 +219,11 @@ def _show(command: Parser) -> None:
 
 
 def _tosa(command: Parser) -> None:
-    command.add_argument("model", metavar="MODEL", type=Path, help="the ONNX or TFLite file to convert; - is stdin")
+    command.add_argument(
+        "model", metavar="MODEL", type=options.file_or_stream, help="the ONNX or TFLite file to convert; - is stdin"
+    )
     what = "the TOSA flatbuffer to write; the MLIR bytecode appears beside it, with the suffix .mlirbc"
-    command.add_argument("-o", "--output", metavar="OUT", type=Path, required=True, help=what)
+    command.add_argument("-o", "--output", metavar="OUT", type=options.file_or_stream, required=True, help=what)
     command.add_argument(
         "--run",
         action="store_true",

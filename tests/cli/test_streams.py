@@ -60,7 +60,7 @@ def test_a_verified_model_goes_to_stdout_and_its_report_names_the_streams(tmp_pa
 
 
 def test_what_is_left_in_a_model_that_went_to_stdout_is_listed_by_check_of_stdin(tmp_path: Path) -> None:
-    (tmp_path / "m.onnx").write_bytes(model("y[?] = Add(x0[M,N], x1[P,Q])").SerializeToString())
+    (tmp_path / "m.onnx").write_bytes(model("y[?,?] = Add(x0[M,N], x1[P,Q])").SerializeToString())
     (tmp_path / "stdout").write_bytes(b"another file")
     fixed = graphfix(tmp_path, "fix", "m.onnx", "-o", "-", "--unknown", "keep", "--no-verify")
     assert fixed.returncode == 4
@@ -109,6 +109,41 @@ def test_stdin_is_a_model_of_each_command(
     answer = graphfix(tmp_path, *words, stdin=onnx_file.read_bytes())
     assert (answer.returncode, answer.stderr) == (status, b"")
     assert said in answer.stdout
+
+
+@pytest.mark.parametrize("name", ["./-", ".//-", "../folder/-"])
+def test_a_name_with_a_folder_is_the_file_of_that_name_and_not_stdin(tmp_path: Path, name: str) -> None:
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    (folder / "-").write_bytes(model(TEXT).SerializeToString())
+    for words, status in (
+        (["check", name], 1),
+        (["show", name], 0),
+        (["fix", name, "-o", "f.onnx", "--no-verify"], 0),
+        (["verify", name, name, "--proof-only"], 0),
+    ):
+        answer = graphfix(folder, *words, stdin=b"no model")
+        assert (answer.returncode, answer.stderr) == (status, b""), words
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["fix", "m.onnx", "-o", "./-"], "-: this name is stdout on a command line; choose another name"),
+        (["check", ""], "argument PATH: an empty name; give a file; see graphfix check --help"),
+        (["fix", "m.onnx", "-o", ""], "argument -o/--output: an empty name; give a file; see graphfix fix --help"),
+        (
+            ["check", "m.onnx", "--report", ""],
+            "argument --report: an empty name; give a file; see graphfix check --help",
+        ),
+    ],
+    ids=str,
+)
+def test_a_file_that_is_not_named_is_refused(
+    onnx_file: Path, words: list[str], said: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(onnx_file.parent)
+    assert refused(capsys, onnx_file.parent, *words).endswith(said)
 
 
 @pytest.mark.parametrize("source", ["a pipe", "a file"])
