@@ -12,7 +12,7 @@ from graphfix.api import pipeline
 from graphfix.engine.request import NONE, Request, Texts
 from graphfix.results import GraphfixError, Outcome, Verdict
 from graphfix.results.progress import Progress
-from graphfix.results.shown import shown
+from graphfix.results.regular_files import file_path
 
 if TYPE_CHECKING:
     from onnx import ModelProto
@@ -44,9 +44,12 @@ def load(
     from graphfix import formats
 
     if isinstance(source, (str, os.PathLike)):
-        return formats.load(_path("load", source), Request.of({"data_root": data_root}).data_roots)
-    if not (isinstance(source, bytes) or hasattr(source, "SerializeToString")):
-        raise GraphfixError(f"load takes a path, bytes or an onnx ModelProto, not {_kind(source)}")
+        return formats.load(file_path("load", source), Request.of({"data_root": data_root}).data_roots)
+    if not isinstance(source, bytes):
+        from onnx import ModelProto  # imported here because the import takes time that a path need not spend
+
+        if not isinstance(source, ModelProto):
+            raise GraphfixError(f"load takes a path, bytes or an onnx ModelProto, not {_kind(source)}")
     return formats.load(source)
 
 
@@ -131,7 +134,7 @@ def fix_file(
     >>> outcome.verdict.status, outcome.rewrites["equalize-ranks"]
     ('proved', 20)
     """
-    return pipeline.fix_file(_path("fix_file", source), _path("fix_file", output), Request.of(locals()))
+    return pipeline.fix_file(file_path("fix_file", source), file_path("fix_file", output), Request.of(locals()))
 
 
 def check(
@@ -166,7 +169,7 @@ def check(
     >>> [(site.code, site.operand, site.before, site.after) for site in sites if site.status == "found"]
     [('GF101', 0, (3, 4), (1, 3, 4)), ('GF102', 0, (1, 3, 4), (2, 3, 4))]
     """
-    return pipeline.check(_path("check", source), Request.of(locals()))
+    return pipeline.check(file_path("check", source), Request.of(locals()))
 
 
 def verify(
@@ -201,14 +204,14 @@ def verify(
     >>> verdict.status, verdict.assumes[0]
     ('proved', 'input_ids[0] = attention_mask[0] = batch, as declared')
     """
-    return pipeline.compare(_path("verify", before), _path("verify", after), Request.of(locals()), {})
+    return pipeline.compare(file_path("verify", before), file_path("verify", after), Request.of(locals()), {})
 
 
 def format_of(source: str | Path) -> str:
     """`onnx` or `tflite`, by the file's content. Raises GraphfixError for what can't be read."""
     from graphfix import formats
 
-    return formats.format_of(_path("format_of", source))
+    return formats.format_of(file_path("format_of", source))
 
 
 def show(
@@ -249,7 +252,7 @@ def show(
 
     request = Request.of(locals())
     return listing_lines(
-        pipeline.show(_path("show", source), request, NodeSelection(maps, broadcasts_only, nodes, around, graphs))
+        pipeline.show(file_path("show", source), request, NodeSelection(maps, broadcasts_only, nodes, around, graphs))
     )
 
 
@@ -273,23 +276,11 @@ def explain(
     if target_file is not None:
         if topic:
             raise GraphfixError(f"{target_file}: a target file and topic {topic!r}: say one of them")
-        return explaining.explain_file(Path(target_file))
+        return explaining.explain_file(file_path("explain", target_file))
     if not (isinstance(topic, str) and topic):
         what = "a rewrite, a finding code, a target, or a target file"
         raise GraphfixError(f"explain takes {what}, not {topic!r}; `graphfix explain --help` lists them")
     return explaining.explain(topic, rewrites)
-
-
-def _path(function: str, value: object) -> Path:
-    """Return the path that an argument names. Raises GraphfixError for any other argument."""
-    if not isinstance(value, (str, os.PathLike)):
-        raise GraphfixError(f"{function} takes the paths of files, not {_kind(value)}")
-    try:
-        if b"\0" not in os.fsencode(value):
-            return Path(value)
-    except UnicodeEncodeError:
-        pass
-    raise GraphfixError(f"{function} takes the paths of files; no file has the name {shown(str(value))}")
 
 
 def _kind(value: object) -> str:

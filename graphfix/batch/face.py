@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from numbers import Real
+from numbers import Integral, Real
 from pathlib import Path
 from typing import Any
 
@@ -80,6 +80,7 @@ def batch_files(
     """
     asked = {**locals(), "progress": None}
     _refuse_types({"models": models, "exclude": exclude, "rewrites": rewrites}, output)
+    _refuse_settings(client, retries, again)
     _refuse(command, {"jobs": jobs, "time_limit": time_limit, "memory_limit": memory_limit})
     # the request is pickled for other processes, and pickle refuses a MappingProxyType
     asked |= {name: dict(each) for name in ("dims", "shapes", "values") if isinstance(each := asked[name], Mapping)}
@@ -102,6 +103,16 @@ def _refuse_types(lists: Mapping[str, object], output: object) -> None:
             raise GraphfixError(f"{name} is {shown(given)}; give a list of paths, such as ['models']")
     if not _is_path(output):
         raise GraphfixError(f"output is {shown(output)}; give the path of a folder, or a URL")
+
+
+def _refuse_settings(client: object, retries: object, again: object) -> None:
+    """Raise GraphfixError for values of other types than `batch_files` takes."""
+    if client is not None and not hasattr(client, "get_executor"):
+        raise GraphfixError(f"client is {shown(client)}; give a Client of Dask's distributed, or None")
+    if not isinstance(retries, Integral) or isinstance(retries, bool) or retries < 0:
+        raise GraphfixError(f"retries is {shown(retries)}; give a whole number from 0 on")
+    if not isinstance(again, bool):
+        raise GraphfixError(f"again is {shown(again)}; give True or False")
 
 
 def _is_path(value: object) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import math
 from dataclasses import replace
 from time import perf_counter
 from typing import TYPE_CHECKING
@@ -216,8 +217,9 @@ def _check_numbers(task: Task) -> None:
     if task.runs < 1:
         raise GraphfixError(f"{task.runs} runs decide nothing; ask for at least 1")
     for name, limit in (("atol", task.criterion.atol), ("rtol", task.criterion.rtol)):
-        if limit is not None and not limit >= 0:  # not a number is no tolerance either
-            raise GraphfixError(f"a tolerance is at least 0, and {name} is {limit}; give 0 for bit equality")
+        if limit is not None and not 0 <= limit < math.inf:  # not a number is no tolerance either
+            what = "at least 0" if limit != math.inf else "finite"
+            raise GraphfixError(f"a tolerance is {what}, and {name} is {limit}; give 0 for bit equality")
     if task.seed < 0:
         raise GraphfixError(f"a seed is at least 0, not {task.seed}; give another one")
 

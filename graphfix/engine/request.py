@@ -184,6 +184,11 @@ def _is_list(value: object, of: Callable[[object], bool]) -> bool:
     return isinstance(value, Sequence) and not isinstance(value, (str, bytes)) and all(map(of, value))
 
 
+def _is_whole(value: object) -> bool:
+    """Return whether a value is a whole number; Python counts True and False among them."""
+    return isinstance(value, Integral) and not isinstance(value, bool)
+
+
 def _is_text(value: object) -> bool:
     return isinstance(value, str)
 
@@ -199,9 +204,10 @@ ACCEPTED: Mapping[str, tuple[Callable[[Any], bool], str]] = MappingProxyType(
         ),
         "Sequence[str]": (lambda value: _is_list(value, _is_text), "a list of texts"),
         "Sequence[Path]": (lambda value: _is_list(value, _is_path), "a list of paths"),
-        "int": (lambda value: isinstance(value, Integral) and int(value) < 1 << 63, "a whole number below 2^63"),
-        "int | None": (lambda value: isinstance(value, Integral), "a whole number, or None"),
-        "float | None": (lambda value: isinstance(value, Real), "a number, or None"),
+        "bool": (lambda value: isinstance(value, bool), "True or False"),
+        "int": (lambda value: _is_whole(value) and int(value) < 1 << 63, "a whole number below 2^63"),
+        "int | None": (_is_whole, "a whole number, or None"),
+        "float | None": (lambda value: isinstance(value, Real) and not isinstance(value, bool), "a number, or None"),
         "Literal['with', 'only', 'without']": (("with", "only", "without").__contains__, "with, only or without"),
     }
 )

@@ -1,4 +1,4 @@
-"""Refuse paths that are not regular files: pipes and devices, which may never end, and open files of the process."""
+"""Refuse what names no regular file: other arguments, pipes, devices, which may never end, and open files."""
 
 from __future__ import annotations
 
@@ -9,9 +9,22 @@ from pathlib import Path
 from typing import Final
 
 from graphfix.results import GraphfixError
+from graphfix.results.shown import shown
 
 MOST_LINKS: Final = 40
 """The most symbolic links that are followed one after another; Linux has the same limit."""
+
+
+def file_path(function: str, value: object) -> Path:
+    """Return the path that an argument of a function names. Raises GraphfixError for any other argument."""
+    if not isinstance(value, (str, os.PathLike)):
+        raise GraphfixError(f"{function} takes the paths of files, not {type(value).__name__}")
+    try:
+        if b"\0" not in os.fsencode(value):
+            return Path(value)
+    except UnicodeEncodeError:
+        pass
+    raise GraphfixError(f"{function} takes the paths of files; no file has the name {shown(str(value))}")
 
 
 def refuse_pipe(path: Path, wanted: str) -> None:

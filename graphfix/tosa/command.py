@@ -14,6 +14,7 @@ from graphfix.engine.request import NONE, Request, Texts
 from graphfix.formats import publish
 from graphfix.results import GraphfixError, Outcome
 from graphfix.results.progress import Progress
+from graphfix.results.regular_files import file_path
 from graphfix.tosa import convert
 
 if TYPE_CHECKING:
@@ -58,7 +59,7 @@ def tosa_file(
     runs. Raises GraphfixError where a tool is not installed.
     """
     asked = {**locals(), "inputs": None, "run_on": inputs}
-    return fix_and_convert(Path(source), Path(output), Request.of(asked))
+    return fix_and_convert(file_path("tosa_file", source), file_path("tosa_file", output), Request.of(asked))
 
 
 def _original(source: Path, folder: Path, request: Request) -> Path:

@@ -18,6 +18,7 @@ from graphfix.batch import batch_files
 from graphfix.engine.request import Request
 from graphfix.results import GraphfixError, Verdict
 from graphfix.tosa import tosa_file
+from models.builders.tflite.text import model as tflite_model
 from tests.support.notation import model, parsed
 from tests.support.onnx.fixing import initializer
 
@@ -236,6 +237,67 @@ WRONG = {
     "around a name alone": (
         lambda path: list(graphfix.show(path, around="add")),  # type: ignore[arg-type] -- as above
         "around is 'add'; give a node's name and a number, such as ('add', 2)",
+    ),
+    "load of a graph": (
+        lambda path: graphfix.load(onnx.load(path).graph),  # type: ignore[arg-type] -- as above
+        "load takes a path, bytes or an onnx ModelProto, not GraphProto",
+    ),
+    "save to nothing": (
+        lambda path: graphfix.load(path).save(None),  # type: ignore[arg-type] -- as above
+        "save takes the paths of files, not NoneType",
+    ),
+    "save of a TFLite model to a number": (
+        lambda _: graphfix.load(tflite_model("y[2,3] = ADD(x[2,3], b[3])")).save(3),  # type: ignore[arg-type] -- as above
+        "save takes the paths of files, not int",
+    ),
+    "tosa_file of a number": (
+        lambda path: tosa_file(3, path),  # type: ignore[arg-type] -- as above
+        "tosa_file takes the paths of files, not int",
+    ),
+    "tosa_file to a number": (
+        lambda path: tosa_file(path, 3),  # type: ignore[arg-type] -- as above
+        "tosa_file takes the paths of files, not int",
+    ),
+    "explain of a file that is a number": (
+        lambda _: graphfix.explain(target_file=3),  # type: ignore[arg-type] -- as above
+        "explain takes the paths of files, not int",
+    ),
+    "a client that is a number": (
+        lambda path: batch_files([path], path.parent / "out", client=3),
+        "client is 3; give a Client of Dask's distributed, or None",
+    ),
+    "retries that are a text": (
+        lambda path: batch_files([path], path.parent / "out", retries="2"),  # type: ignore[arg-type] -- as above
+        "retries is '2'; give a whole number from 0 on",
+    ),
+    "again as a number": (
+        lambda path: batch_files([path], path.parent / "out", again=1),  # type: ignore[arg-type] -- as above
+        "again is 1; give True or False",
+    ),
+    "a choice that is a text": (
+        lambda path: graphfix.fix_file(path, path.parent / "f.onnx", in_place="q"),  # type: ignore[arg-type] -- as above
+        "in_place is 'q'; give True or False",
+    ),
+    "another choice that is a text": (
+        lambda path: graphfix.check(path, keep_fusions="yes"),  # type: ignore[arg-type] -- as above
+        "keep_fusions is 'yes'; give True or False",
+    ),
+    "a choice that is a number": (
+        lambda path: graphfix.check(path, trust_stored=1),  # type: ignore[arg-type] -- as above
+        "trust_stored is 1; give True or False",
+    ),
+    "maps as a text": (
+        lambda path: list(graphfix.show(path, maps="x")),  # type: ignore[arg-type] -- as above
+        "maps is 'x'; give True or False",
+    ),
+    "True runs": (lambda path: graphfix.verify(path, path, runs=True), "runs is True; give a whole number below 2^63"),
+    "a tolerance that is True": (
+        lambda path: graphfix.verify(path, path, atol=True),
+        "atol is True; give a number, or None",
+    ),
+    "a tolerance without end": (
+        lambda path: graphfix.verify(path, path, rtol=float("inf")),
+        "a tolerance is finite, and rtol is inf; give 0 for bit equality",
     ),
     "no name of a file": (lambda _: graphfix.check("a\0b"), "no file has the name 'a\\x00b'"),
     "models that are one text": (

@@ -34,6 +34,9 @@ class NodeSelection:
 
     def __post_init__(self) -> None:
         """Check the types. Raises GraphfixError."""
+        for name, wanted in (("maps", self.maps), ("broadcasts_only", self.broadcasts_only)):
+            if not isinstance(wanted, bool):
+                raise GraphfixError(f"{name} is {shown(wanted)}; give True or False")
         for name, pattern in (("nodes", self.nodes), ("graphs", self.graphs)):
             if not isinstance(pattern, str | None):
                 raise GraphfixError(f"{name} is {shown(pattern)}; give a text with a pattern, or None")

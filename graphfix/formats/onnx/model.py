@@ -29,6 +29,7 @@ from graphfix.graph.edits import EXPAND_LIMIT, Edit, Refused, Upgrade
 from graphfix.graph.protocols import Applier
 from graphfix.graph.view import Graph, Node, Value
 from graphfix.results import InputValue, StoredSize
+from graphfix.results.regular_files import file_path
 from graphfix.shapes.shape import Size
 
 
@@ -257,7 +258,7 @@ class OnnxModel:
     def save(self, path: str | Path) -> Sequence[Path]:
         """Write the file; a verbatim copy where nothing changed. Return the data files that were made beside it."""
         self.finish()
-        return self.container.save(Path(path), changed=self.changed)
+        return self.container.save(file_path("save", path), changed=self.changed)
 
     def tobytes(self) -> bytes:
         """The file as bytes, for models that fit into memory."""

@@ -26,6 +26,7 @@ from graphfix.graph.edits import EXPAND_LIMIT, Bypass, DropMetadata, Edit, Resta
 from graphfix.graph.protocols import Applier
 from graphfix.graph.view import Graph, Node, Value
 from graphfix.results import GraphfixError, InputValue, StoredSize
+from graphfix.results.regular_files import file_path
 from graphfix.shapes.shape import Size
 
 
@@ -227,7 +228,7 @@ class TfliteModel:
     def save(self, path: str | Path) -> Sequence[Path]:
         """Write the file; a verbatim copy where nothing changed."""
         self.finish()
-        return self.container.save(Path(path), changed=self.changed)
+        return self.container.save(file_path("save", path), changed=self.changed)
 
     def tobytes(self) -> bytes:
         """The file as bytes, for models that fit into memory."""
