@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from ai_edge_litert.interpreter import Interpreter, OpResolverType
 
-from graphfix.runtimes.session import ModelDetails, RefusedError, TensorDetails, one_line
+from graphfix.runtimes.session import ModelDetails, RefusedError, TensorDetails, one_line, utf8_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -124,16 +124,20 @@ class InterpreterSession:
     def _core(self) -> Any:  # noqa: ANN401 - LiteRT has no types
         """Return the native interpreter, which alone reaches the subgraphs behind the first."""
         if self._interpreter is None:
-            given = (
-                {"model_path": str(self._model)} if isinstance(self._model, Path) else {"model_content": self._model}
-            )
-            self._interpreter = Interpreter(
-                **given,
-                experimental_op_resolver_type=_RESOLVERS[self._kernels],
-                experimental_preserve_all_tensors=self._preserved,
-                num_threads=1,
-            )
+            if isinstance(self._model, Path):
+                with utf8_name(self._model) as name:
+                    self._interpreter = self._made(model_path=name)
+            else:
+                self._interpreter = self._made(model_content=self._model)
         return self._interpreter._interpreter  # noqa: SLF001 - LiteRT's own SignatureRunner reaches it so
+
+    def _made(self, **model: str | bytes) -> Interpreter:
+        return Interpreter(
+            **model,
+            experimental_op_resolver_type=_RESOLVERS[self._kernels],
+            experimental_preserve_all_tensors=self._preserved,
+            num_threads=1,
+        )
 
     @contextmanager
     def _refusing(self) -> Iterator[None]:

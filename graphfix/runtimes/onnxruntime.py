@@ -11,14 +11,15 @@ import math
 import re
 import shutil
 import tempfile
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from graphfix.results.records import dataclass
-from graphfix.runtimes.session import RefusedError, one_line
+from graphfix.runtimes.session import RefusedError, one_line, utf8_name
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     import onnxruntime as rt
 
@@ -99,17 +100,20 @@ def load(
     import onnxruntime as rt
 
     options = _options(optimized=optimized)
-    providers = ["CPUExecutionProvider"]
     errors: tuple[type[Exception], ...] = (*_errors(), OSError)
     try:
-        if not more:
-            source = str(model) if isinstance(model, Path) else model
-            session = rt.InferenceSession(_with_folder(options, source, folder), options, providers=providers)
-        else:
+        with ExitStack() as names:
+            if folder is not None:
+                key = "session.model_external_initializers_file_folder_path"
+                options.add_session_config_entry(key, names.enter_context(utf8_name(folder.resolve())))
             if shapes:
                 # a Shape node then runs right behind what it reads, which is freed or reused as without it
                 options.execution_order = rt.ExecutionOrder.PRIORITY_BASED
-            session = _extended(model, more, folder, options)
+            if more:
+                source = names.enter_context(_extended(model, more))
+            else:
+                source = names.enter_context(utf8_name(model)) if isinstance(model, Path) else model
+            session = rt.InferenceSession(source, options, providers=["CPUExecutionProvider"])
     except errors as error:
         raise _refused(error) from None
     outputs = tuple(output.name for output in session.get_outputs())
@@ -130,30 +134,22 @@ def _options(*, optimized: bool) -> rt.SessionOptions:
     return options
 
 
-def _with_folder(options: rt.SessionOptions, source: str | bytes, folder: Path | None) -> str | bytes:
-    if folder is not None:
-        key = "session.model_external_initializers_file_folder_path"
-        options.add_session_config_entry(key, str(folder.resolve()))
-    return source
-
-
-def _extended(model: Path | bytes, more: bytes, folder: Path | None, options: rt.SessionOptions) -> rt.InferenceSession:
-    """Load with more nodes and outputs, without reading the model.
+@contextmanager
+def _extended(model: Path | bytes, more: bytes) -> Iterator[str | bytes]:
+    """Yield the model with more nodes and outputs, without reading it.
 
     Protobuf merges concatenated messages, so a second ModelProto behind the file adds what it holds. The file is
     copied to a temporary place, never written beside the model.
     """
-    import onnxruntime as rt
-
-    providers = ["CPUExecutionProvider"]
-    if isinstance(model, Path):
-        with tempfile.TemporaryDirectory(prefix="graphfix-") as place:
-            copy = Path(place, "model.onnx")
-            shutil.copyfile(model, copy)
-            with copy.open("ab") as file:
-                file.write(more)
-            return rt.InferenceSession(str(copy), options, providers=providers)
-    return rt.InferenceSession(_with_folder(options, model + more, folder), options, providers=providers)
+    if isinstance(model, bytes):
+        yield model + more
+        return
+    with tempfile.TemporaryDirectory(prefix="graphfix-") as place:
+        copy = Path(place, "model.onnx")
+        shutil.copyfile(model, copy)
+        with copy.open("ab") as file:
+            file.write(more)
+        yield str(copy)
 
 
 def _errors() -> tuple[type[Exception], ...]:

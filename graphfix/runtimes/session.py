@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from graphfix.results import GraphfixError
 from graphfix.results.records import dataclass
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
 _LONGEST = 300
 
@@ -72,6 +74,32 @@ class ModelDetails:
     inputs: tuple[TensorDetails, ...]
     outputs: tuple[TensorDetails, ...]
     signatures: tuple[tuple[str, int], ...] = ()
+
+
+@contextmanager
+def utf8_name(path: Path) -> Iterator[str]:
+    """Yield a name of a file or folder that is UTF-8, because runtimes take no other names.
+
+    It is the path, or a temporary link to it. A runtime needs the name while it loads the model, and not later.
+    """
+    if _is_utf8(str(path)):
+        yield str(path)
+        return
+    from tempfile import TemporaryDirectory  # imported here because the import takes time, and such names are rare
+
+    with TemporaryDirectory(prefix="graphfix-") as folder:
+        link = Path(folder, "model")
+        link.symlink_to(path.absolute())
+        yield str(link)
+
+
+def _is_utf8(name: str) -> bool:
+    """Return whether a name has no bytes beyond UTF-8, which Python shows as surrogates."""
+    try:
+        name.encode("utf-8")
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def one_line(text: str) -> str:
