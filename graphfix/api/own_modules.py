@@ -9,6 +9,7 @@ from pathlib import Path
 from types import ModuleType
 
 from graphfix.results import GraphfixError, RewriteError
+from graphfix.results.regular_files import refuse_pipe
 
 PREFIX = "graphfix_own_rewrites."
 """In front of a file's name in `sys.modules`: it hides no module of the same name."""
@@ -18,6 +19,8 @@ LONGEST = 300
 
 def load_file(path: Path) -> ModuleType:
     """Run a Python file as a module; nothing is written beside it. Raises GraphfixError."""
+    if path.exists():
+        refuse_pipe(path, "a Python file that is a rewrite")
     if not path.is_file():
         what = "a folder" if path.is_dir() else "no such file"
         raise GraphfixError(f"{path}: {what}; give a Python file that is a rewrite, or the name of an installed one")

@@ -14,7 +14,7 @@ from onnx import load as load_proto
 
 from graphfix import GraphfixError, fix_file, load
 from models.builders.tflite.text import model as tflite_model
-from tests.support.asking import listing, refused
+from tests.support.asking import ask, listing, refused
 from tests.support.notation import model
 from tests.support.small_models import with_data
 
@@ -183,6 +183,24 @@ def test_a_pipe_in_place_of_another_file_does_not_hang(
     os.mkfifo(tmp_path / "pipe")
     words = ["verify", onnx_file] if option == "--inputs" else ["check"]
     assert "pipe: " in refused(capsys, tmp_path, *words, onnx_file, option, tmp_path / "pipe")
+
+
+def test_a_pipe_in_place_of_a_rewrite_is_called_a_pipe(
+    tmp_path: Path, onnx_file: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    os.mkfifo(tmp_path / "own.py")
+    line = refused(capsys, tmp_path, "check", onnx_file, "--rewrites", tmp_path / "own.py")
+    assert line.endswith("own.py: this is a pipe; give the path of a Python file that is a rewrite")
+
+
+@pytest.mark.parametrize("exit_zero", [False, True])
+def test_quiet_says_nothing_of_sites_that_are_left(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], *, exit_zero: bool
+) -> None:
+    (tmp_path / "m.onnx").write_bytes(model("y[?,?] = Add(x0[M,N], x1[P,Q])").SerializeToString())
+    words = ["fix", tmp_path / "m.onnx", "-o", tmp_path / "f.onnx", "--unknown", "keep", "--no-verify", "-q"]
+    answer = ask(capsys, *words, *["--exit-zero"] * exit_zero)
+    assert (answer.status, answer.out, answer.err) == (0 if exit_zero else 4, "", "")
 
 
 @pytest.mark.parametrize(
