@@ -151,9 +151,15 @@ def test_a_tool_that_is_not_installed_is_one_line_that_says_what_to_do(
 
 
 @pytest.mark.ci
-def test_a_process_that_ends_without_an_answer_is_refused_with_its_last_words() -> None:
-    with pytest.raises(RefusedError, match=r"^the tool fails: KeyError: 'no such verb'$"):
-        tosa._asked("the tool", "no such verb", (), 60)
+def test_a_process_that_ends_without_an_answer_is_refused_with_its_last_words(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    program = tmp_path / "python"
+    program.write_text("#!/bin/sh\necho 'last words' >&2\nexit 3\n")
+    program.chmod(0o755)
+    monkeypatch.setattr(tosa.sys, "executable", str(program))
+    with pytest.raises(RefusedError, match=r"^the tool fails: last words$"):
+        tosa._asked("the tool", "convert_tflite", (), 60)
 
 
 @pytest.mark.ci
