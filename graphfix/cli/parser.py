@@ -13,7 +13,7 @@ from graphfix.cli import options
 from graphfix.cli.batch import options as batch
 from graphfix.cli.configuration import options as configuration
 from graphfix.cli.lint import options as lint
-from graphfix.cli.options import HelpText, Parser
+from graphfix.cli.options import HelpText, Parser, file_or_stream
 from graphfix.engine import offered
 
 CONFIG = "config"
@@ -127,11 +127,9 @@ def _command(commands: argparse._SubParsersAction[Parser], name: str, what: str)
 
 def _fix(command: Parser) -> None:
     command.add_argument(
-        "model", metavar="MODEL", type=options.file_or_stream, help="the ONNX or TFLite file to fix; - is stdin"
+        "model", metavar="MODEL", type=file_or_stream, help="the ONNX or TFLite file to fix; - is stdin"
     )
-    command.add_argument(
-        "-o", "--output", metavar="OUT", type=options.file_or_stream, help="the file to write; - is stdout"
-    )
+    command.add_argument("-o", "--output", metavar="OUT", type=file_or_stream, help="the file to write; - is stdout")
     command.add_argument("--in-place", action="store_true", help="let the output be the input; without -o it is")
     either = command.add_mutually_exclusive_group()
     what = "say what would be done, and write nothing; it is not verified either"
@@ -154,7 +152,7 @@ def _check(command: Parser) -> None:
         "ONNX or TFLite files, folders (searched for .onnx and .tflite) and quoted patterns ('models/**/*.onnx'); "
         "- is stdin"
     )
-    command.add_argument("models", metavar="PATH", type=options.file_or_stream, nargs="+", help=what)
+    command.add_argument("models", metavar="PATH", type=file_or_stream, nargs="+", help=what)
     lint.sources(command)
     lint.selection(command)
     options.data_root(command)
@@ -165,12 +163,12 @@ def _check(command: Parser) -> None:
 
 def _verify(command: Parser) -> None:
     command.add_argument(
-        "model", metavar="BEFORE", type=options.file_or_stream, help="the original file, ONNX or TFLite; - is stdin"
+        "model", metavar="BEFORE", type=file_or_stream, help="the original file, ONNX or TFLite; - is stdin"
     )
     command.add_argument(
         "after",
         metavar="AFTER",
-        type=options.file_or_stream,
+        type=file_or_stream,
         help="the file of the same format that should compute the same; - is stdin",
     )
     options.data_root(command)
@@ -201,7 +199,7 @@ def _verify(command: Parser) -> None:
 
 def _show(command: Parser) -> None:
     command.add_argument(
-        "model", metavar="MODEL", type=options.file_or_stream, help="the ONNX or TFLite file to show; - is stdin"
+        "model", metavar="MODEL", type=file_or_stream, help="the ONNX or TFLite file to show; - is stdin"
     )
     command.add_argument("--maps", action="store_true", help="with the indexing maps of the nodes that broadcast")
     group = command.add_argument_group("which nodes", "those that all of these take")
@@ -220,10 +218,10 @@ def _show(command: Parser) -> None:
 
 def _tosa(command: Parser) -> None:
     command.add_argument(
-        "model", metavar="MODEL", type=options.file_or_stream, help="the ONNX or TFLite file to convert; - is stdin"
+        "model", metavar="MODEL", type=file_or_stream, help="the ONNX or TFLite file to convert; - is stdin"
     )
     what = "the TOSA flatbuffer to write; the MLIR bytecode appears beside it, with the suffix .mlirbc"
-    command.add_argument("-o", "--output", metavar="OUT", type=options.file_or_stream, required=True, help=what)
+    command.add_argument("-o", "--output", metavar="OUT", type=file_or_stream, required=True, help=what)
     command.add_argument(
         "--run",
         action="store_true",
