@@ -8,6 +8,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 import graphfix
 from graphfix.formats.tflite.model import TfliteModel
 
@@ -68,7 +70,8 @@ def _onnx(model: OnnxModel) -> _About:
     def held(value: Value) -> object:
         tensor = views.tensors.get(value)
         array = views.elements(tensor) if tensor is not None else None
-        return value.literal if array is None else repr(array.tolist())
+        numbers = value.literal if array is None else array  # a Constant node may state numbers instead of a tensor
+        return None if numbers is None else repr(np.ravel(numbers).tolist())
 
     def outputs(graph: Graph) -> list[Value]:
         found = {value.name: value for value in graph.outputs}
