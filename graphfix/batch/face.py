@@ -16,7 +16,7 @@ from graphfix.batch.globs import Glob
 from graphfix.batch.job import Command, Finished
 from graphfix.batch.orders import Orders
 from graphfix.batch.run import Workers
-from graphfix.engine.request import NONE, Request, Texts
+from graphfix.engine.request import NONE, Request, Texts, is_path
 from graphfix.report import Entry
 from graphfix.results import GraphfixError
 from graphfix.results.progress import Progress, silent
@@ -99,9 +99,9 @@ def batch_files(
 def _refuse_types(lists: Mapping[str, object], output: object) -> None:
     """Raise GraphfixError unless each value of `lists` is a list of paths and `output` is a path."""
     for name, given in lists.items():
-        if not isinstance(given, Sequence) or isinstance(given, (str, bytes)) or not all(map(_is_path, given)):
+        if not isinstance(given, Sequence) or isinstance(given, (str, bytes)) or not all(map(is_path, given)):
             raise GraphfixError(f"{name} is {shown(given)}; give a list of paths, such as ['models']")
-    if not _is_path(output):
+    if not is_path(output):
         raise GraphfixError(f"output is {shown(output)}; give the path of a folder, or a URL")
 
 
@@ -113,10 +113,6 @@ def _refuse_settings(client: object, retries: object, again: object) -> None:
         raise GraphfixError(f"retries is {shown(retries)}; give a whole number from 0 on")
     if not isinstance(again, bool):
         raise GraphfixError(f"again is {shown(again)}; give True or False")
-
-
-def _is_path(value: object) -> bool:
-    return isinstance(value, (str, Path))
 
 
 def _refuse(command: str, numbers: Mapping[str, float | None]) -> None:

@@ -175,7 +175,7 @@ def _folders(data_root: str | Path | Sequence[str | Path]) -> tuple[Path, ...]:
     return tuple(map(Path, given))
 
 
-def _is_path(value: object) -> bool:
+def is_path(value: object) -> bool:
     """Return whether a value can be the path of a file; Python raises ValueError for a path with a null character."""
     return isinstance(value, (str, os.PathLike)) and "\0" not in str(value)
 
@@ -197,13 +197,13 @@ ACCEPTED: Mapping[str, tuple[Callable[[Any], bool], str]] = MappingProxyType(
     {
         "str": (_is_text, "a text"),
         "str | None": (_is_text, "a text, or None"),
-        "str | Path | None": (_is_path, "the path of a file, or None"),
+        "str | Path | None": (is_path, "the path of a file, or None"),
         "str | Path | Sequence[str | Path]": (
-            lambda value: _is_path(value) or _is_list(value, _is_path),
+            lambda value: is_path(value) or _is_list(value, is_path),
             "a path or a list of paths",
         ),
         "Sequence[str]": (lambda value: _is_list(value, _is_text), "a list of texts"),
-        "Sequence[Path]": (lambda value: _is_list(value, _is_path), "a list of paths"),
+        "Sequence[Path]": (lambda value: _is_list(value, is_path), "a list of paths"),
         "bool": (lambda value: isinstance(value, bool), "True or False"),
         "int": (lambda value: _is_whole(value) and int(value) < 1 << 63, "a whole number below 2^63"),
         "int | None": (_is_whole, "a whole number, or None"),

@@ -33,7 +33,7 @@ def refuse_name(output: Path) -> None:
     if output.name == "-":
         raise GraphfixError(f"{output}: this name is stdout on a command line; choose another name")
     if output.exists() and not output.is_file():
-        raise GraphfixError(f"{output}: this is no file that can be replaced; choose another name")
+        raise GraphfixError(f"{output}: not a regular file, so it can't be replaced; choose another name")
 
 
 def misnamed(source: Path, output: Path, own: str) -> tuple[str, ...]:

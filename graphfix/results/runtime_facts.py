@@ -1,4 +1,4 @@
-"""Facts that differ between versions of onnx, onnxruntime and LiteRT, and the versions that graphfix was measured with.
+"""Facts that differ between versions of onnx, onnxruntime, LiteRT or numpy, and the versions that were measured.
 
 The rewriter and the checker both import this module, and it imports neither. A fact about an entry of another table is
 in that table, with its `Versions`; `FACTS` has all other facts. The tests and `scripts/new_release.py` compare each
@@ -21,6 +21,10 @@ MEASURED: Mapping[str, Sequence[str]] = MappingProxyType(
     }
 )
 """By package, the versions with which graphfix was measured; the newest is the last."""
+
+MOST_AXES = 32
+"""The most axes of an array that every numpy function used here accepts. numpy 1 has no array of more axes; numpy 2 has
+arrays of up to 64, but its `broadcast_to` refuses more than 32."""
 
 
 @dataclass(frozen=True, slots=True)

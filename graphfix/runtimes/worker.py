@@ -79,7 +79,7 @@ def serve(requests: BinaryIO, answers: BinaryIO) -> None:
             answer = ("refused", str(error), error.missing_kernel, error.custom)
         except MemoryError:
             answer = ("refused", "there is no more memory", False, "")
-        except Exception as error:  # noqa: BLE001 - the parent raises it: a fault is no answer of the runtime
+        except Exception as error:  # noqa: BLE001 - a fault of graphfix: the parent raises it
             answer = ("fault", Fault.of(error))
         pickle.dump(answer, answers, protocol=5)
         answers.flush()
@@ -94,7 +94,7 @@ def use_tool(verb: str, answer: str) -> None:
         result = ("refused", str(error))
     except ImportError:
         raise  # the tool's package is broken, not graphfix: the parent reports the last line of stderr
-    except Exception as error:  # noqa: BLE001 - the parent raises it: a fault is no answer of the tool
+    except Exception as error:  # noqa: BLE001 - a fault of graphfix: the parent raises it
         result = ("fault", Fault.of(error))
     Path(answer).write_bytes(pickle.dumps(result, protocol=5))
 

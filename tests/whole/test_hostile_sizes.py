@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import struct
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -13,8 +14,6 @@ from onnx import TensorProto, helper
 from graphfix.checker.proof import constant_folding
 from graphfix.cli import commands
 from tests.support.notation import model
-
-RANK_65 = ",".join(["1"] * 64 + ["3"])
 
 
 def written(folder: Path, text: str) -> str:
@@ -65,16 +64,58 @@ def test_inputs_of_such_sizes_are_not_made(tmp_path: Path, capsys: pytest.Captur
     assert "proved for all inputs and sizes; not run: input 'x' has more than 268435456 elements" in said
 
 
-def test_inputs_of_65_axes_are_not_made(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    source = written(tmp_path, f"y[{RANK_65}] = Add(x[{RANK_65}], b[3])")
+def of_rank(rank: int) -> str:
+    return ",".join(["1"] * (rank - 1) + ["3"])
+
+
+@pytest.mark.parametrize("rank", [33, 64])
+def test_inputs_of_too_many_axes_are_not_made(tmp_path: Path, capsys: pytest.CaptureFixture[str], rank: int) -> None:
+    source = written(tmp_path, f"y[{of_rank(rank)}] = Add(x[{of_rank(rank)}], b[3])")
+    assert fix(tmp_path, source) == 0
+    said = capsys.readouterr().out
+    assert f"proved for all inputs and sizes; not run: input 'x' has {rank} axes: no values are made for more" in said
+
+
+def test_inputs_of_32_axes_are_made(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    source = written(tmp_path, f"y[{of_rank(32)}] = Add(x[{of_rank(32)}], b[3])")
+    assert fix(tmp_path, source) == 0
+    assert "1 output bit-equal over 4 runs" in capsys.readouterr().out
+
+
+def test_sixty_five_axes_are_undecided(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    source = written(tmp_path, f"y[{of_rank(65)}] = Add(x[{of_rank(65)}], b[3])")
     assert fix(tmp_path, source) == 3
-    assert "not run: input 'x' has 65 axes: no values are made for more than 64" in capsys.readouterr().out
+    assert "not run: input 'x' has 65 axes: no values are made for more than 32" in capsys.readouterr().out
     assert not (tmp_path / "f.onnx").exists()
 
 
-def test_a_constant_of_65_axes_has_no_array_in_the_proof() -> None:
+@pytest.mark.parametrize("rank", [32, 33, 64, 65])
+def test_two_forms_of_a_constant_of_any_rank_are_equal(tmp_path: Path, rank: int) -> None:
+    sizes, numbers = [1] * (rank - 1) + [4], [1.0, 2.0, 3.0, 4.0]
+    forms = {"typed": {"float_data": numbers}, "raw": {"raw_data": struct.pack("<4f", *numbers)}}
+    paths = []
+    for name, form in forms.items():
+        (tmp_path / name).mkdir()
+        paths.append(with_weight(tmp_path / name, tensor(dims=sizes, **form)))
+    assert commands.main(["verify", *paths, "--proof-only"]) == 0
+
+
+@pytest.mark.parametrize("rank", [32, 33, 64, 65])
+def test_a_computed_constant_of_any_rank_is_no_crash(tmp_path: Path, rank: int) -> None:
+    path = tmp_path / "m.onnx"
+    path.write_bytes(
+        onnx.parser.parse_model(
+            f"""<ir_version: 8, opset_import: ["" : 17]> g (float[{of_rank(rank)}] x) => (z)
+            <float[3] b = {{1, 2, 3}}>
+            {{ s = Shape(x) c = ConstantOfShape(s) z = Add(c, b) }}"""
+        ).SerializeToString()
+    )
+    assert fix(tmp_path, str(path)) in (0, 4)
+
+
+def test_a_constant_of_33_axes_has_no_array_in_the_proof() -> None:
     core = SimpleNamespace(key=("integers", "int64"), content=(7,), sizes=())
-    for rank, is_read in ((64, True), (65, False)):
+    for rank, is_read in ((32, True), (33, False)):
         view: Any = SimpleNamespace(core=core, axes=(None,) * rank, sizes=(1,) * rank)
         assert (constant_folding.literal(view) is not None) == is_read
 

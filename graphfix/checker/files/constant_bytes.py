@@ -67,7 +67,7 @@ def open_regular(path: Path) -> FileIO:
     if not S_ISREG(os.fstat(descriptor).st_mode):
         os.close(descriptor)
         raise OSError(0, "it is no regular file")
-    # FileIO has no buffer of its own: a buffer would copy each piece once more
+    # unbuffered: a buffer would copy each piece once more
     return FileIO(descriptor, "rb")
 
 

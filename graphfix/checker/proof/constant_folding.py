@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from graphfix.checker.files import constant_bytes
 from graphfix.checker.proof.sizes import numbers
 from graphfix.checker.proof.terms import CONSTANTS
+from graphfix.results.runtime_facts import MOST_AXES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -23,8 +24,8 @@ Array: TypeAlias = NDArray[Any]
 
 MOST: Final = 1 << 16
 """Elements of a constant that is read as an array, or computed."""
-MOST_AXES, MOST_BYTES = 64, 1 << 56
-"""Limits of a numpy array. The limit of bytes holds for an array with a size of 0 too: numpy skips that size."""
+MOST_BYTES = 1 << 56
+"""The limit of a numpy array. It holds for an array with a size of 0 too: numpy skips that size."""
 TYPES: Final = frozenset("bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 float32 float64".split())
 
 

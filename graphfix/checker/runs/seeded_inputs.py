@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from graphfix.checker.runs.sizes import shape_of
+from graphfix.results.runtime_facts import MOST_AXES
 from graphfix.runtimes.session import RefusedError
 
 if TYPE_CHECKING:
@@ -22,8 +23,6 @@ if TYPE_CHECKING:
 _WORDS = ("a", "bc", "def", "", "graph", "10", "-1.5")
 _SEQUENCE_LENGTH = 3
 _SMALL = 10
-MOST_AXES = 64
-"""The most axes of a numpy array."""
 MOST_ELEMENTS = 1 << 28
 """The most elements of one input: they take 2 GiB as float64, in which they are drawn."""
 _SOFTNESSES = 3

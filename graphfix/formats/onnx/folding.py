@@ -19,13 +19,14 @@ from graphfix.formats.onnx.contract import allowed
 from graphfix.formats.onnx.file.proto import NodeProto, TensorProto
 from graphfix.graph.view import Node, Scalar, Value
 from graphfix.results.records import dataclass, field
+from graphfix.results.runtime_facts import MOST_AXES
 
 Array: TypeAlias = NDArray[Any]
 
 LIMIT = 4096
 """Elements that a known value, or a constant which one is computed from, may have."""
-MOST_AXES, MOST_BYTES = 64, 1 << 62
-"""Limits of a numpy array."""
+MOST_BYTES = 1 << 62
+"""The limit of a numpy array."""
 MOVES = frozenset(
     "Identity Reshape Squeeze Unsqueeze Flatten Transpose Gather Slice Concat Split NonZero And Or Xor Not".split()
 )

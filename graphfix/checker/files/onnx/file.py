@@ -6,6 +6,7 @@ import os
 import struct
 from contextlib import ExitStack
 from dataclasses import dataclass, field
+from math import prod
 from typing import TYPE_CHECKING
 
 from onnx import TensorProto, numpy_helper
@@ -122,8 +123,11 @@ class Source:
 
     def _elements(self, tensor: TensorProto, name: str) -> Payload:
         """Write out the elements of a typed field. Raises GraphfixError."""
+        flat = TensorProto()
+        flat.CopyFrom(tensor)
         try:
-            return held(numpy_helper.to_array(tensor).tobytes())
+            flat.dims[:] = [prod(tensor.dims)]  # numpy limits the number of axes
+            return held(numpy_helper.to_array(flat).tobytes())
         except ValueError:
             reason = f"{name!r} does not hold the elements that its shape {list(tensor.dims)} asks for"
             raise GraphfixError(f"{self.path}: {reason}; export it again") from None

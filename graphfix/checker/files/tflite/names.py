@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from graphfix.checker.files.tflite.records import Model, Subgraph
 
 Bound = TypeVar("Bound")
-"""What a size is bound to: a number, or the least and the greatest number."""
+"""The value that a size is bound to: a number, or a pair of the smallest and the largest number."""
 _PLACE = re.compile(r"(.+)\[(\d+)\]", re.DOTALL)
 
 

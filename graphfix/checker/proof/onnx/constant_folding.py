@@ -17,6 +17,7 @@ from graphfix.checker.proof.onnx.types import type_name
 from graphfix.checker.proof.onnx.validate import loads
 from graphfix.checker.proof.sizes import numbers
 from graphfix.checker.proof.terms import View
+from graphfix.results.runtime_facts import MOST_AXES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -76,7 +77,7 @@ def _filled(constants: Constants, call: Call) -> View | None:
         return None
     known = numbers(sizes)
     if known is not None and 0 in known:  # no element to stretch
-        if len(known) > constant_folding.MOST_AXES or prod(filter(None, known)) > constant_folding.MOST_BYTES:
+        if len(known) > MOST_AXES or prod(filter(None, known)) > constant_folding.MOST_BYTES:
             return None
         return constant_folding.as_constant(constants, np.zeros(known, given.dtype), call.description)
     return View(
