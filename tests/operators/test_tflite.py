@@ -236,6 +236,7 @@ def ranks() -> dict[tuple[str, int], Answer]:
     return dict(zip(keys, ask([alternating(*key) for key in keys]), strict=True))
 
 
+@pytest.mark.needs_release("ai-edge-litert>=2.3")  # an older one does not check the rank; its result is undefined
 @pytest.mark.parametrize("op", ELEMENT_TYPES)
 def test_rank_8_runs_and_rank_9_is_more_than_the_kernel_takes(op: str) -> None:
     assert ROWS[op].max_rank == 8

@@ -243,7 +243,7 @@ LOAD: Mapping[str, Attack] = {
 }
 
 
-RUN_BEFORE = ("a broadcast over nine axes", "a SLICE beyond the end")
+RUN_BEFORE = ("a broadcast over nine axes", "a choice over nine axes", "a SLICE beyond the end")
 """What older releases of LiteRT run."""
 
 
