@@ -86,7 +86,7 @@ def test_a_result_that_is_named_as_a_model_of_the_other_format_is_told_of(
     [
         ("absent/o.onnx", "folder does not exist"),
         ("sub", "a folder"),
-        ("pipe", "no file"),
+        ("pipe", "not a regular file"),
         ("m.onnx/o.onnx", "folder"),
         ("n" * 300, "name too long"),
     ],

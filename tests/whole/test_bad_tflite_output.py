@@ -58,7 +58,7 @@ def test_the_input_is_not_overwritten_under_any_name(
     [
         ("absent/o.tflite", "folder does not exist"),
         ("sub", "a folder"),
-        ("pipe", "no file"),
+        ("pipe", "not a regular file"),
         ("m.tflite/o.tflite", "folder"),
         ("n" * 300, "name too long"),
     ],
