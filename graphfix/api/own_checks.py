@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -74,8 +74,8 @@ class _Fault(Exception):  # noqa: N818 -- what is wrong with an edit, as the res
     """An edit that is none, or can't be one of its node."""
 
 
-def _checked(edit: Edit, node: Node, codes: frozenset[str]) -> Edit:
-    wrong = fault(edit, node, codes)
+def _checked(edit: Edit, node: Node, codes: frozenset[str], earlier: Sequence[Edit]) -> Edit:
+    wrong = fault(edit, node, codes, earlier)
     if wrong is not None:
         raise _Fault(wrong)
     return edit
@@ -86,9 +86,11 @@ def _checked_plan(made: Rewrite, source: str) -> Plan:
 
     def plan(node: Node) -> Iterator[Edit]:
         where = f"{node.op} '{node.label}': "
+        edits: list[Edit] = []
         try:
             for edit in made.plan(node):
-                yield _checked(edit, node, codes)
+                edits.append(_checked(edit, node, codes, edits))
+                yield edit
         except (Undecided, Incompatible):
             raise
         except _Fault as wrong:

@@ -51,6 +51,8 @@ class Own:
     step: Step
     beside: str = PLACE
     after: bool = False
+    given: str = ""
+    """The file or the name by which a command line names it; empty for a Python object."""
 
 
 def load(given: object) -> tuple[Own, ...]:
@@ -160,7 +162,8 @@ def _own(given: object) -> Own:
         case ModelRewrite():
             return Own(given)
         case str() | os.PathLike():
-            return _of_text(os.fspath(given))
+            text = os.fspath(given)
+            return replace(_of_text(text), given=text)
     raise GraphfixError(f"{shown(given)} is no rewrite; give a module, a Rewrite, a Python file or an installed name")
 
 

@@ -48,6 +48,8 @@ def fix_file(source: Path, output: Path, request: Request) -> Outcome:
     outcome = rewrite_file(source, output, request)
     if outcome.output is None:
         return outcome
+    if request.unknown == "error":  # sites of the output are counted, also those that only a binding decided
+        request = replace(request, unknown="keep")
     seconds = dict(outcome.seconds)
     with timed(seconds, "check"):
         left = _sites_left(outcome, output, request)

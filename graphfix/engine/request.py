@@ -149,7 +149,8 @@ def without_bindings(request: Request) -> Request:
 def choice_options(request: Request) -> tuple[str, ...]:
     """Return the choices that differ from their defaults, as words of a command line.
 
-    A rewrite that is a Python object is left out, because a command line can't name it.
+    A rewrite that is a Python object is left out, because a command line can't name it; one that was loaded keeps the
+    name that it was given by.
     """
     defaults = {each.name: each.default for each in fields(Request)}
     words: list[str] = []
@@ -160,9 +161,10 @@ def choice_options(request: Request) -> tuple[str, ...]:
         if value is True:
             words.append(option)
             continue
-        several = (value,) if isinstance(value, (str, int, Path)) else value
-        texts = [str(each) for each in several if isinstance(each, (str, int, Path))]
-        words += [word for text in texts for word in (option, text)]
+        several = (value,) if isinstance(value, (str, int, os.PathLike)) else value
+        given = [getattr(each, "given", each) for each in several]
+        texts = [str(each) for each in given if isinstance(each, (str, int, os.PathLike))]
+        words += [word for text in texts if text for word in (option, text)]
     return tuple(words)
 
 
@@ -247,7 +249,7 @@ def _check_texts(name: str, texts: object) -> None:
 
 def policy(request: Request) -> Policy:
     """What decides about broadcasts; the defaults are those of the target. Raises GraphfixError."""
-    from graphfix.engine.policy import FOLD, Policy
+    from graphfix.engine.policy import EQUALIZE, FOLD, Policy
 
     for given, known, what in (
         (request.broadcasts or "keep", offered.BROADCASTS, "broadcasts"),
@@ -259,11 +261,16 @@ def policy(request: Request) -> Policy:
     if request.broadcasts not in (None, "keep") and not request.only and targets.MATERIALIZE not in target.rules:
         why = f"target {target.name} takes stretches out and makes none"
         raise GraphfixError(f"broadcasts {request.broadcasts!r}: {why}; leave it out, or choose another target")
-    folds = FOLD in request.only or (not request.only and FOLD in target.rules and FOLD not in request.skip)
+    wanted = {*(request.only or target.rules)}.difference(request.skip)
     keep_fusions = request.keep_fusions or target.keep_fusions
     broadcasts = request.broadcasts or target.broadcasts
-    movement = target.movement
-    return Policy(broadcasts, request.unknown, keep_fusions, folds, movement)  # type: ignore[arg-type]  # checked above
+    movement, folds = target.movement, FOLD in wanted
+    made = Policy(broadcasts, request.unknown, keep_fusions, folds, movement)  # type: ignore[arg-type]  # checked above
+    for maker in (EQUALIZE, targets.MATERIALIZE):
+        if folds and maker in wanted and maker not in made.left_out:
+            how = f"skip one of them, or run {FOLD} first and {maker} on its output"
+            raise GraphfixError(f"{FOLD} takes out what {maker} makes: {how}")
+    return made
 
 
 def limit(model: Model, request: Request) -> None:

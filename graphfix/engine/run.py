@@ -14,7 +14,7 @@ from graphfix.engine.open_sizes import CODE, Seen, meetings, open_sizes
 from graphfix.engine.plans import Known, Plans
 from graphfix.engine.policy import Policy, unless_fused
 from graphfix.engine.sites import SiteFields, fields, kept, left, operand_of, stated_in_file
-from graphfix.engine.targets import RESHAPES, TILES
+from graphfix.engine.targets import FOLD_SHAPES, MATERIALIZE, RESHAPES, TILES
 from graphfix.graph.edits import Assume, Edit, Inline, Leave, Lift, Refused, Replace, Stretch
 from graphfix.graph.protocols import Applier, Model, ModelRewrite, Rewrite, Step, UntilNothingChanges, flat
 from graphfix.graph.unknown import StaleShape, UnrankedOperand
@@ -86,6 +86,11 @@ def run(
             _until_nothing_changes(job, step, rewrites)
         else:
             _rewrite(job, step, rewrites)
+    if report.rewrites.get(MATERIALIZE):
+        for rewrite in rewrites:
+            if rewrite.name == FOLD_SHAPES:  # a stretch of a constant and a known shape are computed by the file alone
+                model.renew()
+                _rewrite(job, rewrite, rewrites)
     if limits is not None:
         _ask(job, limits)
     job.report.open_sizes = open_sizes(model, job.seen, job.report.sites)
@@ -116,10 +121,13 @@ def _rewrite(job: Job, rewrite: Rewrite | ModelRewrite, rewrites: Sequence[Rewri
     """Apply one rewrite on every scope."""
     job.model.refresh()
     names, known = job.labels.names(job.model.graphs), len(job.report.sites)
+    edits = job.report.rewrites[rewrite.name]
     if isinstance(rewrite, ModelRewrite):
         _together(job, rewrite)
     else:
         _node_by_node(job, rewrite, rewrites)
+        if rewrite.source and job.report.rewrites[rewrite.name] > edits:
+            job.model.renew()  # the nodes of the user's own are made explicit as all others
     job.labels.rename(job.report.sites, known, names)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from math import prod
 
 from graphfix.graph.edits import (
@@ -35,21 +35,21 @@ EDITS = (
 )
 
 
-def fault(edit: object, node: Node, codes: Collection[str]) -> str | None:
+def fault(edit: object, node: Node, codes: Collection[str], earlier: Sequence[Edit] = ()) -> str | None:
     """What is wrong with what a plan yields for a node, as the rest of a sentence; None where nothing is.
 
-    `codes` are the finding codes that the edit may have.
+    `codes` are the finding codes that the edit may have, `earlier` the edits that the plan has yielded for the node.
     """
     if not isinstance(edit, EDITS):
         return f"the plan yields {shown(edit)}, a {type(edit).__name__}, which is no edit"
     what = type(edit).__name__
     if edit.code not in codes:
         return f"{what} has the code {shown(edit.code)}: a rewrite uses its own CODE, or one of graphfix's"
-    found = next(_faults(edit, node), None)
+    found = next(_faults(edit, node, earlier), None)
     return f"{what}: {found}" if found is not None else None
 
 
-def _faults(edit: Edit, node: Node) -> Iterator[str]:
+def _faults(edit: Edit, node: Node, earlier: Sequence[Edit]) -> Iterator[str]:
     if isinstance(edit, (Lift, Stretch, Bypass, Restate, Fold, Assume, Leave)):
         yield from _of_operand(edit.operand, node) if edit.operand is not None else ()
     match edit:
@@ -58,7 +58,10 @@ def _faults(edit: Edit, node: Node) -> Iterator[str]:
             yield from _of_others(edit, node)
         case Lift():
             yield from _of_axes(edit, node)
-        case Stretch() | Restate() | Canonicalize():
+        case Stretch():
+            yield from _of_shape("to", edit.to)
+            yield from _of_rank(edit, node, earlier)
+        case Restate() | Canonicalize():
             yield from _of_shape("to", edit.to)
         case Bypass() if not isinstance(edit.source, Value):
             yield f"source is {shown(edit.source)}, not a Value"
@@ -79,6 +82,14 @@ def _of_axes(edit: Lift, node: Node) -> Iterator[str]:
     axes = [axis for axis in edit.axes if isinstance(axis, int)]
     if len(set(axes)) != len(edit.axes) or (shape.ranked and any(not 0 <= axis < rank for axis in axes)):
         yield f"axes are {shown(edit.axes)}, not distinct positions of a shape of rank {rank}"
+
+
+def _of_rank(edit: Stretch, node: Node, earlier: Sequence[Edit]) -> Iterator[str]:
+    """A stretch repeats axes and adds none: a node that does both is an implicit broadcast itself (GF202)."""
+    shape = node.operand(edit.operand).shape
+    lifts = [each for each in earlier if isinstance(each, Lift) and each.operand == edit.operand]
+    if shape.ranked and edit.to.ranked and (rank := shape.rank + sum(len(each.axes) for each in lifts)) != edit.to.rank:
+        yield f"operand {edit.operand} has rank {rank} and `to` has rank {edit.to.rank}; yield a Lift of it first"
 
 
 def _of_shape(name: str, shape: object) -> Iterator[str]:

@@ -139,6 +139,9 @@ class Model(Protocol):
     def refresh(self) -> None:
         """Bring the view up to date where edits have outdated it: the engine asks before each rewrite."""
 
+    def renew(self) -> None:
+        """Let the next `refresh` build the view anew, with the nodes that edits have made."""
+
     @property
     def changed(self) -> bool:
         """Whether an edit or a binding changed anything."""

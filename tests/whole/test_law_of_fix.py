@@ -8,6 +8,8 @@ from pathlib import Path
 import onnx
 import pytest
 
+from graphfix import api
+from graphfix.results import GraphfixError
 from tests.support.fuzz.onnx import graphs as onnx_graphs
 from tests.support.fuzz.tflite import graphs as tflite_graphs
 from tests.support.law import NONE, TARGETS, Options, violations
@@ -87,6 +89,59 @@ def test_models_that_once_broke_the_law(what: str, tmp_path: Path) -> None:
 def test_a_shape_that_default_sizes_decide_is_known_to_the_rewrites_that_follow(tmp_path: Path) -> None:
     path = MODELS / "explicit" / "run_time_form.tflite"
     assert broken([(path.name, path)], TARGETS, tmp_path) == []
+
+
+STRETCHED = (
+    "g (float[2,3] x) => (float[2,3] y) <float[1,3] c = {1,2,3}> { y = Add (x, c) }",
+    """g (float[2,3] x, bool b, float[3] u) => (float[2,3] y) <int64[1] ax = {0}> {
+       r = If (b) <else_branch: graph = e () => (float[] e) { e = Identity (u) },
+                   then_branch: graph = t () => (float[] t) { t = Unsqueeze (u, ax) }>
+       y = Add (x, r)
+    }""",
+)
+"""A constant is stretched, and a value of unknown rank is stretched to a known shape."""
+FOLDED_AND_STRETCHED = {"only": ["fold-shape-arithmetic", "equalize-ranks", "materialize-broadcasts"]}
+
+
+@pytest.mark.parametrize(
+    ("target", "choices"), [("tosa", {"broadcasts": "explicit"}), ("explicit", FOLDED_AND_STRETCHED)], ids=str
+)
+def test_known_results_become_constants_and_constants_are_stretched(
+    target: str, choices: dict[str, object], tmp_path: Path
+) -> None:
+    path = tmp_path / "m.onnx"
+    for text in STRETCHED:
+        made = onnx.parser.parse_model(f'<ir_version: 8, opset_import: ["" : 17]> {text}')
+        path.write_bytes(made.SerializeToString())
+        assert violations(path, target, tmp_path, choices) == []
+
+
+def test_an_operator_that_takes_the_place_of_another_is_stretched_as_itself(tmp_path: Path) -> None:
+    path = MODELS / "operators" / "select_scalar.tflite"
+    choices = {"only": ["select-v1-to-v2", "equalize-ranks", "materialize-broadcasts"]}
+    assert violations(path, "explicit", tmp_path, choices) == []
+
+
+def test_what_only_a_binding_decides_is_left_also_where_it_is_an_error(tmp_path: Path) -> None:
+    path, fixed = tmp_path / "m.onnx", tmp_path / "fixed.onnx"
+    made = onnx.parser.parse_model(
+        '<ir_version: 8, opset_import: ["" : 17]> g (float[N,4] x, float[M,4] z) => (float[K,4] y) { y = Add (x, z) }'
+    )
+    path.write_bytes(made.SerializeToString())
+    outcome = api.fix_file(path, fixed, same=["N=M"], unknown="error", check_result=False)
+    assert outcome.sites_left == 2
+    assert outcome.check_options == ("--unknown", "keep")
+
+
+def test_rewrites_that_undo_each_other_are_refused(tmp_path: Path) -> None:
+    for choices in (
+        {"only": ["fold-broadcasts", "equalize-ranks"]},
+        {"only": ["fold-broadcasts", "materialize-broadcasts"]},
+    ):
+        with pytest.raises(GraphfixError, match="fold-broadcasts takes out what"):
+            api.fix_file(MODELS / "matmul.onnx", tmp_path / "fixed.onnx", **choices)
+    both = {"only": ["fold-broadcasts", "materialize-broadcasts"], "broadcasts": "keep"}
+    assert violations(MODELS / "matmul.onnx", "explicit", tmp_path, both) == []
 
 
 @pytest.mark.parametrize("path", by_model(committed_models()))

@@ -260,6 +260,18 @@ TEXTS = {
     "axes out of reach": (HEAD + PLAN + "yield Lift(1, (5,))\n", "Lift: axes are (5,), not distinct positions"),
     "axes twice": (HEAD + PLAN + "yield Lift(1, (0, 0))\n", "Lift: axes are (0, 0), not distinct positions"),
     "no shape": (HEAD + PLAN + "yield Stretch(1, (0,), (2, 3))\n", "Stretch: to is (2, 3), not a Shape"),
+    "a stretch that adds axes": (
+        HEAD + PLAN + "yield Stretch(1, (), node.operand(0).ranked, CODE, ('yes', 'no'))\n",
+        "Stretch: operand 1 has rank 1 and `to` has rank 2; yield a Lift of it first",
+    ),
+    "a lift of another operand": (
+        HEAD + PLAN + "yield Lift(0, (0,))\n    yield Stretch(1, (), node.operand(0).ranked)\n",
+        "Stretch: operand 1 has rank 1 and `to` has rank 2; yield a Lift of it first",
+    ),
+    "a lift behind the stretch": (
+        HEAD + PLAN + "yield Stretch(1, (), node.operand(0).ranked)\n    yield Lift(1, (0,))\n",
+        "Stretch: operand 1 has rank 1 and `to` has rank 2; yield a Lift of it first",
+    ),
     "no value": (HEAD + PLAN + "yield Bypass(0, 'x')\n", "Bypass: source is 'x', not a Value"),
     "no body": (HEAD + PLAN + "yield Inline('then_branch')\n", "Inline: the node has no attribute 'then_branch'"),
     "no new node": (HEAD + PLAN + "yield Replace('Relu', CODE)\n", "not 'Relu'"),
@@ -296,6 +308,56 @@ def test_a_faulty_one_is_an_error_of_one_line_and_nothing_is_written(
     assert said.err.count("\n") == 1
     assert said.out == ""
     assert {path.name for path in tmp_path.iterdir()} == {"m.onnx", "mine.py"}
+
+
+LIFTED_AND_STRETCHED = """if node.operand(1).ranked.rank == 1:
+        yield Lift(1, (0,))
+        yield Stretch(1, (), node.operand(0).ranked, CODE, ("yes", "no"))
+"""
+
+
+def test_a_stretch_of_a_lifted_operand_is_carried_out_and_proved(tmp_path: Path) -> None:
+    file = own(tmp_path, HEAD + PLAN + LIFTED_AND_STRETCHED)
+    outcome = graphfix.fix_file(scaled(tmp_path), tmp_path / "f.onnx", rewrites=[file], only=["mine"])
+    assert outcome.rewrites["mine"] == 2
+    assert outcome.verdict is not None
+    assert outcome.verdict.status == "proved"
+
+
+MADE_IMPLICIT = {
+    "the node itself": "yield Replace(New(names[0], (zero, 0), x.shape, x.dtype), CODE)\n",
+    "a node that it reads": (
+        "product = New(names[1], (0, zero), x.shape, x.dtype)\n"
+        "    yield Replace(New(names[2], (product,), x.shape, x.dtype), CODE)\n"
+    ),
+}
+
+
+@pytest.mark.parametrize("suffix", [".onnx", ".tflite"])
+@pytest.mark.parametrize("what", MADE_IMPLICIT)
+def test_what_it_makes_is_made_explicit_in_the_same_run(what: str, suffix: str, tmp_path: Path) -> None:
+    source, fixed, again = (tmp_path / f"{name}{suffix}" for name in ("m", "fixed", "again"))
+    is_onnx = suffix == ".onnx"
+    text = "y[2,3] = Neg(x[2,3])" if is_onnx else "y[2,3] = NEG(x[2,3])"
+    source.write_bytes(model(text).SerializeToString() if is_onnx else tflite_model(text))
+    names = ("Sub", "Mul", "Abs") if is_onnx else ("SUB", "MUL", "ABS")
+    on = '("", "Neg")' if is_onnx else '(TFLITE, "NEG")'
+    start = f"x, names, zero = node.operand(0), {names}, Numbers((0.0,), (), 'float32')\n    "
+    file = own(tmp_path, HEAD.replace('("", "Mul")', on) + PLAN + start + MADE_IMPLICIT[what])
+    outcome = graphfix.fix_file(source, fixed, rewrites=[file], check_result=False)
+    assert {name: count for name, count in outcome.rewrites.items() if count} == {
+        "mine": 1,
+        "equalize-ranks": 1,
+        "materialize-broadcasts": 1,
+    }
+    assert outcome.sites_left == 0
+    assert not graphfix.fix_file(fixed, again, rewrites=[file], check_result=False).changed
+
+
+def test_the_command_that_lists_what_is_left_names_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file, fixed = own(tmp_path, HEAD + PLAN + "yield Leave(0, 'on purpose', CODE, 'left')\n"), tmp_path / "f.onnx"
+    assert run("fix", scaled(tmp_path), "-o", fixed, "--rewrites", file) == 4
+    assert f"graphfix check {fixed} --rewrites {file} lists it" in capsys.readouterr().out.splitlines()[-1]
 
 
 FILES = {

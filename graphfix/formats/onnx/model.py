@@ -141,6 +141,10 @@ class OnnxModel:
             self._rebuild_and_complete()
         self._state.movement = self.movement
 
+    def renew(self) -> None:
+        """Let the next `refresh` build the view anew, with the nodes that edits have made."""
+        self._state.renews = self._state.renews or self.changed
+
     @property
     def assumes(self) -> Sequence[str]:
         """What is set or narrowed of the inputs, sizes that are stated to be equal, and what the view assumes."""

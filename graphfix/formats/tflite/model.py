@@ -119,6 +119,10 @@ class TfliteModel:
         self._state.expand_limit = self.expand_limit
         self._state.movement = self.movement
 
+    def renew(self) -> None:
+        """Let the next `refresh` build the view anew, with the nodes that edits have made."""
+        self._state.renews = self._state.renews or self.changed
+
     @property
     def added(self) -> int:
         """Bytes of constants that edits have added."""

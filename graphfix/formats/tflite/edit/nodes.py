@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from graphfix import operators
 from graphfix.formats.editing import NewNodes, NodeEdit, bypass, replace_node
 from graphfix.formats.tflite.edit.inline import decide
 from graphfix.formats.tflite.edit.new_records import (
@@ -19,6 +20,7 @@ from graphfix.formats.tflite.file.records import Operator, Options
 from graphfix.formats.tflite.file.schema import CODES
 from graphfix.graph.edits import Canonicalize, Evaluate, Fold, Inline, Refused, Replace
 from graphfix.graph.view import NO_ATTRIBUTES, Node
+from graphfix.operators.row import TFLITE
 from graphfix.shapes.shape import Shape
 
 
@@ -70,7 +72,8 @@ def _replaced(state: State, node: Node, edit: Replace) -> Node:
         subgraph.operators[node.index] = Operator(code, inputs, old.outputs, options=options_of(last), changed=True)
     subgraph.record.changed = True
     state.renews = state.renews or all(value is None or value.kind == "constant" for value in node.operands)
-    new_node = replace(node, op=last.op, version=last.version, operands=operands, attributes=dict(last.attributes))
+    row, attributes = operators.row(TFLITE, last.op, last.version), dict(last.attributes)
+    new_node = replace(node, op=last.op, version=last.version, operands=operands, attributes=attributes, row=row)
     return replace_node(state, node, new_node)
 
 
