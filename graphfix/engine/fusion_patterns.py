@@ -187,7 +187,8 @@ KINDS: Mapping[str, Callable[[Value, Node], bool]] = {
     "vector": lambda value, _: _rank(value) == 1 and _is_constant(value),
     "matrix": lambda value, _: _rank(value) == 2,  # noqa: PLR2004 -- what a matrix is
     "fixed": lambda value, _: value.shape.static and value.shape.rank != 2,  # noqa: PLR2004
-    "float": lambda value, _: value.dtype.startswith("float"),
+    "float": lambda value, _: value.dtype.startswith("float") and value.dtype != "float64",
+    "float64": lambda value, _: value.dtype == "float64",
     "last": _is_last,
     "whole": _is_whole,
     "channels": _is_channels,

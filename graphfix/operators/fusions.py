@@ -21,8 +21,10 @@ and compares what onnxruntime makes of them (docs/decisions.md has the list).
 
 from __future__ import annotations
 
+from itertools import product
+
 from graphfix.results.records import dataclass
-from graphfix.results.runtime_facts import EVERY, Versions
+from graphfix.results.runtime_facts import EVERY, Versions, numbers
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,17 +97,27 @@ _INTEGERS = "i = MatMulInteger(q, w)\n c = Cast(i)\n"
 _DYNAMIC = "q, f = DynamicQuantizeLinear(x)\n" + _INTEGERS + "k = Mul(f, ws)\n m = Mul(c | k)\n"
 _FLOAT = _INTEGERS + "k = Mul(f, ws)\n m = Mul(c | k)\n"
 _CONV = "c = Conv(x, w:constant)\n"
-_CHANNELS = ("y = Add(c, b:channels~)", "y = Mul(c | b:channels~)", "y = Mul(c, b:number!)")
-
-
-_PRODUCT = "t = MatMul(q:float, k)\n"
+_CHANNELS = {
+    "y = Add(c, b:channels~)": EVERY,
+    "y = Mul(c, b:channels~)": EVERY,
+    "y = Mul(b:channels~, c)": Versions(since="1.30"),
+    "y = Mul(c, b:number!)": EVERY,
+}
+"""The lines that are fused into a convolution `c`, with the versions that fuse them."""
+_FLOATS = {"float": EVERY, "float64": Versions(since="1.30")}
+"""The kinds of a product's first operand, with the versions that fuse the product and a scale."""
 _SCALES = ("y = Mul(t | s:one^)", "y = Div(t, s:one^)")
 
 
-def _after(first: str, lines: tuple[str, ...], link: str) -> tuple[str, ...]:
-    """Return the patterns in which such a line stands behind another."""
+def _after(first: str, second: str, link: str) -> str:
+    """Return the pattern of two lines that read `link`; in the pattern the second line reads the first one's result."""
     before = first.replace("y =", "m =").replace("b:", "e:").replace("s:", "e:")
-    return tuple(f"{before}\n{each.replace(f'({link}', '(m')}" for each in lines)
+    return f"{before}\n" + second.replace(f"({link}", "(m").replace(f", {link})", ", m)")
+
+
+def _both(one: Versions, two: Versions) -> Versions:
+    """Return the versions in both ranges, neither of which has an end."""
+    return max(one, two, key=lambda versions: numbers(versions.since))
 
 
 _HEADS = """
@@ -157,13 +169,20 @@ FUSIONS = (
     Fusion("Gemm", "m = MatMul(x:matrix, w:matrix)\n y = Add(m | b:row)"),
     Fusion("Gemm", "m = Gemm(a, w)\n y = Sum(m | b:row)"),
     *(
-        Fusion("FusedMatMul", _PRODUCT + second)
-        for first in _SCALES
-        for second in (first, *_after(first, _SCALES, "t"))
+        Fusion("FusedMatMul", f"t = MatMul(q:{kind}, k)\n{scales}", versions=versions)
+        for kind, versions in _FLOATS.items()
+        for scales in (*_SCALES, *(_after(first, second, "t") for first, second in product(_SCALES, repeat=2)))
     ),
-    Fusion("FusedMatMul", "t = Mul(q:float | s:one^)\n y = MatMul(t | k)"),
-    Fusion("FusedMatMul", "t = Div(q:float, s:one^)\n y = MatMul(t | k)"),
-    *(Fusion("Conv", _CONV + second) for first in _CHANNELS for second in (first, *_after(first, _CHANNELS, "c"))),
+    *(
+        Fusion("FusedMatMul", f"t = {scaled}\n y = MatMul(t | k)", versions=versions)
+        for kind, versions in _FLOATS.items()
+        for scaled in (f"Mul(q:{kind} | s:one^)", f"Div(q:{kind}, s:one^)")
+    ),
+    *(Fusion("Conv", _CONV + line, versions=versions) for line, versions in _CHANNELS.items()),
+    *(
+        Fusion("Conv", _CONV + _after(first, second, "c"), versions=_both(_CHANNELS[first], _CHANNELS[second]))
+        for first, second in product(_CHANNELS, repeat=2)
+    ),
     Fusion("DynamicQuantizeMatMul", _DYNAMIC + "y = Add(m | b:constant~)"),
     Fusion("DynamicQuantizeMatMul", _DYNAMIC),
     Fusion("MatMulIntegerToFloat", _FLOAT + "y = Add(m | b:constant~)"),
@@ -173,7 +192,7 @@ FUSIONS = (
     Fusion("NoopElimination", "y = Mul(x:made | z:one^{1})"),
     Fusion("NoopElimination", "y = Div(x:made, z:one^{1})"),
     Fusion("DivMulFusion", "d = Div(o:one~{1}, x)\n y = Mul(d | k)"),
-    Fusion("NotWhereFusion", "n* = Not(c)\n y = Where(n, x, k)"),
+    Fusion("NotWhereFusion", "n* = Not(c)\n y = Where(n, x, k)", versions=Versions(since="1.30")),
 )
 """The longer ones stand first: the first that holds is named."""
 RAREST = (

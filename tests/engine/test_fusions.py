@@ -10,7 +10,6 @@ from graphfix.engine.fusions import Change
 from graphfix.graph.edits import Leave
 from graphfix.graph.view import Node
 from graphfix.operators.fusions import FUSIONS
-from tests.support.needs import by_release
 from tests.support.notation import model
 from tests.support.onnx.fixing import fixed
 from tests.support.onnx.fusion_patterns import PATTERNS
@@ -21,17 +20,7 @@ from tests.support.places import MODELS
 NAMES = sorted({fusion.name for fusion in FUSIONS})
 
 
-FUSED_OTHERWISE = (
-    "ConvMul of channels, constant first",
-    "MatMulScale of float64",
-    "NotWhere",
-    "NotWhere for two",
-    "NotWhere of free sizes",
-)
-"""What releases older than those that the table was measured with (1.30 and later) fuse otherwise."""
-
-
-@pytest.mark.parametrize("name", by_release(PATTERNS, dict.fromkeys(FUSED_OTHERWISE, "onnxruntime>=1.30")))
+@pytest.mark.parametrize("name", PATTERNS)
 def test_what_is_left_is_what_ends_a_fusion(name: str) -> None:
     assert unlike_the_table(name) == (set(), set())
 
