@@ -4,7 +4,8 @@
     python scripts/new_release.py --only facts operators
 
 Prints a line for each fact that the installed version contradicts, below the name of its table. Ends with 0 if every
-table is correct for the installed versions, else with 1. docs/new-release.md explains what to do about each line.
+table that can be compared is correct for the installed versions, else with 1. docs/new-release.md explains what to do
+about each line.
 """
 
 from __future__ import annotations
@@ -20,14 +21,18 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 import schemas_table
 
 from graphfix.formats.onnx.schemas import TABLE
-from graphfix.results.runtime_facts import FACTS, MEASURED, newer_than_measured, numbers
+from graphfix.results.runtime_facts import FACTS, MEASURED, Fact, newer_than_measured, numbers
 from tests.support.onnx.fusion_patterns import PATTERNS
 from tests.support.onnx.fusions_asked import unlike_the_table
-from tests.support.runtimes.catalogue_asked import NOT_ASKED, kernels, schemas, unreviewed
+from tests.support.runtimes.catalogue_asked import NOT_ASKED, kernels, schemas, unlike_first_seen, unreviewed
 from tests.support.runtimes.questions import QUESTIONS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
+
+
+class NotComparedError(Exception):
+    """A table cannot be compared with the installed versions; the text says why."""
 
 
 def versions() -> Iterator[str]:
@@ -38,10 +43,15 @@ def versions() -> Iterator[str]:
 def facts() -> Iterator[str]:
     """Yield a line for each fact of `results.runtime_facts` that the installed version contradicts."""
     for fact in FACTS:
-        version = metadata.version(fact.package)
-        if QUESTIONS[fact.name]() != fact.holds(version):
-            seen = "not seen" if fact.holds(version) else "seen"
-            yield f"{fact.name}: {seen} in {fact.package} {version}: {fact.what} ({fact.evidence})"
+        yield from with_failure(fact.name, fact_lines(fact))
+
+
+def fact_lines(fact: Fact) -> Iterator[str]:
+    """Yield a line if the installed version contradicts the fact."""
+    version = metadata.version(fact.package)
+    if QUESTIONS[fact.name]() != fact.holds(version):
+        seen = "not seen" if fact.holds(version) else "seen"
+        yield f"{fact.name}: {seen} in {fact.package} {version}: {fact.what} ({fact.evidence})"
 
 
 def fusions() -> Iterator[str]:
@@ -50,25 +60,35 @@ def fusions() -> Iterator[str]:
     They disagree if a change of the operand's shape ends a fusion by one of the two, and not by the other.
     """
     for name in PATTERNS:
-        by_runtime, by_table = unlike_the_table(name)
-        for said, operands in (("ends a fusion", by_runtime), ("ends no fusion", by_table)):
-            yield from (f"{name}: {rewrite} of {node}, operand {at} {said}" for rewrite, node, at in sorted(operands))
+        yield from with_failure(name, fusion_lines(name))
+
+
+def fusion_lines(name: str) -> Iterator[str]:
+    """Yield a line for each such operand of one pattern."""
+    by_runtime, by_table = unlike_the_table(name)
+    for said, operands in (("ends a fusion", by_runtime), ("ends no fusion", by_table)):
+        yield from (f"{name}: {rewrite} of {node}, operand {at} {said}" for rewrite, node, at in sorted(operands))
 
 
 def operators() -> Iterator[str]:
-    """Yield a line for each operator without a review, and for each one that had no CPU kernel before."""
+    """Yield a line for each operator without a review, with its first CPU kernel, or unlike `FIRST_SEEN`."""
     yield from (f"{domain or 'ai.onnx'}.{op}-{version}: not reviewed" for domain, op, version in unreviewed(schemas()))
     yield from (
-        f"{domain}.{op}-{since}: has a kernel now" for domain, op, since in NOT_ASKED if kernels(domain, op, since)
+        f"{domain or 'ai.onnx'}.{op}-{since}: has a kernel now"
+        for domain, op, since in NOT_ASKED
+        if kernels(domain, op, since)
     )
+    for said, names in zip(
+        ("does not exist", "exists before the version in FIRST_SEEN"), unlike_first_seen(), strict=True
+    ):
+        yield from (f"{domain or 'ai.onnx'}.{op}: {said}" for domain, op in sorted(names))
 
 
 def definitions() -> Iterator[str]:
     """Yield a line for each operator whose definition in the installed onnx differs from `formats/onnx/schemas.txt`."""
     installed, newest = metadata.version("onnx"), MEASURED["onnx"][-1]
     if numbers(installed) < numbers(newest):
-        yield f"not compared: the table is of onnx {newest}, and {installed} is installed"
-        return
+        raise NotComparedError(f"the table is of onnx {newest}, and {installed} is installed")
 
     def rows(text: str) -> dict[str, str]:
         return {each.partition("\n")[0]: each for each in text.split("\n\n")}
@@ -85,13 +105,27 @@ TABLES: Mapping[str, Callable[[], Iterator[str]]] = {
     "definitions": definitions,
     "fusions": fusions,
 }
-"""The comparisons by their name on the command line, in the order in which they run; the fusions take a minute."""
+"""The comparisons by their name on the command line, in the order in which they run."""
+
+
+def with_failure(name: str, lines: Iterator[str]) -> Iterator[str]:
+    """Yield the lines; if a comparison raises an exception, yield a line with its text instead of the other lines."""
+    try:
+        yield from lines
+    except NotComparedError:
+        raise
+    except Exception as error:  # noqa: BLE001 -- a runtime that refuses a question is an answer, and others follow
+        yield f"{name}: the comparison failed: {type(error).__name__}: {' '.join(str(error).split())}"
 
 
 def report(names: Sequence[str]) -> Iterator[str]:
     """Yield a heading for each table, and below it a line for each difference."""
     for name in names:
-        lines = list(TABLES[name]())
+        try:
+            lines = list(with_failure(name, TABLES[name]()))
+        except NotComparedError as error:
+            yield f"{name}: not compared: {error}"
+            continue
         yield f"{name}: {f'{len(lines)} different' if lines else 'as the tables say'}"
         yield from (f"  {line}" for line in lines)
 

@@ -145,8 +145,7 @@ FIRST_SEEN: Mapping[tuple[str, str], Mapping[str, str]] = {
         "com.microsoft": """
             CausalConvWithState EngramGate GatedAdd GatedDeltaNet GatedRMSNorm LinearAttention
             LinearAttentionGate MRotaryEmbedding MatMulBlockQuantizedFp4Weight
-            MatMulBlockQuantizedFp8Weight MatMulNBitsMlp MatMulNBitsQkv NGramHashMapping PagedAttention
-            VarlenCausalConvWithState
+            MatMulBlockQuantizedFp8Weight MatMulNBitsMlp MatMulNBitsQkv NGramHashMapping VarlenCausalConvWithState
         """,
     },
     ("onnxruntime", "1.31"): {

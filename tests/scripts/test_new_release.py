@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from typing import NoReturn
+
 import new_release
 import pytest
 
 from graphfix.results import runtime_facts
 from graphfix.results.runtime_facts import SIZE_0_KEEPS_AXES
 from tests.support.onnx import fusions_asked
+from tests.support.runtimes import catalogue_asked
 
 
 def answers(capsys: pytest.CaptureFixture[str], *only: str) -> tuple[int, list[str]]:
@@ -68,3 +71,43 @@ def test_a_fusion_that_ends_by_another_operand_is_named(
     status, lines = answers(capsys, "fusions")
     assert status == 1
     assert lines[1] == "  Gelu: equalize-ranks of a, operand 1 ends a fusion"
+
+
+def test_an_operator_that_contradicts_first_seen_is_named(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    later = {("onnx", "99.0"): {"": "Add"}}
+    monkeypatch.setattr(catalogue_asked, "FIRST_SEEN", {**catalogue_asked.FIRST_SEEN, **later})
+    monkeypatch.setattr(catalogue_asked, "NOT_BROADCASTING", {*catalogue_asked.NOT_BROADCASTING, ("", "GoneOp")})
+    lines = ["  ai.onnx.GoneOp: does not exist", "  ai.onnx.Add: exists before the version in FIRST_SEEN"]
+    assert answers(capsys, "operators") == (1, ["operators: 2 different", *lines])
+
+
+def test_an_older_onnx_than_that_of_the_definitions_is_no_difference(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(new_release.metadata, "version", lambda _: "1.19.0")
+    newest = runtime_facts.MEASURED["onnx"][-1]
+    said = f"definitions: not compared: the table is of onnx {newest}, and 1.19.0 is installed"
+    assert answers(capsys, "definitions") == (0, [said])
+
+
+def test_a_comparison_that_fails_is_a_line_and_the_others_follow(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refused(*_: object) -> NoReturn:
+        raise RuntimeError("the model is\nrefused")
+
+    monkeypatch.setattr(new_release, "PATTERNS", ["Gelu", "QuickGelu"])
+    monkeypatch.setitem(new_release.QUESTIONS, SIZE_0_KEEPS_AXES.name, refused)
+    monkeypatch.setattr(new_release, "unlike_the_table", refused)
+    monkeypatch.setattr(new_release, "schemas", refused)
+    failed = "the comparison failed: RuntimeError: the model is refused"
+    assert answers(capsys, "facts", "operators", "fusions") == (
+        1,
+        [
+            *("facts: 1 different", f"  {SIZE_0_KEEPS_AXES.name}: {failed}"),
+            *("operators: 1 different", f"  operators: {failed}"),
+            *("fusions: 2 different", f"  Gelu: {failed}", f"  QuickGelu: {failed}"),
+        ],
+    )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib import metadata
 from typing import TYPE_CHECKING
 
 import onnx
@@ -9,13 +10,16 @@ from onnxruntime.capi import onnxruntime_pybind11_state as runtime
 
 from graphfix import operators
 from graphfix.operators import EQUAL_SHAPES_BEFORE, TFLITE
+from graphfix.operators.onnx_reviewed import FIRST_SEEN
+from graphfix.results.runtime_facts import Versions
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
     from tests.support.runtimes.one_node import Key
 
 NOT_BROADCASTING = frozenset(key for key in operators.NOT_BROADCASTING if key[0] != TFLITE)
+BROADCASTING = frozenset((row.domain, row.op) for row in operators.rows() if row.domain != TFLITE)
 NEWEST_REVIEWED = 28
 """ONNX's newest operator set whose changes to broadcasting operators were read."""
 MICROSOFT = "com.microsoft"
@@ -69,3 +73,28 @@ def kernels(domain: str, op: str, version: int) -> list[tuple[int, int]]:
         if (kernel.domain, kernel.op_name, kernel.provider) == (domain, op, "CPUExecutionProvider")
     ]
     return [span for span in spans if span[0] <= version <= span[1]]
+
+
+def newer_operators(installed: Mapping[str, str]) -> set[tuple[str, str]]:
+    """Return the operators that `FIRST_SEEN` lists for newer versions of onnx and onnxruntime than the installed ones.
+
+    `installed` maps the two packages to versions.
+    """
+    return {
+        (domain, op)
+        for (package, since), by_domain in FIRST_SEEN.items()
+        if not Versions(since).include(installed[package])
+        for domain, names in by_domain.items()
+        for op in names.split()
+    }
+
+
+def unlike_first_seen() -> tuple[set[tuple[str, str]], set[tuple[str, str]]]:
+    """Return the operators of the catalogue on which the installed onnx and onnxruntime contradict `FIRST_SEEN`.
+
+    The first set has those that are not installed although no newer version is needed; the second has those that are
+    installed although `FIRST_SEEN` lists them for a newer version.
+    """
+    existing = {(domain, op) for domain, op, _ in schemas()}
+    newer = newer_operators({package: metadata.version(package) for package in ("onnx", "onnxruntime")})
+    return (BROADCASTING | NOT_BROADCASTING) - existing - newer, newer & existing
