@@ -18,6 +18,7 @@ from tests.support.onnx.recurrent import Recurrent
 HEAD = '<ir_version: 10, opset_import: ["" : {}]>\n'
 HEADS = "float[2,2,5,4] x"
 IMAGE = "float[1,2,4,4] x"
+FLOORED = 'coordinate_transformation_mode = "asymmetric", nearest_mode = "floor"'
 TWICE = np.array([1, 1, 2, 2], np.float32)
 
 
@@ -111,3 +112,15 @@ def test_a_resize_whose_empty_operand_is_dropped_by_an_upgrade_is_spelled_in_ful
     proof, _, upgraded = fixed(model, "tosa", tmp_path / "m")
     assert list(upgraded.graph.node[0].input) == ["x", "", "s"]
     assert proof.reason is None
+
+
+@pytest.mark.parametrize("opset", [11, 13, 18, 19])
+@pytest.mark.parametrize("target", ["explicit", "tosa"])
+def test_an_operand_of_a_resize_without_elements_is_absent_in_every_set(
+    opset: int, target: str, tmp_path: Path
+) -> None:
+    """Set 11 asks for it; runtimes accept it in later sets, and converters of models keep it."""
+    text = f"g ({IMAGE}) => (float[1,2,8,8] y) {{ z = Resize<{FLOORED}>(x, none, none, s)  y = Add(z, b) }}"
+    empty, half = np.zeros(0, np.float32), np.float32(0.5)
+    proof, _, _ = fixed(parsed(text, opset, none=empty, s=np.array([1, 2, 8, 8]), b=half), target, tmp_path / "m")
+    assert (proof.reason, proof.proved) == (None, True)

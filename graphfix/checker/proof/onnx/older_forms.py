@@ -38,6 +38,8 @@ class Form:
     """How many results are asked for, up to the last that is."""
 
 
+EVERY_VERSION = 2**31
+"""An operator whose form is changed in all operator sets."""
 Rule: TypeAlias = "Callable[[FileConstants, Form], Form | None]"
 """Returns the same in the present form; None for what that form can't say."""
 
@@ -53,7 +55,8 @@ def present(constants: FileConstants, form: Form) -> Form:
     views = made.views
     while views and views[-1] is None:
         views = views[:-1]
-    return replace(made, views=views, since=meaning(made.op, "", PRESENT, frozenset(made.attributes)))
+    now = max(form.since, PRESENT)
+    return replace(made, views=views, since=meaning(made.op, "", now, frozenset(made.attributes)))
 
 
 def _without(form: Form, *names: str) -> dict[str, AttributeProto]:
@@ -174,7 +177,10 @@ def _grows(scales: View | None) -> bool:
 
 
 def _resize(constants: FileConstants, form: Form) -> Form | None:
-    """Operands of no elements stood for those that are not given."""
+    """Read operands without elements as absent ones.
+
+    Set 11 asks for an empty tensor in place of scales; runtimes accept an empty tensor in later sets too.
+    """
     if form.since < 11:  # noqa: PLR2004 - where coordinates are attributes
         return _enlarged(constants, form)
     return replace(form, views=tuple(None if view is None or view.sizes == (0,) else view for view in form.views))
@@ -207,7 +213,7 @@ CHANGED: Mapping[str, tuple[int, Rule]] = {
     "BatchNormalization": (14, _batch_normalization),
     **dict.fromkeys(("Softmax", "LogSoftmax", "Hardmax"), (13, _softmax)),
     "Upsample": (11, _enlarged),
-    "Resize": (13, _resize),
+    "Resize": (EVERY_VERSION, _resize),
     "ConvTranspose": (11, _transposed_convolution),
     "RoiAlign": (16, _aligned),
     "Scatter": (17, _renamed("ScatterElements")),
