@@ -50,14 +50,22 @@ def bind_defaults(
     """Bind what is free by default; return the model, and a line for each input that was bound.
 
     `load` returns the model anew, nothing bound by default: a binding can't be taken back. An input of unknown rank
-    stays free, and so does all behind the first axes where no sizes are found. `data_root` lists folders, besides the
-    model's own, in which its external data may lie.
+    stays free unless a TFLite file stores a scalar, and so does all behind the first axes where no sizes are found.
+    `data_root` lists folders, besides the model's own, in which its external data may lie.
     """
     free = [value.name for value in binding.free_inputs(model)]
     if not free:
         return model, []
+    scalars = binding.stored_scalars(model)
+
+    def again() -> Model:
+        fresh = load()
+        fresh.bind({}, scalars, ())
+        return fresh
+
+    model.bind({}, scalars, ())
     first, ranked = binding.defaults(model), all(value.shape.ranked for value in model.graphs[0].inputs)
-    search = _Search(load, _labels(model), {})
+    search = _Search(again, _labels(model), {})
     search.known.update(search.named(first))
     found = search.found(source, values, data_root) if ranked and search.sought else None
     if found is None:
@@ -65,7 +73,7 @@ def bind_defaults(
     if ranked and not search.sought and impossible(model) is not None:
         found = search.found(source, values, data_root)
     model = found if found is not None else model
-    bound = [value for value in model.graphs[0].inputs if value.name in free]
+    bound = [value for value in model.graphs[0].inputs if value.name in free and value.shape.ranked]
     return model, [f"{value.name} is {str(value.shape).replace(', ', ',')}, by default" for value in bound]
 
 

@@ -171,6 +171,15 @@ def defaults(model: Model) -> dict[str, list[int | None]]:
     return {value.name: list(_by_default(model, value, known)) for value in free_inputs(model) if value.shape.ranked}
 
 
+def stored_scalars(model: Model) -> dict[str, tuple[int, ...]]:
+    """Return the inputs without a rank that the file stores as scalars, each with the shape [].
+
+    Old converters to TFLite write a scalar like a tensor of unknown rank. LiteRT allocates such an input as a scalar.
+    """
+    values = (value for value in free_inputs(model) if not value.shape.ranked)
+    return {value.name: () for value in values if model.example(value) is not None}
+
+
 def _by_default(model: Model, value: Value, known: dict[Parts, int]) -> Iterator[int | None]:
     example = model.example(value)
     for axis, size in enumerate(value.shape.dims):
@@ -206,14 +215,14 @@ def proposal(model: Model) -> str:
     values = free_inputs(model)
     if not values:
         return ""
-    sizes = defaults(model)
+    sizes: dict[str, Sequence[int | None]] = {**defaults(model), **stored_scalars(model)}
     options = [f"--shape {shlex.quote(f'{value.name}={_text(value, sizes)}')}" for value in values]
     return f"{', '.join(map(str, values))}; bind: {' '.join(options)}"
 
 
-def _text(value: Value, sizes: Mapping[str, list[int | None]]) -> str:
-    if value.name not in sizes:
-        return "<sizes>"
+def _text(value: Value, sizes: Mapping[str, Sequence[int | None]]) -> str:
+    if not value.shape.ranked:
+        return "" if value.name in sizes else "<sizes>"
     pairs = zip(value.shape.dims, sizes[value.name], strict=True)
     return ",".join(str(number) if number is not None else _placeholder(size) for size, number in pairs)
 

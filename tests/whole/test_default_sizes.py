@@ -103,7 +103,19 @@ def test_a_model_that_runs_at_size_0_alone_has_no_default(target: str, tmp_path:
 
 def test_an_unknown_rank_stays_unknown(tmp_path: Path) -> None:
     path = written("y[*] = Add(x[N,S], k[*])", tmp_path)
-    assert bound(path) == ["x is [1,S]", "k is [*]"]
+    assert bound(path) == ["x is [1,S]"]
+
+
+def test_an_input_that_an_old_tflite_file_stores_as_a_scalar_is_one(tmp_path: Path) -> None:
+    """Old converters write no has_rank, so the scalar looks like a tensor of unknown rank."""
+    path = tmp_path / "m.tflite"
+    path.write_bytes(tflite("y[N,3] = MUL(x[N,3], m[])", has_rank=False))
+    assert bound(path) == ["x is [1,3]", "m is []"]
+    with pytest.raises(GraphfixError, match=r"bind: --shape x=1,3 --shape m= \(or"):
+        api.fix_file(path, tmp_path / "o.tflite", target="tosa")
+    outcome = api.fix_file(path, tmp_path / "o.tflite", target="tosa", bind_defaults=True)
+    assert (outcome.sites_left, outcome.rewrites["equalize-ranks"]) == (0, 1)
+    assert [str(value) for value in api.load(tmp_path / "o.tflite").graphs[0].inputs] == ["x[1,3]", "m[]"]
 
 
 def test_the_result_is_fixed_and_proved_at_these_sizes(tmp_path: Path) -> None:
