@@ -286,6 +286,54 @@ def test_onnx_s_evaluator_reads_hard_links_which_its_own_loader_refuses(tmp_path
     assert (verdict.status, "onnx.reference" in verdict.versions) == ("equal", True)
 
 
+# --- data files that are cut short ------------------------------------------------------------------------------------
+
+
+def data_fault(path: Path, **entries: str | None) -> None:
+    """Change the entries of the data file of the model's only constant; None removes an entry."""
+    model = onnx.load(path, load_external_data=False)
+    (tensor,) = model.graph.initializer
+    kept = {each.key: each.value for each in tensor.external_data} | entries
+    del tensor.external_data[:]
+    for key, value in kept.items():
+        if value is not None:
+            tensor.external_data.add(key=key, value=value)
+    path.write_bytes(model.SerializeToString())
+
+
+@pytest.mark.parametrize("name", READERS)
+@pytest.mark.parametrize("length", [None, "0"], ids=["no length", "length 0"])
+def test_every_command_refuses_a_data_file_that_ends_before_the_bytes_of_the_shape(
+    tmp_path: Path, capsys: Capture, length: str | None, name: str
+) -> None:
+    path = laid_out(tmp_path, "plain")
+    data_fault(path, length=length, offset="0")
+    path.with_name("w.bin").write_bytes(DATA[:-1])
+    status, out, err = ask(capsys, *command(name, path, tmp_path / "o.onnx"))
+    assert (status, out) == (2, "")
+    assert err.endswith("; restore the whole file\n")
+    assert err.count("\n") == 1
+    assert "12" in err
+
+
+@pytest.mark.parametrize("name", READERS)
+def test_every_command_refuses_external_data_without_a_location(tmp_path: Path, capsys: Capture, name: str) -> None:
+    path = laid_out(tmp_path, "plain")
+    data_fault(path, location=None, offset=None, length=None)
+    status, out, err = ask(capsys, *command(name, path, tmp_path / "o.onnx"))
+    assert (status, out) == (2, "")
+    assert err.endswith("; save the model again with its data\n")
+
+
+@pytest.mark.parametrize("name", ["check", "show", "fix --no-verify"])
+def test_a_length_that_is_not_that_of_the_shape_is_refused(tmp_path: Path, capsys: Capture, name: str) -> None:
+    path = laid_out(tmp_path, "plain")
+    data_fault(path, length="11", offset="0")
+    status, out, err = ask(capsys, *command(name, path, tmp_path / "o.onnx"))
+    assert (status, out) == (2, "")
+    assert err.endswith("the initializer 'b' holds 11 bytes, its shape [3] asks for 12; export it again\n")
+
+
 # --- the option -----------------------------------------------------------------------------------------------------
 
 

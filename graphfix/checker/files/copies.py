@@ -30,7 +30,7 @@ def _data_files(path: Path, data_root: Sequence[Path]) -> Mapping[str, Path]:
     from graphfix.checker.files.onnx import external_data, skeleton
 
     data = skeleton.message(path)
-    if external_data.SIGN not in data:
+    if not external_data.may_have_external(data):
         return {}
     return external_data.checked(path, skeleton.parsed(path, data), data_root).files
 

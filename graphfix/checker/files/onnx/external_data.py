@@ -19,6 +19,7 @@ from onnx import TensorProto
 
 from graphfix.checker.files.constant_bytes import Opened, Payload
 from graphfix.checker.files.onnx import skeleton
+from graphfix.checker.files.onnx.tensors import byte_size
 from graphfix.results import GraphfixError
 from graphfix.results.shown import shown
 
@@ -28,8 +29,8 @@ if TYPE_CHECKING:
     from google.protobuf.message import Message  # type: ignore[import-untyped]  # protobuf ships no stubs
     from onnx import ModelProto
 
-SIGN = b"location"
-"""The key of a data file's name: every serialized model with a data file contains these bytes."""
+_SIGNS = (b"location", b"\x70\x01")
+"""Every serialized model with external data has one: the key `location`, or `data_location: EXTERNAL`."""
 _MOST_DIGITS = 20
 """Digits of 2**64 - 1, the largest size of a file. Python raises ValueError for more than 4300 digits."""
 _ROUTES = frozenset(
@@ -76,15 +77,19 @@ class ExternalData:
         return self.files[location]
 
     def span(self, tensor: TensorProto, size: int) -> tuple[int, int]:
-        """Return the offset and the length of a tensor's data in a file of `size` bytes. Raises GraphfixError."""
+        """Return the offset and the length of a tensor's data in a file of `size` bytes.
+
+        Raises GraphfixError if the file ends before the data that is stated, or else before the bytes of the shape.
+        """
         entries = _entries(tensor)
         offset = self._number(tensor.name, entries.get("offset", "0"))
         rest = size - offset
-        length = self._number(tensor.name, entries.get("length", str(max(rest, 0))))
-        if not 0 <= length <= rest:
-            held = f"{self.model.parent / entries['location']}: holds {rest} bytes from {offset} on"
-            raise GraphfixError(f"{held}, {tensor.name!r} needs {length}; restore the whole file")
-        return offset, length
+        stated = self._number(tensor.name, entries.get("length", "0"))
+        needed = stated or max(byte_size(tensor), 0)
+        if needed > rest:
+            held = f"{self.model.parent / entries['location']}: holds {max(rest, 0)} bytes from {offset} on"
+            raise GraphfixError(f"{held}, {tensor.name!r} needs {needed}; restore the whole file")
+        return offset, stated if "length" in entries else rest
 
     @property
     def folder(self) -> Path | None:
@@ -155,6 +160,11 @@ class ExternalData:
             return int(declared)
         place = f"{name!r} states {shown(declared)} as a place in its file"
         raise GraphfixError(f"{self.model}: {place}; give a number of bytes")
+
+
+def may_have_external(serialized: bytes | bytearray) -> bool:
+    """Return whether a serialized model may have external data; False is certain."""
+    return any(sign in serialized for sign in _SIGNS)
 
 
 def checked(path: Path, model: Message, data_root: Sequence[Path] = ()) -> ExternalData:

@@ -13,7 +13,7 @@ from onnx import TensorProto, numpy_helper
 
 from graphfix.checker.files.constant_bytes import Opened, Payload, held
 from graphfix.checker.files.onnx import skeleton, tensors
-from graphfix.checker.files.onnx.external_data import SIGN, ExternalData
+from graphfix.checker.files.onnx.external_data import ExternalData, may_have_external
 from graphfix.results import GraphfixError
 
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ class Source:
         data = skeleton.message(self.path, self._placeholder, whole=_WHOLE)
         self.words = frozenset(word for word in words if word in data)
         model = skeleton.parsed(self.path, data)
-        if SIGN in data:
+        if may_have_external(data):
             self.external.check(model)
         return model
 

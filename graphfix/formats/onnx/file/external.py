@@ -10,6 +10,7 @@ from typing import Any, Final
 from graphfix.formats.files import CHUNK, Staging
 from graphfix.formats.onnx.file.data_home import DataHome, open_data
 from graphfix.formats.onnx.file.proto import ModelProto, TensorProto
+from graphfix.formats.onnx.file.tensors import byte_size
 from graphfix.formats.onnx.file.wire import ROUTES, TENSOR
 from graphfix.results import GraphfixError
 from graphfix.results.shown import shown
@@ -31,7 +32,7 @@ def check_external(model: ModelProto, home: DataHome | None, name: str) -> bool:
     `home` is None for a model that was given as bytes. The files are not opened.
 
     Raises GraphfixError, which names the tensor and the location, where `DataHome.resolved` refuses the location, or
-    the file ends before offset + length.
+    the file ends before the tensor's data does. Without a length, or with 0, the data is as long as the shape asks for.
     """
     sizes: dict[str, int] = {}
     tensor = None
@@ -44,7 +45,7 @@ def check_external(model: ModelProto, home: DataHome | None, name: str) -> bool:
         if location not in sizes:
             sizes[location] = home.resolved(location, where).stat().st_size
         offset, length = _count(entries, "offset", where) or 0, _count(entries, "length", where)
-        end = offset + (length or 0)
+        end = offset + (length or _byte_size(tensor))
         if end > sizes[location]:
             size = sizes[location]
             raise GraphfixError(f"{where} ends at byte {end}, but the file has {size} bytes; restore the whole file")
@@ -71,7 +72,19 @@ def payload(tensor: TensorProto, home: DataHome) -> bytes:
     offset, length = _count(entries, "offset", where) or 0, _count(entries, "length", where)
     with os.fdopen(open_data(home.resolved(location, where)), "rb") as file:
         file.seek(offset)
-        return file.read() if length is None else file.read(length)
+        return file.read(length or byte_size(tensor))
+
+
+def stated_length(tensor: TensorProto) -> int | None:
+    """Return the length of a tensor's external data; None if it is not stated. Raises GraphfixError."""
+    entries = {entry.key: entry.value for entry in tensor.external_data}
+    return _count(entries, "length", f"the external data of tensor {tensor.name!r}")
+
+
+def _byte_size(tensor: TensorProto) -> int:
+    """Return the bytes that a tensor's type and shape ask for; 0 if either is invalid, which is reported later."""
+    is_valid = tensor.data_type in TensorProto.DataType.values() and all(size >= 0 for size in tensor.dims)
+    return byte_size(tensor) if is_valid else 0
 
 
 def _external(model: ModelProto) -> Iterator[tuple[TensorProto, dict[str, str]]]:

@@ -27,6 +27,24 @@ FIELDS: Final[Mapping[int, str]] = MappingProxyType(
 """By element type: the field whose numbers are the elements as they are, where `raw_data` does not hold them."""
 
 
+BITS: Final = {
+    "FLOAT": 32, "DOUBLE": 64, "FLOAT16": 16, "BFLOAT16": 16,
+    "INT8": 8, "INT16": 16, "INT32": 32, "INT64": 64,
+    "UINT8": 8, "UINT16": 16, "UINT32": 32, "UINT64": 64,
+    "BOOL": 8, "COMPLEX64": 64, "COMPLEX128": 128,
+    "INT4": 4, "UINT4": 4, "INT2": 2, "UINT2": 2, "FLOAT4E2M1": 4, "FLOAT6E2M3": 6, "FLOAT6E3M2": 6,
+}  # fmt: skip
+"""Bits of an element in raw_data (onnx.proto, TensorProto.raw_data); an 8-bit float type has 8."""
+BYTE: Final = 8
+
+
+def byte_size(tensor: TensorProto) -> int:
+    """Return the bytes of a tensor's elements in `raw_data` or in a data file. Texts are not stored in either."""
+    bits = BITS.get(TensorProto.DataType.Name(tensor.data_type), BYTE)
+    size: int = -(-prod(tensor.dims) * bits // BYTE)
+    return size
+
+
 def elements_of(tensor: TensorProto) -> tuple[Any, ...]:
     """The elements in row-major order: numbers, truth values or texts, as `numpy_helper.to_array` reads them.
 

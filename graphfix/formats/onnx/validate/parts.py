@@ -8,8 +8,10 @@ from math import prod
 from typing import Final
 
 from graphfix import operators
+from graphfix.formats.onnx.file.external import stated_length
 from graphfix.formats.onnx.file.payloads import Cut
 from graphfix.formats.onnx.file.proto import AttributeProto, NodeProto, TensorProto, ValueInfoProto
+from graphfix.formats.onnx.file.tensors import BITS, BYTE, byte_size
 from graphfix.formats.onnx.schemas import schema
 from graphfix.formats.onnx.validate.errors import MalformedModelError, check_texts, place, shown
 from graphfix.operators.row import standard
@@ -23,15 +25,6 @@ HELD: Final = {
 """Attribute type -> the message that it must hold. A number that is absent means 0 to many writers."""
 ELEMENT_TYPES: Final = frozenset(TensorProto.DataType.values())
 """The known ones, and 0 for one that is not declared."""
-BITS: Final = {
-    "FLOAT": 32, "DOUBLE": 64, "FLOAT16": 16, "BFLOAT16": 16,
-    "INT8": 8, "INT16": 16, "INT32": 32, "INT64": 64,
-    "UINT8": 8, "UINT16": 16, "UINT32": 32, "UINT64": 64,
-    "BOOL": 8, "COMPLEX64": 64, "COMPLEX128": 128,
-    "INT4": 4, "UINT4": 4, "INT2": 2, "UINT2": 2, "FLOAT4E2M1": 4, "FLOAT6E2M3": 6, "FLOAT6E3M2": 6,
-}  # fmt: skip
-"""Bits of an element in raw_data (onnx.proto, TensorProto.raw_data); an 8-bit float type has 8."""
-BYTE: Final = 8
 FIELDS: Final = {
     "FLOAT": "float_data", "COMPLEX64": "float_data", "DOUBLE": "double_data", "COMPLEX128": "double_data",
     "INT64": "int64_data", "UINT32": "uint64_data", "UINT64": "uint64_data", "STRING": "string_data",
@@ -137,10 +130,7 @@ def payload_fault(tensor: TensorProto, cut: Cut | None) -> str | None:
         return f"has the unknown element type {code}"
     if any(size < 0 for size in tensor.dims):
         return f"has the shape {list(tensor.dims)}"
-    if tensor.data_location == TensorProto.EXTERNAL:
-        return None
-    elements = prod(tensor.dims)
-    have, want, unit = _sizes(tensor, cut, elements)
+    have, want, unit = _sizes(tensor, cut, prod(tensor.dims))
     if have is None:
         return _excess(tensor, cut, want)
     if have == want:
@@ -159,10 +149,12 @@ def _sizes(tensor: TensorProto, cut: Cut | None, elements: int) -> tuple[int | N
     """Return what there is (None where it was cut out uncounted), what there should be, and the unit of both."""
     name = TensorProto.DataType.Name(tensor.data_type)
     bits = BITS.get(name, BYTE)
+    if tensor.data_location == TensorProto.EXTERNAL:
+        return stated_length(tensor) or byte_size(tensor), byte_size(tensor), "bytes"
     if cut is not None:
-        return (None if cut.raw is None else cut.raw[1] - cut.raw[0]), -(-elements * bits // BYTE), "bytes"
+        return (None if cut.raw is None else cut.raw[1] - cut.raw[0]), byte_size(tensor), "bytes"
     if tensor.HasField("raw_data") and name != "STRING":
-        return len(tensor.raw_data), -(-elements * bits // BYTE), "bytes"
+        return len(tensor.raw_data), byte_size(tensor), "bytes"
     count = len(getattr(tensor, FIELDS.get(name, "int32_data")))
     wanted = 2 * elements if name.startswith("COMPLEX") else -(-elements * min(bits, BYTE) // BYTE)
     return count, wanted, "elements" if name == "STRING" else "numbers"
