@@ -47,7 +47,7 @@ def data_root(command: Parser) -> None:
     command.add_argument(
         "--data-root",
         metavar="DIR",
-        type=Path,
+        type=read_path,
         action="append",
         default=[],
         help="ONNX: external data may also lie in this folder or below it, where a link or a name leads out of the "
@@ -90,7 +90,7 @@ def choices(command: Parser) -> None:
 
 def target_file(group: argparse._ActionsContainer, what: str) -> None:
     """Offer a target of the user's own; `what` it is for."""
-    group.add_argument("--target-file", metavar="TOML", type=Path, help=what)
+    group.add_argument("--target-file", metavar="TOML", type=read_path, help=what)
 
 
 def _target(text: str) -> str:
@@ -243,6 +243,16 @@ def spoken(command: Parser) -> None:
     command.add_argument("-v", "--verbose", action="store_true", help=what)
     what = "colours: auto (default) on a terminal; NO_COLOR and FORCE_COLOR count where this is not said"
     command.add_argument("--color", choices=("auto", "always", "never"), default="auto", help=what)
+
+
+def read_path(text: str) -> Path:
+    """Return the path of a file or folder that is read.
+
+    Raises ArgumentTypeError for an empty text, such as that of an unset variable: Path("") is the current folder.
+    """
+    if not text:
+        raise argparse.ArgumentTypeError("an empty name; give a file or a folder")
+    return Path(text)
 
 
 def file_or_stream(text: str) -> Path:

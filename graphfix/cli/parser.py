@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -13,7 +12,7 @@ from graphfix.cli import options
 from graphfix.cli.batch import options as batch
 from graphfix.cli.configuration import options as configuration
 from graphfix.cli.lint import options as lint
-from graphfix.cli.options import HelpText, Parser, file_or_stream
+from graphfix.cli.options import HelpText, Parser, file_or_stream, read_path
 from graphfix.engine import offered
 
 CONFIG = "config"
@@ -176,7 +175,7 @@ def _verify(command: Parser) -> None:
     command.add_argument(
         "--inputs",
         metavar="F",
-        type=Path,
+        type=read_path,
         help="inputs to run on: an .npz file, or an ONNX test_data_set folder (its expected outputs are compared too)",
     )
     options.runs(command)
@@ -231,7 +230,7 @@ def _tosa(command: Parser) -> None:
         "--inputs",
         dest="run_on",
         metavar="F",
-        type=Path,
+        type=read_path,
         action="append",
         default=[],
         help="inputs for --run instead of seeded ones: an .npz file, or an ONNX test_data_set folder; repeatable",
@@ -263,7 +262,7 @@ def _explain(command: Parser) -> None:
 
 def _config(command: Parser) -> None:
     what = "a model: with what is said for files of its name"
-    command.add_argument("path", metavar="PATH", type=Path, nargs="?", help=what)
+    command.add_argument("path", metavar="PATH", type=read_path, nargs="?", help=what)
     own = command.add_argument_group("what is asked", "and any option of another command, as if it were said there")
     own.add_argument("--json", action="store_true", help="print one JSON document instead of the table")
     options.quiet(command)

@@ -184,6 +184,9 @@ def _stream(path: Path) -> BinaryIO:
             raise GraphfixError("-: stdin is closed; send a model into it")
         if sys.stdin.isatty():
             raise GraphfixError("-: stdin is a terminal; send a model into it: graphfix show - < model.onnx")
+        mode = os.fstat(sys.stdin.fileno()).st_mode
+        if stat.S_ISCHR(mode) or stat.S_ISBLK(mode):  # /dev/zero has no end
+            raise GraphfixError("-: stdin is a device; send a model into it: graphfix show - < model.onnx")
         return sys.stdin.buffer
     descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))  # to open a pipe waits for its writer
     stream = os.fdopen(descriptor, "rb")

@@ -172,7 +172,7 @@ def _folders(data_root: str | Path | Sequence[str | Path]) -> tuple[Path, ...]:
     """Return the folders as paths. Raises GraphfixError if one is not a folder."""
     given = (data_root,) if isinstance(data_root, (str, os.PathLike)) else tuple(data_root)
     for each in given:
-        if each == "" or not Path(each).is_dir():
+        if each == "" or not os.path.isdir(each):  # noqa: PTH112  # Path.is_dir raises OSError for a long name
             raise GraphfixError(f"--data-root {each}: no such folder; name the folder that holds the data files")
     return tuple(map(Path, given))
 

@@ -34,7 +34,7 @@ def refuse_pipe(path: Path, wanted: str) -> None:
     """
     mode = path.stat().st_mode
     if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
-        what = "a pipe" if stat.S_ISFIFO(mode) else "a device"
+        what = "a pipe" if stat.S_ISFIFO(mode) else "a socket" if stat.S_ISSOCK(mode) else "a device"
         raise GraphfixError(f"{path}: this is {what}; give the path of {wanted}")
 
 

@@ -126,11 +126,25 @@ def test_a_name_with_a_folder_is_the_file_of_that_name_and_not_stdin(tmp_path: P
         assert (answer.returncode, answer.stderr) == (status, b""), words
 
 
+NO_NAME = "an empty name; give a file or a folder"
+EMPTY_NAMES = [
+    (["check", "m.onnx", "--data-root", ""], "--data-root"),
+    (["check", "m.onnx", "--baseline", ""], "--baseline"),
+    (["check", "m.onnx", "--target-file", ""], "--target-file"),
+    (["check", "m.onnx", "--config", ""], "--config"),
+    (["verify", "m.onnx", "m.onnx", "--inputs", ""], "--inputs"),
+    (["config", ""], "PATH"),
+    (["batch", "", "-o", "out"], "SOURCE"),
+    (["batch", "m.onnx", "-o", ""], "-o/--output"),
+]
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [
         (["fix", "m.onnx", "-o", "./-"], "-: this name is stdout on a command line; choose another name"),
         (["check", ""], "argument PATH: an empty name; give a file; see graphfix check --help"),
+        *((words, f"argument {name}: {NO_NAME}; see graphfix {words[0]} --help") for words, name in EMPTY_NAMES),
         (["fix", "m.onnx", "-o", ""], "argument -o/--output: an empty name; give a file; see graphfix fix --help"),
         (
             ["check", "m.onnx", "--report", ""],
@@ -144,6 +158,14 @@ def test_a_file_that_is_not_named_is_refused(
 ) -> None:
     monkeypatch.chdir(onnx_file.parent)
     assert refused(capsys, onnx_file.parent, *words).endswith(said)
+
+
+@pytest.mark.parametrize("device", ["/dev/zero", "/dev/null"])
+def test_a_device_as_stdin_is_refused_before_it_is_read(tmp_path: Path, device: str) -> None:
+    with Path(device).open("rb") as file:
+        answer = graphfix(tmp_path, "check", "-", stdin=file.fileno())
+    assert (answer.returncode, answer.stdout) == (2, b"")
+    assert answer.stderr == (b"graphfix: -: stdin is a device; send a model into it: graphfix show - < model.onnx\n")
 
 
 @pytest.mark.parametrize("source", ["a pipe", "a file"])

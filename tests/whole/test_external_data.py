@@ -339,7 +339,7 @@ def test_a_length_that_is_not_that_of_the_shape_is_refused(tmp_path: Path, capsy
 
 def test_a_data_root_that_is_no_folder_is_refused(tmp_path: Path, capsys: Capture) -> None:
     path = laid_out(tmp_path, "plain")
-    for root in (tmp_path / "nowhere", path):
+    for root in (tmp_path / "nowhere", path, "a" * 300):
         status, _, err = ask(capsys, "check", path, "--data-root", root)
         what = "no such folder; name the folder that holds the data files"
         assert (status, err) == (2, f"graphfix: --data-root {root}: {what}\n")

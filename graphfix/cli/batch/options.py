@@ -46,14 +46,16 @@ def batch(command: Parser) -> None:
 
 
 def _source(text: str) -> str:
-    """Return a file, a folder, a pattern or a URL. Raises ArgumentTypeError for stdin."""
+    """Return a file, a folder, a pattern or a URL. Raises ArgumentTypeError for stdin and for an empty text."""
+    options.read_path(text)
     if text == "-":
         raise argparse.ArgumentTypeError("'-': a batch reads files; graphfix fix - -o - takes a model from stdin")
     return text
 
 
 def _folder(text: str) -> str:
-    """Return a folder or a URL. Raises ArgumentTypeError for stdout."""
+    """Return a folder or a URL. Raises ArgumentTypeError for stdout and for an empty text."""
+    options.read_path(text)
     if text == "-":
         raise argparse.ArgumentTypeError("'-' is stdout, and the results are files; give a folder")
     return text

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import argparse
 import copy
-from pathlib import Path
 
-from graphfix.cli.options import Parser
+from graphfix.cli.options import Parser, read_path
 
 
 def configured(command: Parser) -> None:
@@ -14,7 +13,7 @@ def configured(command: Parser) -> None:
     group = command.add_argument_group("configuration")
     either = group.add_mutually_exclusive_group()
     what = "the options' file instead of the nearest graphfix.toml or pyproject.toml ([tool.graphfix])"
-    either.add_argument("--config", metavar="FILE", type=Path, help=what)
+    either.add_argument("--config", metavar="FILE", type=read_path, help=what)
     either.add_argument("--isolated", action="store_true", help="read no such file")
 
 

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import argparse
-from pathlib import Path
 from typing import TYPE_CHECKING
 
-from graphfix.cli.options import Parser, new_file
+from graphfix.cli.options import Parser, new_file, read_path
 from graphfix.engine import offered
 
 if TYPE_CHECKING:
@@ -34,7 +33,7 @@ def selection(command: Parser) -> None:
     ):
         group.add_argument(f"--{name}", metavar="CODES", type=_codes, action="append", default=[], help=what)
     what = "findings that stand in this file are none: only what is new counts"
-    group.add_argument("--baseline", metavar="FILE", type=Path, help=what)
+    group.add_argument("--baseline", metavar="FILE", type=read_path, help=what)
     what = "write what is found now into FILE for --baseline, which is not read then; files not checked keep their part"
     group.add_argument("--write-baseline", metavar="FILE", type=new_file, help=what)
     group.add_argument("--exit-zero", action="store_true", help="findings are no failure: exit status 0")
