@@ -183,7 +183,7 @@ GIVEN: dict[str, tuple[Made, int, str]] = {
         held_elsewhere(location="w.bin", offset="9" * 5000), 2, ".. as a place in its file; give a number of bytes"),
     "a-location-out-of-the-folder": (
         held_elsewhere(location="../w.bin"), 2, "at '../w.bin', out of the model's folder; copy it into the folder"),
-    "a-range-behind-the-end": (held_elsewhere(location="w.bin", offset="9"), 2, "w.bin: holds -5 bytes from 9 on"),
+    "a-range-behind-the-end": (held_elsewhere(location="w.bin", offset="9"), 2, "w.bin: holds 0 bytes from 9 on"),
     "functions-that-double": (doubling, 3, "nodes of bodies and functions would have to be read"),
     "functions-that-call-themselves": (
         lambda: functions(3, closed=True).SerializeToString(), 3, "is nested too deeply to be read"),
