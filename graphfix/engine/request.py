@@ -210,7 +210,15 @@ ACCEPTED: Mapping[str, tuple[Callable[[Any], bool], str]] = MappingProxyType(
         "int": (lambda value: _is_whole(value) and int(value) < 1 << 63, "a whole number below 2^63"),
         "int | None": (_is_whole, "a whole number, or None"),
         "float | None": (lambda value: isinstance(value, Real) and not isinstance(value, bool), "a number, or None"),
-        "Literal['with', 'only', 'without']": (("with", "only", "without").__contains__, "with, only or without"),
+        "Literal['with', 'only', 'without']": (
+            lambda value: _is_text(value) and value in ("with", "only", "without"),
+            "with, only or without",
+        ),
+        "Sequence[ModuleType | Step | str | Path]": (
+            lambda value: _is_list(value, lambda _: True),
+            "a list of modules, files and names",
+        ),
+        "Progress": (callable, "a function that takes a text"),
     }
 )
 """By the type of a field, as text: a test for its values, and the words of the error for any other value."""
@@ -252,7 +260,7 @@ def policy(request: Request) -> Policy:
     from graphfix.engine.policy import EQUALIZE, FOLD, Policy
 
     for given, known, what in (
-        (request.broadcasts or "keep", offered.BROADCASTS, "broadcasts"),
+        ("keep" if request.broadcasts is None else request.broadcasts, offered.BROADCASTS, "broadcasts"),
         (request.unknown, offered.UNKNOWN, "unknown"),
     ):
         if given not in known:

@@ -226,6 +226,18 @@ WRONG = {
         lambda path: graphfix.verify(path, path, inputs={"x": [1.0]}),  # type: ignore[arg-type] -- as above
         "inputs is {'x': [1.0]}; give the path of a file, or None",
     ),
+    "no broadcasts": (
+        lambda path: graphfix.check(path, broadcasts=""),
+        "broadcasts '' is not one of keep, two-sided, explicit",
+    ),
+    "a proof that is an array": (
+        lambda path: graphfix.verify(path, path, proof=np.zeros(3)),  # type: ignore[arg-type] -- as above
+        "proof is array([0., 0., 0.]); give with, only or without",
+    ),
+    "progress that is a number": (
+        lambda path: graphfix.verify(path, path, progress=3),  # type: ignore[arg-type] -- as above
+        "progress is 3; give a function that takes a text",
+    ),
     "another proof": (
         lambda path: graphfix.verify(path, path, proof="never"),  # type: ignore[arg-type] -- as above
         "proof is 'never'; give with, only or without",
