@@ -181,7 +181,7 @@ def _rank(value: object) -> object:
 def _reasons(value: object) -> Mapping[str, str]:
     if not isinstance(value, dict) or not all(isinstance(why, str) for why in value.values()):
         raise ValueError("a table of operators and reasons")
-    return MappingProxyType(dict(value))
+    return dict(value)
 
 
 _flag, _table = partial(_a, bool, "true or false"), partial(_a, dict, "a table")

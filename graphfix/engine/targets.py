@@ -35,7 +35,7 @@ class Target:
     operators: frozenset[str] | None = None
     """The operators that it takes, in the names of the format that it reads; None: all but `not_supported`."""
     not_supported: Mapping[str, str] = field(default_factory=dict)
-    """Operator -> why it is not taken."""
+    """Operator -> why it is not taken; a dict, since a batch sends targets to its processes by pickle."""
     types: frozenset[str] | None = None
     """The types of what is computed when the model runs; None: all."""
     elements: bool = False
@@ -140,7 +140,7 @@ TARGETS: Mapping[str, Target] = MappingProxyType(
                 "litert-gpu",
                 max_rank=4,
                 movement=_LITERT_GPU,
-                not_supported=MappingProxyType({"FILL": "the accelerator has no FILL"}),
+                not_supported={"FILL": "the accelerator has no FILL"},
                 outside="one takes the whole model off the GPU",
                 reads="tflite",
                 evidence=(

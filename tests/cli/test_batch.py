@@ -22,6 +22,8 @@ from graphfix.batch.job import Command, output_name
 from graphfix.cli import commands, parser
 from graphfix.cli.batch.requests import Requests
 from graphfix.cli.configuration import settings
+from graphfix.engine import targets
+from graphfix.engine.request import Request
 from tests.support import small_models
 from tests.support.asking import Answer, ask, listing, refused
 from tests.support.places import MODELS, ROOT
@@ -54,6 +56,21 @@ def zoo(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def batch(capsys: pytest.CaptureFixture[str], *argv: object) -> Answer:
     return ask(capsys, "batch", *argv, "--jobs", "2")
+
+
+@pytest.mark.parametrize("target", targets.TARGETS)
+def test_a_request_for_any_target_reaches_another_process(target: str) -> None:
+    asked = Request(target=target)
+    assert pickle.loads(pickle.dumps(asked)).goal == asked.goal  # noqa: S301 - made one line above
+
+
+def test_a_target_file_with_reasons_reaches_the_processes(
+    tmp_path: Path, zoo: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "mine.toml").write_text('[limits.not-supported]\nFILL = "there is none"\n')
+    answer = batch(capsys, zoo / "a.tflite", "-o", "out", "--target-file", "mine.toml", "--no-verify")
+    assert answer.status == 0
+    assert (tmp_path / "out" / "a.tflite").exists()
 
 
 def lines(answer: Answer) -> list[tuple[str, str, str]]:
