@@ -14,7 +14,7 @@ from graphfix.engine.open_sizes import CODE, Seen, meetings, open_sizes
 from graphfix.engine.plans import Known, Plans
 from graphfix.engine.policy import Policy, unless_fused
 from graphfix.engine.sites import SiteFields, fields, kept, left, operand_of, stated_in_file
-from graphfix.engine.targets import FOLD_SHAPES, MATERIALIZE, RESHAPES, TILES
+from graphfix.engine.targets import MATERIALIZE, OF_CONSTANTS, RESHAPES, TILES
 from graphfix.graph.edits import Assume, Edit, Inline, Leave, Lift, Refused, Replace, Stretch
 from graphfix.graph.protocols import Applier, Model, ModelRewrite, Rewrite, Step, UntilNothingChanges, flat
 from graphfix.graph.unknown import StaleShape, UnrankedOperand
@@ -88,9 +88,8 @@ def run(
             _rewrite(job, step, rewrites)
     if report.rewrites.get(MATERIALIZE):
         for rewrite in rewrites:
-            if rewrite.name == FOLD_SHAPES:  # a stretch of a constant and a known shape are computed by the file alone
-                model.renew()
-                _rewrite(job, rewrite, rewrites)
+            if rewrite.name in OF_CONSTANTS:  # a stretch of a constant is one, and so is a known shape to stretch to
+                _once_more(job, rewrite, rewrites)
     if limits is not None:
         _ask(job, limits)
     job.report.open_sizes = open_sizes(model, job.seen, job.report.sites)
@@ -115,6 +114,15 @@ def _until_nothing_changes(job: Job, step: UntilNothingChanges, rewrites: Sequen
         report.sites[sites:] = [
             site for site in report.sites[sites:] if site.status == job.done
         ]  # the rest comes again
+
+
+def _once_more(job: Job, rewrite: Rewrite | ModelRewrite, rewrites: Sequence[Rewrite | ModelRewrite]) -> None:
+    """Apply a rewrite to what others have made behind it; what it left before is not said again."""
+    sites = job.report.sites
+    said, known = [site for site in sites if site.rewrite == rewrite.name and site.status != job.done], len(sites)
+    job.model.renew()
+    _rewrite(job, rewrite, rewrites)
+    sites[known:] = [site for site in sites[known:] if site not in said]
 
 
 def _rewrite(job: Job, rewrite: Rewrite | ModelRewrite, rewrites: Sequence[Rewrite | ModelRewrite]) -> None:

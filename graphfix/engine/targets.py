@@ -60,8 +60,8 @@ COMPACT = ("upgrade-legacy-broadcast", "normalize-expand", "fold-broadcasts")
 """What a target runs that takes explicit forms away."""
 MATERIALIZE = "materialize-broadcasts"
 """What makes the stretches that `broadcasts` is about."""
-FOLD_SHAPES = "fold-shape-arithmetic"
-"""What leaves no node that computes known sizes."""
+OF_CONSTANTS = ("fold-shape-arithmetic", "concat-constant-operands")
+"""What makes constants of known results, and what they go through: they run once more behind the stretches."""
 TILES, RESHAPES = "tile-for-broadcast-to", "reshape-for-unit-axes"
 """What writes the stretches and lifts of a TFLite model in the operators that a target takes (`movement`)."""
 LITERT = "https://github.com/google-ai-edge/LiteRT/issues"

@@ -98,9 +98,11 @@ STRETCHED = (
                    then_branch: graph = t () => (float[] t) { t = Unsqueeze (u, ax) }>
        y = Add (x, r)
     }""",
+    "g (float[2,M] x, float[2,N] u) => (float[2,K] y) <float[2,2] c = {1,2,3,4}> { y = Gemm (c, x, u) }",
 )
-"""A constant is stretched, and a value of unknown rank is stretched to a known shape."""
-FOLDED_AND_STRETCHED = {"only": ["fold-shape-arithmetic", "equalize-ranks", "materialize-broadcasts"]}
+"""A constant, a value of unknown rank to a known shape, and a value to a shape that a Concat makes of numbers too."""
+OF_CONSTANTS = ("fold-shape-arithmetic", "concat-constant-operands")
+FOLDED_AND_STRETCHED = {"only": [*OF_CONSTANTS, "equalize-ranks", "materialize-broadcasts"]}
 
 
 @pytest.mark.parametrize(
