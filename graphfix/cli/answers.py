@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from argparse import Namespace
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
 
@@ -26,7 +27,11 @@ def _fix(options: Namespace, progress: Progress | None) -> Outcome:
         return pipeline.plan_file(options.model, output, request(options, progress))
     if output is None:
         raise GraphfixError(f"{options.model}: say where the result goes: -o OUT, or --in-place")
-    return pipeline.fix_file(options.model, output, request(options, progress))
+    made = pipeline.fix_file(options.model, output, request(options, progress))
+    if made.sites_left and (options.isolated or options.settings.file is not None):
+        # the choices of the file are among the options: `check` must not read others beside them
+        return replace(made, check_options=("--isolated", *made.check_options))
+    return made
 
 
 def _verify(options: Namespace, progress: Progress | None) -> Outcome:

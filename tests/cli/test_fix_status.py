@@ -45,6 +45,32 @@ def test_exit_zero_accepts_what_is_left(
     assert (document["sites_left"], document["check_options"]) == (2, ["--unknown", "keep"])
 
 
+@pytest.mark.parametrize(
+    ("file", "options"),
+    [
+        ('target = "ranks"\n', ("--target", "explicit", *KEEP)),
+        ('target = "ranks"\n', ("--isolated", *KEEP)),
+        ('unknown = "keep"\nno-verify = true\nignore = ["GF1"]\n', ()),
+    ],
+    ids=str,
+)
+def test_the_check_that_lists_what_is_left_reads_no_configuration(
+    file: str,
+    options: tuple[str, ...],
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("graphfix.toml").write_text(file)
+    line = ask(capsys, "fix", FREE, "-o", "f.onnx", *options).out.splitlines()[-1]
+    command = line.partition(": ")[2].partition(" lists them; --exit-zero accepts them")[0]
+    assert command == "graphfix check f.onnx --isolated --unknown keep"
+    checked = ask(capsys, *shlex.split(command)[1:])
+    assert checked.status == NO
+    assert ", 2 left" in checked.out.splitlines()[0]
+
+
 def test_exit_zero_does_not_accept_a_failure(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     out = tmp_path / "f.onnx"
     line = refused(capsys, tmp_path, "fix", MODELS / "rfc/incompatible.onnx", "-o", out, "--exit-zero")
