@@ -88,7 +88,7 @@ def run(
             _rewrite(job, step, rewrites)
     if report.rewrites.get(MATERIALIZE):
         for rewrite in rewrites:
-            if rewrite.name in OF_CONSTANTS:  # a stretch of a constant is one, and so is a known shape to stretch to
+            if rewrite.name in OF_CONSTANTS:  # a stretched constant can become a constant itself
                 _once_more(job, rewrite, rewrites)
     if limits is not None:
         _ask(job, limits)
@@ -117,7 +117,7 @@ def _until_nothing_changes(job: Job, step: UntilNothingChanges, rewrites: Sequen
 
 
 def _once_more(job: Job, rewrite: Rewrite | ModelRewrite, rewrites: Sequence[Rewrite | ModelRewrite]) -> None:
-    """Apply a rewrite to what others have made behind it; what it left before is not said again."""
+    """Apply a rewrite again, to the nodes that later rewrites made. Sites that it left before are listed once."""
     sites = job.report.sites
     said, known = [site for site in sites if site.rewrite == rewrite.name and site.status != job.done], len(sites)
     job.model.renew()
