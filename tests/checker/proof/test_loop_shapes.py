@@ -203,3 +203,36 @@ def test_numbers_that_a_body_declares_are_compared_behind_a_loop_too(
     assert not prove(before, after).proved
     values = {"x": np.ones((2, 0, 3), np.float32), "b": np.ones(4, np.float32)}
     assert run(before, values) != run(after, values)
+
+
+STACK = """g (float[N,3] x, float[T] z, float[3] b, int64 m, bool go, bool[N] pick) => (float[] y)
+    <int64 five = {{5}}, int64 none = {{0}}, int64 first = {{0}}, bool true = {{1}}, bool false = {{0}}> {{
+    e = Shape(z)  n = Gather(e, first)
+    f, p = Loop({count}, {condition}, x)<body = first (int64 i, bool k, float[A,3] s) =>
+        (bool l, float[B,3] t, float[C,3] u) {{ l = Identity(k)  t = Relu(s)  {step} }}>
+    q = Gather(p, first)  r = Neg(q)  {last} }}"""
+SAME, PICKED = "u = Neg(s)", "u = Compress<axis = 0>(s, pick)"
+ENDS = "y = Add(r, b)", "d = Shape(x)  v = Expand(b, d)  y = Add(r, v)"
+TURNS = {
+    "a number": ("five", "", SAME, {}, True),
+    "a condition that is true": ("five", "true", SAME, {}, True),
+    "a condition that is false": ("five", "false", SAME, {}, False),
+    "a condition that is computed": ("five", "go", SAME, {}, False),
+    "no turn": ("none", "", SAME, {}, False),
+    "a number that is computed": ("m", "", SAME, {}, False),
+    "the length of an input": ("n", "", SAME, {}, False),
+    "a range without 0": ("n", "", SAME, {"T": (1, 64)}, True),
+    "a range with 0": ("n", "", SAME, {"T": (0, 64)}, False),
+    "a size of each turn": ("five", "", PICKED, {}, False),
+}
+
+
+@pytest.mark.parametrize("case", TURNS)
+def test_a_stack_has_the_sizes_of_states_if_the_loop_surely_has_a_turn(case: str, tmp_path: Path) -> None:
+    """The stretch by the shape of x is right if the batch of the stack is that of x."""
+    count, condition, step, ranges, proved = TURNS[case]
+    before, after = written(
+        tmp_path, *(STACK.format(count=count, condition=condition, step=step, last=last) for last in ENDS)
+    )
+    proof = prove(before, after, ranges=ranges)
+    assert proof.proved is proved

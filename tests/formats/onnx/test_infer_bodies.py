@@ -6,6 +6,7 @@ import pytest
 
 import graphfix
 from graphfix.formats.onnx import OnnxModel
+from graphfix.shapes.dim import symbol
 from tests.support.notation import parsed
 from tests.support.onnx.fixing import lines, printed
 
@@ -98,6 +99,53 @@ def test_nested_loops_widen_from_the_inside() -> None:
         "w[?,3] = Loop(n[], k[], v[?,3])",
         "q[?,3] = Concat(p[?,3], x[2,3])",
     ]
+
+
+SAME = "u = Neg(s)"
+STACKS = {
+    "a number of turns": ("five", "", SAME, "[?,N,3]"),
+    "a condition that is true": ("five", "true", SAME, "[?,N,3]"),
+    "a condition that is false": ("five", "false", SAME, "[?,?,3]"),
+    "a condition that is computed": ("five", "go", SAME, "[?,?,3]"),
+    "no turn": ("none", "", SAME, "[?,?,3]"),
+    "a number that is computed": ("n", "", SAME, "[?,?,3]"),
+    "the length of an input": ("turns", "", SAME, "[?,?,3]"),
+    "a size of each turn": ("five", "", "u = Compress<axis = 0>(s, picked)", "[?,?,3]"),
+    "a size that grows": ("five", "", "u = Identity(grown)", "[?,?,3]"),
+}
+
+
+def stacked(count: str, condition: str, step: str) -> OnnxModel:
+    proto = parsed(f"""main (int64 n, bool go, float[N,3] x, float[T] z, bool[N] picked) => (float[a,b,c] y)
+        <int64 five = {{5}}, int64 none = {{0}}, int64 first = {{0}}, bool true = {{1}}, bool false = {{0}}> {{
+        sizes = Shape(z)  turns = Gather(sizes, first)
+        last, other, y = Loop ({count}, {condition}, x, x) <body = turn (int64 i, bool k, float[A,3] s, float[B,3] g) =>
+            (bool again, float[C,3] t, float[D,3] grown, float[E,3] u) {{
+            again = Identity(k)  t = Relu(s)  grown = Concat<axis = 0>(g, g)  {step} }}> }}""")
+    opened = graphfix.load(proto)
+    assert isinstance(opened, OnnxModel)
+    return opened
+
+
+def shape_of_stack(opened: OnnxModel) -> str:
+    (node,) = [node for node in opened.graphs[0].nodes if node.op == "Loop"]
+    result = node.results[2]
+    assert result is not None
+    return str(result.shape)
+
+
+@pytest.mark.parametrize("case", STACKS)
+def test_a_stack_has_the_sizes_of_states_if_the_loop_surely_has_a_turn(case: str) -> None:
+    """After no turn, onnxruntime returns size 0 for each size that the body does not declare as a number."""
+    count, condition, step, expected = STACKS[case]
+    assert shape_of_stack(stacked(count, condition, step)).replace(", ", ",") == expected
+
+
+@pytest.mark.parametrize(("least", "expected"), [(0, "[?,?,3]"), (1, "[?,N,3]")])
+def test_a_range_without_0_says_that_a_loop_has_a_turn(least: int, expected: str) -> None:
+    opened = stacked("turns", "", SAME)
+    opened.bind({"T": symbol("T", least, 64)}, {})
+    assert shape_of_stack(opened).replace(", ", ",") == expected
 
 
 BRANCHES = {

@@ -154,7 +154,29 @@ def _loop(reader: Reader, call: Call, environment: Environment) -> list[View]:
     ahead = [_scalar(value) for value in _body(call).input[:2]]
     types = [TensorProto.INT64, TensorProto.BOOL, *map(_type, call.views[2:])]
     kept, given = _settled(reader, call, environment, place, types, ([*ahead, *states], slice(2, None), 1))
-    return _looped(reader, call, (*owner, place[1], kept, given), kept[2:], given[1:], _body(call).output[1:])
+    key, outside = (*owner, place[1], kept, given), _sizes_outside(states) if _surely_runs(call) else None
+    return _looped(reader, call, key, kept[2:], given[1:], _body(call).output[1:], outside=outside)
+
+
+def _surely_runs(call: Call) -> bool:
+    """Return whether a Loop has an iteration: their number is at least 1, and the condition is true or absent."""
+    count, condition = call.content(0), call.operand(1)
+    if count is None or len(count) != 1 or not _is_positive(call.table, count[0]):
+        return False
+    truth = constant_folding.literal(condition)
+    return condition is None or (truth is not None and truth.size == 1 and bool(truth.all()))
+
+
+def _is_positive(table: TermTable, size: Size) -> bool:
+    """Return whether a number is at least 1: it is known, or it is a size whose range the user asked for."""
+    if isinstance(size, int):
+        return size >= 1
+    return size in table.algebra.ranges and table.algebra.asked_range(size)[0] >= 1
+
+
+def _sizes_outside(shapes: Sequence[Sizes | None]) -> frozenset[Size]:
+    """Return the sizes of values that enter a loop: these sizes are the same in each iteration."""
+    return frozenset(size for sizes in shapes for size in sizes or ())
 
 
 def _type(view: View | None) -> int | bytes | None:
@@ -218,10 +240,12 @@ def _looped(
     given: Sequence[View],
     outputs: Sequence[ValueInfoProto],
     turns: Guess = (None,),
+    outside: frozenset[Size] | None = None,
 ) -> list[View]:
     """Return the results: states as they leave the body, then what it returns in each of the iterations, stacked.
 
     `turns` holds how many iterations there are, the axis in front; None where the results are not stacked in front.
+    `outside` holds the sizes that are the same in each iteration; None where there may be no iteration.
     """
     body, scans = _body(call), call.op == "Scan"
     if reader.table.closed:
@@ -233,7 +257,7 @@ def _looped(
         inside, is_state = given[index] if index < len(given) else None, index < len(states)
         asked = None if is_state and not scans else inside
         known = None if asked is None else told(call, body, outputs[index], asked.sizes, reader.functions)
-        stacked = None if is_state or inside is None else _stacked(outputs[index], inside.sizes, turns)
+        stacked = None if is_state or inside is None else _stacked(outputs[index], inside.sizes, turns, outside)
         sizes = states[index] if is_state else stacked
         results.append(reader.table.result((*key, index, known), call.description, sizes))
         if inside is not None:
@@ -243,10 +267,12 @@ def _looped(
     return results
 
 
-def _stacked(output: ValueInfoProto, sizes: Sizes | None, turns: Guess) -> Guess:
+def _stacked(output: ValueInfoProto, sizes: Sizes | None, turns: Guess, outside: frozenset[Size] | None) -> Guess:
     """Return the shape of what is stacked: after no iteration runtimes know of it only what the body declares."""
     if sizes is None or turns is None:
         return None
+    if outside is not None:
+        return (*turns, *(size if isinstance(size, int) or size in outside else None for size in sizes))
     dims = output.type.tensor_type.shape.dim
     declared = [dim.dim_value if dim.HasField("dim_value") else None for dim in dims]
     return (*turns, *(own if own == size else None for own, size in zip_longest(declared[: len(sizes)], sizes)))
@@ -271,7 +297,8 @@ def _scan(reader: Reader, call: Call, environment: Environment) -> list[View]:
     at = next(iter(call.integers("scan_input_axes") or ()), 0)
     turns = scanned[at] if scanned is not None and -len(scanned) <= at < len(scanned) else None
     front = None if any(axes) or skipped else (turns,)
-    return _looped(reader, call, key, kept[:count], given, _body(call).output, front)
+    outside = _sizes_outside(shapes) if turns is not None and _is_positive(call.table, turns) else None
+    return _looped(reader, call, key, kept[:count], given, _body(call).output, front, outside)
 
 
 def _sliced(sizes: Sizes, call: Call, index: int) -> Sizes | None:

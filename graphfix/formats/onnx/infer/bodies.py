@@ -11,9 +11,11 @@ from dataclasses import replace
 
 from graphfix.formats.onnx.file.messages import Step, declared
 from graphfix.formats.onnx.file.proto import GraphProto, TensorProto
+from graphfix.formats.onnx.file.tensors import elements_of
 from graphfix.formats.onnx.infer.operands import NOTHING, Call, Results
 from graphfix.formats.onnx.infer.scope import NOTHING_KNOWN, GraphScope, Known, Read, agreed
 from graphfix.results.records import dataclass, field
+from graphfix.shapes.dim import Parts, is_symbol
 from graphfix.shapes.shape import UNKNOWN, UNRANKED, Dim, Shape, Size, same
 
 ROUNDS = 12
@@ -83,28 +85,42 @@ def loop(scope: GraphScope, step: Step, body: GraphScope, read: Read) -> Results
     carried = _carried(scope, names, returned, step.inputs[2:])
     fixed = {iteration: _iteration(body.graph), condition: Known(_condition(scope, step, body.graph), 0)}
     _iterate(body, carried, fixed, read)
-    scans = [_collected(scope, step, body, name) for name in returned[len(carried) :]]
+    runs, names_outside = _runs(scope, step), _names_of(value.entered for value in carried)
+    scans = [_collected(body, name, names_outside, runs=runs) for name in returned[len(carried) :]]
     return (*[value.outside() for value in carried], *scans)
 
 
-def _collected(scope: GraphScope, step: Step, body: GraphScope, name: str) -> Shape | None:
+def _collected(body: GraphScope, name: str, names_outside: frozenset[Parts], *, runs: bool) -> Shape | None:
     """What a Loop stacks of one value; where it may not run at all, onnxruntime takes the sizes that are declared."""
     axes, said = body.shape(name).axes, body.claims.get(name)
     if axes is None:
         return None
-    if not _runs(scope, step):
+    if not runs:
         if said is not None and len(said) != len(axes):
             return None
         axes = tuple([size if said is not None and said[at] == size else UNKNOWN for at, size in enumerate(axes)])
-    return Shape((UNKNOWN, *map(_lasting, axes)))
+    return Shape((UNKNOWN, *[_lasting(size, names_outside) for size in axes]))
 
 
 def _runs(scope: GraphScope, step: Step) -> bool:
-    """Whether a Loop surely has an iteration: a number of them that is known, and no condition."""
-    count = scope.vector(step.inputs[0]) if step.inputs and step.inputs[0] else None
-    if not count or not isinstance(count[0], int) or count[0] < 1:
+    """Return whether a Loop surely has an iteration: its number is at least 1, and its condition is true or absent."""
+    count, condition = [*step.inputs[:2], "", ""][:2]
+    elements = scope.vector(count) if count else None
+    if not elements or not _is_positive(elements[0]):
         return False
-    return len(step.inputs) == 1 or not step.inputs[1]
+    return not condition or _is_true(scope.tensor(condition))
+
+
+def _is_positive(size: Size) -> bool:
+    """Return whether a size is at least 1: a number, or an axis of an input whose range is stated."""
+    return size >= 1 if isinstance(size, int) else is_symbol(size.parts) and size.lo >= 1
+
+
+def _is_true(tensor: TensorProto | None) -> bool:
+    """Return whether a constant is one truth value, and true."""
+    if tensor is None or tensor.data_type != TensorProto.BOOL or tensor.data_location == TensorProto.EXTERNAL:
+        return False
+    return elements_of(tensor) == (True,)
 
 
 def _named(graph: GraphProto) -> tuple[str, str, list[str]]:
@@ -125,9 +141,15 @@ def _condition(scope: GraphScope, step: Step, graph: GraphProto) -> Shape | None
     return given if given is not None and given.axes == () and said in (None, ()) else None
 
 
-def _lasting(size: Size) -> Size:
-    """A size inside as one of the stack: names may stand for another size in each iteration."""
-    return size if isinstance(size, int) else UNKNOWN
+def _names_of(shapes: Iterable[Shape | None]) -> frozenset[Parts]:
+    """Return the names of sizes of values that enter a loop: these sizes are the same in each iteration."""
+    sizes = (size for shape in shapes if shape is not None for size in shape.axes or ())
+    return frozenset(size.parts for size in sizes if isinstance(size, Dim) and size.parts)
+
+
+def _lasting(size: Size, names_outside: frozenset[Parts]) -> Size:
+    """Return a size inside as a size of the stack: a name from inside may mean another size in each iteration."""
+    return size if isinstance(size, int) or size.parts in names_outside else UNKNOWN
 
 
 def scan(scope: GraphScope, step: Step, call: Call, body: GraphScope, read: Read) -> Results:
@@ -150,15 +172,18 @@ def scan(scope: GraphScope, step: Step, call: Call, body: GraphScope, read: Read
             length = dims[at]
     _iterate(body, carried, fixed, read)
     places = call.list("scan_output_axes") or (0,) * (len(returned) - count)
-    stacked = [_stacked(body.shape(name).axes, length, at) for name, at in zip(returned[count:], places, strict=False)]
+    entering = [*(value.entered for value in carried), *(known.shape for known in fixed.values())]
+    names_outside = _names_of(entering if _is_positive(length) else ())
+    shapes = [body.shape(name).axes for name in returned[count:]]
+    stacked = [_stacked(axes, length, at, names_outside) for axes, at in zip(shapes, places, strict=False)]
     return (*[value.outside() for value in carried], *stacked)
 
 
-def _stacked(axes: tuple[Size, ...] | None, length: Size, place: int) -> Shape | None:
+def _stacked(axes: tuple[Size, ...] | None, length: Size, place: int, names_outside: frozenset[Parts]) -> Shape | None:
     if axes is None or not -len(axes) - 1 <= place <= len(axes):
         return None
     at = place % (len(axes) + 1)
-    sizes = [_lasting(size) for size in axes]
+    sizes = [_lasting(size, names_outside) for size in axes]
     return Shape((*sizes[:at], length, *sizes[at:]))
 
 
