@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import TypeVar
 
 import numpy as np
 
 from graphfix.checker.runs.difference import Array
 
+Key = TypeVar("Key", bound=Hashable)
 Interval = tuple[float, float]
 """The lowest and the highest value, both included. If both are of type int, whole numbers are drawn."""
 _HALF, _QUARTER = 0.5, 0.25
@@ -33,6 +35,20 @@ def meet(old: Interval | None, new: Interval) -> Interval:
     """Narrow what is known by one more demand; where they contradict, the higher low end stays."""
     low, high = new if old is None else (max(old[0], new[0]), min(old[1], new[1]))
     return (low, max(low, high))
+
+
+def of_branches(reached: Iterable[tuple[Key, Interval]]) -> Iterator[tuple[Key, Interval]]:
+    """Yield one interval for each input that reaches a choice between values, such as `Where(i < 0, i + 16, i)`.
+
+    Each element comes from one of the values, so an input need not satisfy both. If their intervals have no number in
+    common ([-16, -1] and [0, 15]), the higher interval is kept; else what they have in common.
+    """
+    found: dict[Key, Interval] = {}
+    for name, interval in reached:
+        old = found.get(name, interval)
+        is_apart = max(old[0], interval[0]) > min(old[1], interval[1])
+        found[name] = max(old, interval) if is_apart else meet(old, interval)
+    yield from found.items()
 
 
 def below(size: int | None) -> Interval:
@@ -85,9 +101,10 @@ ROUNDING = frozenset({"Cast", "CastLike", "Floor", "Ceil", "Round"})
 
 
 def solved_unary(op: str, interval: Interval) -> Interval | None:
-    """Return the interval of x for which Neg(x) or Abs(x) lies in `interval`; None for other operators."""
+    """Return the interval of x for which Neg(x), Abs(x) or Relu(x) lies in `interval`; None for other operators."""
     low, high = interval
-    return {"Neg": (-high, -low), "Abs": (max(low, 0), max(high, 0))}.get(op)
+    positive = max(low, 0), max(high, 0)
+    return {"Neg": (-high, -low), "Abs": positive, "Relu": positive}.get(op)
 
 
 def solved_mod(interval: Interval, known: Array) -> Interval | None:
@@ -95,6 +112,9 @@ def solved_mod(interval: Interval, known: Array) -> Interval | None:
 
     A number below the divisor is its own remainder, so the interval ends below the divisor.
     """
+    low, high = interval
     if not known.size or not np.isfinite(known).all() or np.min(known) < 1:
         return None
-    return max(interval[0], 0), max(min(interval[1], float(np.min(known)) - 1), 0)
+    least = float(np.min(known))
+    below_divisor = high if known.dtype.kind == "f" and high < least else min(high, least - 1)
+    return max(low, 0), max(below_divisor, 0)

@@ -111,6 +111,11 @@ FLOATS = {
     "from the end": "f = Constant<value_int = 4>() a = Cast<to = 7>(x) i = Sub(f, a)",
     "modulo 5": "k = Constant<value_float = 50.0>() f = Constant<value_int = 5>() b = Mul(x, k) a = Cast<to = 7>(b)"
                 " i = Mod(a, f)",
+    "the rest of a division by 5": "k = Constant<value_float = 5.0>() a = Mod<fmod = 1>(x, k) i = Cast<to = 7>(a)",
+    "not below 0": "a = Relu(x) i = Cast<to = 7>(a)",
+    "counted from the end where it is negative": (
+        "f = Constant<value_int = 5>() z = Constant<value_int = 0>() c = Cast<to = 7>(x) n = Less(c, z) a = Add(c, f)"
+        " i = Where(n, a, c)"),
 }  # fmt: skip
 
 

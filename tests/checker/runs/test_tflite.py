@@ -255,6 +255,28 @@ def test_floats_that_become_an_index_reach_the_last_row(saved: Saved, factor: st
     assert verify(saved(model(6)), saved(model(7))).status == "different"
 
 
+@pytest.mark.parametrize(
+    "index",
+    [
+        (
+            "n:bool[N] = LESS(i:int32[N], z:const:int32{0})\na:int32[N] = ADD(i, f:const:int32{5})\n"
+            "j:int32[N] = SELECT_V2(n, a, i)"
+        ),
+        "r[N] = RELU(x[N])\nj:int32[N] = CAST(r)",
+    ],
+    ids=["counted from the end where it is negative", "not below 0"],
+)
+def test_an_index_that_is_made_positive_reaches_the_last_row(index: str, saved: Saved) -> None:
+    """Only row 0 was compared."""
+
+    def model(row: float) -> bytes:
+        return tflite(f"{index}\ny[N,2] = GATHER(table:const:float32[5,2]{{1,2,3,4,5,6,7,8,9,{row}}}, j)")
+
+    verdict = verify(saved(model(6)), saved(model(6)))
+    assert {run.status for run in verdict.runs} == {"equal"}
+    assert verify(saved(model(6)), saved(model(7))).status == "different"
+
+
 def test_sizes_of_zero_that_a_kernel_set_refuses_do_not_decide(saved: Saved) -> None:
     model = add()
     verdict = verify(saved(model), saved(model), bindings={"x[0]": 0})

@@ -17,6 +17,7 @@ from graphfix.checker.runs.input_limits import (
     Limits,
     before_rounding,
     meet,
+    of_branches,
     solved,
     solved_mod,
     solved_unary,
@@ -128,8 +129,9 @@ def _origins(graph: NestedGraph, name: str, interval: Interval, steps: int = 0) 
         return
     node = home.producers.get(name)
     if node is not None:
-        for operand, reached in _operands(home, node, interval):
-            yield from _origins(home, operand, reached, steps + 1)
+        operands = _operands(home, node, interval)
+        found = (origin for operand, reached in operands for origin in _origins(home, operand, reached, steps + 1))
+        yield from of_branches(found) if node.op_type == "Where" else found
 
 
 def _operands(graph: NestedGraph, node: onnx.NodeProto, interval: Interval) -> Iterator[tuple[str, Interval]]:

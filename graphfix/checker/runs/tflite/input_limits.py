@@ -18,6 +18,7 @@ from graphfix.checker.runs.input_limits import (
     before_rounding,
     below,
     meet,
+    of_branches,
     shortest,
     solved,
     solved_mod,
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 
     from graphfix.checker.files.tflite.graphs import Graph, Op
 
+_CHOICES = ("SELECT", "SELECT_V2")
 # Operators whose result holds elements of these operands (None: of all) and nothing else.
 _CARRIERS: dict[str, tuple[int, ...] | None] = {
     **dict.fromkeys(
@@ -38,8 +40,7 @@ _CARRIERS: dict[str, tuple[int, ...] | None] = {
     ),
     **dict.fromkeys("PACK CONCATENATION MAXIMUM MINIMUM".split(), None),
     "SPLIT": (1,),
-    "SELECT": (1, 2),
-    "SELECT_V2": (1, 2),
+    **dict.fromkeys(_CHOICES, (1, 2)),
 }
 # Scalars and shapes that steer how much is computed: small, and never 0.
 _STEERING: dict[str, dict[int, Interval]] = {
@@ -74,7 +75,15 @@ _STEERING: dict[str, dict[int, Interval]] = {
 _WHOLE_ONLY = frozenset({"DIV", "FLOOR_DIV", "FLOOR_MOD", "POW"})
 """Operators that limit operands of whole numbers only: they fail for a divisor of 0 or a negative exponent."""
 _ARITHMETIC = {"ADD": "Add", "SUB": "Sub", "MUL": "Mul", "FLOOR_DIV": "Div", "DIV": "Div"}
-_UNARY = {"CAST": "Cast", "FLOOR": "Floor", "CEIL": "Ceil", "ROUND": "Round", "NEG": "Neg", "ABS": "Abs"}
+_UNARY = {
+    "CAST": "Cast",
+    "FLOOR": "Floor",
+    "CEIL": "Ceil",
+    "ROUND": "Round",
+    "NEG": "Neg",
+    "ABS": "Abs",
+    "RELU": "Relu",
+}
 
 
 def limits(
@@ -151,8 +160,12 @@ class _Search:
                 operands = op.inputs[1:] if op.name == "IF" else op.inputs
                 yield from self.origins(caller, operands[graph.inputs.index(tensor)], interval, steps + 1)
         elif tensor in graph.makers:
-            for operand, reached in _sources(graph, graph.ops[graph.makers[tensor]], interval):
-                yield from self.origins(where, operand, reached, steps + 1)
+            op = graph.ops[graph.makers[tensor]]
+            sources = _sources(graph, op, interval)
+            found = (
+                origin for operand, reached in sources for origin in self.origins(where, operand, reached, steps + 1)
+            )
+            yield from of_branches(found) if op.name in _CHOICES else found
 
 
 def _sources(graph: Graph, op: Op, interval: Interval) -> Iterator[tuple[int, Interval]]:
