@@ -148,10 +148,30 @@ def _inferred(model: str) -> onnx.ModelProto:
         proto = onnx.load(model)
     except DecodeError as error:
         raise RefusedError(f"{model} is no ONNX file: {error}") from None
+    _drop_empty_names(proto)
     try:
         return infer_shapes(proto, data_prop=True)
     except (InferenceError, ValueError):  # ValueError: 2 GB is the most that a message may have
         return proto
+
+
+def _drop_empty_names(proto: onnx.ModelProto) -> None:
+    """Remove empty names at the end of the main graph's nodes; torch-mlir converts few operators with such names.
+
+    Such a name means the same as no name if the operand or result is optional. A part of a Split is not, and stays.
+    """
+    import onnx
+
+    version = next((each.version for each in proto.opset_import if each.domain in ("", "ai.onnx")), 1)
+    for node in proto.graph.node:
+        if node.domain not in ("", "ai.onnx") or not onnx.defs.has(node.op_type, version, ""):
+            continue
+        schema = onnx.defs.get_schema(node.op_type, version, "")
+        for names, formal in ((node.input, schema.inputs), (node.output, schema.outputs)):
+            while names and not names[-1] and len(names) <= len(formal):
+                if formal[len(names) - 1].option != onnx.defs.OpSchema.FormalParameterOption.Optional:
+                    break
+                del names[-1]
 
 
 def _diagnosed(diagnostics: Iterable[Any]) -> str:

@@ -9,6 +9,7 @@ import tempfile
 from typing import TYPE_CHECKING
 
 import numpy as np
+import onnx
 import pytest
 
 from graphfix.runtimes import tosa
@@ -49,6 +50,19 @@ def test_an_onnx_model_goes_through_the_whole_loop(tmp_path: Path) -> None:
     answer = ran(model, a, b)
     assert answer.status == "valid"
     assert [o.tolist() for o in answer.outputs] == [(a - b).tolist(), (-a).tolist()]
+
+
+def test_empty_names_at_the_end_of_a_node_are_no_names(tmp_path: Path) -> None:
+    """torch-mlir refuses most operators that have such names: failed to legalize onnx.Dropout."""
+    path = onnx_file(tmp_path, "g (float[2,4] x) => (float[2,2] y) {a, b = Split<axis = 1>(x) y = Dropout(a)}")
+    model = onnx.load(path)
+    split, dropout = model.graph.node
+    split.output[1] = ""
+    dropout.input.extend(["", ""])
+    dropout.output.append("")
+    onnx.save(model, path)
+    x = np.arange(8, dtype=np.float32).reshape(2, 4)
+    assert ran(path, x).outputs[0].tolist() == x[:, :2].tolist()
 
 
 @pytest.mark.ci
