@@ -236,3 +236,24 @@ def test_a_stack_has_the_sizes_of_states_if_the_loop_surely_has_a_turn(case: str
     )
     proof = prove(before, after, ranges=ranges)
     assert proof.proved is proved
+
+
+SCANNED = """g (float[N,3] x, float[{length},4] z, float[3] b, bool[N] pick) => (float[] y) <int64 first = {{0}}> {{
+    f, p = Scan(x, z)<num_scan_inputs = 1, body = step (float[A,3] s, float[4] w) =>
+        (float[B,3] t, float[C,3] u) {{ t = Relu(s)  {step} }}>
+    q = Gather(p, first)  r = Neg(q)  {last} }}"""
+STEPS = {
+    "a known length": ("5", SAME, {}, True),
+    "a free length": ("T", SAME, {}, False),
+    "a range without 0": ("T", SAME, {"T": (1, 64)}, True),
+    "a range with 0": ("T", SAME, {"T": (0, 64)}, False),
+    "no step": ("0", SAME, {}, False),
+    "a size of each step": ("5", PICKED, {}, False),
+}
+
+
+@pytest.mark.parametrize("case", STEPS)
+def test_a_stack_has_the_sizes_of_states_if_the_scan_surely_has_a_step(case: str, tmp_path: Path) -> None:
+    length, step, ranges, proved = STEPS[case]
+    before, after = written(tmp_path, *(SCANNED.format(length=length, step=step, last=last) for last in ENDS))
+    assert prove(before, after, ranges=ranges).proved is proved

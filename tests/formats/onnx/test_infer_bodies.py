@@ -148,6 +148,31 @@ def test_a_range_without_0_says_that_a_loop_has_a_turn(least: int, expected: str
     assert shape_of_stack(opened).replace(", ", ",") == expected
 
 
+SCANS = {
+    "a known length": ("5", {}, SAME, "[5,N,3]"),
+    "a free length": ("T", {}, SAME, "[T,?,3]"),
+    "a range without 0": ("T", {"T": symbol("T", 1, 64)}, SAME, "[T,N,3]"),
+    "a range with 0": ("T", {"T": symbol("T", 0, 64)}, SAME, "[T,?,3]"),
+    "no step": ("0", {}, SAME, "[0,?,3]"),
+    "a size of each step": ("5", {}, "u = Compress<axis = 0>(s, picked)", "[5,?,3]"),
+}
+
+
+@pytest.mark.parametrize("case", SCANS)
+def test_a_stack_has_the_sizes_of_states_if_the_scan_surely_has_a_step(case: str) -> None:
+    length, ranges, step, expected = SCANS[case]
+    opened = graphfix.load(
+        parsed(f"""main (float[N,3] x, float[{length},4] z, bool[N] picked) => (float[a,b,c] y) {{
+            last, y = Scan (x, z) <num_scan_inputs = 1, body = turn (float[A,3] s, float[4] w) =>
+                (float[B,3] t, float[C,3] u) {{ t = Relu(s)  {step} }}> }}""")
+    )
+    opened.bind(ranges, {})
+    (node,) = opened.graphs[0].nodes
+    result = node.results[1]
+    assert result is not None
+    assert str(result.shape).replace(", ", ",") == expected
+
+
 BRANCHES = {
     "equal shapes": ("t = Neg(x)", "e = Abs(x)", "y[2,3]"),
     "one size differs": ("t = Neg(x)", "e = Concat <axis = 0> (x, x)", "y[?,3]"),
