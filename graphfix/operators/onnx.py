@@ -25,7 +25,7 @@ EXPONENT_RANK = Exempt(
     when="one element under ones",
 )
 WEIGHT = Exempt(
-    "onnxruntime packs a constant matrix ahead of time; with more axes it is not, and bits change",
+    "onnxruntime packs a constant matrix ahead of time only if its rank is 2; with a higher rank the last bits change",
     when="constant of rank 2",
 )
 PROMOTED = Exempt("a rank-1 operand of a matrix product is promoted, not broadcast", when="rank 1")

@@ -15,7 +15,7 @@ SIDES = ("before", "after")
 STORED_SHAPES = "the stored shapes of the first file's tensors"
 """What a proof of TFLite models assumes, unless LiteRT allocates the same."""
 NO_SIZE_IS_0 = "no size that a Reshape is given as a term is 0, which would stand for another"
-NONE_WITHOUT_ELEMENTS = "no value that is reduced over an axis counted from the end has a size of 0"
+NONE_WITHOUT_ELEMENTS = "no tensor with a size of 0 is reduced over an axis that is counted from the end, such as -1"
 """What is assumed because of such a value onnxruntime keeps all axes as they are."""
 NO_SIZE_BESIDE_IS_0 = "no size beside a -1 of a RESHAPE is 0, which the kernel passes over"
 SOME_IMAGE = "no size that a window of a pool slides over is 0"

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from graphfix.checker.proof.terms import Core, View
 
 ROUTINES = (
-    "elements have the last bit and the sign of zero that they had, whatever shapes an operator reads them in, and"
-    " whether the file holds its operands or a node computes them"
+    "an operator returns the same last bit and the same sign of zero for every shape of its operands, and for operands"
+    " in the file as for computed operands"
 )
 """What is assumed where an operator is compared with itself over operands stretched, or stored, otherwise."""
 OVERFLOWS = (
