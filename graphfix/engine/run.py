@@ -12,7 +12,7 @@ from graphfix.engine.labels import Labels
 from graphfix.engine.limits import Questions
 from graphfix.engine.open_sizes import CODE, Seen, meetings, open_sizes
 from graphfix.engine.plans import Known, Plans
-from graphfix.engine.policy import Policy, unless_fused
+from graphfix.engine.policy import EQUALIZE, Policy, unless_fused
 from graphfix.engine.sites import SiteFields, fields, kept, left, operand_of, stated_in_file
 from graphfix.engine.targets import MATERIALIZE, OF_CONSTANTS, RESHAPES, TILES
 from graphfix.graph.edits import Assume, Edit, Inline, Leave, Lift, Refused, Replace, Stretch
@@ -86,9 +86,9 @@ def run(
             _until_nothing_changes(job, step, rewrites)
         else:
             _rewrite(job, step, rewrites)
-    if report.rewrites.get(MATERIALIZE):
+    if _has_new_constants(job):
         for rewrite in rewrites:
-            if rewrite.name in OF_CONSTANTS:  # a stretched constant can become a constant itself
+            if rewrite.name in OF_CONSTANTS:
                 _once_more(job, rewrite, rewrites)
     if limits is not None:
         _ask(job, limits)
@@ -114,6 +114,16 @@ def _until_nothing_changes(job: Job, step: UntilNothingChanges, rewrites: Sequen
         report.sites[sites:] = [
             site for site in report.sites[sites:] if site.status == job.done
         ]  # the rest comes again
+
+
+def _has_new_constants(job: Job) -> bool:
+    """Return whether a node that this run made may compute a known result.
+
+    It is a stretch of a constant, or a Reshape of a result that is known although its node had to stay.
+    """
+    edits = job.report.rewrites
+    stayed = any(site.rewrite in OF_CONSTANTS for site in job.report.sites if site.status != job.done)
+    return bool(edits.get(MATERIALIZE) or (edits.get(EQUALIZE) and stayed))
 
 
 def _once_more(job: Job, rewrite: Rewrite | ModelRewrite, rewrites: Sequence[Rewrite | ModelRewrite]) -> None:

@@ -61,7 +61,7 @@ COMPACT = ("upgrade-legacy-broadcast", "normalize-expand", "fold-broadcasts")
 MATERIALIZE = "materialize-broadcasts"
 """What makes the stretches that `broadcasts` is about."""
 OF_CONSTANTS = ("fold-shape-arithmetic", "concat-constant-operands")
-"""The rewrites that replace known results by constants: they run again after the stretches, some of which are known."""
+"""The rewrites that replace known results by constants: they run again if nodes with known results were made."""
 TILES, RESHAPES = "tile-for-broadcast-to", "reshape-for-unit-axes"
 """What writes the stretches and lifts of a TFLite model in the operators that a target takes (`movement`)."""
 LITERT = "https://github.com/google-ai-edge/LiteRT/issues"

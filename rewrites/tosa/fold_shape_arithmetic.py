@@ -7,8 +7,8 @@ Sizes that are numbers make shape arithmetic known: Shape, Gather, Slice, Concat
 TFLite SHAPE, STRIDED_SLICE, PACK, REDUCE_PROD, RANGE. Only what every runtime gives bit for bit is folded: elements
 that move, whole numbers, comparisons, and float operations that IEEE 754 rounds correctly. A result of more than 4096
 elements stays a node, and so does a node of which only some results are known, or one in a body that may never run.
-What nobody reads any more goes. Where `materialize-broadcasts` runs too, this rewrite runs once more behind it: a
-stretch of a constant becomes a constant.
+What nobody reads any more goes. Where `equalize-ranks` or `materialize-broadcasts` run too, this rewrite runs once
+more after them: the Reshape or the stretch of a known value becomes a constant.
 """
 
 from __future__ import annotations

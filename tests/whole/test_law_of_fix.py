@@ -10,6 +10,7 @@ import pytest
 
 from graphfix import api
 from graphfix.results import GraphfixError
+from models.builders.tflite.text import model as tflite
 from tests.support.fuzz.onnx import graphs as onnx_graphs
 from tests.support.fuzz.tflite import graphs as tflite_graphs
 from tests.support.law import NONE, TARGETS, Options, violations
@@ -116,6 +117,15 @@ def test_known_results_become_constants_and_constants_are_stretched(
         made = onnx.parser.parse_model(f'<ir_version: 8, opset_import: ["" : 17]> {text}')
         path.write_bytes(made.SerializeToString())
         assert violations(path, target, tmp_path, choices) == []
+
+
+def test_the_reshape_of_a_known_output_is_a_constant(tmp_path: Path) -> None:
+    """The GATHER stays, because its result is an output of the graph."""
+    path = tmp_path / "m.tflite"
+    text = """g:int32[2,3] = GATHER(k:const:int32[1,2,3]{1,2,3,4,5,6}, first:const:int32[]{0})
+        y:int32[1,2,3] = ADD(x:int32[1,2,3], g)"""
+    path.write_bytes(tflite(text, outputs=("g", "y")))
+    assert violations(path, "tosa", tmp_path) == []
 
 
 def test_an_operator_that_takes_the_place_of_another_is_stretched_as_itself(tmp_path: Path) -> None:
