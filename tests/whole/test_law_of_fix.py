@@ -128,6 +128,15 @@ def test_the_reshape_of_a_known_output_is_a_constant(tmp_path: Path) -> None:
     assert violations(path, "tosa", tmp_path) == []
 
 
+def test_a_concatenation_that_keeps_one_constant_is_a_constant(tmp_path: Path) -> None:
+    path = tmp_path / "m.tflite"
+    text = """s:int32[0] = SHAPE(x[])
+        c:int32[1] = CONCATENATION(s, k:const:int32[1]{2}, axis=0)
+        y:int32[2] = ADD(c, z:int32[2])"""
+    path.write_bytes(tflite(text, outputs=("y",)))
+    assert violations(path, "tosa", tmp_path) == []
+
+
 def test_an_operator_that_takes_the_place_of_another_is_stretched_as_itself(tmp_path: Path) -> None:
     path = MODELS / "operators" / "select_scalar.tflite"
     choices = {"only": ["select-v1-to-v2", "equalize-ranks", "materialize-broadcasts"]}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 
 from graphfix import operators
@@ -19,7 +20,7 @@ from graphfix.formats.tflite.edit.state import State
 from graphfix.formats.tflite.file.records import Operator, Options
 from graphfix.formats.tflite.file.schema import CODES
 from graphfix.graph.edits import Canonicalize, Evaluate, Fold, Inline, Refused, Replace
-from graphfix.graph.view import NO_ATTRIBUTES, Node
+from graphfix.graph.view import NO_ATTRIBUTES, Node, Value
 from graphfix.operators.row import TFLITE
 from graphfix.shapes.shape import Shape
 
@@ -71,10 +72,15 @@ def _replaced(state: State, node: Node, edit: Replace) -> Node:
         code = state.container.code(CODES[last.op], last.version)
         subgraph.operators[node.index] = Operator(code, inputs, old.outputs, options=options_of(last), changed=True)
     subgraph.record.changed = True
-    state.renews = state.renews or all(value is None or value.kind == "constant" for value in node.operands)
+    state.renews = state.renews or _are_constants(node.operands) or _are_constants(operands)
     row, attributes = operators.row(TFLITE, last.op, last.version), dict(last.attributes)
     new_node = replace(node, op=last.op, version=last.version, operands=operands, attributes=attributes, row=row)
     return replace_node(state, node, new_node)
+
+
+def _are_constants(values: Iterable[Value | None]) -> bool:
+    """Return whether all values are constants, so that the result of their node may be known."""
+    return all(value is None or value.kind == "constant" for value in values)
 
 
 def _canonicalize(state: State, node: Node, to: Shape) -> Node:
