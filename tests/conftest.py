@@ -12,12 +12,15 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from hypothesis import settings
 
 from graphfix.runtimes import pipes
 from tests.support import warm
 from tests.support.fixed_files import FixedFiles
 from tests.support.needs import NEEDS, missing
 
+settings.register_profile("graphfix", deadline=None)  # a busy machine makes any test slow
+settings.load_profile("graphfix")
 LEFT_OUT = pytest.StashKey[Counter[str]]()
 """Why tests were left out, and how many for each reason."""
 

@@ -64,7 +64,7 @@ def there_and_back(outcome: Outcome) -> Outcome:
 
 
 @given(st.deferred(lambda: values(Outcome)))
-@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=100, suppress_health_check=[HealthCheck.too_slow])
 def test_each_field_of_an_outcome_comes_back(outcome: Outcome) -> None:
     assert repr(there_and_back(outcome)) == repr(outcome)  # NaN is itself, and 1 is not 1.0 or (1,) not [1]
 

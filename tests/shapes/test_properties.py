@@ -191,7 +191,7 @@ def test_no_substitution_contradicts_an_answer_about_one_axis() -> None:
 shapes_of_pool = st.lists(st.sampled_from(POOL), max_size=3).map(lambda dims: of(*dims))
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(st.lists(shapes_of_pool, min_size=1, max_size=4))
 def test_no_substitution_contradicts_an_answer_about_whole_shapes(shapes: list[Shape]) -> None:
     assert_no_run_contradicts(*shapes)

@@ -176,7 +176,7 @@ def test_a_tensor_or_payload_that_was_removed_is_gone(tmp_path: Path) -> None:
 
 
 @given(st.lists(st.sampled_from(["copy", "drop", "grow", "swap", "nest"]), max_size=12), st.integers(0, 2**32))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_any_edits_give_what_the_same_edits_of_the_whole_model_give(verbs: list[str], seed: int) -> None:
     expected = model(*(floats(f"w{i}", 1000 + 30 * i, i) for i in range(3)))
     container = read(expected.SerializeToString())

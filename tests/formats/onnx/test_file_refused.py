@@ -43,13 +43,13 @@ def test_a_truncation_that_leaves_a_complete_model_is_a_model() -> None:
 
 
 @given(st.binary(min_size=1, max_size=300))
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=400)
 def test_random_bytes_are_refused_in_one_line(data: bytes) -> None:
     refused(data, "no ONNX model")
 
 
 @given(st.integers(0, 10**6), st.integers(0, 255))
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=400)
 def test_a_damaged_byte_is_refused_or_comes_out_as_protobuf_reads_it(at: int, byte: int) -> None:
     data = bytearray(model(floats("big", 1100), nodes=[constant(floats("c", 1100))]).SerializeToString())
     data[at % len(data)] = byte

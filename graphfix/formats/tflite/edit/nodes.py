@@ -40,6 +40,7 @@ def carry_out(state: State, node: Node, edit: NodeEdit) -> Node:
         case Inline():
             operator = state.builders[node.graph].subgraph.operator(node.index)
             state.decided.append(decide(state.container, operator, edit))
+            state.renews = True  # operators of the body may compute known results
             return node  # it stands until the view is built anew
 
 
