@@ -14,6 +14,7 @@ from graphfix.engine import binding
 from graphfix.engine import request as asked
 from graphfix.formats import publish
 from graphfix.results import Claims, Outcome, Site, Verdict
+from graphfix.results.claims import SHAPES_INFERRED
 from graphfix.results.records import dataclass
 
 if TYPE_CHECKING:
@@ -61,11 +62,13 @@ def _sites_left(outcome: Outcome, output: Path, request: Request) -> int:
     """Return how many findings `check` of the output has, by the request's choices and without its bindings.
 
     The output is checked only if its count may be above 0: if `fix` itself left a site, if the file can't state a
-    binding (--same in TFLite, a range of --dim), or if a rewrite of the user ran. In all other cases the count is 0.
+    binding (--same in TFLite, a range of --dim), if a rewrite of the user ran, or if LiteRT refused the model, so that
+    it computed no known result before the edits. In all other cases the count is 0.
     """
     left = any(site.is_finding and site.code != STALE for site in outcome.sites)
+    refused = any(text.startswith(SHAPES_INFERRED) for text in outcome.assumes)
     ranges = any(".." in size for size in request.dims.values())
-    if not (left or ranges or request.same or request.rewrites):
+    if not (left or refused or ranges or request.same or request.rewrites):
         return 0
     found = check(output, asked.without_bindings(request)).sites
     return sum(site.is_finding and site.code != STALE for site in found)

@@ -6,6 +6,9 @@ from collections.abc import Collection, Mapping, Sequence
 
 from graphfix.results.records import dataclass
 
+SHAPES_INFERRED = "the shapes behind the bound sizes are inferred, as LiteRT does not tell them"
+"""The assumption about a TFLite model that LiteRT refuses at the bound sizes; LiteRT's reason follows."""
+
 
 @dataclass(frozen=True, slots=True)
 class Term:

@@ -142,6 +142,11 @@ def test_known_results_of_an_inlined_branch_are_constants(tmp_path: Path) -> Non
     assert broken(_random(".tflite", [611], tmp_path), ["tosa"], tmp_path) == []
 
 
+def test_known_results_of_a_model_that_litert_refuses_are_counted(tmp_path: Path) -> None:
+    """LiteRT refuses a SELECT of the random model at the default sizes, and runs the SELECT_V2 in its place."""
+    assert broken(_random(".tflite", [763], tmp_path), ["tosa"], tmp_path) == []
+
+
 def test_an_operator_that_takes_the_place_of_another_is_stretched_as_itself(tmp_path: Path) -> None:
     path = MODELS / "operators" / "select_scalar.tflite"
     choices = {"only": ["select-v1-to-v2", "equalize-ranks", "materialize-broadcasts"]}

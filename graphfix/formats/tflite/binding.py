@@ -15,6 +15,7 @@ from graphfix.formats.tflite.infer.names import FREE, declared, free, free_axes,
 from graphfix.formats.tflite.infer.value_dependence import determined
 from graphfix.results import GraphfixError
 from graphfix.results.axis_names import axis_fault
+from graphfix.results.claims import SHAPES_INFERRED
 from graphfix.runtimes.session import RefusedError
 from graphfix.shapes.shape import Shape, Size
 from graphfix.shapes.terms import GREATEST
@@ -73,7 +74,7 @@ def update(container: Container, notes: list[str] | None = None) -> None:
     except RefusedError as error:
         reported = {}
         if notes is not None:
-            notes.append(f"the shapes behind the bound sizes are inferred, as LiteRT does not tell them ({error})")
+            notes.append(f"{SHAPES_INFERRED} ({error})")
     _update_shapes(container, inferred, reported)
 
 
