@@ -27,9 +27,9 @@ COVER = frozenset(
     " operators/atan2_unequal.tflite operators/batch_matmul_int8.tflite"
     " operators/bfloat16.onnx operators/custom.tflite operators/n_ary.onnx operators/normalization.onnx"
     " operators/random_output.onnx"
-    " operators/select_rows_int16.tflite operators/strings.tflite prelu.tflite quantized/per_channel.tflite"
-    " quantized/qdq.onnx quantized/qlinear_add.onnx rfc/crossed_dynamic_bool.tflite rfc/dynamic_1d.tflite"
-    " rfc/incompatible.onnx rfc/incompatible.tflite rfc/operations.onnx rfc/result_stretched.onnx"
+    " operators/select_ranks_int16.tflite operators/select_rows_int16.tflite operators/strings.tflite prelu.tflite"
+    " quantized/per_channel.tflite quantized/qdq.onnx quantized/qlinear_add.onnx rfc/crossed_dynamic_bool.tflite"
+    " rfc/dynamic_1d.tflite rfc/incompatible.onnx rfc/incompatible.tflite rfc/operations.onnx rfc/result_stretched.onnx"
     " rfc/result_stretched.tflite rfc/unary_dynamic.tflite rfc/unary_dynamic_bool.tflite shapes/rank_8.tflite"
     " shapes/scalar_free.tflite".split()
 )
