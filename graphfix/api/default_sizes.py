@@ -58,14 +58,14 @@ def bind_defaults(
         return model, []
     scalars = binding.stored_scalars(model)
 
-    def again() -> Model:
-        fresh = load()
-        fresh.bind({}, scalars, ())
-        return fresh
+    def with_scalars(made: Model) -> Model:
+        if scalars:  # a binding builds the view anew
+            made.bind({}, scalars, ())
+        return made
 
-    model.bind({}, scalars, ())
+    with_scalars(model)
     first, ranked = binding.defaults(model), all(value.shape.ranked for value in model.graphs[0].inputs)
-    search = _Search(again, _labels(model), {})
+    search = _Search(lambda: with_scalars(load()), _labels(model), {})
     search.known.update(search.named(first))
     found = search.found(source, values, data_root) if ranked and search.sought else None
     if found is None:

@@ -16,7 +16,7 @@ from graphfix.batch.globs import Glob
 from graphfix.batch.job import Command, Finished
 from graphfix.batch.orders import Orders
 from graphfix.batch.run import Workers
-from graphfix.engine.request import NONE, Request, Texts, is_path
+from graphfix.engine.request import NONE, Request, Texts, is_list, is_path
 from graphfix.report import Entry
 from graphfix.results import GraphfixError
 from graphfix.results.progress import Progress, silent
@@ -99,7 +99,7 @@ def batch_files(
 def _refuse_types(lists: Mapping[str, object], output: object) -> None:
     """Raise GraphfixError unless each value of `lists` is a list of paths and `output` is a path."""
     for name, given in lists.items():
-        if not isinstance(given, Sequence) or isinstance(given, (str, bytes)) or not all(map(is_path, given)):
+        if not is_list(given, is_path):
             raise GraphfixError(f"{name} is {shown(given)}; give a list of paths, such as ['models']")
     if not is_path(output):
         raise GraphfixError(f"output is {shown(output)}; give the path of a folder, or a URL")

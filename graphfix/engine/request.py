@@ -182,7 +182,8 @@ def is_path(value: object) -> bool:
     return isinstance(value, (str, os.PathLike)) and "\0" not in str(value)
 
 
-def _is_list(value: object, of: Callable[[object], bool]) -> bool:
+def is_list(value: object, of: Callable[[object], bool]) -> bool:
+    """Return whether a value is a sequence, and no text or bytes, whose items all satisfy `of`."""
     return isinstance(value, Sequence) and not isinstance(value, (str, bytes)) and all(map(of, value))
 
 
@@ -201,11 +202,11 @@ ACCEPTED: Mapping[str, tuple[Callable[[Any], bool], str]] = MappingProxyType(
         "str | None": (_is_text, "a text, or None"),
         "str | Path | None": (is_path, "the path of a file, or None"),
         "str | Path | Sequence[str | Path]": (
-            lambda value: is_path(value) or _is_list(value, is_path),
+            lambda value: is_path(value) or is_list(value, is_path),
             "a path or a list of paths",
         ),
-        "Sequence[str]": (lambda value: _is_list(value, _is_text), "a list of texts"),
-        "Sequence[Path]": (lambda value: _is_list(value, is_path), "a list of paths"),
+        "Sequence[str]": (lambda value: is_list(value, _is_text), "a list of texts"),
+        "Sequence[Path]": (lambda value: is_list(value, is_path), "a list of paths"),
         "bool": (lambda value: isinstance(value, bool), "True or False"),
         "int": (lambda value: _is_whole(value) and int(value) < 1 << 63, "a whole number below 2^63"),
         "int | None": (_is_whole, "a whole number, or None"),
@@ -215,7 +216,7 @@ ACCEPTED: Mapping[str, tuple[Callable[[Any], bool], str]] = MappingProxyType(
             "with, only or without",
         ),
         "Sequence[ModuleType | Step | str | Path]": (
-            lambda value: _is_list(value, lambda _: True),
+            lambda value: is_list(value, lambda _: True),
             "a list of modules, files and names",
         ),
         "Progress": (callable, "a function that takes a text"),
