@@ -273,3 +273,26 @@ def test_the_types_without_kernels_are_those_that_onnxruntime_does_not_expand() 
     assert {dtype_name(code) for code in taken if not _expands(code)} == {
         dtype_name(code) for code in taken if dtype_name(code) in WITHOUT_KERNELS
     }
+
+
+@pytest.mark.parametrize("target", ["ranks", "explicit"])
+def test_a_scale_of_an_axis_that_the_operator_set_lacks_is_lifted_behind_its_dequantize(target: str) -> None:
+    """Quantizers write `axis` into models of operator set 11; no runtime loads them, and nothing says what it means."""
+    text = "b[3] = DequantizeLinear(q:const:int8[3], s:const[3], z:const:int8[3], axis=0)\ny[2,3] = Add(x[2,3], b)"
+    result = fixed(model(text, opset=12), target=target)
+    assert result.view[:2] == [
+        "b[3] = DequantizeLinear(q[3], s[3], z[3])",
+        "b_lifted[1,3] = Reshape(b[3], shape_1x3[2])",
+    ]
+    assert attribute(made_by(result.after, "b"), "axis") == 0
+
+
+@pytest.mark.parametrize("opset", [11, 18])
+def test_a_scale_of_one_element_gets_no_axis_where_the_default_named_none(opset: int) -> None:
+    text = (
+        "b[1] = DequantizeLinear(q:const:int32[1], s:const[1], z:const:int32[]{0})\n"
+        "y[N,1] = Gemm(x[N,2], w:const[2,1], b)"
+    )
+    result = fixed(model(text, opset=opset), target="ranks")
+    assert result.view[0] == "b[1,1] = DequantizeLinear(q[1,1], s[1], z[])"
+    assert not made_by(result.after, "b").attribute

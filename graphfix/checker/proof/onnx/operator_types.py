@@ -82,6 +82,12 @@ def _stated(name: str, default: int = 0) -> Callable[[Call], int | bytes | None]
     return lambda call: call.integer(name, default)
 
 
+def _dequantized(call: Call) -> int | bytes | None:
+    """Return the type that `output_dtype` says, else that of the scale."""
+    scale = call.operand(1)
+    return call.integer("output_dtype", 0) or (None if scale is None else dtype(scale.core))
+
+
 def _moved(to: Callable[[int | bytes | None], int | bytes | None]) -> Callable[[Call], int | bytes | None]:
     def rule(call: Call) -> int | bytes | None:
         first = call.operand(0)
@@ -124,7 +130,7 @@ def _held(kind: int | bytes | None) -> int | bytes | None:
 
 _RULES: Mapping[str | tuple[str, str], Callable[[Call], int | bytes | None]] = {
     "Cast": _stated("to"), "ConstantOfShape": _filled, "Multinomial": _stated("dtype", TensorProto.INT32),
-    **dict.fromkeys(("QuantizeLinear", "DequantizeLinear"), _stated("output_dtype")),
+    "QuantizeLinear": _stated("output_dtype"), "DequantizeLinear": _dequantized,
     **dict.fromkeys(("RandomNormal", "RandomUniform"), _stated("dtype", TensorProto.FLOAT)),
     **dict.fromkeys(("RandomNormalLike", "RandomUniformLike", "EyeLike", "Bernoulli"), _stated("dtype")),
     **dict.fromkeys(

@@ -8,7 +8,7 @@ from math import prod
 
 from graphfix.formats.onnx.edit.dequantized import digest_of
 from graphfix.formats.onnx.edit.new_nodes import EXPAND_SINCE
-from graphfix.formats.onnx.edit.quantized import DEQUANTIZE, QUANTIZE, moves_by_node, set_axis
+from graphfix.formats.onnx.edit.quantized import DEQUANTIZE, QUANTIZE, axis_behind, has_meaning, moves_by_node, set_axis
 from graphfix.formats.onnx.edit.state import State
 from graphfix.formats.onnx.file.proto import NodeProto, TensorProto
 from graphfix.formats.onnx.file.tensors import tensor_of
@@ -24,8 +24,8 @@ def lift(state: State, value: Value, axes: tuple[int, ...], reader: Node, *, alo
     tensor = _constant_tensor(state, value) if value.kind == "constant" else None
     if tensor is not None:
         return _lift_constant(state, value, tensor, axes, reader, alone=alone)
-    producer = value.producer if state.quantizes else None
-    if producer is not None and producer.op == DEQUANTIZE and (_is_constant(producer) or moves_by_node(producer)):
+    producer = _dequantize(state, value)
+    if producer is not None and (_is_constant(producer) or moves_by_node(producer)):
         return _through(state, producer, axes, None, reader)
     builder = state.builders[reader.graph]
     content = value.content if value.kind == "overridable" and value.dtype == "int64" else None
@@ -33,6 +33,14 @@ def lift(state: State, value: Value, axes: tuple[int, ...], reader: Node, *, alo
         # before IR version 4 nobody overrides it: a vector of numbers, which shape arithmetic would be folded to
         return builder.integers(content.numbers, reader.index)
     return builder.lifted(value, axes, reader.index)
+
+
+def _dequantize(state: State, value: Value) -> Node | None:
+    """Return the DequantizeLinear whose result this is, where edits can go in front of it."""
+    producer = value.producer if state.quantizes else None
+    if producer is None or producer.op != DEQUANTIZE:
+        return None
+    return producer if has_meaning(producer, state.builders[producer.graph].version) else None
 
 
 def _is_constant(dequantize: Node) -> bool:
@@ -92,10 +100,9 @@ def _serves_only(value: Value, reader: Node) -> bool:
 
 def stretch(state: State, before: Node, value: Value, edit: Stretch) -> Value:
     """Return the value stretched, by the run-time sizes of the node's operands as they were before its edits."""
-    if state.quantizes:
-        producer = value.producer
-        if producer is not None and producer.op == DEQUANTIZE and moves_by_node(producer):
-            return _through(state, producer, (), (before, edit), before)
+    producer = _dequantize(state, value)
+    if producer is not None and moves_by_node(producer):
+        return _through(state, producer, (), (before, edit), before)
     return _expanded(state, before, value, edit)
 
 
@@ -138,7 +145,8 @@ def restate(state: State, value: Value, to: Shape, reader: Node) -> Value:
             return found
         alone = _is_alone(producer, reader)
         source = restate(state, producer.operand(0), to, producer)
-        return (_moved if alone else _again)(state, producer.graph.at(producer.index), source, (), reader)
+        node = producer.graph.at(producer.index)
+        return _moved(state, node, source, None, reader) if alone else _again(state, node, source, None, reader)
     if tensor is None:
         raise Refused(f"'{value.name}' holds its numbers in an attribute that has no other shape")
     home = state.builders[value.graph]
@@ -205,14 +213,18 @@ def _through(
         chain.append(source.producer)
         source = source.producer.operand(0)
     alone = all(_is_alone(node, reader) for node in chain) and (stretched is None or stretched[1].to.static)
+    quantized = [axis_behind(node, axes) for node in chain]  # a lift in place changes what the nodes read
     if stretched is None:
         behind_another = source.producer is not None and source.producer.op == DEQUANTIZE
         source = lift(state, source, axes, reader, alone=alone and not behind_another)
     else:
         source = _expanded(state, stretched[0], source, stretched[1])
-    for node in reversed(chain):
-        again = _moved if alone else _again
-        source = again(state, node.graph.at(node.index), source, axes, reader)
+    for planned, axis in zip(reversed(chain), reversed(quantized), strict=True):
+        node = planned.graph.at(planned.index)
+        if alone:
+            source = _moved(state, node, source, axis, reader)
+        else:
+            source = _again(state, node, source, axis, reader, "lifted" if axes else "stretched")
     return source
 
 
@@ -222,11 +234,11 @@ def _is_alone(node: Node, reader: Node) -> bool:
     return result is not None and node.graph is reader.graph and node.index >= 0 and _only_reader(result)
 
 
-def _moved(state: State, node: Node, source: Value, axes: tuple[int, ...], reader: Node) -> Value:
+def _moved(state: State, node: Node, source: Value, axis: int | None, reader: Node) -> Value:
     """Let the node read the edited operand; it stays in its place, so what was made for it moves before it."""
     proto = state.message(node)
     proto.input[0] = source.name
-    attributes = set_axis(proto, node, axes)
+    attributes = set_axis(proto, node, axis)
     operands = (source, *node.operands[1:])
     state.builders[node.graph].order.reuse_before(source, min(node.index, reader.index))
     new = replace(node, operands=operands, attributes=attributes)
@@ -239,7 +251,7 @@ def _moved(state: State, node: Node, source: Value, axes: tuple[int, ...], reade
     return state.reshape(old, source.shape)
 
 
-def _again(state: State, node: Node, source: Value, axes: tuple[int, ...], reader: Node) -> Value:
+def _again(state: State, node: Node, source: Value, axis: int | None, reader: Node, edited: str = "stretched") -> Value:
     """Add the same quantize or dequantize node once more, on the edited operand."""
     builder = state.builders[reader.graph]
     old = node.results[0]
@@ -251,8 +263,8 @@ def _again(state: State, node: Node, source: Value, axes: tuple[int, ...], reade
         raise Refused(f"{node.op} '{node.label}' has no result")
     template = NodeProto()
     template.CopyFrom(state.message(node))
-    attributes = set_axis(template, node, axes)
-    stem = f"{old.name}_{'lifted' if axes else 'stretched'}"
+    attributes = set_axis(template, node, axis)
+    stem = f"{old.name}_{edited}"
     value = builder.copy(node, template, (source, *node.operands[1:]), stem, old.dtype, reader.index, attributes)
     builder.order.made[key] = value
     return value

@@ -9,6 +9,7 @@ from graphfix.graph.view import Node, Value
 from graphfix.shapes.shape import Shape, Size, same
 
 DEQUANTIZE, QUANTIZE = "DequantizeLinear", "QuantizeLinear"
+PER_AXIS_SINCE = 13
 WITHOUT_KERNELS = frozenset(
     "int2 uint2 int4 uint4 float4e2m1 float6e2m3 float6e3m2"
     " float8e4m3fn float8e4m3fnuz float8e5m2 float8e5m2fnuz float8e8m0".split()
@@ -21,6 +22,14 @@ def moves_by_node(dequantize: Node) -> bool:
     source = dequantize.operand(0)
     behind = source.producer
     return source.dtype not in WITHOUT_KERNELS or (behind is not None and behind.op == QUANTIZE)
+
+
+def has_meaning(dequantize: Node, version: int) -> bool:
+    """Whether the operator set says what a quantization means: before 13 a scale has one element, and no axis.
+
+    Quantizers write scales of an axis into older operator sets too. No runtime loads them; such a node stays as it is.
+    """
+    return version >= PER_AXIS_SINCE or not _per_axis(dequantize)
 
 
 def _per_axis(node: Node) -> bool:
@@ -39,8 +48,8 @@ def _axis(node: Node) -> int:
     return axis if isinstance(axis, int) else 1
 
 
-def _axis_shift(node: Node, axes: tuple[int, ...]) -> int | None:
-    """Return the axis after unit axes were added in front of it; None where it stays as it is."""
+def axis_behind(node: Node, axes: tuple[int, ...]) -> int | None:
+    """Return the quantized axis once unit axes are added at these positions; None where it stays as it is."""
     axis = _axis(node)
     if not axes or not _per_axis(node) or axis < 0:
         return None
@@ -49,15 +58,14 @@ def _axis_shift(node: Node, axes: tuple[int, ...]) -> int | None:
     return axis
 
 
-def set_axis(proto: NodeProto, node: Node, axes: tuple[int, ...]) -> dict[str, object]:
-    """Move the quantized axis along with the lift; return the attributes as they are now."""
-    shift = _axis_shift(node, axes)
-    if shift is None:
+def set_axis(proto: NodeProto, node: Node, axis: int | None) -> dict[str, object]:
+    """State the quantized axis, unless it stays as it is; return the attributes as they are now."""
+    if axis is None:
         return dict(node.attributes)
     for attribute in [attribute for attribute in proto.attribute if attribute.name == "axis"]:
         proto.attribute.remove(attribute)
-    proto.attribute.append(attribute_of("axis", shift))
-    return {**node.attributes, "axis": shift}
+    proto.attribute.append(attribute_of("axis", axis))
+    return {**node.attributes, "axis": axis}
 
 
 def check_quantized(value: Value, to: Shape | None) -> None:
