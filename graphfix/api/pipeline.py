@@ -15,12 +15,10 @@ from graphfix.engine import request as asked
 from graphfix.formats import publish
 from graphfix.results import Claims, Outcome, Site, Verdict
 from graphfix.results.claims import SHAPES_INFERRED
-from graphfix.results.records import dataclass
 
 if TYPE_CHECKING:
     from graphfix.engine.binding import Sizes
     from graphfix.engine.extracts.selection import NodeSelection
-    from graphfix.engine.facts import Leaning
     from graphfix.engine.policy import Policy
     from graphfix.engine.request import Request
     from graphfix.engine.run import Report
@@ -75,77 +73,39 @@ def _sites_left(outcome: Outcome, output: Path, request: Request) -> int:
 
 
 def rewrite_file(source: Path, output: Path, request: Request) -> Outcome:
-    """Rewrite and verify one file; write the output if the verdict allows it. Raises GraphfixError.
+    """Plan, write and verify one file; write the output if the verdict allows it. Raises GraphfixError."""
+    from graphfix.engine import facts
 
-    What no runtime can run is planned again by own facts alone, where something leaned on others.
-    """
     policy = asked.policy(request)
-    job = _Fix(source, output, request, policy, _chosen(request, policy))
+    steps = _chosen(request, policy)
     publish.refuse(source, output, in_place=request.in_place)
     if request.target_file is not None:
         publish.refuse_overwrite(output, "the output", [("the target file", Path(request.target_file))])
-    outcome, unwitnessed = job.done(None)
-    return outcome if unwitnessed is None else job.done(unwitnessed)[0]
-
-
-@dataclass(frozen=True, slots=True)
-class _Unwitnessed:
-    """A plan that leans on what no run has shown."""
-
-    sites: Sequence[Site]
-    leans: Leaning
-
-
-@dataclass(frozen=True, slots=True)
-class _Fix:
-    """One file to fix, and how."""
-
-    source: Path
-    output: Path
-    request: Request
-    policy: Policy
-    steps: Sequence[Step]
-
-    def done(self, before: _Unwitnessed | None) -> tuple[Outcome, _Unwitnessed | None]:
-        """Load, plan, write and verify; `before`: the plan that this one replaces, by own facts alone.
-
-        Nothing is written where another plan must replace this one: that is what is returned then, too.
-        """
-        from graphfix.engine import facts
-
-        source, request = self.source, self.request
-        seconds: Seconds = {}
-        model, sizes = _loaded(source, request, seconds, self.output)
-        with named(source), timed(seconds, "plan"):
-            if before is not None:
-                model.own_facts_only()
-            leans = facts.leaning(model)
-            claims = facts.claims(model) if request.check_result else None
-            report = _run(model, request, self.policy, self.steps, "changed")
-            report.sites[:0] = loading.function_sites(source, request)
-            if before is not None:
-                report.sites[:] = facts.unwitnessed(report.sites, before.sites, before.leans)
-        outcome = _outcome("fix", source, model, report, request, seconds, sizes)
-        outcome = replace(outcome, notes=(*outcome.notes, *publish.misnamed(source, self.output, model.format)))
-        if request.stop_where_blocked and any(site.blocks for site in outcome.sites):
-            return outcome, None
-        if not request.check_result:
-            request.progress("writing the result")
-            with timed(seconds, "write"):
-                model.save(self.output)
-            return replace(outcome, output=str(self.output), verdict=Verdict("skipped")), None
-        with publish.scratch(self.output) as made:
-            request.progress("writing the result")
-            with timed(seconds, "write"):
-                made.extend(model.save(made[0]))
-            verdict = compare(source, made[0], request, seconds, sizes, claims)
-            outcome = replace(outcome, verdict=verdict)
-            if before is None and leans and verdict.facts is not None and not verdict.facts.ran:
-                return outcome, _Unwitnessed(outcome.sites, leans)
-            if not _good_enough(verdict, request, changed=model.changed):
-                return outcome, None
-            publish.publish(made, self.output)
-        return replace(outcome, output=str(self.output)), None
+    seconds: Seconds = {}
+    model, sizes = _loaded(source, request, seconds, output)
+    with named(source), timed(seconds, "plan"):
+        claims = facts.claims(model) if request.check_result else None
+        report = _run(model, request, policy, steps, "changed")
+        report.sites[:0] = loading.function_sites(source, request)
+    outcome = _outcome("fix", source, model, report, request, seconds, sizes)
+    outcome = replace(outcome, notes=(*outcome.notes, *publish.misnamed(source, output, model.format)))
+    if request.stop_where_blocked and any(site.blocks for site in outcome.sites):
+        return outcome
+    if not request.check_result:
+        request.progress("writing the result")
+        with timed(seconds, "write"):
+            model.save(output)
+        return replace(outcome, output=str(output), verdict=Verdict("skipped"))
+    with publish.scratch(output) as made:
+        request.progress("writing the result")
+        with timed(seconds, "write"):
+            made.extend(model.save(made[0]))
+        verdict = compare(source, made[0], request, seconds, sizes, claims)
+        outcome = replace(outcome, verdict=verdict)
+        if not _good_enough(verdict, request, changed=model.changed):
+            return outcome
+        publish.publish(made, output)
+    return replace(outcome, output=str(output))
 
 
 def plan_file(source: Path, output: Path | None, request: Request) -> Outcome:

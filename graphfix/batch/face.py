@@ -45,7 +45,7 @@ def batch_files(
     dims: Texts = NONE,
     shapes: Texts = NONE,
     same: Sequence[str] = (),
-    trust_stored: bool = False,
+    trust_stored: bool | None = None,
     values: Texts = NONE,
     signature: str | None = None,
     drop_set_inputs: bool = False,

@@ -70,8 +70,9 @@ class Task:
     """Whether the second file is a copy of the first: then only the first is run, to check the claimed sizes."""
     runs_alone: bool = False
     """Whether nothing but the runs decides: they look at larger sizes too."""
-    trust_stored: bool = False
-    """Whether the sizes that the first model stores are believed where they follow from nothing else."""
+    trust_stored: bool | None = None
+    """What the first model stores, where it follows from nothing else: None believes the shapes of results of
+    operators without a rule, True all sizes, False nothing."""
     narrow_inputs: bool = False
     """Whether an input of int64 may be int32 in the second model: then it holds numbers that both types hold."""
     data_root: Sequence[Path] = ()

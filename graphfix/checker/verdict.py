@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from graphfix.checker.proof import Proof
     from graphfix.checker.task import Criterion, Task
-    from graphfix.results import StoredSize
+    from graphfix.results import StoredShape, StoredSize
 
 COPIED = "the second file is a copy of the first, so it was not run"
 """The reason of a verdict for two files with the same bytes."""
@@ -123,8 +123,8 @@ def _proof(task: Task, *, tflite: bool) -> tuple[Proof | None, Mapping[str, obje
     return proof, proof.document(perf_counter() - started)
 
 
-def _watching(task: Task, believed: Sequence[StoredSize]) -> Task:
-    """Return the task with the stored sizes that the proof believes among what the runs are asked for."""
+def _watching(task: Task, believed: Sequence[StoredSize | StoredShape]) -> Task:
+    """Return the task with the stored sizes and shapes that the proof believes among what the runs are asked for."""
     if not believed:
         return task
     claims = task.claims or Claims({}, {})

@@ -168,9 +168,11 @@ def binding(command: Parser) -> None:
     group.add_argument("--same", metavar="A=B", action="append", help=what)
     group.add_argument(
         "--trust-stored",
-        action="store_true",
-        help="ONNX: believe stored sizes of inner values, such as 's0 + 1', that can neither be proved nor refuted; "
-        "listed as assumed, and compared with the runs",
+        action=argparse.BooleanOptionalAction,
+        default=None,
+        help="believe stored sizes of inner values, such as 's0 + 1', that can neither be proved nor refuted (ONNX); "
+        "--no-trust-stored: not even the shapes of results of operators that nothing is known of, as by default; "
+        "what is believed is listed as assumed, and compared with the runs",
     )
     what = "ONNX: inputs of int64 become int32: they are assumed to hold numbers of 32 bits"
     group.add_argument("--narrow-inputs", action="store_true", help=what)

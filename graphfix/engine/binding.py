@@ -58,8 +58,8 @@ class Sizes:
 def bind(model: Model, path: Path, request: Request) -> Sizes:
     """Bind free sizes by name, by input and by a value; return them. Raises GraphfixError."""
     sizes = parse(path, request)
-    if request.trust_stored:
-        model.trust_stored()
+    if request.trust_stored is not None:
+        model.trust_stored(trust=request.trust_stored)
     if sizes.dims or sizes.shapes or sizes.same:
         model.bind(sizes.dims, sizes.shapes, sizes.same)
     if sizes.values:

@@ -57,8 +57,9 @@ class Request:
     shapes: Texts = field(default_factory=dict)
     same: Sequence[str] = ()
     """Sizes that are equal, as `--same` takes them: `ids[0]=mask[0]`."""
-    trust_stored: bool = False
-    """Whether stored sizes that are neither proved nor refuted are believed."""
+    trust_stored: bool | None = None
+    """Whether stored sizes that are neither proved nor refuted are believed. None: the shapes of results of operators
+    without a rule alone, which are custom ones; False: nothing that is stored."""
     bind_defaults: bool = False
     values: Texts = field(default_factory=dict)
     """Inputs that are constants: name -> text, as `--set` takes them."""
@@ -158,8 +159,8 @@ def choice_options(request: Request) -> tuple[str, ...]:
         value, option = getattr(request, name), f"--{name.replace('_', '-')}"
         if value == defaults[name]:
             continue
-        if value is True:
-            words.append(option)
+        if isinstance(value, bool):
+            words.append(option if value else f"--no-{option[2:]}")
             continue
         several = (value,) if isinstance(value, (str, int, os.PathLike)) else value
         given = [getattr(each, "given", each) for each in several]
@@ -208,6 +209,7 @@ ACCEPTED: Mapping[str, tuple[Callable[[Any], bool], str]] = MappingProxyType(
         "Sequence[str]": (lambda value: is_list(value, _is_text), "a list of texts"),
         "Sequence[Path]": (lambda value: is_list(value, is_path), "a list of paths"),
         "bool": (lambda value: isinstance(value, bool), "True or False"),
+        "bool | None": (lambda value: isinstance(value, bool), "True or False, or None"),
         "int": (lambda value: _is_whole(value) and int(value) < 1 << 63, "a whole number below 2^63"),
         "int | None": (_is_whole, "a whole number, or None"),
         "float | None": (lambda value: isinstance(value, Real) and not isinstance(value, bool), "a number, or None"),

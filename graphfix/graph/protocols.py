@@ -14,7 +14,7 @@ from typing import Literal, Protocol, TypeAlias
 
 from graphfix.graph.edits import Edit
 from graphfix.graph.view import Graph, Node, Value
-from graphfix.results import InputValue, StoredSize
+from graphfix.results import InputValue, StoredShape, StoredSize
 from graphfix.results.records import dataclass
 from graphfix.shapes.shape import Size
 
@@ -172,15 +172,15 @@ class Model(Protocol):
     def leaning(self) -> Sequence[tuple[str, str]]:
         """(graph, value) of all whose rank or sizes lean on a stored shape or on another program's inference."""
 
-    def trust_stored(self) -> None:
-        """Believe the stored names of sizes that the rules neither prove nor refute, before any edit."""
+    def trust_stored(self, *, trust: bool) -> None:
+        """Believe all stored sizes that the rules neither prove nor refute, or no stored shape; before any edit.
+
+        Unless it is called, the stored shapes of results of operators without a rule are believed.
+        """
 
     @property
-    def believed(self) -> Sequence[StoredSize]:
-        """The stored sizes that are believed."""
-
-    def own_facts_only(self) -> None:
-        """Infer anew by rules of this program alone, before any edit: for a model that no runtime runs."""
+    def believed(self) -> Sequence[StoredSize | StoredShape]:
+        """The stored sizes and shapes that are believed."""
 
     def apply(self, node: Node, edits: Sequence[Edit]) -> Node:
         """Carry the edits of one node out, all or none, and return the node as it is now. Raises Refused."""

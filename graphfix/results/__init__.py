@@ -5,7 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, Literal
 
-from graphfix.results.claims import ClaimedShape, Claims, Contradiction, Facts, StoredSize, Term
+from graphfix.results.claims import (
+    ClaimedShape,
+    Claims,
+    Contradiction,
+    Facts,
+    StoredShape,
+    StoredSize,
+    Term,
+    assumptions,
+)
 from graphfix.results.excerpt import Certainty, Excerpt, JsonShape, NodeExcerpt, OperandAxis, OperandExcerpt
 from graphfix.results.records import dataclass, field
 
@@ -36,10 +45,12 @@ __all__ = [
     "Run",
     "Site",
     "Status",
+    "StoredShape",
     "StoredSize",
     "Term",
     "Verdict",
     "VerdictStatus",
+    "assumptions",
 ]
 
 VERSION = "0.1.0"

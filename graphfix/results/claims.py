@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from graphfix.results.records import dataclass
 
@@ -32,8 +32,44 @@ class StoredSize:
     axis: int
     text: str
 
+    @property
+    def sizes(self) -> Mapping[int, str]:
+        """The size by axis."""
+        return {self.axis: self.text}
+
     def __str__(self) -> str:
         return f"the stored size of '{self.value}'[{self.axis}] in main is '{self.text}'"
+
+
+@dataclass(frozen=True, slots=True)
+class StoredShape:
+    """A shape that a file stores of a result of an operator without a rule, and that is believed."""
+
+    value: str
+    operator: str
+    """Whose result it is: `my.domain.Foo`."""
+    dims: tuple[str | None, ...]
+    """By axis: None for a size that is not stored, or not understood."""
+
+    @property
+    def sizes(self) -> Mapping[int, str]:
+        """The sizes that are stored, by axis."""
+        return {axis: text for axis, text in enumerate(self.dims) if text is not None}
+
+
+def assumptions(believed: Iterable[StoredSize | StoredShape]) -> list[str]:
+    """Return what is assumed of stored sizes and shapes, a line for each operator and each single size."""
+    lines: dict[str, None] = {}
+    shapes: dict[str, list[str]] = {}
+    for stored in believed:
+        if isinstance(stored, StoredShape):
+            shapes.setdefault(stored.operator, []).append(stored.value)
+        else:
+            lines[str(stored)] = None
+    for operator, values in shapes.items():
+        one = f"the stored shape of '{values[0]}', a result of {operator}"
+        lines[one if len(values) == 1 else f"the stored shapes of {len(values)} results of {operator}"] = None
+    return list(lines)
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,8 +83,8 @@ class Claims:
     elsewhere: int = 0
     """How many more there are in bodies and functions, where nothing is observed."""
 
-    believed: Sequence[StoredSize] = ()
-    """The stored sizes that are believed: each is compared with what its text says of the inputs' sizes."""
+    believed: Sequence[StoredSize | StoredShape] = ()
+    """The stored sizes and shapes that are believed: each is compared with what its text says of the inputs' sizes."""
 
     @property
     def named(self) -> Collection[str]:

@@ -33,7 +33,7 @@ def tosa_file(
     dims: Texts = NONE,
     shapes: Texts = NONE,
     same: Sequence[str] = (),
-    trust_stored: bool = False,
+    trust_stored: bool | None = None,
     values: Texts = NONE,
     signature: str | None = None,
     drop_set_inputs: bool = False,

@@ -408,7 +408,9 @@ def test_help_lists_exactly_the_options_that_exist(capsys: pytest.CaptureFixture
     listed, configured = helped([command], capsys), command not in ("doctor", "completion")
     options = set(re.findall(r"^  (-\S+)|(?<=, )(--[a-z-]+)", listed, re.MULTILINE))
     flat = {part.rstrip(",") for pair in options for part in pair if part}
-    assert flat == {*EVERYWHERE.split(), *OFFERED[command].split(), *CONFIGURED.split() * configured}
+    offered = OFFERED[command].split()
+    negated = ["--no-trust-stored"] * ("--trust-stored" in offered)
+    assert flat == {*EVERYWHERE.split(), *offered, *negated, *CONFIGURED.split() * configured}
 
 
 def test_help_lists_exactly_the_commands_that_exist(capsys: pytest.CaptureFixture[str]) -> None:

@@ -12,7 +12,6 @@ import pytest
 import graphfix
 from graphfix.cli import commands
 from graphfix.formats.onnx import view_builder as onnx_view
-from graphfix.formats.onnx.model import OnnxModel
 from graphfix.formats.tflite import view as tflite_view
 from graphfix.graph.view import Value
 from graphfix.results import Facts
@@ -118,7 +117,6 @@ t[2,3] = {}(x[2,3])
 y[2,3] = {}(t, b[3])
 z[2,3] = {}(x, b)
 """
-WHY = "no runtime runs all of the model, and the size of 't' leans on a stored shape or on another program's inference"
 
 
 def custom_onnx(path: Path) -> Path:
@@ -134,38 +132,59 @@ def custom_tflite(path: Path) -> Path:
     return path
 
 
-@pytest.mark.parametrize("written", [custom_onnx, custom_tflite], ids=["onnx", "tflite"])
-def test_what_leans_on_a_stored_shape_stays_and_the_rest_is_edited(
-    tmp_path: Path, written: Callable[[Path], Path]
-) -> None:
+ASSUMED = {
+    custom_onnx: "the stored shape of 't', a result of own.Frob",
+    custom_tflite: "the stored shape of 't', a result of Frob",
+}
+
+
+@pytest.mark.parametrize("written", ASSUMED, ids=["onnx", "tflite"])
+def test_a_shape_that_only_the_file_says_is_used_and_named(tmp_path: Path, written: Callable[[Path], Path]) -> None:
     suffix = ".onnx" if written is custom_onnx else ".tflite"
     outcome = graphfix.fix_file(written(tmp_path / f"m{suffix}"), tmp_path / f"f{suffix}", target="ranks")
-    assert outcome.output is not None
     assert outcome.verdict is not None
     assert outcome.verdict.status == "proved"
-    assert outcome.verdict.facts is not None
-    assert outcome.verdict.facts.ran is False
-    assert {(site.node[-2:], site.status, site.reason) for site in outcome.sites} == {
-        ("#1", "left", WHY),
-        ("#2", "changed", None),
-    }
+    assert {(site.node[-2:], site.status) for site in outcome.sites} == {("#1", "changed"), ("#2", "changed")}
+    assert ASSUMED[written] in outcome.assumes
+    checked = graphfix.check(tmp_path / f"f{suffix}", target="ranks")
+    assert checked.sites == []
 
 
-def test_onnx_operands_of_any_size_are_stretched_when_the_model_runs(tmp_path: Path) -> None:
-    """No stored size is in the file that is written: each operand has the shape of the other one then."""
-    outcome = graphfix.fix_file(custom_onnx(tmp_path / "m.onnx"), tmp_path / "f.onnx")
-    nodes = {name: node for node in onnx.load(tmp_path / "f.onnx").graph.node for name in node.output}
-    assert [nodes[name].op_type for name in nodes["y"].input] == ["Expand", "Expand"]
-    for name in nodes["y"].input:
-        assert nodes[nodes[name].input[1]].op_type == "Shape"
-    assert not [site for site in outcome.sites if site.status == "left"]
+@pytest.mark.parametrize("written", ASSUMED, ids=["onnx", "tflite"])
+def test_a_shape_that_is_not_to_be_trusted_decides_nothing(tmp_path: Path, written: Callable[[Path], Path]) -> None:
+    source = written(tmp_path / "m.model")
+    outcome = graphfix.check(source, target="ranks", trust_stored=False)
+    assert {(site.node[-2:], site.code) for site in outcome.sites} == {("#1", "GF104"), ("#2", "GF101")}
+    assert not [text for text in outcome.assumes if "stored" in text]
 
 
-def test_nothing_to_do_is_not_said_of_operands_that_are_stored_as_equal(tmp_path: Path) -> None:
+def test_the_proof_holds_under_the_stored_shapes_alone(tmp_path: Path) -> None:
+    before, after = custom_onnx(tmp_path / "m.onnx"), tmp_path / "f.onnx"
+    graphfix.fix_file(before, after, target="ranks")
+    assumed = graphfix.verify(before, after, proof="only")
+    assert (assumed.status, ASSUMED[custom_onnx] in assumed.assumes) == ("proved", True)
+    assert graphfix.verify(before, after, proof="only", trust_stored=False).status == "undecided"
+
+
+def test_results_of_one_operator_are_one_line(tmp_path: Path) -> None:
+    nodes = "\n".join(f"t{at}[2,3] = own.Frob(x[2,3])\ny{at}[2,3] = Add(t{at}, b[3])" for at in range(5))
+    proto = model(nodes)
+    infos = [onnx.helper.make_tensor_value_info(f"t{at}", onnx.TensorProto.FLOAT, [2, 3]) for at in range(5)]
+    proto.graph.value_info.extend(infos)
+    onnx.save(proto, tmp_path / "m.onnx")
+    outcome = graphfix.fix_file(tmp_path / "m.onnx", tmp_path / "f.onnx")
+    line = "the stored shapes of 5 results of own.Frob"
+    assert outcome.verdict is not None
+    assert [text for text in outcome.assumes if "stored" in text] == [line]
+    assert [text for text in outcome.verdict.assumes if "stored" in text] == [line]
+
+
+def test_what_is_stored_as_equal_is_left_as_it_is(tmp_path: Path) -> None:
     source = tmp_path / "m.tflite"
     source.write_bytes(tflite("t[2,3] = CUSTOM.Frob(x[2,3])\ny[2,3] = ADD(t, x)"))
     outcome = graphfix.fix_file(source, tmp_path / "f.tflite")
-    assert {site.reason for site in outcome.sites} == {WHY}
+    assert list(outcome.sites) == []
+    assert "the stored shape of 't', a result of Frob" in outcome.assumes
     assert (tmp_path / "f.tflite").read_bytes() == source.read_bytes()
 
 
@@ -175,21 +194,8 @@ def test_what_an_operator_states_leans_on_nothing(tmp_path: Path) -> None:
     assert not [site for site in outcome.sites if site.status == "left"]
 
 
-def test_a_model_that_runs_is_planned_by_its_stored_shapes_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Its runs would say if they were wrong."""
-
-    def asked(_: OnnxModel) -> None:
-        raise LookupError
-
-    monkeypatch.setattr(OnnxModel, "own_facts_only", asked)
-    outcome = graphfix.fix_file("models/trait/unranked_operands.onnx", tmp_path / "f.onnx")
-    assert any("stored rank" in text for text in outcome.assumes)
-    with pytest.raises(LookupError):
-        graphfix.fix_file(custom_onnx(tmp_path / "m.onnx"), tmp_path / "f.onnx")
-
-
 @pytest.mark.parametrize("op", ["Add", "ADD"], ids=["onnx", "tflite"])
-def test_what_folding_would_have_done_by_a_stored_shape_is_named(tmp_path: Path, op: str) -> None:
+def test_what_a_stored_shape_makes_redundant_is_taken_out(tmp_path: Path, op: str) -> None:
     text = NOBODY_RUNS.replace("b[3]", "b:const[1,3]")
     if op == "Add":
         proto = model(text.format("own.Frob", "Add", "Add"))
@@ -199,7 +205,4 @@ def test_what_folding_would_have_done_by_a_stored_shape_is_named(tmp_path: Path,
         data, suffix = tflite(text.format("CUSTOM.Frob", "ADD", "ADD")), ".tflite"
     (tmp_path / f"m{suffix}").write_bytes(data)
     outcome = graphfix.fix_file(tmp_path / f"m{suffix}", tmp_path / f"f{suffix}", target="compact")
-    assert {(site.node[-2:], site.status, site.reason) for site in outcome.sites} == {
-        ("#1", "left", WHY),
-        ("#2", "changed", None),
-    }
+    assert {(site.node[-2:], site.status) for site in outcome.sites} == {("#1", "changed"), ("#2", "changed")}

@@ -39,7 +39,7 @@ def prove(
     ranges: Mapping[str, tuple[int, int]] = _NO_RANGES,
     values: Mapping[str, InputValue] = _NO_VALUES,
     signature: str | None = None,
-    trust_stored: bool = False,
+    trust_stored: bool | None = None,
     narrow_inputs: bool = False,
     data_root: Sequence[Path] = (),
     tflite: bool = False,
@@ -49,9 +49,10 @@ def prove(
     `same`: sizes of inputs that are stated to be equal, symbols or `name[axis]`. `ranges`: by symbol or `name[axis]`,
     the least and the greatest size; that size stays free (ONNX). `values`: inputs that are taken for
     these constants in both files; the second may lack them. `signature`: the one of a TFLite model that is compared,
-    alone. With `trust_stored` sizes that the first file stores are believed where no rule knows them (ONNX). With
-    `narrow_inputs` an input of int64 may be int32 in the second file: it is assumed to hold numbers that both types
-    hold (ONNX). `data_root`: folders besides each model's own in which its external data may lie (ONNX).
+    alone. `trust_stored`: None believes the shapes that the first file stores of results of operators without a rule,
+    True all sizes that no rule knows, False neither (ONNX). With `narrow_inputs` an input of int64 may be int32 in the
+    second file: it is assumed to hold numbers that both types hold (ONNX). `data_root`: folders besides each model's
+    own in which its external data may lie (ONNX).
 
     No payload is in memory as a whole. A node that does not mean anything is a reason not to prove; a file that is no
     model, or lacks one that it names, raises GraphfixError.

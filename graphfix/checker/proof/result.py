@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from graphfix.checker.proof.indexing_maps import Reads
-    from graphfix.results import InexactSite, StoredSize
+    from graphfix.results import InexactSite, StoredShape, StoredSize
 
 SIDES = ("before", "after")
 STORED_SHAPES = "the stored shapes of the first file's tensors"
@@ -41,7 +41,7 @@ class Proof:
     """The two with their operands and maps."""
     assumes: tuple[str, ...] = ()
     """What it assumes: the files only declare it."""
-    believed: tuple[StoredSize, ...] = ()
+    believed: tuple[StoredSize | StoredShape, ...] = ()
     """The stored sizes among them."""
     notes: tuple[str, ...] = ()
     """What the first file declares wrongly and the second does not: no runtime minds."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from graphfix.checker.files.onnx.stored_sizes import Numbers, computed
-from graphfix.results import Contradiction, Facts, Term
+from graphfix.results import Contradiction, Facts, StoredShape, Term
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -100,11 +100,15 @@ class Witness:
             if have is None:
                 continue
             self.observed.add(stored.value)
-            said = int(stored.text) if stored.text.isdecimal() else computed(stored.text, known, Numbers())
-            if stored.axis >= len(have) or said != have[stored.axis]:
-                claim = f"'{stored.text}' of axis {stored.axis}"
-                why = "" if said is None else f"the stored size is {said} here"
-                self.disbelieved.setdefault(stored.value, Contradiction(stored.value, claim, have, why))
+            if isinstance(stored, StoredShape) and len(stored.dims) != len(have):
+                claim = f"rank {len(stored.dims)}"
+                self.disbelieved.setdefault(stored.value, Contradiction(stored.value, claim, have, ""))
+            for axis, text in stored.sizes.items():
+                said = int(text) if text.isdecimal() else computed(text, known, Numbers())
+                if axis >= len(have) or said != have[axis]:
+                    claim = f"'{text}' of axis {axis}"
+                    why = "" if said is None else f"the stored size is {said} here"
+                    self.disbelieved.setdefault(stored.value, Contradiction(stored.value, claim, have, why))
 
     def _compare(self, run: _Run, claim: ClaimedShape, have: Sizes, names: Sequence[str]) -> None:
         """Compare the sizes that these values have with what is claimed of all of them."""

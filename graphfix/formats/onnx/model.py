@@ -28,7 +28,7 @@ from graphfix.formats.onnx.view_builder import build
 from graphfix.graph.edits import EXPAND_LIMIT, Edit, Refused, Upgrade
 from graphfix.graph.protocols import Applier
 from graphfix.graph.view import Graph, Node, Value
-from graphfix.results import InputValue, StoredSize
+from graphfix.results import InputValue, StoredShape, StoredSize
 from graphfix.results.regular_files import file_path
 from graphfix.shapes.shape import Size
 
@@ -65,8 +65,8 @@ class OnnxModel:
         """By label as in the ranges: what is a sum of others."""
         self._equal_names: frozenset[str] = frozenset()
         """The symbols that stand for others too: no stored shape gains one."""
-        self._own_facts = self._trust_stored = False
-        """Whether nothing is believed that another program says (`own_facts_only`); whether stored sizes are."""
+        self._trust: bool | None = None
+        """What is believed of stored shapes (`infer.analysis.analyse`)."""
         self._stored: StoredNames | None = None
         """The sizes that the file was read with."""
         self._narrowed: list[str] = []
@@ -81,9 +81,8 @@ class OnnxModel:
     def _rebuild_view(self, nodes: Steps | None = None) -> None:
         """Build the view anew from the messages as they are; `nodes` are the main graph's, read before."""
         started = time.perf_counter()
-        own, trust = self._own_facts, self._trust_stored
         self._facts: Facts = analyse(
-            self.proto, self._ranges, nodes, self._sums, own_only=own, stored=self._stored, trust=trust
+            self.proto, self._ranges, nodes, self._sums, stored=self._stored, trust=self._trust
         )
         self._stored = self._facts.stored
         self.inferring += time.perf_counter() - started
@@ -101,22 +100,14 @@ class OnnxModel:
         self._written = False
         """Whether the edits of this view are in the file."""
 
-    def own_facts_only(self) -> None:
-        """Infer anew by this program's own rules alone: neither onnx's inference nor a stored rank is believed.
-
-        For a model that no runtime can run: nothing would show that such a fact is wrong. To be asked before any edit.
-        """
-        self._own_facts = True
-        self._rebuild_view()
-
-    def trust_stored(self) -> None:
-        """Believe the stored sizes that the rules neither prove nor refute, before any edit."""
-        self._trust_stored = True
+    def trust_stored(self, *, trust: bool) -> None:
+        """Believe all stored sizes that the rules neither prove nor refute, or no stored shape; before any edit."""
+        self._trust = trust
         self._rebuild_view()
 
     @property
-    def believed(self) -> Sequence[StoredSize]:
-        """The stored sizes that are believed."""
+    def believed(self) -> Sequence[StoredSize | StoredShape]:
+        """The stored sizes and shapes that are believed."""
         return self._facts.believed
 
     @property

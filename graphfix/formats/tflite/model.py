@@ -25,7 +25,7 @@ from graphfix.formats.tflite.view import SubgraphView, build
 from graphfix.graph.edits import EXPAND_LIMIT, Bypass, DropMetadata, Edit, Restate, StateShape
 from graphfix.graph.protocols import Applier
 from graphfix.graph.view import Graph, Node, Value
-from graphfix.results import GraphfixError, InputValue, StoredSize
+from graphfix.results import GraphfixError, InputValue, StoredShape, StoredSize
 from graphfix.results.regular_files import file_path
 from graphfix.shapes.shape import Size
 
@@ -58,7 +58,7 @@ class TfliteModel:
         self._sums: Mapping[str, Sum] = {}
         """By label: what is a sum of others."""
         self._own_facts = False
-        """Whether no stored shape of a result is believed (`own_facts_only`)."""
+        """Whether no stored shape of a result is believed (`trust_stored`)."""
         self._folds = False
         """Whether broadcasts were made implicit: stored shapes may look like some then."""
         self._notes: list[str] = []
@@ -154,24 +154,18 @@ class TfliteModel:
         """(graph, value) of all whose shape is stored and follows from nothing, or follows from such a one."""
         return [(view.graph.path, view.values[tensor].name) for view in self._views for tensor in view.facts.leaning]
 
-    believed: Sequence[StoredSize] = ()
-    """No name of a size is stored."""
+    believed: Sequence[StoredSize | StoredShape] = ()
+    """No name of a size is stored; LiteRT's allocation says whether a stored shape is the value's."""
 
-    def trust_stored(self) -> None:
-        """TFLite stores no names of sizes, and sizes that follow from nothing are assumed as they are stored."""
+    def trust_stored(self, *, trust: bool) -> None:
+        """Believe the stored shapes that follow from nothing, as without this call, or none; before any edit."""
+        self._own_facts = not trust
+        self._rebuild_view()
 
     def narrow_inputs(self, _: Collection[str]) -> Sequence[str]:
         """Raise GraphfixError: nothing makes an int64 of TFLite an int32."""
         why = "a TFLite model is converted with int32 inputs to begin with; leave it out"
         raise GraphfixError(f"{self.container.source.name}: --narrow-inputs is for ONNX: {why}")
-
-    def own_facts_only(self) -> None:
-        """Infer anew by the rules alone: a shape that is only stored, of a result, is not believed.
-
-        For a model that no runtime runs: nothing would show that it is wrong. To be asked before any edit.
-        """
-        self._own_facts = True
-        self._rebuild_view()
 
     def apply(self, node: Node, edits: Sequence[Edit]) -> Node:
         """Carry the edits of one node out, all or none. Raises Refused."""

@@ -11,11 +11,11 @@ from graphfix import operators as ops
 from graphfix.formats.repeated import least_sizes
 from graphfix.formats.tflite.file.container import Container
 from graphfix.formats.tflite.file.records import ABSENT, Operator, Subgraph, Tensor
-from graphfix.formats.tflite.file.schema import CUSTOM, OPERATORS, TENSOR_TYPES
+from graphfix.formats.tflite.file.schema import CUSTOM, TENSOR_TYPES
 from graphfix.formats.tflite.file.tables import read_scales
 from graphfix.formats.tflite.folding import Evaluator
 from graphfix.formats.tflite.infer.analysis import Facts
-from graphfix.formats.tflite.infer.names import unique_names
+from graphfix.formats.tflite.infer.names import operator_name, unique_names
 from graphfix.formats.tflite.infer.trips import trips
 from graphfix.graph.edits import Refused
 from graphfix.graph.view import LITERAL_LIMIT, Graph, Kind, Node, Repeats, Scalar, Value
@@ -115,12 +115,6 @@ def _paths(container: Container) -> dict[int, str]:
     for index in range(len(container.subgraphs)):
         enter(index, "main" if index == 0 else f"subgraph {index}")
     return paths
-
-
-def operator_name(container: Container, operator: Operator) -> str:
-    """The name of the operator: a builtin's by its code, a custom one's as the file has it."""
-    code = container.codes[operator.code]
-    return code.custom if code.builtin == CUSTOM else OPERATORS[code.builtin]
 
 
 def _subgraph_view(container: Container, index: int, path: str, facts: Facts) -> SubgraphView:

@@ -156,7 +156,7 @@ def test_a_stored_symbol_of_an_intermediate_value_is_no_evidence() -> None:
         proto.graph.value_info.append(onnx.helper.make_tensor_value_info(name, onnx.TensorProto.FLOAT, ["S", 4]))
     result = fixed(proto)
     assert result.counts == {"materialize-broadcasts": 2}
-    assumed = ["the stored rank of 'a' in main", "the stored rank of 'c' in main"]
+    assumed = ["the stored shapes of 2 results of my.Thing"]
     assert list(result.outcome.assumes) == assumed
     assert graphfix.load(result.after).assumes == assumed  # what was made since follows from those
 
@@ -169,13 +169,21 @@ def test_a_rank_that_an_operator_without_attributes_leaves_open_is_taken_from_th
     assert list(opened.assumes) == ["the stored rank of 'c' in main"]
 
 
-def test_only_a_rank_that_nothing_else_tells_is_taken_from_the_file() -> None:
+def test_only_a_shape_that_nothing_else_tells_is_taken_from_the_file() -> None:
     proto = model("a[*] = my.Thing(x[2])\nc = Neg(a)\ny[*] = my.Thing(c)")
     for name in "ac":
         proto.graph.value_info.append(onnx.helper.make_tensor_value_info(name, onnx.TensorProto.FLOAT, [2, 4]))
     opened = graphfix.load(proto)
-    assert printed(opened)[1] == "c[?,?] = Neg(a[?,?])"
-    assert list(opened.assumes) == ["the stored rank of 'a' in main"]
+    assert printed(opened)[1] == "c[2,4] = Neg(a[2,4])"
+    assert list(opened.assumes) == ["the stored shape of 'a', a result of my.Thing"]
+
+
+def test_of_a_standard_operator_no_more_than_the_rank_is_taken_from_the_file() -> None:
+    proto = model("r[*] = Reshape(x[N,4], s:int64[*])\ny[*] = Neg(r)")
+    proto.graph.value_info.append(onnx.helper.make_tensor_value_info("r", onnx.TensorProto.FLOAT, [2, 4]))
+    opened = graphfix.load(proto)
+    assert printed(opened)[1] == "y[?,?] = Neg(r[?,?])"
+    assert list(opened.assumes) == ["the stored rank of 'r' in main"]
 
 
 def test_a_symbol_on_two_inputs_is_trusted_and_recorded() -> None:
@@ -292,10 +300,10 @@ def test_what_leans_on_onnx_or_on_a_stored_rank_is_known() -> None:
     assert [name for _, name in leaning().leaning] == ["a", "c", "d", "y"]
 
 
-def test_by_own_facts_alone_nothing_leans() -> None:
+def test_where_nothing_stored_is_trusted_nothing_leans() -> None:
     opened = leaning()
     assert printed(opened)[1] == "c[N] = Neg(d[N])"
-    opened.own_facts_only()
+    opened.trust_stored(trust=False)
     assert opened.leaning == []
     assert opened.assumes == []
     assert printed(opened)[1] == "c[*] = Neg(d[*])"

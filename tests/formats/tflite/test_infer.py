@@ -479,7 +479,7 @@ def test_a_size_outside_of_the_range_is_stale() -> None:
 
 def test_what_only_the_file_says_is_leaned_on_and_recorded() -> None:
     _, facts = facts_of("y[2,?] = CUSTOM.Op(x[?])\nz[2,?] = NEG(y)")
-    assert facts.assumes == ["the stored shape of 'y'"]
+    assert facts.assumes == ["the stored shape of 'y', a result of Op"]
     assert facts.shapes[1].dims[0] == 2
     assert same(facts.shapes[1].dims[1], facts.shapes[2].dims[1])
 
@@ -502,7 +502,7 @@ def test_a_missing_shape_is_a_scalar_only_where_something_says_so() -> None:
 def test_an_operator_that_cannot_run_has_the_declared_shape() -> None:
     _, facts = facts_of("y[2,3] = ADD(a[2,3], b[2,4])")
     assert facts.shapes[2] == Shape((2, 3))
-    assert facts.assumes == ["the stored shape of 'y'"]
+    assert facts.assumes == ["the stored shape of 'y', a result of ADD"]
 
 
 BRANCHES = """

@@ -33,6 +33,7 @@ from graphfix.checker.proof.onnx.validate import imported
 from graphfix.checker.proof.result import Proof, UnprovedError
 from graphfix.checker.proof.sizes import Algebra
 from graphfix.checker.proof.terms import Core, TermTable, View, whole
+from graphfix.results import assumptions
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
@@ -60,7 +61,7 @@ def compared(
     notes: Notes | None = None,
     *,
     values: Mapping[str, InputValue] = MappingProxyType({}),
-    trust_stored: bool = False,
+    trust_stored: bool | None = None,
     narrow_inputs: bool = False,
     data_root: Sequence[Path] = (),
     ranges: Mapping[str, tuple[int, int]] = MappingProxyType({}),
@@ -79,8 +80,9 @@ def compared(
     unrolled = not unrolled_loops.LOOPS.isdisjoint(sources[0].words) and unrolled_loops.written_out(one, two)
     first = Reading(table, FileConstants(sources[0], constants, world), one, notes=notes, unrolled=unrolled)
     environment = _environment(first, bindings, shapes, equal, constant, ranges=ranges)
-    if trust_stored:
-        environment.believed = StoredSizes.of(one.graph, table.arithmetic, environment.values)
+    if trust_stored is not False:
+        read, all_sizes = environment.values, trust_stored is True
+        environment.believed = StoredSizes.of(one.graph, table.arithmetic, read, all_sizes=all_sizes)
     outputs = first.run(one.graph, environment)
     table.close()
     world.closed = True
@@ -97,7 +99,7 @@ def compared(
     table.objections += [reason for reason in odd if reason is not None]
     outcome = list(zip((output.name for output in one.graph.output), outputs, theirs, strict=True))
     believed = () if environment.believed is None else tuple(environment.believed.believed)
-    assumes = [*assumed, *table.assumes, *map(str, believed), *assumed_ranges(table.algebra)]
+    assumes = [*assumed, *table.assumes, *assumptions(believed), *assumed_ranges(table.algebra)]
     proof = replace(concluded(table, outcome, assumes), believed=believed)
     sites = tuple(first.definitions.sites)
     return replace(proof, status="bounded", inexact=sites) if proof.proved and sites else proof

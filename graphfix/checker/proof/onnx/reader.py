@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from graphfix.checker.proof.onnx.constants import FileConstants
     from graphfix.checker.proof.onnx.model_parts import FunctionKey
     from graphfix.checker.proof.onnx.operands import Call
+    from graphfix.checker.proof.onnx.stored_sizes import StoredSizes
     from graphfix.checker.proof.sizes import Place
     from graphfix.checker.proof.terms import Core, TermTable
 
@@ -202,6 +203,18 @@ class Reading:
             self.notes.take(results, before, partial(note_of, self.table.algebra, call, environment.path, results))
         return results
 
+    def _shaped(self, call: Call, results: Sequence[View | None], stored: StoredSizes) -> Sequence[View | None]:
+        """Return the results of an operator without a rule in the shapes that the first file stores of them."""
+        shown = list(results)
+        for at, (view, name) in enumerate(zip(results, call.outputs, strict=True)):
+            if view is None or view.core.sizes is not None or not name:
+                continue
+            sizes = stored.shape(name, f"{call.domain}.{call.op}")
+            if sizes is not None:
+                view.core.sizes = self.table.named_sizes(view.core, sizes)
+                shown[at] = whole(view.core)
+        return shown
+
     def _defined(self, call: Call, results: Sequence[View | None], environment: Environment) -> Sequence[View | None]:
         """Enter what an operator stands for; in the second file return that operator's result for what it is."""
         inside = bool(environment.depth)
@@ -224,6 +237,8 @@ class Reading:
             view = defined(call, self.among) if call.op in DEFINED else None
             view = view_or_term(call) if view is None else view
             results = self._whole(call, environment) if view is None else [view]
+            if call.domain and environment.believed is not None and not self.table.closed:
+                results = self._shaped(call, results, environment.believed)
         if len(results) > 1 or not results or results[0] is None or results[0].core.dtype is None:
             infer_types(call, results)
         return results

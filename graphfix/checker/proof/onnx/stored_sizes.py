@@ -1,4 +1,4 @@
-"""Stored sizes that are believed where no rule knows the size: those that the first file stores, and on request."""
+"""Stored shapes that are believed: of results of operators without a rule, and on request each size that none knows."""
 
 from __future__ import annotations
 
@@ -6,53 +6,74 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from graphfix.checker.files.onnx.stored_sizes import computed, stored_dims, symbols
-from graphfix.results import StoredSize
+from graphfix.results import StoredShape, StoredSize
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from onnx import GraphProto
+    from onnx import GraphProto, ValueInfoProto
 
     from graphfix.checker.proof.arithmetic import Arithmetic
     from graphfix.checker.proof.sizes import Dims, Size
     from graphfix.checker.proof.terms import View
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class StoredSizes:
     """The sizes that the first file stores of the values of its main graph."""
 
+    graph: GraphProto
     arithmetic: Arithmetic
     symbols: Mapping[str, Size]
-    dims: Mapping[str, tuple[int | str | None, ...]]
-    believed: dict[StoredSize, None] = field(default_factory=dict)
+    all_sizes: bool
+    """Whether sizes are believed of values whose rank is known, too."""
+    believed: dict[StoredSize | StoredShape, None] = field(default_factory=dict)
+    _infos: dict[str, ValueInfoProto] | None = None
 
     @classmethod
-    def of(cls, graph: GraphProto, arithmetic: Arithmetic, inputs: Mapping[str, View]) -> StoredSizes:
+    def of(
+        cls, graph: GraphProto, arithmetic: Arithmetic, inputs: Mapping[str, View], *, all_sizes: bool
+    ) -> StoredSizes:
         """Read them; the symbols are what the inputs say."""
         known: dict[str, Size] = {}
         for text, name, axis in symbols(graph):
             sizes = inputs[name].sizes if name in inputs else None
             if sizes is not None:
                 known[text] = sizes[axis]
-        dims = {info.name: dims for info in (*graph.value_info, *graph.output) if (dims := stored_dims(info))}
-        return cls(arithmetic, known, dims)
+        return cls(graph, arithmetic, known, all_sizes)
+
+    def _stored(self, name: str) -> tuple[int | str | None, ...] | None:
+        """Return what is stored of a value's shape; None where nothing is. Most models are never asked."""
+        if self._infos is None:
+            infos = (*self.graph.value_info, *self.graph.output)
+            self._infos = {info.name: info for info in infos if info.type.tensor_type.HasField("shape")}
+        return stored_dims(self._infos[name]) if name in self._infos else None
 
     def complete(self, name: str, dims: Dims) -> Dims:
         """Return the dims of a value with stored sizes in the place of those that no rule knows."""
-        stored = self.dims.get(name, ())
-        known = (None,) * len(stored) if dims is None else dims
-        if not stored or len(known) != len(stored):
+        if not self.all_sizes or dims is None or None not in dims:
             return dims
-        sizes = [self._size(name, axis) if size is None else size for axis, size in enumerate(known)]
-        return dims if all(size is None for size in sizes) else tuple(sizes)
+        stored = self._stored(name)
+        if stored is None or len(dims) != len(stored):
+            return dims
+        sizes = list(dims)
+        for axis, (size, text) in enumerate(zip(dims, stored, strict=True)):
+            if size is None and (found := self._size(text)) is not None:
+                sizes[axis] = found
+                self.believed[StoredSize(name, axis, str(text))] = None
+        return tuple(sizes)
 
-    def _size(self, name: str, axis: int) -> Size | None:
-        text = self.dims[name][axis]
+    def shape(self, name: str, operator: str) -> Dims:
+        """Return the shape that is stored of a result of `operator`, which has no rule; None where none is."""
+        stored = self._stored(name)
+        if stored is None:
+            return None
+        sizes = tuple(map(self._size, stored))
+        texts = [None if size is None else str(text) for text, size in zip(stored, sizes, strict=True)]
+        self.believed[StoredShape(name, operator, tuple(texts))] = None
+        return sizes
+
+    def _size(self, text: int | str | None) -> Size | None:
         size = computed(text, self.symbols, self.arithmetic) if isinstance(text, str) else text
-        size = (
-            None if size is None else self.arithmetic.greater(size, 0)
-        )  # no size is below it, as rules know of theirs
-        if size is not None:
-            self.believed[StoredSize(name, axis, str(text))] = None
-        return size
+        # no size is below 0, as rules know of theirs
+        return None if size is None else self.arithmetic.greater(size, 0)

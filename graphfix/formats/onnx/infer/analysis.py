@@ -7,7 +7,7 @@ unless it is asked for (`trust`), where it is neither proved nor refuted (`store
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from graphfix.formats.equal_sizes import NO_SUMS, Sum, place
 from graphfix.formats.onnx.file.messages import INITIALIZER_ALONE_SINCE_IR, Dims, Steps, declared, steps, subgraphs
@@ -25,7 +25,7 @@ from graphfix.formats.onnx.infer.scope import (
     versions_of,
 )
 from graphfix.formats.onnx.infer.stored_names import Hypotheses, StoredNames
-from graphfix.results import StoredSize
+from graphfix.results import StoredShape, StoredSize, assumptions
 from graphfix.results.records import dataclass
 from graphfix.shapes.shape import Dim, Shape, Size, symbol
 
@@ -40,7 +40,7 @@ class Facts:
     assumes: list[str]
     stored: StoredNames
     """What the file says of sizes inside it."""
-    believed: Sequence[StoredSize] = ()
+    believed: Sequence[StoredSize | StoredShape] = ()
 
     def scopes(self) -> list[GraphScope]:
         """Every scope, an outer one before those inside it."""
@@ -53,17 +53,17 @@ def analyse(
     nodes: Steps | None = None,
     sums: Mapping[str, Sum] = NO_SUMS,
     *,
-    own_only: bool = False,
     stored: StoredNames | None = None,
-    trust: bool = False,
+    trust: bool | None = None,
 ) -> Facts:
     """Infer the shapes of every value; `proto` is not changed.
 
     `ranges`: what sizes of inputs are, by symbol, or by `input[axis]` where there is none: narrowed, or another's;
     `sums`: likewise, what is a sum of others.
 
-    With `own_only` neither onnx's inference of audited operators nor what is stored is believed; with `trust` stored
-    sizes are, where they are open. `stored`: the sizes that the file was read with, where it was edited.
+    `trust`: None believes the stored shapes of results of operators without a rule, and stored ranks that the rules
+    leave open; True also stored sizes that they neither prove nor refute; False nothing. `stored`: the sizes that the
+    file was read with, where it was edited.
     """
     main = scope_of(proto.graph, "main", None, versions_of(proto.opset_import) or {"": 1}, nodes)
     holders: dict[str, list[str]] = {}
@@ -75,7 +75,7 @@ def analyse(
     symbols = {name: ranges.get(name, symbol(name)) for name in holders}
     unnamed = {label: size for label, size in ranges.items() if label not in holders}
     forward = ForwardPass(
-        Calls(local_functions(proto.functions)), proto.ir_version >= INITIALIZER_ALONE_SINCE_IR, own_only
+        Calls(local_functions(proto.functions)), proto.ir_version >= INITIALIZER_ALONE_SINCE_IR, trust
     )
     for label, total in sums.items():
         of = {part: symbols.get(part) or unnamed.get(part) or _unnamed(part) for part in total.labels}
@@ -86,20 +86,29 @@ def analyse(
     }
     stored = StoredNames.of(dims_of, main.claims) if stored is None else stored
     hypotheses = Hypotheses.over(stored, forward.terms, {name: known.shape for name, known in inputs.items()})
-    forward.trusted = hypotheses if trust and not own_only else None
+    forward.hypotheses = hypotheses if trust is not False else None
     forward.read(main, inputs)
     functions = _functions(main, forward)
     assumes = [f"the dims named '{name}' are equal: {', '.join(at)}" for name, at in holders.items() if len(at) > 1]
     assumes += [
         f"the stored rank of '{name}' in {scope.path}" for scope in main.walk() for name in sorted(scope.assumed)
     ]
-    facts = Facts(
-        main, functions, [*assumes, *forward.assumes, *map(str, hypotheses.believed)], stored, hypotheses.believed
-    )
+    believed: list[StoredSize | StoredShape] = [*_shapes_believed(main, hypotheses), *hypotheses.believed]
+    facts = Facts(main, functions, [*assumes, *forward.assumes, *assumptions(believed)], stored, believed)
     for scope in facts.scopes():
         _compare_stored(scope)
     main.misnamed.update(hypotheses.refutations(main.own_shape))
     return facts
+
+
+def _shapes_believed(main: GraphScope, hypotheses: Hypotheses) -> Iterator[StoredShape]:
+    """Yield the stored shapes that are believed, in the order of the nodes."""
+    if not hypotheses.shapes:
+        return
+    for (domain, op), outputs in zip(main.steps.operators, main.steps.outputs, strict=True):
+        for name in outputs:
+            if name in hypotheses.shapes:
+                yield StoredShape(name, f"{domain}.{op}" if domain else op, hypotheses.shapes[name])
 
 
 def _unnamed(label: str) -> Dim:

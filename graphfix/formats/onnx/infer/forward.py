@@ -33,13 +33,13 @@ class ForwardPass:
     calls: Calls
     overridable: bool
     """Whether callers may override initializers that are inputs too."""
-    own_only: bool
-    """Whether nothing is believed that another program says: neither onnx's inference nor a stored rank."""
+    trust: bool | None
+    """What is believed of stored shapes (`analysis.analyse`)."""
     one_node: OneNode = field(default_factory=OneNode)
     terms: Terms = field(default_factory=Terms)
     assumes: dict[str, None] = field(default_factory=dict)
-    trusted: Hypotheses | None = None
-    """The stored sizes that are believed where they are open; None where none is."""
+    hypotheses: Hypotheses | None = None
+    """The stored sizes that may be believed; None where none may."""
     leaning: bool = False
     """Whether anything leans on another program so far."""
     _plain: PlainNodes = field(init=False)
@@ -106,7 +106,7 @@ class ForwardPass:
                 found = self._plain.find(scope, steps[index], alike)
             if found is None:
                 self._node(scope, steps[index], inside.get(index, ()))
-            elif found[1] is None or self.leaning or self.trusted is not None:
+            elif found[1] is None or self.leaning or self.trust:
                 self._results(scope, steps[index], found[0])
             elif outputs[0]:
                 types[outputs[0]] = found[1]
@@ -137,7 +137,7 @@ class ForwardPass:
                 return rule(call), codes
             except Incompatible:
                 return (), codes
-        if self.own_only or (step.domain, step.op) not in AUDITED:
+        if self.trust is False or (step.domain, step.op) not in AUDITED:
             return (), codes
         shapes = self.one_node.shapes(scope, message, step.op, version)
         if any(shape is not None for shape in shapes):
@@ -164,7 +164,7 @@ class ForwardPass:
         for at, name in enumerate(step.outputs):
             if name:
                 code = codes[at if at < len(codes) else -1] if codes else 0
-                self._enter(scope, name, shapes[at] if at < len(shapes) else None, code)
+                self._enter(scope, name, shapes[at] if at < len(shapes) else None, code, step)
         if self.leaning and any(scope.leans(name) for name in step.inputs):
             scope.leaning.update(name for name in step.outputs if name)
         if step.domain or not step.outputs or (message is None and not step.bare):
@@ -226,34 +226,47 @@ class ForwardPass:
 
     # --- values -------------------------------------------------------------------------------------------------------
 
-    def _enter(self, scope: GraphScope, name: str, computed: Shape | None, code: int) -> None:
-        """Enter the shape of a value, with names for what is open, and its type; claims where there is nothing else."""
+    def _enter(self, scope: GraphScope, name: str, computed: Shape | None, code: int, step: Step | None = None) -> None:
+        """Enter the shape of a value, with names for what is open, and its type; claims where there is nothing else.
+
+        `step`: the node whose result it is.
+        """
         if computed is None or computed.axes is None:
-            shape = self._unranked(scope, name, computed)
+            shape = self._unranked(scope, name, computed, step)
         else:
             shape = computed if computed.named else _named(scope, name, computed.axes)
-        if self.trusted is not None and scope.path == "main":
-            believed = self.trusted.believe(name, shape)
+        if self.trust and self.hypotheses is not None and scope.path == "main":
+            believed = self.hypotheses.believe(name, shape)
             if believed is not None:
                 shape = believed
                 scope.leaning.add(name)
                 self.leaning = True
         scope.types[name] = TensorType(shape, code or self._claim(scope, name))
 
-    def _unranked(self, scope: GraphScope, name: str, computed: Shape | None) -> Shape:
+    def _unranked(self, scope: GraphScope, name: str, computed: Shape | None, step: Step | None) -> Shape:
         """A shape without a rank: in the main graph the stored rank is assumed.
 
-        A body's values may change their rank from one call to the next.
+        Of an operator that nothing is known of the stored sizes are, too. A body's values may change their rank from
+        one call to the next.
         """
         claim = scope.claims.get(name)
-        if claim is not None and scope.path == "main" and not self.own_only:
-            scope.assumed.add(name)
+        if claim is not None and scope.path == "main" and self.hypotheses is not None:
             scope.leaning.add(name)
             self.leaning = True
+            if step is not None and self._is_unknown(scope, step):
+                return _named(scope, name, self.hypotheses.shape(name, claim))
+            scope.assumed.add(name)
             return _named(scope, name, (Dim(),) * len(claim))
         if computed is not None and computed.parts and computed.valid:
             return computed
         return Shape(None, (_term(scope, name),))
+
+    def _is_unknown(self, scope: GraphScope, step: Step) -> bool:
+        """Whether an operator is no standard one, has no rule, and is no function of the model."""
+        if not step.domain or (step.domain, step.op) in self.calls.functions:
+            return False
+        row = operators.row(step.domain, step.op, scope.versions.get(step.domain, 1))
+        return rules.rule(step.domain, step.op, row) is None
 
     def _claim(self, scope: GraphScope, name: str) -> int:
         """The element type that the file declares of a value, 0 where there is none."""

@@ -59,6 +59,8 @@ class Hypotheses:
     symbols: Mapping[str, Size]
     """What the symbols of the inputs are, as far as they are known."""
     believed: list[StoredSize] = field(default_factory=list)
+    shapes: dict[str, tuple[str | None, ...]] = field(default_factory=dict)
+    """The shapes that are believed of results of operators without a rule, by value: the sizes that are understood."""
     _found: dict[str, Size | None] = field(default_factory=dict)
     _refuted: dict[tuple[Parts, str], bool] = field(default_factory=dict)
     _chosen: list[dict[Parts, int]] = field(default_factory=list)
@@ -114,6 +116,13 @@ class Hypotheses:
             return None
         self.believed += [StoredSize(name, axis, str(stored[axis])) for axis in found]
         return Shape(tuple([found.get(axis, size) for axis, size in enumerate(axes)]))
+
+    def shape(self, name: str, stored: Dims) -> Sequence[Size]:
+        """Take the shape that is stored of a result of an operator without a rule; an odd size stays open."""
+        sizes = [self.size(text) for text in stored]
+        known = [None if size is None else str(text) for text, size in zip(stored, sizes, strict=True)]
+        self.shapes[name] = tuple(known)
+        return [Dim() if size is None else size for size in sizes]
 
     def refutations(self, shape_of: Callable[[str], Shape | None]) -> Iterator[tuple[str, str]]:
         """Yield each value with a stored name that is refuted, and why."""

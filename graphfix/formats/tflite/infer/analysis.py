@@ -12,9 +12,10 @@ from types import MappingProxyType
 
 from graphfix.formats.equal_sizes import NO_SUMS, Sum
 from graphfix.formats.tflite.file.container import Container
-from graphfix.formats.tflite.infer.names import free_axes, unique_names, unknown_name
+from graphfix.formats.tflite.infer.names import free_axes, operator_name, unique_names, unknown_name
 from graphfix.formats.tflite.infer.scope import GraphScope
 from graphfix.formats.tflite.infer.subgraphs import Analysis
+from graphfix.results import StoredShape, assumptions
 from graphfix.results.records import dataclass, field
 from graphfix.shapes.shape import Dim, Shape, Size
 from graphfix.shapes.terms import Terms
@@ -68,5 +69,11 @@ def analyse(
 def _facts(scope: GraphScope) -> Facts:
     vectors = {tensor: sizes for tensor, sizes in scope.contents().items() if len(scope.shapes[tensor].axes or ()) <= 1}
     where = f" in subgraph {scope.index}" if scope.index else ""
-    assumes = [f"the stored shape of '{scope.names[tensor]}'{where}" for tensor in sorted(scope.assumed)]
+    stored: list[StoredShape] = []
+    if scope.assumed:
+        for operator in scope.container.subgraphs[scope.index].operators:
+            name = operator_name(scope.container, operator)
+            believed = (tensor for tensor in operator.outputs if tensor in scope.assumed)
+            stored += [StoredShape(scope.names[tensor], name, ()) for tensor in believed]
+    assumes = [f"{text}{where}" for text in assumptions(stored)]
     return Facts(scope.shapes, scope.stale, vectors, [*scope.assumes, *assumes], sorted(scope.assumed | scope.doubtful))

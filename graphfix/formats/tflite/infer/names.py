@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections import Counter
 
 from graphfix.formats.tflite.file.container import Container
-from graphfix.formats.tflite.file.records import ABSENT, Subgraph, Tensor
+from graphfix.formats.tflite.file.records import ABSENT, Operator, Subgraph, Tensor
+from graphfix.formats.tflite.file.schema import CUSTOM, OPERATORS
 
 FREE = -1
 """A size of a signature that the caller chooses."""
@@ -71,3 +72,9 @@ def free(container: Container) -> list[str]:
     for label, place in free_axes(container).items():
         firsts.setdefault(place, label)
     return list(firsts.values())
+
+
+def operator_name(container: Container, operator: Operator) -> str:
+    """The name of the operator: a builtin's by its code, a custom one's as the file has it."""
+    code = container.codes[operator.code]
+    return code.custom if code.builtin == CUSTOM else OPERATORS[code.builtin]
