@@ -11,6 +11,7 @@ from typing import Final, Literal, TypeAlias
 
 from graphfix.graph.unknown import MissingOperandError, StaleShape, UnrankedOperand
 from graphfix.operators import Row
+from graphfix.operators.row import TFLITE
 from graphfix.results.records import dataclass, field
 from graphfix.shapes.shape import Shape
 
@@ -183,7 +184,9 @@ class Value:
             before = next((each for each in operands if each is not None and not each.shape.ranked), None)
             if before is None:
                 read = ", ".join(str(each) for each in node.operands if each is not None)
-                return f" ({node.op} '{node.label}'{' of ' * bool(read)}{read} has a result of unknown rank)"
+                # of a standard operator the sizes of inputs may decide it
+                how = f"; the file may store the shape of '{value.name}'" if node.domain not in ("", TFLITE) else ""
+                return f" ({node.op} '{node.label}'{' of ' * bool(read)}{read} has a result of unknown rank{how})"
             value, node = before, before.producer
         return "" if value is self else f" (the rank of '{value.name}' is not known)"
 

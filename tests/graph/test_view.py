@@ -95,9 +95,9 @@ LOST = {
     "Squeeze without axes": ("s[*] = Squeeze(x[N,1])\ng[*] = Sigmoid(s)\ny[*] = Mul(g, k:const[3])", "g",
                              "Squeeze 'Squeeze#0' of x[N,1] has a result of unknown rank"),
     "an operator that nobody knows": ("v[*] = my.Thing(x[2])\nw[*] = Add(v, b[3])\ny[*] = Neg(w)", "y",
-                                      "Thing 'Thing#0' of x[2] has a result of unknown rank"),
+                                      "Thing 'Thing#0' of x[2] has a result of unknown rank; the file may store the shape of 'v'"),
     "the second operand of two": ("v[*] = my.Thing(x[2])\nw[*] = Add(b[3], v)\ny[*] = Neg(w)", "w",
-                                  "Thing 'Thing#0' of x[2] has a result of unknown rank"),
+                                  "Thing 'Thing#0' of x[2] has a result of unknown rank; the file may store the shape of 'v'"),
     "a Reshape by a shape of unknown length": (
         "r[*] = Reshape(x[*], s:int64[N])\ny[*] = Neg(r)", "y",
         "Reshape 'Reshape#0' of x[*], s[N] has a result of unknown rank"),
