@@ -146,7 +146,7 @@ def onto(table: TermTable, key: Key, view: View, others: Sequence[View], descrip
         spaces = tuple(_space(table, table.check_fit(extents)) for extents in checked)
         return table.result(("unranked onto", *key, view, reads, spaces), description, sizes)
     if any(len(other.sizes or ()) > len(view.sizes) for other in others):
-        return table.result(("whole", *key, (view, *others)), description, sizes)
+        return table.result(("onto exactly", *key, (view, *others)), description, sizes)
     rank = len(view.sizes)
     columns = zip(view.sizes, *(right_aligned(other.sizes or (), rank) for other in others), strict=True)
     cores, maps = tuple(other.core for other in others), tuple(_over(other, rank) for other in others)
@@ -199,7 +199,7 @@ def product(
         pair = _without_elements(table, pair[0]), _without_elements(table, pair[1])
     one, two = pair
     if not one.sizes or not two.sizes:
-        return table.result(("whole", *key, (one, two)), description, None)
+        return table.result(("product exactly", *key, (one, two)), description, None)
     batches = [view.sizes[:-MATRIX] for view in (one, two) if view.sizes is not None]
     rank = max(map(len, batches))
     batch = tuple(

@@ -59,6 +59,10 @@ MAPS = (
     '<ir_version: 8, opset_import: ["" : 17, "ai.onnx.ml" : 3]>\n'
     "g (float[2,3] x) => (float[2,3] y) { m = ai.onnx.ml.ZipMap<classlabels_int64s = [1, 2, 3]>(x)  y = Neg(x) }"
 )
+ADDED = HEAD + (
+    "g (float[2,3] x, int64[2,3] i) => (float[2,3] y) <float[3] w = {1, 2, 3}, int64[3] k = {1, 2, 3}> {"
+    " a = Relu(x)  y = SimplifiedLayerNormalization<axis = -1>(a, w) }"
+)
 SHADOWS = (
     LOOP.replace("float[2,3] s)", "float[2,3] x)")
     .replace("(s)", "(x)")
@@ -177,6 +181,8 @@ REFUSED: dict[str, tuple[str, Change]] = {
     "operands of two types": (CONSTANTS, lambda model: model.graph.node.add(
         op_type="Concat", input=["w", "s"], output=["z"], attribute=[helper.make_attribute("axis", 0)])),
     "a size of a sequence": (SEQUENCE, lambda model: model.graph.node.add(op_type="Size", input=["s"], output=["z"])),
+    "an operator that onnxruntime adds, of integers": (ADDED, lambda model: model.graph.node.add(
+        op_type="SimplifiedLayerNormalization", input=["i", "k"], output=["z"], attribute=node(model, 1).attribute)),
     "a type without a kernel": (CONSTANTS, other(
         HEAD.replace("17", "21") +
         "g (float[2,3] x) => (float[2,3] y) <float[3] w = {1, 2, 3}, int64[2] s = {2, 3}> { a = Add(x, w)"
@@ -260,6 +266,9 @@ KEPT: dict[str, tuple[str, Change]] = {
     "what fix assumed": (PLAIN, lambda model: model.metadata_props.add(key="graphfix.assumes", value="N is 1")),
     "an operand that a call does not give, without a name": (GIVEN, lambda model: [
         model.functions[0].node[1].input.__setitem__(1, "")]),
+    "a view in front of an operator that onnxruntime adds": (ADDED, lambda model: [
+        node(model, 1).input.__setitem__(0, "z"),
+        model.graph.node.insert(1, helper.make_node("Identity", ["a"], ["z"]))]),
     "another function body": (CALL, lambda model: [
         model.functions[0].node[1].input.__setitem__(0, "v"),
         model.functions[0].node.insert(1, helper.make_node("Identity", ["t"], ["v"]))]),
@@ -324,6 +333,28 @@ def test_a_sibling_that_loads_is_proved(text: str, change: Change, tmp_path: Pat
     before, after = written(tmp_path, pair(text, change))
     assert loads(after)
     assert prove(before, after).reason is None
+
+
+UNTYPED = {
+    "a product of a rank that is not known": ("", "MatMul(a, w)"),
+    "a product of a scalar": ("", "MatMul(s, w)"),
+    "an operand of more axes than the data": ("", "LayerNormalization(w, a)"),
+    "an operator that onnxruntime adds, on a value that only a declaration gives a type": (
+        "float[2,3] a", "SimplifiedLayerNormalization(a, w)"),
+}  # fmt: skip
+"""What is declared, and nodes on a value whose type and rank no rule knows, or which no runtime runs."""
+
+
+@pytest.mark.parametrize(("declared", "text"), UNTYPED.values(), ids=list(UNTYPED))
+def test_a_view_of_what_reads_its_operands_exactly_is_proved(declared: str, text: str, tmp_path: Path) -> None:
+    graph = (
+        '<ir_version: 8, opset_import: ["" : 17, "mine" : 1]>\n'
+        f"g (float[2,3] x, float s) => (float y) <float[3] w = {{1, 2, 3}}{declared and ', '}{declared}> {{"
+        f" a = mine.Unknown(x)  b = {text}  y = Neg(b) }}"
+    )
+    before, after = pair(graph, lambda model: node(model, 2).input.__setitem__(0, "v"))
+    after.graph.node.insert(2, helper.make_node("Identity", ["b"], ["v"]))
+    assert proof(tmp_path, (before, after)).reason is None
 
 
 MEANINGLESS = frozenset({"reference", "negative", "cast"})

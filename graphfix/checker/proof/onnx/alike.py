@@ -45,7 +45,9 @@ _MOVING = frozenset("Identity Reshape Unsqueeze Squeeze Flatten Expand".split())
 _SHAPE = "Shape"
 _REPEATED = _MAPPED | _MOVING | {_SHAPE}
 _EXACTLY = "whole"
-_OPAQUE = frozenset({"input", "parameter", _EXACTLY, EACH, "onto", "product", "gemm"})
+_OPAQUE = frozenset(
+    {"input", "parameter", _EXACTLY, EACH, "onto", "onto exactly", "product", "product exactly", "gemm"}
+)
 """The terms into which those rules do not look."""
 _MOST_OPERANDS = 2
 _tuple = tuple.__new__

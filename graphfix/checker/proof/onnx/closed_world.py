@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from onnx import TensorProto
 
+from graphfix.checker.files.onnx.schema import schema
 from graphfix.checker.proof.onnx import table
 from graphfix.checker.proof.onnx.names import SizeNames
 from graphfix.checker.proof.onnx.operands import domain_of
@@ -144,7 +145,8 @@ class ClosedWorld:
         op, domain, version = node.spelling.op, node.spelling.domain, node.spelling.version
         if not (node.in_first or self._is_full(node)):
             return "is written as no node of the first, and not in full as its operator set says"
-        if domain in _SPECIFIED and not accepted(op, domain, version, kinds):
+        is_defined = domain in _SPECIFIED and schema(op, domain, version) is not None
+        if is_defined and not accepted(op, domain, version, kinds):
             return "has operands of types that its operator set refuses"
         form = None if domain or known else FORMS.get(op)
         if form is not None and any(view is not None and is_open(view.core) for view in call.views):
@@ -188,7 +190,11 @@ class ClosedWorld:
 
 
 _SPECIFIED = frozenset({"", "ai.onnx.ml"})
-"""Domains whose operators onnx defines."""
+"""Domains whose operators onnx defines, but for those that onnxruntime adds to them.
+
+A node of an added operator is spelled as one of the first file, and is a term: its operands are values that the same
+operator has there, so their types are the first file's too.
+"""
 
 
 def is_large(sizes: Sizes | None) -> bool:

@@ -149,7 +149,7 @@ _RULES: Mapping[str | tuple[str, str], Callable[[Call], int | bytes | None]] = {
 
 def is_open(core: Core) -> bool:
     """Whether a value is of a type that no rule knows, though no operand's decides it: it may be no tensor at all."""
-    key: tuple[Any, ...] = core.key  # as `nodes.exact` makes it
+    key: tuple[Any, ...] = core.key  # a "whole" one as `nodes.exact` makes it: the result's number comes last
     if dtype(core) is not None or key[0] != "whole":
         return False
     operator = _operator(key[2], key[1], key[3])
