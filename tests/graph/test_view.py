@@ -91,13 +91,14 @@ def test_what_is_not_known_is_said_by_name() -> None:
         _ = stale.ranked
 
 
+NOBODY_KNOWS = "Thing 'Thing#0' of x[2] has a result of unknown rank; the file may store the shape of 'v'"
 LOST = {
     "Squeeze without axes": ("s[*] = Squeeze(x[N,1])\ng[*] = Sigmoid(s)\ny[*] = Mul(g, k:const[3])", "g",
                              "Squeeze 'Squeeze#0' of x[N,1] has a result of unknown rank"),
     "an operator that nobody knows": ("v[*] = my.Thing(x[2])\nw[*] = Add(v, b[3])\ny[*] = Neg(w)", "y",
-                                      "Thing 'Thing#0' of x[2] has a result of unknown rank; the file may store the shape of 'v'"),
+                                      NOBODY_KNOWS),
     "the second operand of two": ("v[*] = my.Thing(x[2])\nw[*] = Add(b[3], v)\ny[*] = Neg(w)", "w",
-                                  "Thing 'Thing#0' of x[2] has a result of unknown rank; the file may store the shape of 'v'"),
+                                  NOBODY_KNOWS),
     "a Reshape by a shape of unknown length": (
         "r[*] = Reshape(x[*], s:int64[N])\ny[*] = Neg(r)", "y",
         "Reshape 'Reshape#0' of x[*], s[N] has a result of unknown rank"),
