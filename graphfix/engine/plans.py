@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from graphfix.engine.open_sizes import CODE, Meeting, meetings
+from graphfix.graph.broadcast import in_blocks
 from graphfix.graph.edits import Edit, Stretch
 from graphfix.graph.protocols import Applier
 from graphfix.graph.view import Node
@@ -46,6 +47,8 @@ class Plans:
     def find(self, node: Node) -> Known | None:
         """Return the plan of a node that looks the same."""
         row, operands = node.row, node.operands
+        if row is not None and row.style == "matmul" and _reads_blocks(node):
+            return None
         key: tuple[object, ...] = ()
         if len(operands) == TWO and row is not None and not node.attributes:
             a, b = operands
@@ -62,8 +65,15 @@ class Plans:
 
     def keep(self, node: Node, edits: Sequence[Edit]) -> None:
         """Remember the plan that was made for a node."""
+        if _reads_blocks(node):
+            return
         met = meetings(node) if any(edit.code == CODE for edit in edits if isinstance(edit, Stretch)) else ()
         self._known[_looks(node)] = Known(edits, met)
+
+
+def _reads_blocks(node: Node) -> bool:
+    """Whether a plan follows from what made an operand, which is not in its looks."""
+    return any(value is not None and in_blocks(value) for value in node.operands)
 
 
 def _quick_looks(node: Node) -> tuple[object, ...]:

@@ -41,11 +41,15 @@ class FreshNames:
 
     taken: set[str]
     """Every name that is in use."""
+    reserved: str = ""
+    """What no new name has in it, where the file has such names."""
     counters: dict[str, int] = field(default_factory=dict)
     """By stem: the last number that was tried."""
 
     def __call__(self, stem: str) -> str:
         """Return a name that nothing has, and take it."""
+        if self.reserved:
+            stem = stem.replace(self.reserved, "_")
         taken = self.taken
         size = len(taken)
         taken.add(stem)

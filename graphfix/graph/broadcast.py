@@ -295,11 +295,20 @@ def exemption(alignment: Alignment, operand: BroadcastOperand, why: operators.Ex
         operators.Seen(
             shape.rank if shape.ranked else -1,
             constant=operand.value.kind == "constant",
+            blocks=in_blocks(operand.value),
             one=one,
             one_each=all(map(_may_be_one, shapes)) and (None in ranks or len(ranks) > 1),
             under_ones=one and _ends_in_ones(alignment.result, shape),
         )
     )
+
+
+def in_blocks(value: Value) -> bool:
+    """Whether a value is what a DequantizeLinear makes of a constant that is quantized in blocks."""
+    producer = value.producer
+    if producer is None or producer.op != "DequantizeLinear" or not producer.attributes.get("block_size"):
+        return False
+    return producer.operand(0).kind == "constant"
 
 
 def _ends_in_ones(shape: Shape, under: Shape) -> bool:

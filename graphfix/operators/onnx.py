@@ -28,8 +28,12 @@ WEIGHT = Exempt(
     "onnxruntime packs a constant matrix ahead of time only if its rank is 2; with a higher rank the last bits change",
     when="constant of rank 2",
 )
+BLOCKS = Exempt(
+    "onnxruntime computes with a matrix in blocks of few bits as it is (MatMulNBits) only if its rank is 2",
+    when="blocks of rank 2",
+)
 PROMOTED = Exempt("a rank-1 operand of a matrix product is promoted, not broadcast", when="rank 1")
-PROMOTED_OR_WEIGHT = replace(PROMOTED, also=WEIGHT)
+PROMOTED_OR_WEIGHT = replace(PROMOTED, also=replace(WEIGHT, also=BLOCKS))
 BATCH = Exempt("stretching batch axes of a matrix product selects another kernel of the runtime: not bit-exact (M=1)")
 BATCH_EXACT = Exempt("stretching batch axes of a matrix product repeats a whole matrix for every product")
 QUANTIZED = Exempt("its scale and zero point may follow its rows or columns and must then keep its rank")

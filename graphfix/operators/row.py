@@ -27,6 +27,7 @@ When = Literal[
     "one element each",
     "one element under ones",
     "constant of rank 2",
+    "blocks of rank 2",
     "rank 1",
 ]
 
@@ -44,6 +45,8 @@ class Seen:
     """-1 where it is not known."""
     constant: bool = False
     """Whether it is an initializer or a Constant node's result."""
+    blocks: bool = False
+    """Whether it is a constant that a DequantizeLinear unpacks, quantized in blocks."""
     one: bool = False
     """Whether it may have one element."""
     one_each: bool = False
@@ -70,6 +73,7 @@ class Exempt:
             "one element each": seen.one_each,
             "one element under ones": seen.under_ones,
             "constant of rank 2": seen.constant and seen.rank == 2,  # noqa: PLR2004 -- the rank that the name says
+            "blocks of rank 2": seen.blocks and seen.rank == 2,  # noqa: PLR2004 -- likewise
             "rank 1": seen.rank == 1,
         }
         if met[self.when]:

@@ -32,6 +32,9 @@ from graphfix.results import InputValue, StoredShape, StoredSize
 from graphfix.results.regular_files import file_path
 from graphfix.shapes.shape import Size
 
+INLINED = "_inlfunc_"
+"""In the names of what onnxruntime makes of the nodes of functions; a model that it saved has them."""
+
 
 def load(source: Path | bytes | ModelProto, data_root: Sequence[Path] = ()) -> OnnxModel:
     """Read a model, whose data files may also lie in `data_root`. Raises GraphfixError for other content."""
@@ -89,7 +92,8 @@ class OnnxModel:
         self._views: Views = build(self.proto, self._facts, self.container.is_cut, self.container.elements)
         for scope in self._facts.scopes():
             scope.steps = steps(())  # read, and as big as the view: the edits take their place in memory
-        self._fresh = FreshNames(self._views.names)
+        names = self._views.names
+        self._fresh = FreshNames(names, INLINED if any(INLINED in name for name in names) else "")
         builders: dict[object, NodeBuilder] = {
             graph: NodeBuilder(graph, self._views.holders[graph], scope, self.proto.ir_version, self._fresh)
             for graph, scope in self._views.scopes.items()

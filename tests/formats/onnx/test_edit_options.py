@@ -80,3 +80,12 @@ def test_attributes_and_unknown_fields_of_an_edited_node_are_kept() -> None:
     expected.input[1] = "b_lifted"
     assert node.SerializeToString(deterministic=True) == expected.SerializeToString(deterministic=True)
     assert b"\xfa\x3f\x03abc" in node.SerializeToString()
+
+
+def test_no_new_name_looks_like_those_that_onnxruntime_gives() -> None:
+    """A model that it optimized and saved has such names: another one may be that of a node it makes when it loads."""
+    result = fixed("_inlfunc_F_t[3] = Neg(b[3])\ny[2,3] = Add(x[2,3], _inlfunc_F_t)", target="explicit")
+    assert result.view[1:3] == [
+        "_F_t_lifted[1,3] = Reshape(_inlfunc_F_t[3], shape_1x3[2])",
+        "_F_t_lifted_stretched[2,3] = Expand(_F_t_lifted[1,3], shape_2x3[2])",
+    ]

@@ -129,28 +129,49 @@ def test_an_operand_is_stretched_across_its_quantized_axis() -> None:
     assert attribute(made_by(result.after, "b"), "axis") == 1
 
 
-def test_blocks_are_refused() -> None:
-    result = fixed(
-        model(
-            """b[4] = DequantizeLinear(q:const:int8[4], s:const[2], z:const:int8[2], axis=0, block_size=2)
-               y[2,4] = Add(x[2,4], b)""",
-            opset=21,
-        ),
-        target="ranks",
-    )
-    assert result.left == [("GF101", 1, "its DequantizeLinear 'DequantizeLinear#0' is quantized in blocks")]
-    assert result.after == result.before
+BLOCKS = "b[4] = DequantizeLinear(q:const:int8[4], s:const[2], z:const:int8[2], axis=0, block_size=2)"
 
 
-def test_blocks_are_refused_of_a_node_that_looks_like_one_without() -> None:
+@pytest.mark.parametrize("target", ["ranks", "explicit"])
+def test_what_is_quantized_in_blocks_is_edited_behind_its_dequantize(target: str) -> None:
+    result = fixed(model(f"{BLOCKS}\ny[2,4] = Add(x[2,4], b)", opset=21), target=target)
+    assert result.view[:2] == [
+        "b[4] = DequantizeLinear(q[4], s[2], z[2])",
+        "b_lifted[1,4] = Reshape(b[4], shape_1x4[2])",
+    ]
+    assert result.left == []
+
+
+def test_a_matrix_in_blocks_keeps_its_rank_beside_one_that_looks_the_same() -> None:
+    """There is a product of its own for it, in onnxruntime, of rank 2 alone."""
+    text = """a[4,4] = Neg(w[4,4])
+              b[4,4] = DequantizeLinear(q:const:int8[4,4], s:const[2,4], axis=0, block_size=2)
+              y[2,3,4] = MatMul(x[2,3,4], a)
+              z[2,3,4] = MatMul(x, b)
+              u[2,3,4] = MatMul(x, a)"""
+    result = fixed(model(text, opset=21), target="ranks")
+    assert result.view[-3:] == [
+        "y[2,3,4] = MatMul(x[2,3,4], a_lifted[1,4,4])",
+        "z[2,3,4] = MatMul(x[2,3,4], b[4,4])",
+        "u[2,3,4] = MatMul(x[2,3,4], a_lifted[1,4,4])",
+    ]
+    assert [(code, operand) for code, operand, reason in result.left if "MatMulNBits" in reason] == [("GF101", 1)]
+
+
+def test_blocks_are_edited_as_such_beside_a_node_that_looks_like_one_without() -> None:
     text = """a[4] = DequantizeLinear(p:const:int8[4], r:const[4], axis=0)
               b[4] = DequantizeLinear(q:const:int8[4], s:const[2], z:const:int8[2], axis=0, block_size=2)
               y[2,4] = Add(x[2,4], a)
               u[2,4] = Add(x, a)
               w[2,4] = Add(x, b)"""
     result = fixed(model(text, opset=21), target="ranks")
-    assert result.counts == {"equalize-ranks": 2}
-    assert result.left == [("GF101", 1, "its DequantizeLinear 'DequantizeLinear#1' is quantized in blocks")]
+    assert result.counts == {"equalize-ranks": 3}
+    assert last(result, 4) == [
+        "y[2,4] = Add(x[2,4], a_lifted[1,4])",
+        "u[2,4] = Add(x[2,4], a[1,4])",
+        "b_lifted[1,4] = Reshape(b[4], shape_1x4[2])",
+        "w[2,4] = Add(x[2,4], b_lifted[1,4])",
+    ]
 
 
 def test_quantization_annotations_follow_what_was_copied() -> None:

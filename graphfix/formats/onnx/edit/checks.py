@@ -36,7 +36,7 @@ def check(state: State, node: Node, edit: Edit) -> None:
         case Lift():
             _check_version(state, node)
             if state.quantizes:
-                check_quantized(node.operand(edit.operand), None)
+                check_quantized(node.operand(edit.operand), None, state.builders[node.graph].version)
         case Stretch():
             _check_stretch(state, node, edit)
         case Canonicalize():
@@ -96,7 +96,7 @@ def _check_version(state: State, node: Node, expand_since: int = 0) -> None:
 def _check_stretch(state: State, node: Node, edit: Stretch) -> None:
     value = node.operand(edit.operand)
     if state.quantizes:
-        check_quantized(value, edit.to)
+        check_quantized(value, edit.to, state.builders[node.graph].version)
     version = state.builders[node.graph].version
     if version < EXPAND_SINCE and not (edit.to.static and value.shape.static):
         raise Refused(f"opset {version} has no Expand, and a Tile needs sizes that are known")

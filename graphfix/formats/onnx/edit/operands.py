@@ -8,7 +8,14 @@ from math import prod
 
 from graphfix.formats.onnx.edit.dequantized import digest_of
 from graphfix.formats.onnx.edit.new_nodes import EXPAND_SINCE
-from graphfix.formats.onnx.edit.quantized import DEQUANTIZE, QUANTIZE, axis_behind, has_meaning, moves_by_node, set_axis
+from graphfix.formats.onnx.edit.quantized import (
+    DEQUANTIZE,
+    QUANTIZE,
+    axis_behind,
+    edited_in_front,
+    moves_by_node,
+    set_axis,
+)
 from graphfix.formats.onnx.edit.state import State
 from graphfix.formats.onnx.file.proto import NodeProto, TensorProto
 from graphfix.formats.onnx.file.tensors import tensor_of
@@ -40,7 +47,7 @@ def _dequantize(state: State, value: Value) -> Node | None:
     producer = value.producer if state.quantizes else None
     if producer is None or producer.op != DEQUANTIZE:
         return None
-    return producer if has_meaning(producer, state.builders[producer.graph].version) else None
+    return producer if edited_in_front(producer, state.builders[producer.graph].version) else None
 
 
 def _is_constant(dequantize: Node) -> bool:

@@ -24,12 +24,13 @@ def moves_by_node(dequantize: Node) -> bool:
     return source.dtype not in WITHOUT_KERNELS or (behind is not None and behind.op == QUANTIZE)
 
 
-def has_meaning(dequantize: Node, version: int) -> bool:
-    """Whether the operator set says what a quantization means: before 13 a scale has one element, and no axis.
+def edited_in_front(dequantize: Node, version: int) -> bool:
+    """Whether edits of what a DequantizeLinear returns go in front of it; else behind, and it stays as it is.
 
-    Quantizers write scales of an axis into older operator sets too. No runtime loads them; such a node stays as it is.
+    One that is quantized in blocks would need its scale edited as well. Before operator set 13 a scale has one element:
+    quantizers write scales of an axis into older sets too, which no runtime loads.
     """
-    return version >= PER_AXIS_SINCE or not _per_axis(dequantize)
+    return not dequantize.attributes.get("block_size") and (version >= PER_AXIS_SINCE or not _per_axis(dequantize))
 
 
 def _per_axis(node: Node) -> bool:
@@ -68,9 +69,11 @@ def set_axis(proto: NodeProto, node: Node, axis: int | None) -> dict[str, object
     return {**node.attributes, "axis": axis}
 
 
-def check_quantized(value: Value, to: Shape | None) -> None:
+def check_quantized(value: Value, to: Shape | None, version: int) -> None:
     """Refuse what would change the meaning of a quantized operand's parameters."""
     node = value.producer
+    if node is not None and node.op == DEQUANTIZE and not edited_in_front(node, version):
+        return
     while node is not None and node.op in (DEQUANTIZE, QUANTIZE):
         if node.attributes.get("block_size"):
             raise Refused(f"its {node.op} '{node.label}' is quantized in blocks")

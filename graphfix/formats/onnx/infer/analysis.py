@@ -200,12 +200,19 @@ def _input_shape(shapes: Sequence[Shape | None], term: str) -> Shape:
 
 
 def _compare_stored(scope: GraphScope) -> None:
-    """Note the stored shapes that the computed ones contradict."""
+    """Note the stored shapes that the computed ones contradict.
+
+    Of an initializer its tensor says the shape: onnxruntime does not read what is stored beside it.
+    """
+    found: dict[str, str] = {}
     for name, claim in scope.claims.items():
         shape = scope.own_shape(name)
         if shape is not None and shape.axes is not None and _contradicts(shape.axes, claim):
             stored = ",".join("?" if size is None else str(size) for size in claim)
-            scope.stale[name] = f"the stored shape [{stored}] of '{name}' contradicts the computed {shape}"
+            found[name] = f"the stored shape [{stored}] of '{name}' contradicts the computed {shape}"
+    for tensor in scope.graph.initializer if found and scope.graph is not None else ():
+        found.pop(tensor.name, None)
+    scope.stale.update(found)
 
 
 def _contradicts(computed: Sequence[Size], stored: Dims) -> bool:
