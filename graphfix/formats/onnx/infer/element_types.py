@@ -7,6 +7,8 @@ from functools import cache
 from typing import TypeAlias
 
 from graphfix.formats.onnx.file.proto import AttributeProto, NodeProto, TensorProto
+from graphfix.formats.onnx.infer.contrib.registry import OPERATORS
+from graphfix.formats.onnx.infer.operands import attributes
 from graphfix.formats.onnx.schemas import schema
 
 Rule: TypeAlias = tuple[int, tuple[int, ...]]
@@ -60,9 +62,15 @@ def _schema(op: str, domain: str, version: int) -> tuple[tuple[Rule, ...], tuple
 def of_results(op: str, domain: str, version: int, operands: Sequence[int], node: NodeProto | None) -> list[int]:
     """The types of the results, 0 for one that is not known; `node` is None where it has no attributes.
 
-    `operands`: their types. There is one entry a result that the schema lists; the last is that of all that follow.
+    `operands`: their types. There is one entry a result that is defined; the last is that of all that follow.
     """
-    rules, variables = _schema(op, domain, version)
+    operator = OPERATORS.get((domain, op)) if domain else None
+    rules, variables = ((), ()) if operator is not None else _schema(op, domain, version)
+    if not rules and not domain:
+        operator = OPERATORS.get((domain, op))
+    if operator is not None:
+        given = {} if node is None else attributes(node)
+        return [rule(operands, given) for rule in operator.types]
     found = [code or _like(like, operands, len(variables)) for code, like in rules]
     if found and not domain and op in _SPECIAL:
         found = _special(op, operands, node, found)

@@ -167,12 +167,13 @@ class ForwardPass:
                 self._enter(scope, name, shapes[at] if at < len(shapes) else None, code, step)
         if self.leaning and any(scope.leans(name) for name in step.inputs):
             scope.leaning.update(name for name in step.outputs if name)
-        if step.domain or not step.outputs or (message is None and not step.bare):
+        if not step.outputs or (message is None and not step.bare):
             return
+        op = rules.MOVES.get((step.domain, step.op), "") if step.domain else step.op
         first = scope.types.get(step.outputs[0])
-        if first is not None and (step.op, first.dtype) in integer_values.FOLLOWED:
-            integer_values.follow(call or self._asked(scope, step, message), step.outputs[0])
-        elif step.op in sequence_values.FOLLOW:
+        if first is not None and (op, first.dtype) in integer_values.FOLLOWED:
+            integer_values.follow(call or self._asked(scope, step, message), op, step.outputs[0])
+        elif op in sequence_values.FOLLOW:
             sequence_values.follow(call or self._asked(scope, step, message), step.outputs[0])
 
     def _constant(self, scope: GraphScope, node: NodeProto, name: str) -> None:
@@ -222,6 +223,8 @@ class ForwardPass:
             shapes = bodies.joined(inside) if op == "If" else ()
         if self.leaning and any(body.leaning for body in inside):
             scope.leaning.update(name for name in step.outputs if name)
+        if not op and message is not None:
+            return self._answer(scope, step, message, call)
         return shapes, bodies.element_types(op, inside[0])
 
     # --- values -------------------------------------------------------------------------------------------------------

@@ -40,14 +40,17 @@ def enter(scope: GraphScope, name: str, tensor: TensorProto) -> None:
         scope.elements[name] = tuple(map(int, held))
 
 
-def follow(call: Call, result: str) -> None:
-    """Note what the first result of an operator holds; its shape and type, which FOLLOWED has, are noted."""
+def follow(call: Call, op: str, result: str) -> None:
+    """Note what the first result of an operator holds that treats elements as the standard operator `op`.
+
+    Its shape and type, which FOLLOWED has, are noted.
+    """
     scope = call.scope
     bits = BITS[scope.types[result].dtype]
     dims = scope.types[result].shape.axes
     if dims is None or len(dims) > MOST_AXES:
         return
-    elements = FOLLOW[call.op](call, result)
+    elements = FOLLOW[op](call, result)
     if elements is None or len(elements) > LIMIT:
         return
     known = [size for size in dims if isinstance(size, int)]
@@ -193,7 +196,8 @@ def _filled(call: Call, result: str) -> Elements | None:
 
 
 def _range(call: Call, result: str) -> Elements | None:
-    start, step, dims = call.scalar(0), call.scalar(2), call.scope.types[result].shape
+    start, step = call.scalar(0), call.scalar(2) if call.has(2) else 1
+    dims = call.scope.types[result].shape
     if start is None or step is None or not dims.static or prod(dims.numbers) > LIMIT:
         return None
     return [call.terms.add(start, call.terms.mul(step, at)) for at in range(*dims.numbers)]

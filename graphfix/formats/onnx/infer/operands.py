@@ -86,6 +86,23 @@ class Call:
     results: int
     """How many results the node lists."""
     attributes: Mapping[str, object]
+    first_shape: Shape | None = None
+    """The shape that operand 0 is read with in place of its own, where a rule has the axes in another order."""
+
+    def reading(self, operands: Sequence[int]) -> Call:
+        """Return the call with these operands as operands 0, 1, 2 ...; what is not there is absent."""
+        inputs = [self.inputs[at] if at < len(self.inputs) else "" for at in operands]
+        return Call(self.scope, self.row, self.op, self.version, inputs, self.results, self.attributes)
+
+    def of_version(self, version: int) -> Call:
+        """Return the call as one of another version of the operator."""
+        return Call(
+            self.scope, self.row, self.op, version, self.inputs, self.results, self.attributes, self.first_shape
+        )
+
+    def with_shape(self, shape: Shape) -> Call:
+        """Return the call with another shape of operand 0."""
+        return Call(self.scope, self.row, self.op, self.version, self.inputs, self.results, self.attributes, shape)
 
     @property
     def terms(self) -> Terms:
@@ -94,6 +111,8 @@ class Call:
 
     def shape(self, index: int) -> Shape | None:
         """Return the operand's shape, None when absent."""
+        if not index and self.first_shape is not None:
+            return self.first_shape
         name = self.inputs[index] if index < len(self.inputs) else ""
         return self.scope.shape(name) if name else None
 

@@ -7,131 +7,48 @@ shape a result, or None where it does not know it; it never guesses.
 from __future__ import annotations
 
 from graphfix import operators
-from graphfix.formats.onnx.file.proto import TensorProto
+from graphfix.formats.onnx.infer import rules_attention as attention
 from graphfix.formats.onnx.infer import rules_layout as layout
 from graphfix.formats.onnx.infer import rules_parts as parts
 from graphfix.formats.onnx.infer import rules_reductions as reductions
 from graphfix.formats.onnx.infer import rules_sequences as sequences
 from graphfix.formats.onnx.infer import rules_windows as windows
 from graphfix.formats.onnx.infer import sequence_values
+from graphfix.formats.onnx.infer.contrib import recurrence
+from graphfix.formats.onnx.infer.contrib.registry import OPERATORS
 from graphfix.formats.onnx.infer.operands import NOTHING, Call, Results, Rule
+from graphfix.formats.onnx.infer.rules_elementwise import (
+    always,
+    batch_normalization,
+    dequantized,
+    elementwise_before_broadcasting,
+    every_first,
+    first,
+    multidirectional,
+    normalization,
+    quantized,
+    rank_of_first,
+    unidirectional,
+)
 from graphfix.formats.onnx.infer.rules_layout import unknowns
+from graphfix.formats.onnx.infer.rules_products import gemm, legacy, matmul
 from graphfix.operators import Row
 from graphfix.shapes import shape as shapes
-from graphfix.shapes.shape import UNKNOWN, Shape, never_one, same
+from graphfix.shapes.shape import UNKNOWN, Shape, never_one
 from graphfix.shapes.terms import as_size, maybe_negative
 
 SAME_SHAPE = """
-Abs Acos Acosh Asin Asinh Atan Atanh Bernoulli BitwiseNot Cast CastLike Ceil Celu Clip Cos Cosh CumSum Elu Erf Exp
-EyeLike Floor Gelu GroupNormalization HardSigmoid HardSwish Hardmax Identity InstanceNormalization IsInf IsNaN LRN
-LeakyRelu Log LogSoftmax LpNormalization MeanVarianceNormalization Mish Neg Not QuantizeLinear
-RandomNormalLike RandomUniformLike Reciprocal Relu ReverseSequence RotaryEmbedding Round ScatterElements ScatterND
-Scatter Selu Shrink Sigmoid Sign Sin Sinh Softmax Softplus Softsign Sqrt Swish Tan Tanh TensorScatter ThresholdedRelu
-Trilu
+Abs Acos Acosh Asin Asinh Atan Atanh Bernoulli BitCast BitwiseNot Cast CastLike Ceil Celu Clip Cos Cosh CumProd CumSum
+Elu Erf Exp EyeLike Floor Gelu GroupNormalization HardSigmoid HardSwish Hardmax Identity InstanceNormalization IsInf
+IsNaN LRN LeakyRelu Log LogSoftmax LpNormalization MeanVarianceNormalization Mish Neg Not QuantizeLinear
+RandomNormalLike RandomUniformLike Reciprocal RegexFullMatch Relu ReverseSequence RotaryEmbedding Round Scatter
+ScatterElements ScatterND Selu Shrink Sigmoid Sign Sin Sinh Softmax Softplus Softsign Sqrt SwiGLU Swish Tan Tanh
+TensorScatter ThresholdedRelu Trilu
 """.split()
-SAME_SHAPE_MICROSOFT = """
-BiasGelu FastGelu Gelu QuickGelu QuantizeLinear DequantizeLinear
-""".split()
-QUANTIZED = (TensorProto.INT8, TensorProto.UINT8, TensorProto.INT32)
 REDUCTIONS = """
 ReduceL1 ReduceL2 ReduceLogSum ReduceLogSumExp ReduceMax ReduceMean ReduceMin ReduceProd ReduceSum ReduceSumSquare
 """.split()
-RANK_KEPT = "CenterCropPad MaxUnpool Attention DFT".split()
-
-
-def first(call: Call) -> Results:
-    """The result has the shape of operand 0."""
-    return (call.shape(0),)
-
-
-def rank_of_first(call: Call) -> Results:
-    """The result has the rank of operand 0, its sizes are computed."""
-    dims = call.dims(0)
-    return NOTHING if dims is None else (unknowns(len(dims)),)
-
-
-def every_first(call: Call) -> Results:
-    """Every result has the shape of operand 0: the mask of Dropout too."""
-    return (call.shape(0),) * max(1, call.results)
-
-
-def always(*ranks: int) -> Rule:
-    """Results of fixed ranks."""
-    return lambda _: tuple(unknowns(rank) for rank in ranks)
-
-
-def multidirectional(call: Call) -> Results:
-    """Numpy's rule over the operands that the row names."""
-    row = call.row
-    if row is None:
-        return NOTHING
-    taking_part = row.taking_part(len(call.inputs))
-    parts = [shape for operand in taking_part if (shape := call.shape(operand.index)) is not None]
-    return (shapes.broadcast(*parts),) if parts else NOTHING
-
-
-def unidirectional(call: Call) -> Results:
-    """The result has the shape of the operand that the others are broadcast onto.
-
-    Where one of those may stretch it, its size is open: onnxruntime's PRelu lets it, other operators refuse.
-    """
-    row = call.row
-    target = call.shape(row.onto) if row is not None and row.onto is not None else None
-    if row is None or target is None:
-        return NOTHING
-    others = [shape for operand in row.taking_part(len(call.inputs)) if (shape := call.shape(operand.index))]
-    whole = shapes.broadcast(target, *others)
-    if whole == target:
-        return (target,)
-    if target.axes is None or whole.axes is None or len(whole.axes) != len(target.axes):
-        return NOTHING
-    pairs = zip(target.axes, whole.axes, strict=True)
-    return (Shape(tuple([size if same(size, wide) or never_one(size) else UNKNOWN for size, wide in pairs])),)
-
-
-def normalization(call: Call) -> Results:
-    """LayerNormalization: the operand's shape, and with unit axes from `axis` on those of mean and deviation."""
-    (whole,) = unidirectional(call) or (None,)
-    dims, at = call.dims(0), call.number("axis", -1)
-    if dims is None or not -len(dims) <= at < len(dims):
-        return (whole,)
-    kept = Shape((*dims[: at % len(dims)], *[1] * (len(dims) - at % len(dims))))
-    return (whole, kept, kept)
-
-
-def batch_normalization(call: Call) -> Results:
-    """The operand's shape; mean and variance have the shape of those that go in."""
-    return (call.shape(0), *(call.shape(3), call.shape(4)) * 2)
-
-
-def legacy(call: Call) -> Results:
-    """Before opset 7 the second operand is broadcast onto the first; Gemm's third onto the product."""
-    return gemm(call) if call.op == "Gemm" else first(call)
-
-
-def matmul(call: Call) -> Results:
-    """numpy.matmul: batch axes broadcast, [.., M, K] x [.., K, N]; a rank-1 operand is promoted, its axis removed."""
-    if call.row is None or len(call.row.operands) < 2:  # noqa: PLR2004 -- a product has two operands
-        return NOTHING
-    left, right = (call.dims(operand.index) for operand in call.row.operands[:2])
-    if not left or not right or call.attributes:  # FusedMatMul's transA/transBatchA: onnxruntime's own inference
-        return NOTHING
-    batch = shapes.broadcast(Shape(left[:-2]), Shape(right[:-2])).dims
-    rows = left[-2:-1] if len(left) > 1 else ()
-    columns = right[-1:] if len(right) > 1 else ()
-    return (Shape((*batch, *rows, *columns)),)
-
-
-def gemm(call: Call) -> Results:
-    """(M, N), by transA and transB."""
-    at = call.row.product if call.row is not None and call.row.product is not None else (0, 1)
-    left, right = (call.dims(index) for index in at)
-    if left is None or right is None or len(left) != 2 or len(right) != 2:  # noqa: PLR2004 -- matrices
-        return NOTHING
-    first_turned, second_turned = call.flag("transA", 0), call.flag("transB", 0)
-    if first_turned is None or second_turned is None:
-        return (unknowns(2),)
-    return (Shape((left[first_turned], right[not second_turned])),)
+RANK_KEPT = "CenterCropPad MaxUnpool DFT".split()
 
 
 def expand(call: Call) -> Results:
@@ -172,16 +89,6 @@ def shape_by_attribute(call: Call) -> Results:
     return (Shape(wanted),) if wanted is not None and min(wanted, default=0) >= 0 else NOTHING
 
 
-def dequantized(call: Call) -> Results:
-    """The operand's shape; onnxruntime makes a vector of a single element of some types."""
-    return (call.shape(0),) if call.dims(0) != () or call.dtype(0) in QUANTIZED else NOTHING
-
-
-def quantized(call: Call) -> Results:
-    """The operand's shape, a scale and a zero point."""
-    return (call.shape(0), Shape(()), Shape(()))
-
-
 def loss(call: Call) -> Results:
     """A number, or with reduction=none one for each of the targets."""
     return (call.shape(1) if call.text("reduction", "mean") == "none" else Shape(()),)
@@ -193,23 +100,30 @@ def drawn(call: Call) -> Results:
     return (Shape((dims[0], count)),) if dims is not None and len(dims) == 2 and count >= 0 else (unknowns(2),)  # noqa: PLR2004 -- [batch, classes]
 
 
-def grid_sample(call: Call) -> Results:
-    """[N,C,..] at the points of a grid [N,..,axes]."""
-    image, grid = call.dims(0), call.dims(1)
-    if image is None or grid is None or len(image) != len(grid):
-        known = image or grid
-        return NOTHING if known is None else (unknowns(len(known)),)
-    return (Shape((*image[:2], *grid[1:-1])),)
+def affine_grid(call: Call) -> Results:
+    """Points [N,H,W,2] or [N,D,H,W,3] of the size [N,C,(D,)H,W] that operand 1 holds."""
+    sizes, length = call.elements(1), call.length(1)
+    if sizes is None or len(sizes) not in (4, 5):  # two or three spatial axes
+        return (unknowns(length),) if length in (4, 5) else NOTHING
+    return (Shape((*map(as_size, (sizes[0], *sizes[2:])), len(sizes) - 2)),)
 
 
-def elementwise_before_broadcasting(call: Call) -> Results:
-    """Max, Min, Sum and Mean before opset 8 have operands of one shape."""
-    return multidirectional(call) if call.row is not None else (call.shape(0),)
+def split_strings(call: Call) -> Results:
+    """Parts along a new last axis, and how many there are of each string."""
+    dims = call.dims(0)
+    return (None if dims is None else Shape((*dims, UNKNOWN)), call.shape(0))
+
+
+def counted_words(call: Call) -> Results:
+    """TfIdfVectorizer: a weight for each index in place of the last axis."""
+    dims, indexes = call.dims(0), call.list("ngram_indexes")
+    count = max(indexes) + 1 if indexes and min(indexes) >= 0 else UNKNOWN
+    return (Shape((*dims[:-1], count)),) if dims else NOTHING
 
 
 RULES: dict[tuple[str, str], Rule] = {
     **{("", op): first for op in SAME_SHAPE},
-    **{("com.microsoft", op): first for op in SAME_SHAPE_MICROSOFT},
+    **{key: operator.shapes for key, operator in OPERATORS.items()},
     **{("", op): reductions.reduce for op in REDUCTIONS},
     **{("", op): reductions.reduce_one for op in ("ArgMax", "ArgMin")},
     **{("", op): rank_of_first for op in RANK_KEPT},
@@ -220,7 +134,11 @@ RULES: dict[tuple[str, str], Rule] = {
     **{("", op): elementwise_before_broadcasting for op in ("Max", "Min", "Sum", "Mean")},
     **{("", op): shape_by_attribute for op in ("RandomNormal", "RandomUniform")},
     **{("", op): always(1) for op in ("HannWindow", "HammingWindow", "BlackmanWindow")},
+    ("", "AffineGrid"): affine_grid,
+    ("", "Attention"): attention.attention,
     ("", "BatchNormalization"): batch_normalization,
+    ("", "CausalConvWithState"): recurrence.causal_convolution,
+    ("", "Col2Im"): windows.image_of_columns,
     ("", "Compress"): parts.compress,
     ("", "Concat"): parts.concat,
     ("", "ConcatFromSequence"): sequence_values.joined,
@@ -236,14 +154,16 @@ RULES: dict[tuple[str, str], Rule] = {
     ("", "Gather"): layout.gather,
     ("", "GatherElements"): layout.gather_elements,
     ("", "GatherND"): layout.gather_nd,
-    ("", "GridSample"): grid_sample,
+    ("", "GridSample"): windows.grid_sample,
     ("", "LayerNormalization"): normalization,
+    ("", "LinearAttention"): recurrence.linear_attention,
     ("", "MelWeightMatrix"): always(2),
     ("", "MaxRoiPool"): windows.roi_pool,
     ("", "Multinomial"): drawn,
     ("", "NegativeLogLikelihoodLoss"): loss,
     ("", "NonMaxSuppression"): lambda _: (Shape((UNKNOWN, 3)),),
     ("", "NonZero"): parts.non_zero,
+    ("", "OptionalHasElement"): always(0),
     ("", "OneHot"): parts.one_hot,
     ("", "Pad"): parts.pad,
     ("", "QLinearConv"): windows.quantized_convolution,
@@ -253,18 +173,23 @@ RULES: dict[tuple[str, str], Rule] = {
     ("", "RoiAlign"): windows.roi_align,
     ("", "STFT"): always(4),
     ("", "SequenceAt"): sequence_values.taken,
+    ("", "SequenceLength"): always(0),
     ("", "Shape"): shape_of,
     ("", "Size"): always(0),
     ("", "Slice"): parts.slices,
     ("", "SpaceToDepth"): layout.space_to_depth,
     ("", "Split"): parts.split,
+    ("", "StringNormalizer"): rank_of_first,
+    ("", "StringSplit"): split_strings,
     ("", "Squeeze"): layout.squeeze,
+    ("", "TfIdfVectorizer"): counted_words,
     ("", "Tile"): layout.tile,
     ("", "TopK"): parts.top_k,
     ("", "Transpose"): layout.transpose,
     ("", "Unique"): parts.unique,
     ("", "Unsqueeze"): layout.unsqueeze,
     ("", "Upsample"): windows.upsample,
+    ("ai.onnx.preview", "FlexAttention"): attention.flex_attention,
 }
 BY_STYLE: dict[str, Rule] = {
     "multidirectional": multidirectional,
@@ -276,9 +201,14 @@ BY_STYLE: dict[str, Rule] = {
 
 
 SHAPES_ALONE = frozenset(
-    {("", op) for op in SAME_SHAPE} | {(row.domain, row.op) for row in operators.rows() if row.style in BY_STYLE}
+    {("", op) for op in SAME_SHAPE}
+    | {(row.domain, row.op) for row in operators.rows() if row.style in BY_STYLE}
+    | {key for key, operator in OPERATORS.items() if operator.shapes is first and not operator.moves}
 )
 """The operators whose results' shapes never follow from the values of an operand: only from shapes."""
+
+MOVES: dict[tuple[str, str], str] = {key: operator.moves for key, operator in OPERATORS.items() if operator.moves}
+"""The standard operator that treats integer elements as another operator does."""
 
 
 def rule(domain: str, op: str, row: Row | None) -> Rule | None:

@@ -222,11 +222,11 @@ def non_zero(call: Call) -> Results:
 
 
 def integer_range(call: Call) -> Results:
-    """How many steps there are from start to limit: of whole numbers, in float32 one by one."""
-    start, limit, step = (call.scalar(index) for index in range(3))
+    """How many steps there are from start to limit: of whole numbers, in float32 one by one. A step may be left out."""
+    start, limit, step = call.scalar(0), call.scalar(1), call.scalar(2) if call.has(2) else 1
     if start is None or limit is None or not isinstance(step, int) or not step:
         return (unknowns(1),)
-    most = EXACT if all(map(call.whole, range(3))) else FLOAT_EXACT if _floats(call) and abs(step) == 1 else 0
+    most = EXACT if all(map(call.whole, _bounds(call))) else FLOAT_EXACT if _floats(call) and abs(step) == 1 else 0
     if any(isinstance(bound, int) and abs(bound) > most for bound in (start, limit, step)):
         return (unknowns(1),)
     if most == FLOAT_EXACT and not (isinstance(start, int) and isinstance(limit, int)):
@@ -237,7 +237,11 @@ def integer_range(call: Call) -> Results:
 
 
 def _floats(call: Call) -> bool:
-    return all(call.dtype(index) == TensorProto.FLOAT for index in range(3))
+    return all(call.dtype(index) == TensorProto.FLOAT for index in _bounds(call))
+
+
+def _bounds(call: Call) -> range:
+    return range(3 if call.has(2) else 2)
 
 
 EXACT = 2**52

@@ -8,9 +8,10 @@ says the rank.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from math import prod
 
 from graphfix.formats.onnx.infer.operands import NOTHING, Call, Results
-from graphfix.formats.onnx.infer.rules_layout import unknowns
+from graphfix.formats.onnx.infer.rules_layout import divided, unknowns
 from graphfix.results.records import dataclass
 from graphfix.shapes.shape import UNKNOWN, Shape, Size, same
 from graphfix.shapes.terms import Terms, as_size, bounds
@@ -211,6 +212,28 @@ def roi_pool(call: Call) -> Results:
     if image is None or len(image) <= SPATIAL or not boxes or sizes is None or min(sizes, default=0) < 0:
         return NOTHING
     return (Shape((boxes[0], image[1], *sizes)),)
+
+
+def grid_sample(call: Call) -> Results:
+    """[N,C,..] at the points of a grid [N,..,axes]."""
+    image, grid = call.dims(0), call.dims(1)
+    if image is None or grid is None or len(image) != len(grid):
+        known = image or grid
+        return NOTHING if known is None else (unknowns(len(known)),)
+    return (Shape((*image[:2], *grid[1:-1])),)
+
+
+def image_of_columns(call: Call) -> Results:
+    """Col2Im: blocks [N,C*block,L] to an image [N,C,..], whose sizes operand 1 holds, those of a block operand 2."""
+    columns, image, block = call.dims(0), call.content(1), call.ints(2, "")
+    length = call.length(1)
+    sizes = image.axes if image is not None and image.axes is not None else None
+    if sizes is None:
+        return NOTHING if length is None else (unknowns(SPATIAL + length),)
+    if columns is None or len(columns) != SPATIAL + 1:
+        return (unknowns(SPATIAL + len(sizes)),)
+    channels = divided(call.terms, columns[1], prod(block)) if block and min(block) > 0 else UNKNOWN
+    return (Shape((columns[0], channels, *map(as_size, sizes))),)
 
 
 # --- resizing ---------------------------------------------------------------------------------------------------------

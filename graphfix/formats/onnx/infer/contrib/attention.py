@@ -1,0 +1,245 @@
+"""Attention and rotary embeddings: results, and the keys and values that are kept for the next call.
+
+Sources: onnxruntime's docs/ContribOperators.md and its CPU kernels (contrib_ops/cpu/bert).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from graphfix.formats.onnx.infer.contrib.operator import (
+    MICROSOFT,
+    SAME,
+    Operator,
+    like,
+    positive,
+    product,
+    quotient,
+    ranked,
+    scalar,
+    total,
+)
+from graphfix.formats.onnx.infer.operands import NOTHING, Call, Results
+from graphfix.formats.onnx.infer.rules_elementwise import first
+from graphfix.shapes.shape import UNKNOWN, Shape, Size
+
+SEQUENCE = 3
+"""The rank of [batch, sequence, hidden]."""
+HEADS = 4
+"""The rank of [batch, heads, sequence, head]."""
+PACKED = 5
+"""The rank of [batch, sequence, heads, 2 or 3, head], and of [2, batch, heads, sequence, head]."""
+
+
+def _merged(call: Call, *, weight: int, bias: int, past: int) -> Results:
+    """[B,S,D] by a weight of query, key and value together [D,H+H+V]: [B,S,V]; present [2,B,N,P+S,H/N]."""
+    dims, weights, biases = ranked(call, 0, SEQUENCE), ranked(call, weight, 2), ranked(call, bias, 1)
+    batch, sequence, _ = dims or (UNKNOWN,) * SEQUENCE
+    terms, sizes = call.terms, call.list("qkv_hidden_sizes")
+    whole = weights[1] if weights else biases[0] if biases else UNKNOWN
+    hidden = values = quotient(terms, whole, 3)
+    if sizes is not None:
+        known = len(sizes) == SEQUENCE and min(sizes) > 0
+        hidden, _, values = sizes if known else (UNKNOWN,) * SEQUENCE
+    heads = positive(call, "num_heads")
+    return (
+        Shape((batch, sequence, values)),
+        _joined_state(call, past, (batch, heads, sequence, quotient(terms, hidden, heads))),
+    )
+
+
+def _joined_state(call: Call, past: int, current: tuple[Size, ...]) -> Shape:
+    """Keys and values together [2,B,N,P+S,H]; where both calls share one buffer, what operand `past` has."""
+    batch, heads, sequence, head = current
+    before = ranked(call, past, PACKED)
+    shared = call.flag("past_present_share_buffer", 0)
+    if shared is not False:
+        return Shape(before if shared and before else (2, batch, heads, UNKNOWN, head))
+    length = sequence if not call.has(past) else total(call.terms, before[3], sequence) if before else UNKNOWN
+    return Shape((2, batch, heads, length, head))
+
+
+def _self_attention(call: Call) -> Results:
+    return _merged(call, weight=1, bias=2, past=4)
+
+
+def _quantized_attention(call: Call) -> Results:
+    return _merged(call, weight=1, bias=2, past=8)
+
+
+# --- query, key and value apart ---------------------------------------------------------------------------------------
+
+
+def _multi_head(call: Call) -> Results:
+    """MultiHeadAttention: [B,S,V]; present keys [B,N,P+L,H/N] and values [B,N,P+L,V/N]; scores [B,N,S,P+L].
+
+    Key and value are [B,L,hidden], or [B,N,L,head] (those of an encoder, with nothing in front of them); both may be
+    packed into the key [B,L,N,2,head], and with the query into [B,S,N,3,head].
+    """
+    query, heads, terms = call.dims(0), positive(call, "num_heads"), call.terms
+    if query is None or len(query) not in (SEQUENCE, PACKED):
+        return NOTHING
+    batch, sequence = query[:2]
+    if len(query) == PACKED:
+        length, key_head, value_head = sequence, query[4], query[4]
+        values = product(terms, heads, query[4])
+    else:
+        key_head = quotient(terms, query[2], heads)
+        length, values, value_head = _kept(call, query[2], heads)
+    length = _whole_length(call, length)
+    return (
+        Shape((batch, sequence, values)),
+        Shape((batch, heads, length, key_head)),
+        Shape((batch, heads, length, value_head)),
+        Shape((batch, heads, sequence, length)),
+    )
+
+
+def _kept(call: Call, hidden: Size, heads: Size) -> tuple[Size, Size, Size]:
+    """The length of keys, the size of all values, and of those of one head."""
+    key, value, terms = call.dims(1), call.dims(2), call.terms
+    length: Size = UNKNOWN
+    if key is not None and len(key) in (SEQUENCE, PACKED):
+        length = key[1]
+    elif key is not None and len(key) == HEADS:
+        length = key[2]
+    if not call.has(2):
+        packed = key is not None and len(key) == PACKED
+        return length, (hidden if packed else UNKNOWN), (quotient(terms, hidden, heads) if packed else UNKNOWN)
+    if value is not None and len(value) == SEQUENCE:
+        return length, value[2], quotient(terms, value[2], heads)
+    if value is not None and len(value) == HEADS:
+        return length, product(terms, heads, value[3]), value[3]
+    return length, UNKNOWN, UNKNOWN
+
+
+def _whole_length(call: Call, length: Size) -> Size:
+    """The length with the past in front of it: operand 6; with operand 8 the past is the buffer of the result."""
+    if not call.has(6):
+        return length
+    past = ranked(call, 6, HEADS)
+    if past is None:
+        return UNKNOWN
+    return past[2] if call.has(8) else total(call.terms, past[2], length)
+
+
+def _decoding(call: Call) -> Results:
+    """DecoderMaskedMultiHeadAttention of one token: as MultiHeadAttention, or packed [B,1,H+H+V] without key and value.
+
+    In cross attention, where key and value are the encoder's [B,N,L,head], nothing is kept.
+    """
+    query, heads, terms = ranked(call, 0, SEQUENCE), positive(call, "num_heads"), call.terms
+    if query is None:
+        return NOTHING
+    batch, sequence, hidden = query
+    past = ranked(call, 5, HEADS)
+    key, value = call.dims(1), call.dims(2)
+    if not call.has(1):
+        values, head = quotient(terms, hidden, 3), quotient(terms, quotient(terms, hidden, 3), heads)
+    else:
+        head = quotient(terms, hidden, heads)
+        values = UNKNOWN if value is None else value[2] if len(value) == SEQUENCE else product(terms, heads, value[-1])
+    if key is not None and len(key) == HEADS:
+        return (Shape((batch, sequence, values)), None, None, Shape((batch, heads, sequence, key[2])))
+    shared = call.flag("past_present_share_buffer", 0)
+    length: Size = UNKNOWN
+    if shared is False:
+        length = sequence if not call.has(5) else total(terms, past[2], sequence) if past else UNKNOWN
+    elif shared and past:
+        length = past[2]
+    present = Shape((batch, heads, length, head))
+    value_head = quotient(terms, values, heads)
+    scores = Shape((batch, heads, sequence, UNKNOWN if shared is not False else length))
+    return (Shape((batch, sequence, values)), present, Shape((batch, heads, length, value_head)), scores)
+
+
+def _grouped(call: Call) -> Results:
+    """GroupQueryAttention: [B,S,N*head]; present [B,kv,T,head], where T is the longer of the past and operand 6.
+
+    Query, key and value may be packed into the query [B,S,(N+2*kv)*head]. Operand 6 holds the length of past and
+    present together. With `sliding_window_cache` past and present are one buffer, whose size stays.
+    """
+    query = ranked(call, 0, SEQUENCE)
+    if query is None:
+        return NOTHING
+    batch, sequence, hidden = query
+    heads, groups, terms = positive(call, "num_heads"), positive(call, "kv_num_heads"), call.terms
+    packed = not call.has(1)
+    head = quotient(terms, hidden, total(terms, heads, terms.mul(groups, 2)) if packed else heads)
+    every = scalar(call, 6)
+    window = call.flag("sliding_window_cache", 0)
+    present = [_grown(call, past, (batch, groups, every, head), window=window) for past in (3, 4)]
+    output = product(terms, head, heads) if packed else hidden
+    return (Shape((batch, sequence, output)), *present, Shape((batch, heads, sequence, every)))
+
+
+def _grown(call: Call, at: int, current: tuple[Size, ...], *, window: bool | None) -> Shape:
+    """The present of a past that grows to the length of both; elements of 4 or 8 bits may be packed along the head."""
+    batch, groups, every, head = current
+    past = ranked(call, at, HEADS)
+    if not call.has(at):
+        quantized = call.text("k_quant_type", "NONE") != "NONE" or call.text("v_quant_type", "NONE") != "NONE"
+        return Shape((batch, groups, every if window is False else UNKNOWN, UNKNOWN if quantized else head))
+    if past is None:
+        return Shape((batch, groups, UNKNOWN, UNKNOWN))
+    if window is not False:
+        return Shape((batch, groups, past[2] if window else UNKNOWN, past[3]))
+    length = UNKNOWN if every == UNKNOWN else call.terms.maximum(every, past[2])
+    return Shape((batch, groups, length, past[3]))
+
+
+def _sparse(call: Call) -> Results:
+    """SparseAttention: [B,S,N*head]; present keys and values are the buffers of the past."""
+    query = ranked(call, 0, SEQUENCE)
+    if query is None:
+        return NOTHING
+    heads, groups, terms = positive(call, "num_heads"), positive(call, "kv_num_heads"), call.terms
+    hidden = query[2]
+    if not call.has(1):
+        hidden = product(terms, heads, quotient(terms, hidden, total(terms, heads, terms.mul(groups, 2))))
+    return (Shape((*query[:2], hidden)), call.shape(3), call.shape(4))
+
+
+# --- without a kernel for the CPU -------------------------------------------------------------------------------------
+
+
+def _packed_tokens(call: Call) -> Results:
+    """PackedAttention: tokens [T,D] by weights [D,H+H+V]: [T,V]."""
+    tokens, weights, sizes = ranked(call, 0, 2), ranked(call, 1, 2), call.list("qkv_hidden_sizes")
+    whole = quotient(call.terms, weights[1], 3) if weights else UNKNOWN
+    values = whole if sizes is None else sizes[2] if len(sizes) == 3 and sizes[2] > 0 else UNKNOWN  # noqa: PLR2004 -- query, key and value
+    return NOTHING if tokens is None else (Shape((tokens[0], values)),)
+
+
+def _packed_multi_head(call: Call) -> Results:
+    """PackedMultiHeadAttention: tokens [T,hidden] or [T,N,3,head]: [T,V]."""
+    query, value = call.dims(0), ranked(call, 2, 2)
+    if query is None or len(query) not in (2, HEADS):
+        return NOTHING
+    if len(query) == HEADS:
+        return (Shape((query[0], product(call.terms, query[1], query[3]))),)
+    return (Shape((query[0], value[1] if value else UNKNOWN)),)
+
+
+def _decoder(call: Call) -> Results:
+    """DecoderAttention: the query's shape; caches [B,N,L,head], whose length flags decide when it runs."""
+    query, heads = ranked(call, 0, SEQUENCE), positive(call, "num_heads")
+    if query is None:
+        return NOTHING
+    _, batch, hidden = query
+    cache = Shape((batch, heads, UNKNOWN, quotient(call.terms, hidden, heads)))
+    return (call.shape(0), cache, cache)
+
+
+OPERATORS: Mapping[tuple[str, str], Operator] = {
+    **{(MICROSOFT, op): Operator(first, SAME) for op in ("LongformerAttention", "MRotaryEmbedding", "RotaryEmbedding")},
+    **{(MICROSOFT, op): Operator(_self_attention, SAME) for op in ("Attention", "DecoderMaskedSelfAttention")},
+    (MICROSOFT, "DecoderAttention"): Operator(_decoder, SAME),
+    (MICROSOFT, "DecoderMaskedMultiHeadAttention"): Operator(_decoding, SAME),
+    (MICROSOFT, "GroupQueryAttention"): Operator(_grouped, (like(0), like(3, 0), like(4, 0), like(0))),
+    (MICROSOFT, "MultiHeadAttention"): Operator(_multi_head, SAME),
+    (MICROSOFT, "PackedAttention"): Operator(_packed_tokens, SAME),
+    (MICROSOFT, "PackedMultiHeadAttention"): Operator(_packed_multi_head, SAME),
+    (MICROSOFT, "QAttention"): Operator(_quantized_attention, (like(3),)),
+    (MICROSOFT, "SparseAttention"): Operator(_sparse, SAME),
+}

@@ -1,0 +1,106 @@
+"""Operators whose results have the shape of an operand, or the broadcast one: activations, sums, gates.
+
+Sources: onnxruntime's docs/ContribOperators.md and its CPU kernels; the experimental operators of ONNX's own domain are
+those that onnxruntime still registers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from graphfix.formats.onnx.file.proto import TensorProto
+from graphfix.formats.onnx.infer.contrib.operator import (
+    BOOL,
+    MICROSOFT,
+    SAME,
+    UINT32,
+    Attributes,
+    Operator,
+    like,
+    quotient,
+    ranked,
+    total,
+)
+from graphfix.formats.onnx.infer.operands import NOTHING, Call, Results
+from graphfix.formats.onnx.infer.rules_elementwise import dequantized, first, multidirectional
+from graphfix.formats.onnx.infer.rules_parts import replaced
+from graphfix.shapes.shape import Shape
+
+EXPERIMENTAL = "Affine ImageScaler ParametricSoftplus Scale ScaledTanh GRUUnit".split()
+"""Of ONNX's domain; GRUUnit returns the next state, which has the shape of the state that is operand 0."""
+COPIES = (("", "MemcpyFromHost"), ("", "MemcpyToHost"), (MICROSOFT, "SampleOp"))
+ACTIVATIONS = """
+BiasAdd BiasGelu BiasSoftmax FastGelu GatedAdd Gelu GemmaRotaryEmbedding Inverse QLinearLeakyRelu QLinearSigmoid
+QLinearSoftmax QOrderedGelu QuickGelu ScaledSiLU Trilu
+""".split()
+ZERO_POINT = 2
+"""The operand of QuantizeLinear whose type the result has."""
+
+
+def _like_operand(operand: int, results: int = 1) -> Operator:
+    """An operator all of whose results have the shape and the type of one operand."""
+    return Operator(lambda call: (call.shape(operand),) * results, (like(operand),))
+
+
+def _hash_type(_: Sequence[int], attributes: Attributes) -> int:
+    positive = attributes.get("positive", 1)
+    return {0: TensorProto.INT32, 1: TensorProto.UINT32}.get(positive if isinstance(positive, int) else -1, 0)
+
+
+def _quantized_type(types: Sequence[int], _: Attributes) -> int:
+    """The type of the zero point, uint8 where it is absent."""
+    return like(ZERO_POINT)(types, {}) if len(types) > ZERO_POINT else TensorProto.UINT8
+
+
+def _dropped(call: Call) -> Results:
+    """The operand's shape, the mask too."""
+    return (call.shape(0), call.shape(0))
+
+
+def _bit_mask(call: Call) -> Results:
+    """The operand's shape, and a mask of one bit an element in words of 32 bits."""
+    dims = call.dims(0)
+    words = None if dims is None else Shape((call.terms.ceildiv(call.terms.mul(*dims), 32),))
+    return (call.shape(0), words)
+
+
+def _halved(call: Call) -> Results:
+    """[N,S,D] to [N,S,D/2]."""
+    dims = call.dims(0)
+    return (replaced(dims, len(dims) - 1, quotient(call.terms, dims[-1], 2)),) if dims else NOTHING
+
+
+def _gated(call: Call) -> Results:
+    """The shape of the gate, halved along the last axis where the gate holds both parts."""
+    return (call.shape(0),) if call.has(1) else _halved(call)
+
+
+def _distances(call: Call) -> Results:
+    """[M,K] of [M,N] and [K,N]."""
+    left, right = ranked(call, 0, 2), ranked(call, 1, 2)
+    return NOTHING if left is None or right is None else (Shape((left[0], right[0])),)
+
+
+def _lengthened(call: Call) -> Results:
+    """GatedRelativePositionBias and others: see their document."""
+    return (Shape((total(call.terms, *(call.dims(0) or ())),)),)
+
+
+OPERATORS: Mapping[tuple[str, str], Operator] = {
+    **{("", op): Operator(first, SAME) for op in EXPERIMENTAL},
+    **{copy: Operator(first, SAME, moves="Identity") for copy in COPIES},
+    **{(MICROSOFT, op): Operator(first, SAME) for op in ACTIVATIONS},
+    **{(MICROSOFT, op): Operator(multidirectional, SAME) for op in ("QLinearAdd", "QLinearMul", "MulInteger")},
+    (MICROSOFT, "BiasDropout"): Operator(_dropped, (like(0), BOOL)),
+    (MICROSOFT, "BiasSplitGelu"): Operator(_halved, SAME),
+    (MICROSOFT, "BitmaskBiasDropout"): Operator(_bit_mask, (like(0), UINT32)),
+    (MICROSOFT, "BitmaskDropout"): Operator(_bit_mask, (like(0), UINT32)),
+    (MICROSOFT, "CDist"): Operator(_distances, SAME),
+    (MICROSOFT, "DequantizeLinear"): Operator(dequantized, (like(1),)),
+    (MICROSOFT, "LinearAttentionGate"): _like_operand(0, 2),
+    (MICROSOFT, "MurmurHash3"): Operator(first, (_hash_type,)),
+    (MICROSOFT, "NGramRepeatBlock"): _like_operand(1),
+    (MICROSOFT, "QLinearWhere"): Operator(multidirectional, (like(1),)),
+    (MICROSOFT, "QuantizeLinear"): Operator(first, (_quantized_type,)),
+    (MICROSOFT, "SwiGLU"): Operator(_gated, SAME),
+}

@@ -1,0 +1,40 @@
+"""Loops that generate text: they run a decoder that is a body of theirs, and return the tokens.
+
+Source: onnxruntime's docs/ContribOperators.md and its CPU kernels (contrib_ops/cpu/transformers).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from graphfix.formats.onnx.infer.contrib.operator import FLOAT, INT32, MICROSOFT, Operator, like, scalar
+from graphfix.formats.onnx.infer.operands import Call, Results
+from graphfix.formats.onnx.infer.rules_layout import unknowns
+from graphfix.shapes.shape import UNKNOWN, Shape, Size
+
+
+def _batch(call: Call) -> Size:
+    dims = call.dims(0)
+    return dims[0] if dims else UNKNOWN
+
+
+def _beams(call: Call) -> Results:
+    """Tokens [batch,returned,longest], scores [batch,returned], and scores of every step; operands hold the sizes."""
+    batch, returned, longest = _batch(call), scalar(call, 4), scalar(call, 1)
+    ends = call.number("vocab_size", -1)
+    steps = Shape((UNKNOWN, batch, scalar(call, 3), ends if ends > 0 else UNKNOWN))
+    more = (Shape((batch, returned, UNKNOWN, UNKNOWN, UNKNOWN)), Shape((batch,)))
+    return (Shape((batch, returned, longest)), Shape((batch, returned)), steps, *more)
+
+
+def _sampled(call: Call) -> Results:
+    """Tokens [batch,longest], and the logits that were drawn from."""
+    return (Shape((_batch(call), scalar(call, 1))), unknowns(2))
+
+
+OPERATORS: Mapping[tuple[str, str], Operator] = {
+    (MICROSOFT, "BeamSearch"): Operator(_beams, (INT32, like(5, 6))),
+    (MICROSOFT, "GreedySearch"): Operator(_sampled, (INT32,)),
+    (MICROSOFT, "Sampling"): Operator(_sampled, (INT32, FLOAT)),
+    (MICROSOFT, "WhisperBeamSearch"): Operator(_beams, (INT32, like(5, 6), like(5, 6), FLOAT, like(5, 6))),
+}

@@ -1,0 +1,256 @@
+"""Operators that move, cut, pad, join, look up and count elements.
+
+Sources: onnxruntime's docs/ContribOperators.md and its CPU kernels; the experimental operators of ONNX's own domain are
+those that onnxruntime still registers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from graphfix.formats.onnx.file.proto import TensorProto
+from graphfix.formats.onnx.infer import rules_layout as layout
+from graphfix.formats.onnx.infer import rules_parts as parts
+from graphfix.formats.onnx.infer import rules_windows as windows
+from graphfix.formats.onnx.infer.contrib.operator import (
+    BOOL,
+    FLOAT,
+    INT32,
+    INT64,
+    MICROSOFT,
+    SAME,
+    STRING,
+    Attributes,
+    Operator,
+    fixed,
+    like,
+    positive,
+    product,
+    ranked,
+    said,
+    scalar,
+    since,
+    total,
+)
+from graphfix.formats.onnx.infer.operands import NOTHING, Call, Results
+from graphfix.formats.onnx.infer.rules_elementwise import always
+from graphfix.formats.onnx.infer.rules_layout import unknowns
+from graphfix.formats.onnx.infer.rules_parts import placed, replaced
+from graphfix.formats.onnx.infer.rules_reductions import reduce
+from graphfix.shapes.shape import UNKNOWN, Shape, Size
+from graphfix.shapes.terms import as_size
+
+NEWEST = 18
+"""A version of ONNX's operators that have their axes, pads and bounds as operands."""
+IMAGE = 4
+BYTE = 8
+"""Bits."""
+
+
+def _with_unit_axis(call: Call) -> Results:
+    """A unit axis at the place that operand 1 holds, counted in the result."""
+    dims, axis = call.dims(0), call.scalar(1)
+    if dims is None:
+        return NOTHING
+    at = placed((axis,), len(dims) + 1) if isinstance(axis, int) else None
+    return (unknowns(len(dims) + 1),) if at is None else (Shape((*dims[: at[0]], 1, *dims[at[0] :])),)
+
+
+def _unfolded(call: Call) -> Results:
+    """Slices of `size` elements of an axis, each `step` further on, whose elements are a new last axis."""
+    dims, size, step = call.dims(0), call.number("size", 0), call.number("step", 1)
+    if not dims:
+        return NOTHING
+    at = placed((call.number("dim", -1),), len(dims))
+    if at is None or size < 1 or step < 1:
+        return (unknowns(len(dims) + 1),)
+    whole = dims[at[0]]
+    fits = not isinstance(whole, int) or whole >= size
+    count = as_size(call.terms.floordiv(whole, step, step - size)) if fits else UNKNOWN
+    return (Shape((*replaced(dims, at[0], count).dims, size)),)
+
+
+def _joined(call: Call) -> Results:
+    """QLinearConcat: after the result's scale and zero point, each tensor is followed by its own."""
+    return parts.concat(call.reading(range(2, len(call.inputs), 3)))
+
+
+def _counted(call: Call) -> Results:
+    """Unique of a vector [n]: what is distinct, for each element its place among these, and how often each occurs."""
+    return (unknowns(1), call.shape(0), unknowns(1))
+
+
+def _looked_up_in_blocks(call: Call) -> Results:
+    """Gather of a table whose bytes hold 8 / bits elements of the last axis; other types hold one each."""
+    data = call.dims(0)
+    indices = call.dims(1)
+    at = None if data is None else placed((call.number("gather_axis", 0),), len(data))
+    if not data or indices is None or at is None:
+        return NOTHING
+    whole = (*data[: at[0]], *indices, *data[at[0] + 1 :])
+    code, bits = call.dtype(0), call.number("bits", 4)
+    if code and code != TensorProto.UINT8:
+        return (Shape(whole),)
+    if not code or at[0] == len(data) - 1 or bits not in (2, 4, 8):
+        return (unknowns(len(whole)),)
+    return (replaced(whole, len(whole) - 1, product(call.terms, data[-1], BYTE // bits)),)
+
+
+def _unpacked(call: Call) -> Results:
+    """Rows of `K` elements, one an index."""
+    indices = call.dims(1)
+    return NOTHING if indices is None else (Shape((*indices, positive(call, "K"))),)
+
+
+def _embedded(call: Call) -> Results:
+    """Rows of a table [N,M], one an index."""
+    table, indices = ranked(call, 0, 2), call.dims(1)
+    return NOTHING if indices is None else (Shape((*indices, table[1] if table else UNKNOWN)),)
+
+
+def _words_embedded(call: Call) -> Results:
+    """Characters [words,letters] under filters [count,..]: [words,count]."""
+    words, filters = ranked(call, 0, 2), call.dims(1)
+    return (Shape((words[0] if words else UNKNOWN, filters[0] if filters else UNKNOWN)),)
+
+
+def _tokens(call: Call) -> Results:
+    """[C] or [N,C] strings with a new axis of as many tokens as the longest has."""
+    dims = call.dims(0)
+    return NOTHING if dims is None else (Shape((*dims, UNKNOWN)),)
+
+
+def _cropped(call: Call) -> Results:
+    """[N,C,H,W] without borders (left, top, right, bottom), or of the sizes that `scale` holds."""
+    dims, border, sizes = call.dims(0), call.list("border"), call.list("scale")
+    if dims is None or len(dims) != IMAGE:
+        return NOTHING
+    if sizes:
+        return (Shape((*dims[:2], *sizes)),) if len(sizes) == 2 and min(sizes) >= 0 else (unknowns(IMAGE),)  # noqa: PLR2004 -- height and width
+    if border is None or len(border) != IMAGE:
+        return (unknowns(IMAGE),)
+    left, top, right, bottom = border
+    height, width = total(call.terms, dims[2], -top - bottom), total(call.terms, dims[3], -left - right)
+    return (Shape((*dims[:2], height, width)),)
+
+
+def _filled(call: Call) -> Results:
+    """GivenTensorFill: the attribute `shape`, and `extra_shape` behind it."""
+    wanted, more = call.list("shape"), call.list("extra_shape") or ()
+    if call.has(0) or wanted is None or min((*wanted, *more), default=0) < 0:
+        return NOTHING
+    return (Shape((*wanted, *more)),)
+
+
+def _transformed(call: Call) -> Results:
+    """Rfft: [..,n] to [..,n/2+1,2]."""
+    dims = call.dims(0)
+    return (Shape((*dims[:-1], total(call.terms, call.terms.floordiv(dims[-1], 2), 1), 2)),) if dims else NOTHING
+
+
+def _transformed_back(call: Call) -> Results:
+    """Irfft: [..,m,2] to [..,2*(m-1)]."""
+    dims = call.dims(0)
+    if dims is None or len(dims) < 2:  # noqa: PLR2004 -- the last axis holds the two parts of a number
+        return NOTHING
+    return (Shape((*dims[:-2], total(call.terms, call.terms.mul(dims[-2], 2), -2))),)
+
+
+def _positions(call: Call) -> Results:
+    """RelativePositionBias: [1,heads,query,key] of a table [buckets,heads], where operands 1 and 2 hold lengths."""
+    table = ranked(call, 0, 2)
+    return (Shape((1, table[1] if table else UNKNOWN, scalar(call, 1), scalar(call, 2))),)
+
+
+def _padding_removed(call: Call) -> Results:
+    """[batch,sequence,hidden] to the tokens [?,hidden], their offsets, sums of lengths, and the greatest length."""
+    dims = ranked(call, 0, 3)
+    batch, sequence, hidden = dims or (UNKNOWN,) * 3
+    return (Shape((UNKNOWN, hidden)), Shape((batch, sequence)), Shape((total(call.terms, batch, 1),)), Shape((1,)))
+
+
+def _padding_restored(call: Call) -> Results:
+    """Tokens [?,hidden] at offsets [batch,sequence]: [batch,sequence,hidden]."""
+    tokens, offsets = ranked(call, 0, 2), ranked(call, 1, 2)
+    return (Shape((*(offsets or (UNKNOWN,) * 2), tokens[1] if tokens else UNKNOWN)),)
+
+
+def _hashes(call: Call, tokens: tuple[Size, ...]) -> tuple[Shape, int]:
+    """The shape of hashes, one for each head of each order from 2 to `max_ngram_size`, and how many ids are kept."""
+    kept, heads = call.number("max_ngram_size", 0) - 1, call.number("n_head_per_ngram", 0)
+    return Shape((*tokens, kept * heads if min(kept, heads) > 0 else UNKNOWN)), kept
+
+
+def _hashed(call: Call) -> Results:
+    """NGramHashMapping of [batch,sequence], and the last ids of it."""
+    dims = ranked(call, 0, 2) or (UNKNOWN,) * 2
+    hashes, kept = _hashes(call, dims)
+    return (hashes, Shape((dims[0], kept if kept > 0 else UNKNOWN)))
+
+
+def _packed_hashed(call: Call) -> Results:
+    """VarlenNGramHashMapping of packed tokens [total]; operand 3 holds the bounds [batch+1] of its sequences."""
+    (tokens,), ends = ranked(call, 0, 1) or (UNKNOWN,), ranked(call, 3, 1)
+    hashes, kept = _hashes(call, (tokens,))
+    batch = total(call.terms, ends[0], -1) if ends else UNKNOWN
+    ids: Size = kept if kept > 0 else UNKNOWN
+    capacity: Size = max(call.number("state_update_capacity", 0), 0)
+    return (hashes, Shape((batch, ids)), Shape((batch, ids)), Shape((batch, capacity, ids)))
+
+
+def _warped(_: Call) -> Results:
+    """DynamicTimeWarping: the points of a path."""
+    return (Shape((2, UNKNOWN)),)
+
+
+def _bifurcated(_: Call) -> Results:
+    """BifurcationDetector: tokens, and the place of a suffix among them."""
+    return (unknowns(1), Shape(()))
+
+
+def _held(call: Call) -> Results:
+    """The shape that operand 1 holds."""
+    length, wanted = call.length(1), call.content(1)
+    if wanted is not None and wanted.axes is not None:
+        return (Shape(tuple(map(as_size, wanted.axes))),)
+    return NOTHING if length is None else (unknowns(length),)
+
+
+SUMS: Mapping[int, int] = {TensorProto.INT8: TensorProto.INT32, TensorProto.UINT8: TensorProto.UINT32}
+
+
+def _sum_type(types: Sequence[int], _: Attributes) -> int:
+    return SUMS.get(types[0], 0) if types else 0
+
+
+OPERATORS: Mapping[tuple[str, str], Operator] = {
+    ("", "Crop"): Operator(_cropped, SAME),
+    ("", "DynamicSlice"): Operator(since(NEWEST, parts.slices), SAME, moves="Slice"),
+    ("", "GivenTensorFill"): Operator(_filled, (like(0),)),
+    (MICROSOFT, "BifurcationDetector"): Operator(_bifurcated, (INT64,)),
+    (MICROSOFT, "DequantizeBFP"): Operator(_held, (said("dtype", FLOAT),)),
+    (MICROSOFT, "DynamicTimeWarping"): Operator(_warped, (INT32,)),
+    (MICROSOFT, "ExpandDims"): Operator(_with_unit_axis, SAME, moves="Unsqueeze"),
+    (MICROSOFT, "GatherBlockQuantized"): Operator(_looked_up_in_blocks, (like(2),)),
+    (MICROSOFT, "GatherND"): Operator(layout.gather_nd, SAME),
+    (MICROSOFT, "GatherPacked"): Operator(_unpacked, (said("output_dtype", fixed(TensorProto.BFLOAT16)),)),
+    (MICROSOFT, "GridSample"): Operator(windows.grid_sample, SAME),
+    (MICROSOFT, "Irfft"): Operator(_transformed_back, SAME),
+    (MICROSOFT, "IsAllFinite"): Operator(always(0), (BOOL,)),
+    (MICROSOFT, "NGramHashMapping"): Operator(_hashed, SAME),
+    (MICROSOFT, "Pad"): Operator(since(NEWEST, parts.pad), SAME),
+    (MICROSOFT, "QLinearConcat"): Operator(_joined, (like(1),)),
+    (MICROSOFT, "QLinearReduceMean"): Operator(reduce, SAME),
+    (MICROSOFT, "Range"): Operator(parts.integer_range, SAME, moves="Range"),
+    (MICROSOFT, "ReduceSumInteger"): Operator(reduce, (_sum_type,)),
+    (MICROSOFT, "RelativePositionBias"): Operator(_positions, SAME),
+    (MICROSOFT, "RemovePadding"): Operator(_padding_removed, (like(0), INT32)),
+    (MICROSOFT, "RestorePadding"): Operator(_padding_restored, SAME),
+    (MICROSOFT, "Rfft"): Operator(_transformed, SAME),
+    (MICROSOFT, "Tokenizer"): Operator(_tokens, (STRING,)),
+    (MICROSOFT, "TorchEmbedding"): Operator(_embedded, SAME),
+    (MICROSOFT, "UnfoldTensor"): Operator(_unfolded, SAME),
+    (MICROSOFT, "Unique"): Operator(_counted, (like(0), INT64)),
+    (MICROSOFT, "VarlenNGramHashMapping"): Operator(_packed_hashed, (like(0), like(0), INT32, like(0))),
+    (MICROSOFT, "WordConvEmbedding"): Operator(_words_embedded, (FLOAT,)),
+}

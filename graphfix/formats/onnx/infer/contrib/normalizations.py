@@ -1,0 +1,94 @@
+"""Normalizations that onnxruntime fuses with a sum, an embedding or a gate.
+
+Sources: onnxruntime's docs/ContribOperators.md and its CPU kernels.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from graphfix.formats.onnx.infer.contrib.operator import (
+    FLOAT,
+    MICROSOFT,
+    SAME,
+    Operator,
+    like,
+    quotient,
+    ranked,
+    said,
+)
+from graphfix.formats.onnx.infer.operands import NOTHING, Call, Results
+from graphfix.formats.onnx.infer.rules_elementwise import first, normalization
+from graphfix.shapes.shape import Shape
+
+GRID = 2
+"""[batch, sequence]."""
+
+
+def _skipped(call: Call) -> Results:
+    """SkipLayerNormalization: the operand's shape, that of mean and deviation, and the sum that is normalized.
+
+    Operand 1 is broadcast onto operand 0, whose shape the result has.
+    """
+    dims = call.dims(0)
+    kept = Shape((*dims[:-1], 1)) if dims else None
+    return (call.shape(0), kept, kept, call.shape(0))
+
+
+def _simplified(call: Call) -> Results:
+    """As LayerNormalization without a mean: the operand's shape, and unit axes from `axis` on."""
+    whole, *kept = normalization(call) or (None,)
+    return (whole, *kept[1:])
+
+
+def _embedded(call: Call) -> Results:
+    """[batch,sequence] of words in a table [words,hidden]: [batch,sequence,hidden], a mask index [batch], the sum."""
+    words, table = ranked(call, 0, GRID), ranked(call, 2, GRID)
+    if words is None or table is None:
+        return NOTHING
+    whole = Shape((*words, table[1]))
+    return (whole, Shape(words[:1]), whole)
+
+
+def _group(call: Call) -> Results:
+    """The operand's shape, the sum's too."""
+    return (call.shape(0), call.shape(0))
+
+
+def _branches_mixed(call: Call) -> Results:
+    """[..,C,H] to [..,H], or [..,C*H] to [..,H] where the attribute num_branches counts C."""
+    dims, branches = call.dims(0), call.number("num_branches", 0)
+    if not dims or branches < 0:
+        return NOTHING
+    if branches:
+        return (Shape((*dims[:-1], quotient(call.terms, dims[-1], branches))),)
+    return (Shape((*dims[:-2], dims[-1])),) if len(dims) > 1 else NOTHING
+
+
+def _gate_of_memory(call: Call) -> Results:
+    """EngramGate: [batch,sequence,streams,hidden], normalized too."""
+    return (call.shape(0), call.shape(0))
+
+
+OPERATORS: Mapping[tuple[str, str], Operator] = {
+    ("", "SimplifiedLayerNormalization"): Operator(_simplified, (like(1, 0), said("stash_type", FLOAT))),
+    **{
+        (MICROSOFT, op): Operator(_skipped, (like(0), FLOAT, FLOAT, like(0)))
+        for op in ("SkipLayerNormalization", "SkipSimplifiedLayerNormalization")
+    },
+    **{
+        (MICROSOFT, op): Operator(first, SAME)
+        for op in (
+            "BranchwiseRMSNorm",
+            "GatedRMSNorm",
+            "GroupNorm",
+            "HyperConnectionPostMix",
+            "QOrderedLayerNormalization",
+        )
+    },
+    (MICROSOFT, "EmbedLayerNormalization"): Operator(_embedded, (like(2), like(0), like(2))),
+    (MICROSOFT, "EngramGate"): Operator(_gate_of_memory, SAME),
+    (MICROSOFT, "HyperConnectionPreMix"): Operator(_branches_mixed, SAME),
+    (MICROSOFT, "QEmbedLayerNormalization"): Operator(_embedded, (like(8), like(0))),
+    (MICROSOFT, "SkipGroupNorm"): Operator(_group, SAME),
+}

@@ -1,0 +1,150 @@
+"""What is known of one operator: the record, its rules for element types, and adapters that reuse a standard rule."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TypeAlias
+
+from graphfix.formats.onnx.file.proto import TensorProto
+from graphfix.formats.onnx.infer.operands import NOTHING, Call, Results, Rule
+from graphfix.formats.onnx.infer.rules_layout import divided, unknowns
+from graphfix.results.records import dataclass
+from graphfix.shapes.shape import UNKNOWN, Shape, Size
+from graphfix.shapes.terms import Terms, as_size
+
+MICROSOFT = "com.microsoft"
+CHANNELS = 2
+"""The rank of [batch, channels]; spatial axes follow."""
+Attributes: TypeAlias = Mapping[str, object]
+ElementType: TypeAlias = Callable[[Sequence[int], Attributes], int]
+"""Return the element type of a result by the operands' element types and the attributes; 0 where it is not known."""
+
+
+@dataclass(frozen=True, slots=True)
+class Operator:
+    """The facts of one operator: a shape and an element type for every result."""
+
+    shapes: Rule
+    types: tuple[ElementType, ...]
+    """By result; the last one is also that of all results that follow."""
+    moves: str = ""
+    """The standard operator that treats integer elements in the same way; empty where elements are not followed."""
+
+
+# --- element types ----------------------------------------------------------------------------------------------------
+
+
+def like(*operands: int) -> ElementType:
+    """The type of the first of these operands that has a known type."""
+
+    def ruled(types: Sequence[int], _: Attributes) -> int:
+        return next((types[at] for at in operands if at < len(types) and types[at]), 0)
+
+    return ruled
+
+
+def fixed(code: int) -> ElementType:
+    """Always the same type."""
+    return lambda _, __: code
+
+
+def said(attribute: str, default: ElementType) -> ElementType:
+    """The type that an attribute holds, another rule's where the attribute is absent or 0."""
+
+    def ruled(types: Sequence[int], attributes: Attributes) -> int:
+        code = attributes.get(attribute)
+        return code if isinstance(code, int) and code else default(types, attributes)
+
+    return ruled
+
+
+SAME = (like(0),)
+FLOAT, DOUBLE, INT32, INT64 = map(fixed, (TensorProto.FLOAT, TensorProto.DOUBLE, TensorProto.INT32, TensorProto.INT64))
+UINT8, UINT32, BOOL, STRING = map(fixed, (TensorProto.UINT8, TensorProto.UINT32, TensorProto.BOOL, TensorProto.STRING))
+NO_TENSOR = fixed(0)
+"""Of a sequence or a map."""
+
+
+# --- adapters ---------------------------------------------------------------------------------------------------------
+
+
+def reading(rule: Rule, *operands: int) -> Rule:
+    """Return a rule that reads these operands in place of operands 0, 1, 2 ..."""
+    return lambda call: rule(call.reading(operands))
+
+
+def since(version: int, rule: Rule) -> Rule:
+    """Return a rule that reads the node as one of this version of the standard operator."""
+    return lambda call: rule(call.of_version(version))
+
+
+def channels_last(rule: Rule) -> Rule:
+    """Return the rule for [N,D1,D2 ..,C] of a rule for [N,C,D1,D2 ..]: operand 0 and result 0 have the channels last.
+
+    Of further results only the rank is known.
+    """
+
+    def ruled(call: Call) -> Results:
+        dims = call.dims(0)
+        if dims is None or len(dims) < CHANNELS:
+            return NOTHING
+        batch, *spatial, channels = dims
+        results = rule(call.with_shape(Shape((batch, channels, *spatial))))
+        if not results or results[0] is None or results[0].axes is None or len(results[0].axes) != len(dims):
+            return NOTHING
+        batch, channels, *spatial = results[0].axes
+        return (Shape((batch, *spatial, channels)), *[unknowns(len(dims))] * (len(results) - 1))
+
+    return ruled
+
+
+def by_layout(rule: Rule) -> Rule:
+    """Return a rule that reads the attribute `channels_last`, by default 0."""
+    last = channels_last(rule)
+
+    def ruled(call: Call) -> Results:
+        at_the_end = call.flag("channels_last", 0)
+        if at_the_end is None:
+            dims = call.dims(0)
+            return NOTHING if dims is None else (unknowns(len(dims)),)
+        return (last if at_the_end else rule)(call)
+
+    return ruled
+
+
+# --- sizes ------------------------------------------------------------------------------------------------------------
+
+
+def ranked(call: Call, index: int, rank: int) -> tuple[Size, ...] | None:
+    """Return the operand's dims where it has this rank, else None."""
+    dims = call.dims(index)
+    return dims if dims is not None and len(dims) == rank else None
+
+
+def positive(call: Call, attribute: str) -> Size:
+    """Return an attribute that is used as a size or a count; unknown where it is absent or below 1."""
+    number = call.number(attribute, 0)
+    return number if number > 0 else UNKNOWN
+
+
+def quotient(terms: Terms, size: Size, by: Size) -> Size:
+    """Return the quotient of sizes that a kernel divides without a rest, or refuses; unknown where there is one."""
+    if isinstance(by, int):
+        return divided(terms, size, by) if by > 0 else UNKNOWN
+    return as_size(terms.quotient(size, by))
+
+
+def product(terms: Terms, *sizes: Size) -> Size:
+    """Return the product, as a size."""
+    return as_size(terms.mul(*sizes))
+
+
+def total(terms: Terms, *sizes: Size) -> Size:
+    """Return the sum, as a size."""
+    return as_size(terms.add(*sizes))
+
+
+def scalar(call: Call, index: int) -> Size:
+    """Return the one integer that an operand holds, as a size; unknown where it is not followed."""
+    element = call.scalar(index)
+    return UNKNOWN if element is None else as_size(element)

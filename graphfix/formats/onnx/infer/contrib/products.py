@@ -1,0 +1,113 @@
+"""Matrix products: fused ones, those of quantized matrices, and mixtures of experts.
+
+Sources: onnxruntime's docs/ContribOperators.md and its CPU kernels.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from graphfix.formats.onnx.file.proto import TensorProto
+from graphfix.formats.onnx.infer.contrib.operator import (
+    FLOAT,
+    MICROSOFT,
+    SAME,
+    Attributes,
+    Operator,
+    like,
+    positive,
+    ranked,
+)
+from graphfix.formats.onnx.infer.operands import NOTHING, Call, Results
+from graphfix.formats.onnx.infer.rules_elementwise import first
+from graphfix.formats.onnx.infer.rules_layout import unknowns
+from graphfix.formats.onnx.infer.rules_parts import replaced
+from graphfix.formats.onnx.infer.rules_products import MATRIX, gemm, matmul, multiplied
+from graphfix.shapes.shape import UNKNOWN, Shape, Size
+
+OUTPUT_SCALE = 7
+"""The operand of QGemm without which the result is not quantized."""
+OUTPUT_ZERO = 8
+TRANSPOSES = ("transA", "transB", "transBatchA", "transBatchB")
+
+
+def _fused(call: Call) -> Results:
+    """FusedMatMul: operands are transposed (trans: the last two axes; transBatch: the first moves before the last)."""
+    left, right = call.dims(0), call.dims(1)
+    flags = [call.flag(attribute, 0) for attribute in TRANSPOSES]
+    if left is None or right is None or None in flags:
+        return NOTHING
+    if not any(flags):
+        return multiplied(left, right)
+    turned_left, turned_right, batch_left, batch_right = map(bool, flags)
+    if (batch_left or batch_right) and len(left) != len(right):
+        return NOTHING
+    if min(len(left), len(right)) < MATRIX:
+        return _vector(left, right, turned_left=turned_left or batch_left, turned_right=turned_right or batch_right)
+    return multiplied(
+        _turned(left, matrix=turned_left, batch=batch_left), _turned(right, matrix=turned_right, batch=batch_right)
+    )
+
+
+def _vector(left: Sequence[Size], right: Sequence[Size], *, turned_left: bool, turned_right: bool) -> Results:
+    """A vector is promoted and never transposed; of a transposed matrix beside it only the rank is known."""
+    if (turned_left and len(left) >= MATRIX) or (turned_right and len(right) >= MATRIX):
+        found = multiplied(tuple(left), tuple(right))
+        return tuple([unknowns(len(shape.dims)) for shape in found if shape is not None])
+    return multiplied(tuple(left), tuple(right))
+
+
+def _turned(dims: tuple[Size, ...], *, matrix: bool, batch: bool) -> tuple[Size, ...]:
+    """[M,B1..,K] is [B1..,M,K] with `batch`; then the last two change places with `matrix`."""
+    if batch:
+        dims = (*dims[1:-1], dims[0], dims[-1])
+    return (*dims[:-2], dims[-1], dims[-2]) if matrix else dims
+
+
+def _sparse(call: Call) -> Results:
+    """A matrix by a matrix."""
+    dims = ranked(call, 1, MATRIX)
+    turned = call.flag("transB", 0)
+    return (Shape((UNKNOWN, UNKNOWN if dims is None or turned is None else dims[0 if turned else 1])),)
+
+
+def _columns(call: Call) -> Results:
+    """[..,K] by packed weights of `N` columns: [..,N]."""
+    dims = call.dims(0)
+    return (replaced(dims, len(dims) - 1, positive(call, "N")),) if dims else NOTHING
+
+
+def _columns_of_shape(call: Call) -> Results:
+    """[..,K] by a packed matrix whose shape [K,N] operand 2 holds."""
+    dims, packed = call.dims(0), call.content(2)
+    if not dims:
+        return NOTHING
+    known = packed.axes if packed is not None else None
+    return (replaced(dims, len(dims) - 1, known[1] if known is not None and len(known) == MATRIX else UNKNOWN),)
+
+
+def _quantized_type(types: Sequence[int], _: Attributes) -> int:
+    """QGemm: float32 without the result's scale, else the type of its zero point."""
+    return types[OUTPUT_ZERO] if len(types) > OUTPUT_ZERO else TensorProto.FLOAT
+
+
+def _integer_type(types: Sequence[int], _: Attributes) -> int:
+    """MatMulInteger16: unsigned where both factors are."""
+    known: Mapping[int, int] = {TensorProto.INT16: TensorProto.INT32, TensorProto.UINT16: TensorProto.UINT32}
+    codes = {known.get(code, 0) for code in types[:2]}
+    return codes.pop() if len(codes) == 1 else 0
+
+
+OPERATORS: Mapping[tuple[str, str], Operator] = {
+    **{(MICROSOFT, op): Operator(_fused, SAME) for op in ("FusedMatMul", "FusedMatMulActivation", "TransposeMatMul")},
+    **{(MICROSOFT, op): Operator(_columns, SAME) for op in ("MatMulNBits", "MatMulBnb4")},
+    **{(MICROSOFT, op): Operator(first, SAME) for op in ("MoE", "QMoE")},
+    (MICROSOFT, "DynamicQuantizeMatMul"): Operator(matmul, (FLOAT,)),
+    (MICROSOFT, "FusedGemm"): Operator(gemm, SAME),
+    (MICROSOFT, "GemmFastGelu"): Operator(matmul, SAME),
+    (MICROSOFT, "MatMulFpQ4"): Operator(_columns_of_shape, SAME),
+    (MICROSOFT, "MatMulInteger16"): Operator(matmul, (_integer_type,)),
+    (MICROSOFT, "MatMulIntegerToFloat"): Operator(matmul, (like(2, 3),)),
+    (MICROSOFT, "QGemm"): Operator(gemm, (_quantized_type,)),
+    (MICROSOFT, "SparseToDenseMatMul"): Operator(_sparse, (like(1),)),
+}

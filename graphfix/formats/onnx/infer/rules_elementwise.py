@@ -1,0 +1,95 @@
+"""Shape rules of element-wise operators and normalizations: a result has an operand's shape, or the broadcast one.
+
+Sources: the ONNX operator specification; broadcasting operators follow their row of the catalogue.
+"""
+
+from __future__ import annotations
+
+from graphfix.formats.onnx.file.proto import TensorProto
+from graphfix.formats.onnx.infer.operands import NOTHING, Call, Results, Rule
+from graphfix.formats.onnx.infer.rules_layout import unknowns
+from graphfix.shapes import shape as shapes
+from graphfix.shapes.shape import UNKNOWN, Shape, never_one, same
+
+QUANTIZED = (TensorProto.INT8, TensorProto.UINT8, TensorProto.INT32)
+"""The types of which onnxruntime dequantizes a scalar to a scalar."""
+
+
+def first(call: Call) -> Results:
+    """The result has the shape of operand 0."""
+    return (call.shape(0),)
+
+
+def rank_of_first(call: Call) -> Results:
+    """The result has the rank of operand 0, its sizes are computed."""
+    dims = call.dims(0)
+    return NOTHING if dims is None else (unknowns(len(dims)),)
+
+
+def every_first(call: Call) -> Results:
+    """Every result has the shape of operand 0: the mask of Dropout too."""
+    return (call.shape(0),) * max(1, call.results)
+
+
+def always(*ranks: int) -> Rule:
+    """Results of fixed ranks."""
+    return lambda _: tuple(unknowns(rank) for rank in ranks)
+
+
+def multidirectional(call: Call) -> Results:
+    """Numpy's rule over the operands that the row names."""
+    row = call.row
+    if row is None:
+        return NOTHING
+    taking_part = row.taking_part(len(call.inputs))
+    parts = [shape for operand in taking_part if (shape := call.shape(operand.index)) is not None]
+    return (shapes.broadcast(*parts),) if parts else NOTHING
+
+
+def unidirectional(call: Call) -> Results:
+    """The result has the shape of the operand that the others are broadcast onto.
+
+    Where one of those may stretch it, its size is open: onnxruntime's PRelu lets it, other operators refuse.
+    """
+    row = call.row
+    target = call.shape(row.onto) if row is not None and row.onto is not None else None
+    if row is None or target is None:
+        return NOTHING
+    others = [shape for operand in row.taking_part(len(call.inputs)) if (shape := call.shape(operand.index))]
+    whole = shapes.broadcast(target, *others)
+    if whole == target:
+        return (target,)
+    if target.axes is None or whole.axes is None or len(whole.axes) != len(target.axes):
+        return NOTHING
+    pairs = zip(target.axes, whole.axes, strict=True)
+    return (Shape(tuple([size if same(size, wide) or never_one(size) else UNKNOWN for size, wide in pairs])),)
+
+
+def elementwise_before_broadcasting(call: Call) -> Results:
+    """Max, Min, Sum and Mean before opset 8 have operands of one shape."""
+    return multidirectional(call) if call.row is not None else (call.shape(0),)
+
+
+def quantized(call: Call) -> Results:
+    """The operand's shape, a scale and a zero point."""
+    return (call.shape(0), Shape(()), Shape(()))
+
+
+def dequantized(call: Call) -> Results:
+    """The operand's shape; onnxruntime makes a vector of a single element of some types."""
+    return (call.shape(0),) if call.dims(0) != () or call.dtype(0) in QUANTIZED else NOTHING
+
+
+def normalization(call: Call) -> Results:
+    """LayerNormalization: the operand's shape, and with unit axes from `axis` on those of mean and deviation."""
+    (whole,) = unidirectional(call) or (None,)
+    dims, at = call.dims(0), call.number("axis", -1)
+    if dims is None or not -len(dims) <= at < len(dims):
+        return (whole,)
+    kept = Shape((*dims[: at % len(dims)], *[1] * (len(dims) - at % len(dims))))
+    return (whole, kept, kept)
+
+
+def batch_normalization(call: Call) -> Results:
+    """The operand's shape; mean and variance have the shape of those that go in."""
+    return (call.shape(0), *(call.shape(3), call.shape(4)) * 2)
