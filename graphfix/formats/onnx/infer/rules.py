@@ -167,6 +167,7 @@ RULES: dict[tuple[str, str], Rule] = {
     ("", "OneHot"): parts.one_hot,
     ("", "Pad"): parts.pad,
     ("", "QLinearConv"): windows.quantized_convolution,
+    ("", "RMSNormalization"): first,
     ("", "Range"): parts.integer_range,
     ("", "Reshape"): layout.reshape,
     ("", "Resize"): windows.resize,

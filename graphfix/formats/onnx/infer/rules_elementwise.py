@@ -81,13 +81,15 @@ def dequantized(call: Call) -> Results:
 
 
 def normalization(call: Call) -> Results:
-    """LayerNormalization: the operand's shape, and with unit axes from `axis` on those of mean and deviation."""
-    (whole,) = unidirectional(call) or (None,)
+    """LayerNormalization: the operand's shape, and with unit axes from `axis` on those of mean and deviation.
+
+    Scale and bias are broadcast onto the operand; onnxruntime refuses those that would stretch it.
+    """
     dims, at = call.dims(0), call.number("axis", -1)
     if dims is None or not -len(dims) <= at < len(dims):
-        return (whole,)
+        return (call.shape(0),)
     kept = Shape((*dims[: at % len(dims)], *[1] * (len(dims) - at % len(dims))))
-    return (whole, kept, kept)
+    return (call.shape(0), kept, kept)
 
 
 def batch_normalization(call: Call) -> Results:

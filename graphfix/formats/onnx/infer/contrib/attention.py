@@ -21,7 +21,7 @@ from graphfix.formats.onnx.infer.contrib.operator import (
 )
 from graphfix.formats.onnx.infer.operands import NOTHING, Call, Results
 from graphfix.formats.onnx.infer.rules_elementwise import first
-from graphfix.shapes.shape import UNKNOWN, Shape, Size
+from graphfix.shapes.shape import UNKNOWN, Shape, Size, same
 
 SEQUENCE = 3
 """The rank of [batch, sequence, hidden]."""
@@ -32,7 +32,10 @@ PACKED = 5
 
 
 def _merged(call: Call, *, weight: int, bias: int, past: int) -> Results:
-    """[B,S,D] by a weight of query, key and value together [D,H+H+V]: [B,S,V]; present [2,B,N,P+S,H/N]."""
+    """[B,S,D] by a weight of query, key and value together [D,H+H+V]: [B,S,V]; present [2,B,N,P+S,H/N].
+
+    Keys and values of two sizes do not fit into one tensor: of those the document does not say what is kept.
+    """
     dims, weights, biases = ranked(call, 0, SEQUENCE), ranked(call, weight, 2), ranked(call, bias, 1)
     batch, sequence, _ = dims or (UNKNOWN,) * SEQUENCE
     terms, sizes = call.terms, call.list("qkv_hidden_sizes")
@@ -41,10 +44,10 @@ def _merged(call: Call, *, weight: int, bias: int, past: int) -> Results:
     if sizes is not None:
         known = len(sizes) == SEQUENCE and min(sizes) > 0
         hidden, _, values = sizes if known else (UNKNOWN,) * SEQUENCE
-    heads = positive(call, "num_heads")
+    heads, alike = positive(call, "num_heads"), sizes is None or same(hidden, values)
     return (
         Shape((batch, sequence, values)),
-        _joined_state(call, past, (batch, heads, sequence, quotient(terms, hidden, heads))),
+        _joined_state(call, past, (batch, heads, sequence, quotient(terms, hidden, heads) if alike else UNKNOWN)),
     )
 
 

@@ -38,7 +38,7 @@ from graphfix.formats.onnx.infer.rules_layout import unknowns
 from graphfix.formats.onnx.infer.rules_parts import placed, replaced
 from graphfix.formats.onnx.infer.rules_reductions import reduce
 from graphfix.shapes.shape import UNKNOWN, Shape, Size
-from graphfix.shapes.terms import as_size
+from graphfix.shapes.terms import as_size, bounds
 
 NEWEST = 18
 """A version of ONNX's operators that have their axes, pads and bounds as operands."""
@@ -115,9 +115,10 @@ def _words_embedded(call: Call) -> Results:
 
 
 def _tokens(call: Call) -> Results:
-    """[C] or [N,C] strings with a new axis of as many tokens as the longest has."""
+    """[C] or [N,C] strings with a new axis of as many tokens as the longest has; without strings the axis is not new."""
     dims = call.dims(0)
-    return NOTHING if dims is None else (Shape((*dims, UNKNOWN)),)
+    filled = dims is not None and all(bounds(size)[0] > 0 for size in dims)
+    return (Shape((*dims, UNKNOWN)),) if dims is not None and filled else NOTHING
 
 
 def _cropped(call: Call) -> Results:
