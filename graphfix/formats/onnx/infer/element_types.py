@@ -94,6 +94,8 @@ def _special(op: str, operands: Sequence[int], node: NodeProto | None, found: li
     if op == "LayerNormalization":
         stash = given.get("stash_type")
         return [found[0], *[TensorProto.FLOAT if stash is None else stash.i] * 2]
+    if op == "LinearAttention":  # without a past state, present has the type of the operands
+        return [found[0], found[1] or found[0]]
     if op == "QuantizeLinear":
         return [_quantized(operands, given.get("output_dtype"))]
     name, default = BY_ATTRIBUTE[op]
@@ -119,4 +121,4 @@ def _code(said: AttributeProto) -> int:
     return int(TensorProto.DataType.Value(name)) if name in TensorProto.DataType.keys() else 0  # noqa: SIM118
 
 
-_SPECIAL = frozenset({*BY_ATTRIBUTE, "ConstantOfShape", "LayerNormalization", "QuantizeLinear"})
+_SPECIAL = frozenset({*BY_ATTRIBUTE, "ConstantOfShape", "LayerNormalization", "LinearAttention", "QuantizeLinear"})

@@ -27,7 +27,7 @@ MOST_POWER = 4
 _NUMBER_IN_WORD = r"(?<!\w)\d+[A-Za-z_]"
 """Python warns of `2x` where it is parsed; no exporter means anything by it."""
 _SMALL = (2, 3, 5, 7, 11, 13, 17, 19)
-_APART = (101, 103, 107, 109, 113, 127, 131, 137)
+_APART = (137, 131, 127, 113, 109, 107, 103, 101)
 _MANY_DIVISORS = 5040
 
 
@@ -157,7 +157,8 @@ class Hypotheses:
     def _samples(self) -> Sequence[Mapping[Parts, int]]:
         """The sizes that are tried.
 
-        Small ones, for what holds below a bound; ones with many divisors, for what holds where a division has no rest.
+        Small ones, for what holds below a bound; great ones in the other order, for the greater of two sizes; ones with
+        many divisors, for what holds where a division has no rest.
         """
         if self._chosen:
             return self._chosen

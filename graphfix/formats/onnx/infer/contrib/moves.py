@@ -115,7 +115,7 @@ def _words_embedded(call: Call) -> Results:
 
 
 def _tokens(call: Call) -> Results:
-    """[C] or [N,C] strings with a new axis of as many tokens as the longest has; without strings the axis is not new."""
+    """[C] or [N,C] strings with a new axis of as many tokens as the longest has; without strings no axis is new."""
     dims = call.dims(0)
     filled = dims is not None and all(bounds(size)[0] > 0 for size in dims)
     return (Shape((*dims, UNKNOWN)),) if dims is not None and filled else NOTHING

@@ -16,6 +16,7 @@ from graphfix.formats.onnx.infer.contrib.operator import (
     Operator,
     like,
     positive,
+    product,
     ranked,
 )
 from graphfix.formats.onnx.infer.operands import NOTHING, Call, Results
@@ -86,6 +87,15 @@ def _columns_of_shape(call: Call) -> Results:
     return (replaced(dims, len(dims) - 1, known[1] if known is not None and len(known) == MATRIX else UNKNOWN),)
 
 
+def _routed(call: Call) -> Results:
+    """MoEGroupRouter: a weight for each token and expert, in three forms of which one or two are returned."""
+    dims, experts, projection = call.dims(0), ranked(call, 1, 1), ranked(call, 2, MATRIX)
+    if not dims:
+        return NOTHING
+    count = experts[0] if experts else projection[0] if projection else UNKNOWN
+    return (Shape((product(call.terms, *dims[:-1]), count)),) * 3
+
+
 def _quantized_type(types: Sequence[int], _: Attributes) -> int:
     """QGemm: float32 without the result's scale, else the type of its zero point."""
     return types[OUTPUT_ZERO] if len(types) > OUTPUT_ZERO else TensorProto.FLOAT
@@ -108,6 +118,7 @@ OPERATORS: Mapping[tuple[str, str], Operator] = {
     (MICROSOFT, "MatMulFpQ4"): Operator(_columns_of_shape, SAME),
     (MICROSOFT, "MatMulInteger16"): Operator(matmul, (_integer_type,)),
     (MICROSOFT, "MatMulIntegerToFloat"): Operator(matmul, (like(2, 3),)),
+    (MICROSOFT, "MoEGroupRouter"): Operator(_routed, (like(0), FLOAT)),
     (MICROSOFT, "QGemm"): Operator(gemm, (_quantized_type,)),
     (MICROSOFT, "SparseToDenseMatMul"): Operator(_sparse, (like(1),)),
 }
