@@ -5,11 +5,13 @@ Sources: onnxruntime's docs/ContribOperators.md and its CPU kernels (contrib_ops
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
+from graphfix.formats.onnx.file.proto import TensorProto
 from graphfix.formats.onnx.infer.contrib.operator import (
     MICROSOFT,
     SAME,
+    Attributes,
     Operator,
     like,
     positive,
@@ -168,7 +170,7 @@ def _grouped(call: Call) -> Results:
     batch, sequence, hidden = query
     heads, groups, terms = positive(call, "num_heads"), positive(call, "kv_num_heads"), call.terms
     packed = not call.has(1)
-    head = quotient(terms, hidden, total(terms, heads, terms.mul(groups, 2)) if packed else heads)
+    head = _packed_head(call, hidden, heads, groups) if packed else quotient(terms, hidden, heads)
     every = scalar(call, 6)
     window = call.flag("sliding_window_cache", 0)
     present = [_grown(call, past, (batch, groups, every, head), window=window) for past in (3, 4)]
@@ -199,7 +201,7 @@ def _sparse(call: Call) -> Results:
     heads, groups, terms = positive(call, "num_heads"), positive(call, "kv_num_heads"), call.terms
     hidden = query[2]
     if not call.has(1):
-        hidden = product(terms, heads, quotient(terms, hidden, total(terms, heads, terms.mul(groups, 2))))
+        hidden = product(terms, heads, _packed_head(call, hidden, heads, groups))
     return (Shape((*query[:2], hidden)), call.shape(3), call.shape(4))
 
 
@@ -234,15 +236,47 @@ def _decoder(call: Call) -> Results:
     return (call.shape(0), cache, cache)
 
 
+def _paged(call: Call) -> Results:
+    """PagedAttention of tokens [T,hidden], or packed [T,(N+2*kv)*head]: [T,N*head]; the caches are the operands."""
+    query, heads, groups = ranked(call, 0, 2), positive(call, "num_heads"), positive(call, "kv_num_heads")
+    if query is None:
+        return NOTHING
+    narrow = call.text("kv_cache_layout") == "LATENT" or call.number("v_head_size", 0) != 0
+    hidden = query[1] if call.has(1) else product(call.terms, heads, _packed_head(call, query[1], heads, groups))
+    return (Shape((query[0], UNKNOWN if narrow else hidden)), call.shape(3), call.shape(4))
+
+
+def _packed_head(call: Call, whole: Size, heads: Size, groups: Size) -> Size:
+    """The size of one head where query, key and value are packed into [..,(N+2*kv)*head]."""
+    return quotient(call.terms, whole, total(call.terms, heads, call.terms.mul(groups, 2)))
+
+
+def _turned(call: Call) -> Results:
+    """GemmaRotaryEmbedding: query and key."""
+    return (call.shape(1), call.shape(3))
+
+
+def _score_type(types: Sequence[int], _: Attributes) -> int:
+    """The type of scores: a variable of its own, which kernels bind to the operands' for float32 alone."""
+    return TensorProto.FLOAT if types and types[0] == TensorProto.FLOAT else 0
+
+
+_SCORED = (like(0), like(0), like(0), _score_type)
+_LIKE_THE_QUERY = "LongformerAttention MRotaryEmbedding QOrderedLongformerAttention RotaryEmbedding".split()
 OPERATORS: Mapping[tuple[str, str], Operator] = {
-    **{(MICROSOFT, op): Operator(first, SAME) for op in ("LongformerAttention", "MRotaryEmbedding", "RotaryEmbedding")},
+    **{(MICROSOFT, op): Operator(first, SAME) for op in _LIKE_THE_QUERY},
     **{(MICROSOFT, op): Operator(_self_attention, SAME) for op in ("Attention", "DecoderMaskedSelfAttention")},
     (MICROSOFT, "DecoderAttention"): Operator(_decoder, SAME),
-    (MICROSOFT, "DecoderMaskedMultiHeadAttention"): Operator(_decoding, SAME),
+    (MICROSOFT, "DecoderMaskedMultiHeadAttention"): Operator(_decoding, _SCORED),
+    (MICROSOFT, "GemmaRotaryEmbedding"): Operator(_turned, (like(1, 3),)),
     (MICROSOFT, "GroupQueryAttention"): Operator(_grouped, (like(0), like(3, 0), like(4, 0), like(0))),
-    (MICROSOFT, "MultiHeadAttention"): Operator(_multi_head, SAME),
+    (MICROSOFT, "MultiHeadAttention"): Operator(_multi_head, _SCORED),
     (MICROSOFT, "PackedAttention"): Operator(_packed_tokens, SAME),
     (MICROSOFT, "PackedMultiHeadAttention"): Operator(_packed_multi_head, SAME),
+    **{
+        (MICROSOFT, op): Operator(_paged, (like(0), like(3), like(4)))
+        for op in ("PagedAttention", "SparsePagedAttention")
+    },
     (MICROSOFT, "QAttention"): Operator(_quantized_attention, (like(3),)),
     (MICROSOFT, "SparseAttention"): Operator(_sparse, SAME),
 }

@@ -19,7 +19,6 @@ from graphfix.formats.onnx.infer.contrib.operator import (
     like,
     quotient,
     ranked,
-    total,
 )
 from graphfix.formats.onnx.infer.operands import NOTHING, Call, Results
 from graphfix.formats.onnx.infer.rules_elementwise import dequantized, first, multidirectional
@@ -30,7 +29,7 @@ EXPERIMENTAL = "Affine ImageScaler ParametricSoftplus Scale ScaledTanh GRUUnit".
 """Of ONNX's domain; GRUUnit returns the next state, which has the shape of the state that is operand 0."""
 COPIES = (("", "MemcpyFromHost"), ("", "MemcpyToHost"), (MICROSOFT, "SampleOp"))
 ACTIVATIONS = """
-BiasAdd BiasGelu BiasSoftmax FastGelu GatedAdd Gelu GemmaRotaryEmbedding Inverse QLinearLeakyRelu QLinearSigmoid
+BiasAdd BiasGelu BiasSoftmax FastGelu GatedAdd Gelu Inverse QLinearLeakyRelu QLinearSigmoid
 QLinearSoftmax QOrderedGelu QuickGelu ScaledSiLU Trilu
 """.split()
 ZERO_POINT = 2
@@ -79,11 +78,6 @@ def _distances(call: Call) -> Results:
     """[M,K] of [M,N] and [K,N]."""
     left, right = ranked(call, 0, 2), ranked(call, 1, 2)
     return NOTHING if left is None or right is None else (Shape((left[0], right[0])),)
-
-
-def _lengthened(call: Call) -> Results:
-    """GatedRelativePositionBias and others: see their document."""
-    return (Shape((total(call.terms, *(call.dims(0) or ())),)),)
 
 
 OPERATORS: Mapping[tuple[str, str], Operator] = {

@@ -13,6 +13,7 @@ from graphfix.formats.onnx.infer.contrib.operator import (
     SAME,
     Operator,
     like,
+    positive,
     quotient,
     ranked,
     said,
@@ -50,11 +51,6 @@ def _embedded(call: Call) -> Results:
     return (whole, Shape(words[:1]), whole)
 
 
-def _group(call: Call) -> Results:
-    """The operand's shape, the sum's too."""
-    return (call.shape(0), call.shape(0))
-
-
 def _branches_mixed(call: Call) -> Results:
     """[..,C,H] to [..,H], or [..,C*H] to [..,H] where the attribute num_branches counts C."""
     dims, branches = call.dims(0), call.number("num_branches", 0)
@@ -65,30 +61,33 @@ def _branches_mixed(call: Call) -> Results:
     return (Shape((*dims[:-2], dims[-1])),) if len(dims) > 1 else NOTHING
 
 
-def _gate_of_memory(call: Call) -> Results:
-    """EngramGate: [batch,sequence,streams,hidden], normalized too."""
+def _low_rank_mixed(call: Call) -> Results:
+    """HyperConnectionLowRankMix of [..,C*H]: [..,H], [..,C], and the streams themselves."""
+    dims, branches = call.dims(0), positive(call, "num_branches")
+    if not dims:
+        return NOTHING
+    return (Shape((*dims[:-1], quotient(call.terms, dims[-1], branches))), Shape((*dims[:-1], branches)), call.shape(0))
+
+
+def _twice(call: Call) -> Results:
+    """The operand's shape, of what is not normalized (or is) too."""
     return (call.shape(0), call.shape(0))
 
 
+_LIKE_THE_OPERAND = """
+BranchwiseRMSNorm GatedRMSNorm GroupNorm HyperConnectionPostMix QOrderedLayerNormalization
+""".split()
 OPERATORS: Mapping[tuple[str, str], Operator] = {
     ("", "SimplifiedLayerNormalization"): Operator(_simplified, (like(1, 0), said("stash_type", FLOAT))),
     **{
         (MICROSOFT, op): Operator(_skipped, (like(0), FLOAT, FLOAT, like(0)))
         for op in ("SkipLayerNormalization", "SkipSimplifiedLayerNormalization")
     },
-    **{
-        (MICROSOFT, op): Operator(first, SAME)
-        for op in (
-            "BranchwiseRMSNorm",
-            "GatedRMSNorm",
-            "GroupNorm",
-            "HyperConnectionPostMix",
-            "QOrderedLayerNormalization",
-        )
-    },
+    **{(MICROSOFT, op): Operator(first, SAME) for op in _LIKE_THE_OPERAND},
     (MICROSOFT, "EmbedLayerNormalization"): Operator(_embedded, (like(2), like(0), like(2))),
-    (MICROSOFT, "EngramGate"): Operator(_gate_of_memory, SAME),
+    (MICROSOFT, "EngramGate"): Operator(_twice, SAME),
+    (MICROSOFT, "HyperConnectionLowRankMix"): Operator(_low_rank_mixed, SAME),
     (MICROSOFT, "HyperConnectionPreMix"): Operator(_branches_mixed, SAME),
     (MICROSOFT, "QEmbedLayerNormalization"): Operator(_embedded, (like(8), like(0))),
-    (MICROSOFT, "SkipGroupNorm"): Operator(_group, SAME),
+    (MICROSOFT, "SkipGroupNorm"): Operator(_twice, SAME),
 }

@@ -17,7 +17,9 @@ from graphfix.formats.onnx.infer.contrib.operator import (
     like,
     positive,
     product,
+    quotient,
     ranked,
+    said,
 )
 from graphfix.formats.onnx.infer.operands import NOTHING, Call, Results
 from graphfix.formats.onnx.infer.rules_elementwise import first
@@ -87,6 +89,35 @@ def _columns_of_shape(call: Call) -> Results:
     return (replaced(dims, len(dims) - 1, known[1] if known is not None and len(known) == MATRIX else UNKNOWN),)
 
 
+def _rows_of_weight(call: Call) -> Results:
+    """[..,K] by a weight [N,K]: [..,N]."""
+    dims, weight = call.dims(0), ranked(call, 1, MATRIX)
+    return (replaced(dims, len(dims) - 1, weight[0] if weight else UNKNOWN),) if dims else NOTHING
+
+
+def _gated(call: Call) -> Results:
+    """MatMulNBitsMlp: [..,N], and the sum that is normalized."""
+    return (*(_columns(call) or (None,)), call.shape(0))
+
+
+def _projected(call: Call) -> Results:
+    """MatMulNBitsQkv: queries [..,Nq], keys and values [..,Nkv], and the sum that is normalized."""
+    dims = call.dims(0)
+    if not dims:
+        return NOTHING
+    query, key = (replaced(dims, len(dims) - 1, positive(call, name)) for name in ("Nq", "Nkv"))
+    return (query, key, key, call.shape(0))
+
+
+def _routed_and_gated(call: Call) -> Results:
+    """RouterGateUpProj by a weight [K,R+2*I]: [..,R] and [..,I]."""
+    dims, weight, router = call.dims(0), ranked(call, 1, MATRIX), positive(call, "router_size")
+    if not dims:
+        return NOTHING
+    inner = quotient(call.terms, call.terms.sub(weight[1], router), 2) if weight else UNKNOWN
+    return (replaced(dims, len(dims) - 1, router), replaced(dims, len(dims) - 1, inner))
+
+
 def _routed(call: Call) -> Results:
     """MoEGroupRouter: a weight for each token and expert, in three forms of which one or two are returned."""
     dims, experts, projection = call.dims(0), ranked(call, 1, 1), ranked(call, 2, MATRIX)
@@ -108,17 +139,26 @@ def _integer_type(types: Sequence[int], _: Attributes) -> int:
     return codes.pop() if len(codes) == 1 else 0
 
 
+_OF_N_COLUMNS = "MatMulBnb4 MatMulNBits MatMulNBitsQLoRA MatMulPacked".split()
 OPERATORS: Mapping[tuple[str, str], Operator] = {
     **{(MICROSOFT, op): Operator(_fused, SAME) for op in ("FusedMatMul", "FusedMatMulActivation", "TransposeMatMul")},
-    **{(MICROSOFT, op): Operator(_columns, SAME) for op in ("MatMulNBits", "MatMulBnb4")},
-    **{(MICROSOFT, op): Operator(first, SAME) for op in ("MoE", "QMoE")},
+    **{(MICROSOFT, op): Operator(_columns, SAME) for op in _OF_N_COLUMNS},
+    **{(MICROSOFT, op): Operator(first, SAME) for op in ("MoE", "MoEPacked", "QMoE")},
+    **{
+        (MICROSOFT, op): Operator(_rows_of_weight, SAME)
+        for op in ("MatMulBlockQuantizedFp4Weight", "MatMulBlockQuantizedFp8Weight")
+    },
     (MICROSOFT, "DynamicQuantizeMatMul"): Operator(matmul, (FLOAT,)),
     (MICROSOFT, "FusedGemm"): Operator(gemm, SAME),
     (MICROSOFT, "GemmFastGelu"): Operator(matmul, SAME),
+    (MICROSOFT, "GemmFloat8"): Operator(gemm, (said("dtype", FLOAT),)),
     (MICROSOFT, "MatMulFpQ4"): Operator(_columns_of_shape, SAME),
     (MICROSOFT, "MatMulInteger16"): Operator(matmul, (_integer_type,)),
     (MICROSOFT, "MatMulIntegerToFloat"): Operator(matmul, (like(2, 3),)),
+    (MICROSOFT, "MatMulNBitsMlp"): Operator(_gated, SAME),
+    (MICROSOFT, "MatMulNBitsQkv"): Operator(_projected, SAME),
     (MICROSOFT, "MoEGroupRouter"): Operator(_routed, (like(0), FLOAT)),
     (MICROSOFT, "QGemm"): Operator(gemm, (_quantized_type,)),
+    (MICROSOFT, "RouterGateUpProj"): Operator(_routed_and_gated, SAME),
     (MICROSOFT, "SparseToDenseMatMul"): Operator(_sparse, (like(1),)),
 }

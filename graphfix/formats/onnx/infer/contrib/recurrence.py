@@ -103,11 +103,27 @@ def _most(one: Size, other: Size) -> Size:
     return max(one, other) if isinstance(one, int) and isinstance(other, int) else UNKNOWN
 
 
+def _replayed(call: Call) -> Results:
+    """The buffer that is written."""
+    return (call.shape(2),)
+
+
+def _verified(call: Call) -> Results:
+    """Mamba2Verify of rows [R,width]: [R,di], snapshots of both states, the convolution's rows, and the readout."""
+    rows, states, norm = ranked(call, 0, 2), call.dims(1), ranked(call, 8, 1)
+    count, width = rows[0] if rows else UNKNOWN, norm[0] if norm else UNKNOWN
+    channels = states[1] if states is not None and len(states) > 1 else UNKNOWN
+    whole = Shape((count, width))
+    return (whole, call.shape(1), call.shape(2), Shape((count, channels)), whole)
+
+
 OPERATORS: Mapping[tuple[str, str], Operator] = {
     (MICROSOFT, "AttnLSTM"): Operator(recurrent, SAME),
     (MICROSOFT, "CausalConvWithState"): Operator(causal_convolution, SAME),
     (MICROSOFT, "DynamicQuantizeLSTM"): Operator(recurrent, (FLOAT,)),
     (MICROSOFT, "GatedDeltaNet"): Operator(_delta, (like(0), FLOAT)),
+    **{(MICROSOFT, op): Operator(_replayed, (like(2),)) for op in ("ConvStateReplay", "GatedDeltaNetStateReplay")},
     (MICROSOFT, "LinearAttention"): Operator(linear_attention, (like(0), like(3, 0))),
+    (MICROSOFT, "Mamba2Verify"): Operator(_verified, (like(0), like(0), FLOAT, like(0), FLOAT)),
     (MICROSOFT, "VarlenCausalConvWithState"): Operator(_packed_convolution, SAME),
 }

@@ -110,7 +110,7 @@ OPERATORS: Mapping[tuple[str, str], Operator] = {
     (MICROSOFT, "CropAndResize"): Operator(_cropped_to, SAME),
     (MICROSOFT, "FusedConv"): Operator(windows.convolution, SAME),
     (MICROSOFT, "MaxpoolWithMask"): Operator(windows.pool, SAME),
-    (MICROSOFT, "NhwcConv"): Operator(channels_last(windows.convolution), SAME),
+    **{(MICROSOFT, op): Operator(channels_last(windows.convolution), SAME) for op in ("NhwcConv", "NhwcFusedConv")},
     (MICROSOFT, "NhwcMaxPool"): Operator(_POOLED, SAME),
     (MICROSOFT, "QLinearAveragePool"): Operator(by_layout(windows.pool), SAME),
     (MICROSOFT, "QLinearConv"): Operator(by_layout(windows.quantized_convolution), (like(7),)),
