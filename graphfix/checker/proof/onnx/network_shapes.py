@@ -14,17 +14,22 @@ if TYPE_CHECKING:
 MATRIX, STATES, GRIDS = 2, 3, 4
 """Ranks: of a matrix, of what a recurrent network reads, the lowest of what is sampled."""
 
-BY_HEAD = 4
-"""Axes of data whose heads have an axis of their own."""
 
-
-def _gemm(call: Call) -> Dims:
-    """None but the product's sizes: C does not stretch them."""
-    one, two = call.sizes(0), call.sizes(1)
+def gemm(call: Call, a: int, b: int) -> Dims:
+    """Return [rows,columns] of the product of operands `a` and `b`; a third operand does not stretch them."""
+    one, two = call.sizes(a), call.sizes(b)
     first, second = call.flag("transA"), call.flag("transB")
     rows = one[int(first)] if one is not None and len(one) == MATRIX and first is not None else None
     columns = two[1 - int(second)] if two is not None and len(two) == MATRIX and second is not None else None
     return rows, columns
+
+
+def stacked(call: Call, one: Sizes | None, two: Sizes | None) -> Dims:
+    """Return the shape of a product of two stacks of matrices; a vector has no axis in it, as in numpy."""
+    if not one or not two:
+        return None
+    batch = call.table.algebra.broadcast_shape(one[:-MATRIX], two[:-MATRIX])
+    return (*batch, *one[-MATRIX:-1], *(two[-1:] if len(two) >= MATRIX else ()))
 
 
 def _recurrent(call: Call, index: int) -> Dims:
@@ -73,7 +78,7 @@ def _letter(letter: str, terms: Sequence[str], shapes: Sequence[Sizes | None]) -
     return whole[0] if len(whole) == 1 else found.pop() if len(found) == 1 else None
 
 
-def _grid_sample(call: Call) -> Dims:
+def grid_sample(call: Call) -> Dims:
     """X[batch,channels,...] at a grid[batch,...,coordinates]."""
     data, grid = call.sizes(0), call.sizes(1)
     if data is None or grid is None or len(data) < GRIDS or len(grid) != len(data):
@@ -89,26 +94,15 @@ def _roi_align(call: Call) -> Dims:
     return regions[0], data[1], call.integer("output_height", 1), call.integer("output_width", 1)
 
 
-def _attention(call: Call) -> Dims:
-    """The axes of the queries; where heads stand in a row, each is as long as one of the values."""
-    asked, values = call.sizes(0), call.sizes(2)
-    if asked is None or values is None or len(asked) != len(values):
-        return None
-    if len(asked) == BY_HEAD:
-        return (*asked[:-1], values[-1])
-    heads, own = call.integer("q_num_heads", 0), call.integer("kv_num_heads", 0)
-    if len(asked) != BY_HEAD - 1 or own < 1 or not isinstance(values[-1], int) or values[-1] % own:
-        return None
-    return (*asked[:-1], values[-1] // own * heads)
-
-
 def _dynamic_quantize(call: Call, index: int) -> Dims:
     return () if index else call.sizes(0)
 
 
 RULES: Mapping[str, Callable[[Call], Dims]] = {
-    "Gemm": _gemm, "Einsum": _einsum, "GridSample": _grid_sample, "RoiAlign": _roi_align,
-    "NonMaxSuppression": lambda _: (None, 3), "Attention": _attention, "RotaryEmbedding": lambda call: call.sizes(0),
+    "Gemm": lambda call: gemm(call, 0, 1), "Einsum": _einsum, "GridSample": grid_sample, "RoiAlign": _roi_align,
+    "NonMaxSuppression": lambda _: (None, 3), "RotaryEmbedding": lambda call: call.sizes(0),
+    "MatMulInteger": lambda call: stacked(call, call.sizes(0), call.sizes(1)),
+    "QLinearMatMul": lambda call: stacked(call, call.sizes(0), call.sizes(3)),
 }  # fmt: skip
 SEVERAL: Mapping[str, Callable[[Call, int], Dims]] = {
     **dict.fromkeys(("LSTM", "GRU", "RNN"), _recurrent), "DynamicQuantizeLinear": _dynamic_quantize,

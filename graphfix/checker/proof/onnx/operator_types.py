@@ -10,7 +10,6 @@ from onnx import TensorProto, TypeProto
 
 from graphfix.checker.files.onnx.schema import schema
 from graphfix.checker.proof.onnx.declared import element_type
-from graphfix.checker.proof.onnx.table import MS
 from graphfix.checker.proof.onnx.types import KNOWN_TYPES, dtype, set_type
 
 if TYPE_CHECKING:
@@ -56,14 +55,24 @@ def infer_types(call: Call, results: Iterable[View | None]) -> None:
             continue
         place = call.kinds, index
         if place not in known:
-            operator = _operator(call.op, call.domain, call.version)
-            rules = (("", ()),) if operator is None else operator.results
-            known[place] = _result(call, rules[min(index, len(rules) - 1)]) if rules else None
+            known[place] = _kind(call, index)
         set_type(view.core, known[place])
 
 
+def _kind(call: Call, index: int) -> int | bytes | None:
+    """Return the type of a result by onnx's definition, else by the rules for what that leaves open."""
+    operator = _operator(call.op, call.domain, call.version)
+    rules = (("", ()),) if operator is None else operator.results
+    found = _result(call, rules[min(index, len(rules) - 1)]) if rules else None
+    if found is not None or (operator is not None and not call.domain):
+        return found
+    from graphfix.checker.proof.onnx import contrib  # most models have no such operators
+
+    return contrib.kind(call, index)
+
+
 def _result(call: Call, rule: tuple[str | int, Sequence[int]]) -> int | bytes | None:
-    own = _RULES.get((call.domain, call.op) if call.domain else call.op)
+    own = None if call.domain else _RULES.get(call.op)
     found = None if own is None else own(call)
     kind, like = rule
     if found or isinstance(kind, int):
@@ -128,7 +137,7 @@ def _held(kind: int | bytes | None) -> int | bytes | None:
     return element_type(given.optional_type.elem_type) if given.HasField("optional_type") else kind
 
 
-_RULES: Mapping[str | tuple[str, str], Callable[[Call], int | bytes | None]] = {
+_RULES: Mapping[str, Callable[[Call], int | bytes | None]] = {
     "Cast": _stated("to"), "ConstantOfShape": _filled, "Multinomial": _stated("dtype", TensorProto.INT32),
     "QuantizeLinear": _stated("output_dtype"), "DequantizeLinear": _dequantized,
     **dict.fromkeys(("RandomNormal", "RandomUniform"), _stated("dtype", TensorProto.FLOAT)),
@@ -141,8 +150,6 @@ _RULES: Mapping[str | tuple[str, str], Callable[[Call], int | bytes | None]] = {
     **dict.fromkeys(("SequenceAt", "ConcatFromSequence"), _moved(_element)),
     "Optional": _optional, "OptionalGetElement": _moved(_held), "BitCast": _stated("to"),
     "SequenceEmpty": lambda call: _sequence(call.integer("dtype", TensorProto.FLOAT)),
-    (MS, "QuantizeLinear"): lambda call: next(iter(call.kinds[2:]), TensorProto.UINT8),
-    (MS, "DequantizeLinear"): lambda call: next(iter(call.kinds[1:]), None),
 }  # fmt: skip
 """Operators whose result's type an attribute says, or that is a sequence of their operand's or the other way round."""
 

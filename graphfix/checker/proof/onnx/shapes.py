@@ -36,6 +36,8 @@ EXACT_SPAN = 1 << 53
 COUNTED_BY_FLOATS = "sizes that a Range of float32 counts to or from are below 2**23"
 WHOLE = 1 << 23
 """Up to here float32 has the difference of any two whole numbers."""
+ADDED = "SimplifiedLayerNormalization"
+"""The operator among `table.ONTO` that onnxruntime adds to the standard ones."""
 TARGET_AS_OPERAND = 5
 """From this version on Reshape's target is an operand."""
 
@@ -43,11 +45,17 @@ TARGET_AS_OPERAND = 5
 def ruled(call: Call, index: int) -> Dims:
     """Return the dims of result `index` as far as they are known; None where not even the rank."""
     if call.domain:
-        return None
+        from graphfix.checker.proof.onnx import contrib  # most models have no operators of other domains
+
+        return contrib.sizes(call, index)
     if call.op in SAME_SHAPE:
         return None if index else call.sizes(0)
+    return _standard(call, index)
+
+
+def _standard(call: Call, index: int) -> Dims:
     if ("", call.op) in ONTO:
-        return None if index else _onto(call)
+        return _statistics(call) if index else _onto(call)
     if call.op in RULES or call.op in SEVERAL:
         return _by(RULES, SEVERAL, call, index)
     from graphfix.checker.proof.onnx import network_shapes as networks  # most models have neither of these
@@ -56,7 +64,18 @@ def ruled(call: Call, index: int) -> Dims:
         return _by(networks.RULES, networks.SEVERAL, call, index)
     from graphfix.checker.proof.onnx import window_shapes as windows
 
-    return _by(windows.RULES, windows.SEVERAL, call, index)
+    if call.op in windows.RULES or call.op in windows.SEVERAL:
+        return _by(windows.RULES, windows.SEVERAL, call, index)
+    return _of_a_state(call, index)
+
+
+def _of_a_state(call: Call, index: int) -> Dims:
+    """Ask the rules of the later operator sets, and of the operators that onnxruntime adds to the standard ones."""
+    from graphfix.checker.proof.onnx import contrib, state_shapes
+
+    if call.op in state_shapes.SEVERAL:
+        return state_shapes.SEVERAL[call.op](call, index)
+    return contrib.sizes(call, index)
 
 
 def _by(
@@ -88,6 +107,17 @@ def _onto(call: Call) -> Dims:
     return onto_sizes(call.sizes(0), parts)
 
 
+def _statistics(call: Call) -> Dims:
+    """Return the shape of the mean and the deviation that a LayerNormalization returns: normalized axes have size 1."""
+    sizes, axis = call.sizes(0), call.integer("axis", -1)
+    if call.op == "PRelu" or sizes is None or not -len(sizes) <= axis < len(sizes):
+        return None
+    kept = axis % len(sizes)
+    if call.op == ADDED and kept != len(sizes) - 1:
+        return None  # onnxruntime infers 1 for the first of the normalized axes alone, and computes 1 for all of them
+    return (*sizes[:kept], *(1,) * (len(sizes) - kept))
+
+
 def _transpose(call: Call) -> Dims:
     sizes = call.sizes(0)
     if sizes is None:
@@ -98,8 +128,11 @@ def _transpose(call: Call) -> Dims:
 
 
 def _concat(call: Call) -> Dims:
+    return joined(call, [view.sizes for view in call.views if view is not None])
+
+
+def joined(call: Call, shapes: Sequence[Sizes | None]) -> Dims:
     """Join along an axis: onnxruntime skips operands without elements, whatever their other sizes are."""
-    shapes = [view.sizes for view in call.views if view is not None]
     known = next((sizes for sizes in shapes if sizes is not None), None)
     axis = call.integer("axis", 1)
     if known is None or not -len(known) <= axis < len(known):
@@ -107,7 +140,7 @@ def _concat(call: Call) -> Dims:
     given = [sizes for sizes in shapes if sizes is not None]
     if any(len(sizes) != len(known) for sizes in given):
         return None
-    if len(given) < len(call.views):
+    if len(given) < len(shapes):
         return _free(len(known))
     axis %= len(known)
     filled = next((sizes for sizes in given if 0 not in (numbers(sizes) or (0,))), None)

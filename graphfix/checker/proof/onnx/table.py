@@ -5,6 +5,9 @@ from __future__ import annotations
 from typing import Final
 
 MS: Final = "com.microsoft"
+LEARNING: Final = "ai.onnx.ml"
+BLOCKED: Final = "com.microsoft.nchwc"
+CHANNELS_LAST: Final = "com.ms.internal.nhwc"
 LEGACY_END: Final = 7
 """The first operator set in which operands align as in numpy."""
 
@@ -29,7 +32,7 @@ UNARY: Final = frozenset(
         "Abs Acos Acosh Asin Asinh Atan Atanh BitwiseNot Cast Ceil Celu Cos Cosh Elu Erf Exp Floor Gelu HardSigmoid"
         " HardSwish IsInf IsNaN LeakyRelu Log Mish Neg Not Reciprocal Relu Round Selu Shrink Sigmoid Sign Sin Sinh"
         " Softplus Softsign Sqrt Swish Tan Tanh ThresholdedRelu Clip"
-        " CastLike"
+        " CastLike BitCast"
     ).split()
 ) | {(MS, "Gelu"), (MS, "QuickGelu")}
 """One element of operand 0 for each element of the result; further operands are read exactly."""
@@ -75,7 +78,7 @@ WIDENED: Final = frozenset("AveragePool MaxPool".split())
 SAME_SHAPE: Final = frozenset(
     "Softmax LogSoftmax Hardmax BatchNormalization InstanceNormalization GroupNormalization LpNormalization"
     " MeanVarianceNormalization LRN CumSum CumProd Trilu ReverseSequence ScatterElements ScatterND Scatter"
-    " TensorScatter EyeLike RandomNormalLike RandomUniformLike Bernoulli".split()
+    " TensorScatter SwiGLU EyeLike RandomNormalLike RandomUniformLike Bernoulli".split()
 )
 """Operators of the standard set whose first result has the shape of operand 0."""
 
@@ -84,5 +87,5 @@ RANDOM: Final = frozenset("RandomNormal RandomUniform RandomNormalLike RandomUni
 RANDOM_ELSEWHERE: Final = frozenset(
     (MS, op) for op in ("BiasDropout", "BitmaskBiasDropout", "BitmaskDropout", "Sampling")
 )
-KNOWN_DOMAINS: Final = frozenset({"", "ai.onnx.ml", MS})
+KNOWN_DOMAINS: Final = frozenset({"", LEARNING, MS, BLOCKED, CHANNELS_LAST})
 """In other domains an operator may keep a state: no two nodes are taken as one value."""

@@ -13,9 +13,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from graphfix.checker.proof.onnx.operands import Call
-    from graphfix.checker.proof.sizes import Dims, Size
+    from graphfix.checker.proof.sizes import Dims, Size, Sizes
 
-CONVOLUTIONS = frozenset({"Conv", "ConvInteger", "QLinearConv", "DeformConv"})
+CONVOLUTIONS = frozenset({"Conv", "ConvInteger", "QLinearConv", "DeformConv", "FusedConv", "NhwcConv", "NhwcFusedConv"})
 FRONT = 2
 """Batch and channels: a window slides over the axes behind."""
 SAME = (b"SAME_UPPER", b"SAME_LOWER")
@@ -124,9 +124,8 @@ def _pools_of_nothing(call: Call, size: Size, added: int, stride: int) -> bool:
     return 1 + added >= 0
 
 
-def _behind(call: Call, at: int, kernel: tuple[int, ...] | None) -> Dims:
-    """Return the sizes of the axes that the window slides over, of operand `at`."""
-    sizes = call.sizes(at) or ()
+def _behind(call: Call, sizes: Sizes, kernel: tuple[int, ...] | None) -> Dims:
+    """Return the sizes that a window leaves of the axes which it slides over, those behind the channels."""
     windows = _windows(call, kernel)
     if windows is None or len(windows) != len(sizes) - FRONT:
         return (None,) * (len(sizes) - FRONT)
@@ -135,34 +134,38 @@ def _behind(call: Call, at: int, kernel: tuple[int, ...] | None) -> Dims:
 
 def _pool(call: Call, index: int) -> Dims:
     """MaxPool's second result, the places of the largest elements, has the shape of the first."""
-    sizes = call.sizes(0)
-    if sizes is None or len(sizes) <= FRONT or index > 1:
+    return None if index > 1 else pooled(call, call.sizes(0))
+
+
+def pooled(call: Call, sizes: Sizes | None) -> Dims:
+    """Return the shape of a pool of data[batch,channels,...]."""
+    if sizes is None or len(sizes) <= FRONT:
         return None
-    return (*sizes[:FRONT], *(_behind(call, 0, call.integers("kernel_shape")) or ()))
+    return (*sizes[:FRONT], *(_behind(call, sizes, call.integers("kernel_shape")) or ()))
 
 
-def _global_pool(call: Call) -> Dims:
-    sizes = call.sizes(0)
+def globally_pooled(sizes: Sizes | None) -> Dims:
+    """Return the shape of a pool over all of data[batch,channels,...] behind the channels."""
     return None if sizes is None or len(sizes) <= FRONT else (*sizes[:FRONT], *(1,) * (len(sizes) - FRONT))
 
 
 def _convolution(weight: int) -> Callable[[Call], Dims]:
     """Rule for a convolution whose filters are operand `weight`."""
-
-    def rule(call: Call) -> Dims:
-        data, filters = call.sizes(0), call.sizes(weight)
-        if data is None or len(data) <= FRONT:
-            return None
-        if filters is None or len(filters) != len(data):
-            return (data[0], *(None,) * (len(data) - 1))
-        return (data[0], filters[0], *(_behind(call, 0, numbers(filters[FRONT:])) or ()))
-
-    return rule
+    return lambda call: convolved(call, call.sizes(0), call.sizes(weight))
 
 
-def _transposed_convolution(call: Call) -> Dims:
+def convolved(call: Call, data: Sizes | None, filters: Sizes | None) -> Dims:
+    """Return the shape of a convolution of data[batch,channels,...] by filters[made,channels,...]."""
+    if data is None or len(data) <= FRONT:
+        return None
+    if filters is None or len(filters) != len(data):
+        return (data[0], *(None,) * (len(data) - 1))
+    return (data[0], filters[0], *(_behind(call, data, numbers(filters[FRONT:])) or ()))
+
+
+def transposed_convolution(call: Call, data: Sizes | None) -> Dims:
     """Known for stated padding alone: runtimes differ in what computed padding and a stated shape add up to."""
-    data, filters, groups = call.sizes(0), call.sizes(1), call.integer("group", 1)
+    filters, groups = call.sizes(1), call.integer("group", 1)
     if data is None or len(data) <= FRONT:
         return None
     unknown = (None,) * (len(data) - FRONT)
@@ -242,7 +245,10 @@ def _scaled_term(call: Call, size: Size, scale: Fraction) -> Size | None:
 
 RULES: Mapping[str, Callable[[Call], Dims]] = {
     "Conv": _convolution(1), "ConvInteger": _convolution(1), "QLinearConv": _convolution(3),
-    "ConvTranspose": _transposed_convolution, "Resize": _resize, "Upsample": _resize,
-    **dict.fromkeys(("GlobalAveragePool", "GlobalMaxPool", "GlobalLpPool"), _global_pool),
+    "DeformConv": _convolution(1),
+    "ConvTranspose": lambda call: transposed_convolution(call, call.sizes(0)), "Resize": _resize, "Upsample": _resize,
+    **dict.fromkeys(
+        ("GlobalAveragePool", "GlobalMaxPool", "GlobalLpPool"), lambda call: globally_pooled(call.sizes(0))
+    ),
 }  # fmt: skip
 SEVERAL: Mapping[str, Callable[[Call, int], Dims]] = dict.fromkeys(("MaxPool", "AveragePool", "LpPool"), _pool)

@@ -1,0 +1,186 @@
+"""Attention of com.microsoft in its forms: packed weights, heads in a row, grouped heads, with a cache of the past."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from graphfix.checker.proof.onnx.contrib.results import UNKNOWN, Result, constant, kind_of, like, moved, ranked
+
+if TYPE_CHECKING:
+    from graphfix.checker.proof.onnx.contrib.results import Kind, KindRule, Operators, SizesRule
+    from graphfix.checker.proof.onnx.operands import Call
+    from graphfix.checker.proof.sizes import Dims, Size, Sizes
+
+MATRIX, IN_A_ROW, BY_HEAD, PAIRS = 2, 3, 4, 5
+"""Ranks: of weights, of data whose heads stand in a row, of a cache [batch,heads,positions,size], of two caches."""
+
+
+def _of_rank(call: Call, at: int, rank: int) -> Sizes | None:
+    sizes = call.sizes(at)
+    return sizes if sizes is not None and len(sizes) == rank else None
+
+
+def _divided(call: Call, size: Size | None, by: int) -> Size | None:
+    return None if size is None or by < 1 else call.table.arithmetic.quotient(size, by)
+
+
+def _times(call: Call, size: Size | None, by: Size) -> Size | None:
+    return None if size is None else call.table.arithmetic.mul(size, by)
+
+
+# --- weights of queries, keys and values in one matrix ---------------------------------------------------------------
+
+
+def _value_size(call: Call) -> Size | None:
+    """Return the size of all heads of the values: stated, or a third of the weights' columns."""
+    stated = call.integers("qkv_hidden_sizes")
+    if stated:
+        return stated[2] if len(stated) == 3 and stated[2] > 0 else None  # noqa: PLR2004 - queries, keys, values
+    weights = _of_rank(call, 1, MATRIX)
+    return None if weights is None else _divided(call, weights[1], 3)
+
+
+def _packed(call: Call) -> Dims:
+    data = _of_rank(call, 0, IN_A_ROW)
+    return None if data is None else (*data[:2], _value_size(call))
+
+
+def _present_pair(past: int) -> SizesRule:
+    """Return the rule of both caches in one: [2,batch,heads,past+new,size]; operand `past` is the one before."""
+
+    def rule(call: Call) -> Dims:
+        data, heads, before = _of_rank(call, 0, IN_A_ROW), call.integer("num_heads", 0), call.sizes(past)
+        size = _divided(call, _value_size(call), heads)
+        if data is None or heads < 1:
+            return None
+        total = _length(call, past, before, data[1])
+        return (2, data[0], heads, None if call.integer("past_present_share_buffer", 0) else total, size)
+
+    return rule
+
+
+def _length(call: Call, past: int, before: Sizes | None, new: Size) -> Size | None:
+    """Return how many positions a cache holds behind the new ones."""
+    if call.operand(past) is None:
+        return new
+    return None if before is None or len(before) < BY_HEAD else call.table.arithmetic.add(before[-2], new)
+
+
+# --- queries, keys and values apart ----------------------------------------------------------------------------------
+
+
+def _multi_head(call: Call) -> Dims:
+    """Queries [batch,positions,hidden] by keys and values of the same form, or by head, or packed."""
+    asked, values = call.sizes(0), call.sizes(2)
+    if asked is None:
+        return None
+    if len(asked) == PAIRS:
+        return (*asked[:2], _times(call, asked[2], asked[4]))
+    if len(asked) != IN_A_ROW or call.operand(1) is None:
+        return None
+    if call.operand(2) is None:
+        return asked if call.rank(1) == PAIRS else (*asked[:2], None)
+    if values is None or len(values) not in (IN_A_ROW, BY_HEAD):
+        return (*asked[:2], None)
+    return (*asked[:2], values[2] if len(values) == IN_A_ROW else _times(call, values[1], values[3]))
+
+
+def _cache(at: int, past: int) -> SizesRule:
+    """Return the rule of a cache of the keys or values that operand `at` adds to operand `past`."""
+
+    def rule(call: Call) -> Dims:
+        asked, own = _of_rank(call, 0, IN_A_ROW), _of_rank(call, at, IN_A_ROW)
+        heads = call.integer("num_heads", 0)
+        if asked is None or own is None or heads < 1 or _shares(call):
+            return None
+        length = _length(call, past, call.sizes(past), own[1])
+        return asked[0], heads, length, _divided(call, own[2], heads)
+
+    return rule
+
+
+def _shares(call: Call) -> bool:
+    """Whether the past and the present may be one buffer, or beams are told apart."""
+    return any(call.operand(at) is not None for at in (8, 9))
+
+
+def _step(call: Call) -> Dims:
+    """DecoderMaskedMultiHeadAttention: one position."""
+    asked, values = _of_rank(call, 0, IN_A_ROW), call.sizes(2)
+    if asked is None or values is None or len(values) not in (IN_A_ROW, BY_HEAD):
+        return None
+    return (*asked[:2], values[2] if len(values) == IN_A_ROW else _times(call, values[1], values[3]))
+
+
+# --- grouped heads ---------------------------------------------------------------------------------------------------
+
+
+def _head_size(call: Call) -> Size | None:
+    """Return the size of a head: queries, keys and values stand in one row where no keys are given."""
+    asked = _of_rank(call, 0, IN_A_ROW)
+    heads, own = call.integer("num_heads", 0), call.integer("kv_num_heads", 0)
+    if asked is None or heads < 1 or own < 1:
+        return None
+    return _divided(call, asked[2], heads if call.operand(1) is not None else heads + 2 * own)
+
+
+def _grouped(call: Call) -> Dims:
+    asked, heads = _of_rank(call, 0, IN_A_ROW), call.integer("num_heads", 0)
+    if asked is None or heads < 1:
+        return None
+    if call.operand(1) is not None:
+        return asked
+    return (*asked[:2], _times(call, _head_size(call), heads))
+
+
+def _grouped_cache(past: int) -> SizesRule:
+    """Return the rule of GroupQueryAttention's cache: as long as the longer of the past and of all positions."""
+
+    def rule(call: Call) -> Dims:
+        asked, own, before = _of_rank(call, 0, IN_A_ROW), call.integer("kv_num_heads", 0), call.sizes(past)
+        if asked is None or own < 1:
+            return None
+        if call.operand(past) is None:
+            plain = "k_quant_type" not in call.attributes and "v_quant_type" not in call.attributes
+            size = _head_size(call) if plain else None
+        else:
+            size = before[3] if before is not None and len(before) == BY_HEAD else None
+        return asked[0], own, _grouped_length(call, past, before), size
+
+    return rule
+
+
+def _grouped_length(call: Call, past: int, before: Sizes | None) -> Size | None:
+    """Return how many positions the cache holds: all, or, if that is more, as many as the past has room for."""
+    if call.integer("sliding_window_cache", 0):
+        return before[2] if before is not None and len(before) == BY_HEAD else None
+    total = constant(call, 6, 1)
+    if total is None:
+        return None
+    if call.operand(past) is None:
+        return total[0]
+    return None if before is None or len(before) != BY_HEAD else call.table.arithmetic.greater(before[2], total[0])
+
+
+def _cache_kind(past: int) -> KindRule:
+    def rule(call: Call) -> Kind:
+        if call.operand(past) is not None:
+            return kind_of(past)(call)
+        return None if {"k_quant_type", "v_quant_type"} & call.attributes.keys() else kind_of(0)(call)
+
+    return rule
+
+
+OPERATORS: Operators = {
+    "Attention": (moved(0, _packed), moved(0, _present_pair(4))),
+    "QAttention": (moved(3, _packed), moved(3, _present_pair(8))),
+    "DecoderMaskedSelfAttention": (moved(0, _packed),),
+    "MultiHeadAttention": (moved(0, _multi_head), moved(0, _cache(1, 6)), moved(0, _cache(2, 7)), UNKNOWN),
+    "DecoderMaskedMultiHeadAttention": (moved(0, _step), moved(0, ranked(BY_HEAD)), moved(0, ranked(BY_HEAD))),
+    "GroupQueryAttention": (
+        moved(0, _grouped), Result(_grouped_cache(3), _cache_kind(3)), Result(_grouped_cache(4), _cache_kind(4)),
+    ),
+    "SparseAttention": (moved(0, _grouped), like(3), like(4)),
+    "DynamicSparseAttention": (moved(0, _grouped),),
+}  # fmt: skip
+"""Of com.microsoft."""

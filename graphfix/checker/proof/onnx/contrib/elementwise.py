@@ -1,0 +1,120 @@
+"""Operators of onnxruntime whose results have the shape of an operand: activations, normalizations, mixtures."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from onnx import TensorProto
+
+from graphfix.checker.proof.onnx.contrib.results import UNKNOWN, Result, kind_of, like, moved, typed, unknown
+from graphfix.checker.proof.result import NONE_WITHOUT_ELEMENTS
+from graphfix.checker.proof.sizes import numbers
+
+if TYPE_CHECKING:
+    from graphfix.checker.proof.onnx.contrib.results import Kind, Operators
+    from graphfix.checker.proof.onnx.operands import Call
+    from graphfix.checker.proof.sizes import Dims
+
+_TOKENS = 2
+"""The rank of token numbers: [batch, positions]."""
+
+
+def _embedded(call: Call) -> Dims:
+    """Embed tokens[batch,positions] by a table[words,hidden]."""
+    tokens, words = call.sizes(0), call.sizes(2)
+    if tokens is None or words is None or len(tokens) != _TOKENS or len(words) != _TOKENS:
+        return None
+    return (*tokens, words[1])
+
+
+def _of_each_text(call: Call) -> Dims:
+    tokens = call.sizes(0)
+    return None if tokens is None or len(tokens) != _TOKENS else tokens[:1]
+
+
+def _premixed(call: Call) -> Dims:
+    """Reduce streams [...,branches,features], or [...,branches*features] with `num_branches`, to [...,features]."""
+    streams, branches = call.sizes(0), call.integer("num_branches", 0)
+    if streams is None or branches < 0 or len(streams) < (1 if branches else _TOKENS):
+        return None
+    if not branches:
+        return (*streams[:-2], streams[-1])
+    return (*streams[:-1], call.table.arithmetic.quotient(streams[-1], branches))
+
+
+def _softmax(call: Call) -> Dims:
+    """QLinearSoftmax returns nothing, not even a value without elements, where a size is 0."""
+    sizes = call.sizes(0)
+    if sizes is not None and numbers(sizes) is None:
+        call.table.assumes[NONE_WITHOUT_ELEMENTS] = None
+    return None if sizes is None or 0 in sizes else sizes
+
+
+def _halved(call: Call) -> Dims:
+    """Return the shape of one half of the last axis."""
+    data = call.sizes(0)
+    return None if not data else (*data[:-1], call.table.arithmetic.quotient(data[-1], 2))
+
+
+def _gated(call: Call) -> Dims:
+    """SwiGLU: both halves in operand 0 where there is no other."""
+    return _halved(call) if call.operand(1) is None else call.sizes(0)
+
+
+def _experts(call: Call) -> Dims:
+    """MoEGroupRouter: [tokens,experts] of logits [...,experts], or of data[tokens,width] and projection weights."""
+    logits, bias = call.sizes(0), call.sizes(1)
+    if not logits or bias is None or len(bias) != 1:
+        return None
+    return call.table.arithmetic.mul(*logits[:-1]) if len(logits) > 1 else 1, bias[0]
+
+
+def _hashed(call: Call) -> Kind:
+    positive = call.flag("positive", default=True)
+    return None if positive is None else TensorProto.UINT32 if positive else TensorProto.INT32
+
+
+OPERATORS: Operators = {
+    **dict.fromkeys(
+        "BiasGelu FastGelu Gelu QuickGelu ScaledSiLU GatedAdd GatedRMSNorm BranchwiseRMSNorm HyperConnectionPostMix"
+        " MoE QMoE Inverse Trilu SampleOp QLinearLeakyRelu QLinearSigmoid BiasAdd BiasSoftmax GroupNorm"
+        " QOrderedGelu QOrderedLayerNormalization LongformerAttention QOrderedLongformerAttention RotaryEmbedding"
+        " MRotaryEmbedding".split(),
+        (like(0),),
+    ),
+    "QLinearSoftmax": (moved(0, _softmax),),
+    "NGramRepeatBlock": (like(1),),
+    # Terms by maps have the sizes of these.
+    "QLinearAdd": (moved(0, unknown),),
+    "QLinearMul": (moved(0, unknown),),
+    "QLinearWhere": (moved(1, unknown),),
+    "MulInteger": (typed(TensorProto.INT32, unknown),),
+    "QuantizeLinear": (Result(like(0).sizes, lambda call: next(iter(call.kinds[2:]), TensorProto.UINT8)),),
+    "DequantizeLinear": (Result(like(0).sizes, kind_of(1)),),
+    "MurmurHash3": (Result(like(0).sizes, _hashed),),
+    # CPU kernels compute no mean and no inverse deviation.
+    "SkipLayerNormalization": (like(0), UNKNOWN, UNKNOWN, like(0)),
+    "SkipSimplifiedLayerNormalization": (like(0), UNKNOWN, UNKNOWN, like(0)),
+    "SkipGroupNorm": (like(0), like(0)),
+    "EmbedLayerNormalization": (moved(2, _embedded), moved(0, _of_each_text), moved(2, _embedded)),
+    "QEmbedLayerNormalization": (moved(8, _embedded), moved(0, _of_each_text)),
+    "EngramGate": (like(0), like(0)),
+    "HyperConnectionPreMix": (moved(0, _premixed),),
+    "BiasDropout": (like(0), typed(TensorProto.BOOL, like(0).sizes)),
+    "BitmaskDropout": (like(0),),
+    "BitmaskBiasDropout": (like(0),),
+    "GemmaRotaryEmbedding": (like(1), like(3)),
+    "BiasSplitGelu": (moved(0, _halved),),
+    "SwiGLU": (moved(0, _gated),),
+    "MoEGroupRouter": (moved(0, _experts), moved(1, _experts), moved(1, _experts)),
+    "MoEPacked": (like(0),),
+}  # fmt: skip
+"""Of com.microsoft."""
+STANDARD: Operators = {
+    **dict.fromkeys(
+        "Affine ImageScaler ParametricSoftplus Scale ScaledTanh MemcpyFromHost MemcpyToHost".split(), (like(0),)
+    ),
+    # `table.ONTO` has the sizes of this one.
+    "SimplifiedLayerNormalization": (Result(unknown, kind_of(1)), typed(TensorProto.FLOAT, unknown)),
+}
+"""Of the standard domain."""

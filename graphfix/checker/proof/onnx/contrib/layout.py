@@ -1,0 +1,183 @@
+"""Operators of com.microsoft that move elements, count, find, or divide texts."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from onnx import TensorProto
+
+from graphfix.checker.proof.integer_values import span
+from graphfix.checker.proof.onnx.contrib.results import Result, constant, kind_of, like, moved, ranked, typed
+from graphfix.checker.proof.onnx.shapes import joined
+from graphfix.checker.proof.sizes import numbers
+from graphfix.checker.proof.terms import integer_type
+
+if TYPE_CHECKING:
+    from graphfix.checker.proof.onnx.contrib.results import Kind, Operators
+    from graphfix.checker.proof.onnx.operands import Call
+    from graphfix.checker.proof.sizes import Dims, Size
+
+MATRIX, IMAGE = 2, 4
+PARTS = 3
+"""QLinearConcat lists each operand with its scale and zero point, behind those of the result."""
+BYTE = 8
+
+
+def _free(call: Call, more: int = 0) -> Dims:
+    rank = call.rank(0)
+    return None if rank is None else (None,) * (rank + more)
+
+
+def _expanded(call: Call) -> Dims:
+    """ExpandDims: insert an axis of size 1 where operand 1 says."""
+    sizes, axis = call.sizes(0), numbers(call.content(1))
+    if sizes is None or axis is None or len(axis) != 1 or not -len(sizes) - 1 <= axis[0] <= len(sizes):
+        return _free(call, 1)
+    at = axis[0] + len(sizes) + 1 if axis[0] < 0 else axis[0]
+    return (*sizes[:at], 1, *sizes[at:])
+
+
+def _gathered_points(call: Call) -> Dims:
+    data, indices = call.sizes(0), call.sizes(1)
+    if data is None or not indices or not isinstance(indices[-1], int) or not 0 < indices[-1] <= len(data):
+        return None
+    return (*indices[:-1], *data[indices[-1] :])
+
+
+def _padded(call: Call) -> Dims:
+    sizes, pads = call.sizes(0), call.content(1)
+    if sizes is None or pads is None or len(pads) != 2 * len(sizes):
+        return _free(call)
+    ends = zip(sizes, pads, pads[len(sizes) :], strict=False)
+    return tuple(_natural(call.table.arithmetic.add(*each)) for each in ends)
+
+
+def _natural(size: Size | None) -> Size | None:
+    return None if isinstance(size, int) and size < 0 else size
+
+
+def _counted(call: Call) -> Dims:
+    """Range of integers that are known; the step is 1 where it is not given."""
+    ends = [call.content(at) for at in range(2 if call.operand(2) is None else 3)]
+    known = numbers([end[0] if end else None for end in ends])
+    kinds = {None if view is None else integer_type(view) for view in call.views}
+    if known is None or len(kinds) != 1 or None in kinds:
+        return (None,)
+    start, limit, step = (*known, 1)[:3]
+    return (span(start, limit, step) if step else None,)
+
+
+def _unfolded(call: Call) -> Dims:
+    """UnfoldTensor: slices of `size` elements along an axis, which follow one behind the other on a new last axis."""
+    sizes, size, step, axis = call.sizes(0), call.integer("size", 0), call.integer("step", 1), call.integer("dim", -1)
+    if sizes is None or size < 1 or step < 1 or not -len(sizes) <= axis < len(sizes):
+        return _free(call, 1)
+    axis %= len(sizes)
+    room = call.table.arithmetic.add(sizes[axis], -size)
+    steps = (
+        None if room is None or call.table.arithmetic.least(room) < 0 else call.table.arithmetic.floordiv(room, step)
+    )
+    count = None if steps is None else call.table.arithmetic.add(steps, 1)
+    return (*sizes[:axis], count, *sizes[axis + 1 :], size)
+
+
+def _concatenated(call: Call) -> Dims:
+    if (len(call.views) - 2) % PARTS:
+        return None
+    return joined(call, [call.sizes(at) for at in range(2, len(call.views), PARTS)])
+
+
+def _looked_up(call: Call) -> Dims:
+    """GatherBlockQuantized: parts of data along `gather_axis`; bytes hold several elements of the last axis."""
+    data, indices, axis = call.sizes(0), call.sizes(1), call.integer("gather_axis", 0)
+    kind = kind_of(0)(call)
+    if not data or indices is None or kind is None or not -len(data) <= axis < len(data):
+        return None
+    axis, bits = axis % len(data), call.integer("bits", 4)
+    made = (*data[:axis], *indices, *data[axis + 1 :])
+    if kind != TensorProto.UINT8:
+        return made
+    if axis == len(data) - 1 or bits < 1 or BYTE % bits:
+        return None
+    return (*made[:-1], call.table.arithmetic.mul(made[-1], BYTE // bits))
+
+
+def _by_packed_rows(call: Call) -> Dims:
+    indices, width = call.sizes(1), call.integer("K", 0)
+    return None if indices is None or width < 1 else (*indices, width)
+
+
+def _embedded(call: Call) -> Dims:
+    table, indices = call.sizes(0), call.sizes(1)
+    return None if table is None or indices is None or len(table) != MATRIX else (*indices, table[1])
+
+
+def _tokens(call: Call) -> Dims:
+    """Tokenizer adds an axis, but for no texts."""
+    sizes = call.sizes(0)
+    return (*sizes, None) if sizes and all(isinstance(size, int) and size for size in sizes) else None
+
+
+def _cropped(call: Call) -> Dims:
+    data, regions = call.sizes(0), call.sizes(1)
+    if data is None or regions is None or len(data) != IMAGE or len(regions) != MATRIX:
+        return None
+    plane = constant(call, 3, 2)
+    return (regions[0], data[1], *(plane or (None, None)))
+
+
+def _restored(call: Call) -> Dims:
+    tokens, places = call.sizes(0), call.sizes(1)
+    if tokens is None or places is None or len(tokens) != MATRIX or len(places) != MATRIX:
+        return None
+    return (*places, tokens[1])
+
+
+def _compressed(call: Call) -> Dims:
+    data = call.sizes(0)
+    return (None, data[2] if data is not None and len(data) == MATRIX + 1 else None)
+
+
+def _places(call: Call) -> Dims:
+    data = call.sizes(0)
+    return data[:2] if data is not None and len(data) == MATRIX + 1 else None
+
+
+def _ends(call: Call) -> Dims:
+    data = call.sizes(0)
+    return (call.table.arithmetic.add(data[0], 1),) if data else None
+
+
+def _stated(call: Call) -> Kind:
+    return call.integer("output_dtype", TensorProto.BFLOAT16)
+
+
+OPERATORS: Operators = {
+    "ExpandDims": (moved(0, _expanded),),
+    "GatherND": (moved(0, _gathered_points),),
+    "GatherBlockQuantized": (moved(2, _looked_up),),
+    "GatherPacked": (Result(_by_packed_rows, _stated),),
+    "TorchEmbedding": (moved(0, _embedded),),
+    "Pad": (moved(0, _padded),),
+    "Range": (moved(0, _counted),),
+    "UnfoldTensor": (moved(0, _unfolded),),
+    "QLinearConcat": (moved(1, _concatenated),),
+    "Unique": (moved(0, ranked(1)), typed(TensorProto.INT64, like(0).sizes), typed(TensorProto.INT64, ranked(1))),
+    "Tokenizer": (moved(0, _tokens),),
+    "CropAndResize": (moved(0, _cropped),),
+    "DynamicTimeWarping": (typed(TensorProto.INT32, lambda _: (2, None)),),
+    "BifurcationDetector": (moved(1, ranked(1)), moved(2, ranked(0))),
+    "IsAllFinite": (typed(TensorProto.BOOL, ranked(0)),),
+    "RemovePadding": (
+        moved(0, _compressed), moved(1, _places), moved(1, _ends), moved(1, lambda _: (1,)),
+    ),
+    "RestorePadding": (moved(0, _restored),),
+    # Searches: [batch,...]; how long the texts are is decided as they run.
+    "BeamSearch": (typed(TensorProto.INT32, ranked(3)), moved(5, ranked(2)), moved(5, ranked(4))),
+    "WhisperBeamSearch": (typed(TensorProto.INT32, ranked(3)),),
+    "GreedySearch": (typed(TensorProto.INT32, ranked(2)),),
+    "Sampling": (typed(TensorProto.INT32, ranked(2)),),
+}  # fmt: skip
+"""Of com.microsoft."""
+STANDARD: Operators = {"Crop": (moved(0, _free),), "DynamicSlice": (moved(0, _free),)}
+"""Of the standard domain."""

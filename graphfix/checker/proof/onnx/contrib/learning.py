@@ -1,0 +1,128 @@
+"""Operators of ai.onnx.ml: encoders, classifiers, regressors and ensembles of trees."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from onnx import TensorProto
+
+from graphfix.checker.proof.onnx.contrib.results import Result, kind_of, like, moved, typed, unknown
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from graphfix.checker.proof.onnx.contrib.results import Kind, Operators
+    from graphfix.checker.proof.onnx.operands import Call
+    from graphfix.checker.proof.sizes import Dims, Size
+
+MATRIX = 2
+_CASTS = {b"TO_FLOAT": TensorProto.FLOAT, b"TO_STRING": TensorProto.STRING, b"TO_INT64": TensorProto.INT64}
+_OTHER: Mapping[int, int] = {TensorProto.STRING: TensorProto.INT64, TensorProto.INT64: TensorProto.STRING}
+_VALUES = {
+    "values_strings": TensorProto.STRING, "values_int64s": TensorProto.INT64, "values_floats": TensorProto.FLOAT,
+}  # fmt: skip
+
+
+def _extracted(call: Call) -> Dims:
+    """ArrayFeatureExtractor: columns of data[...,features]; of a vector it makes a row."""
+    data, indices = call.sizes(0), call.sizes(1)
+    if not data or indices is None:
+        return None
+    count = call.table.arithmetic.mul(*indices) if indices else 1
+    return (1, count) if len(data) == 1 else (*data[:-1], count)
+
+
+def _other_text(call: Call) -> Kind:
+    """CategoryMapper, and LabelEncoder of version 1: texts become numbers, and numbers texts."""
+    kind = kind_of(0)(call)
+    return _OTHER.get(kind) if isinstance(kind, int) else None
+
+
+def _encoded(call: Call) -> Kind:
+    """LabelEncoder: by the attribute that holds what keys are mapped to."""
+    if call.version < MATRIX:
+        return _other_text(call)
+    found = [int(kind) for name, kind in _VALUES.items() if name in call.attributes]
+    tensor = call.attributes.get("values_tensor")
+    found += [] if tensor is None else [tensor.t.data_type]
+    return found[0] if len(found) == 1 else None
+
+
+def _label_kind(call: Call) -> Kind:
+    """Return the type of a class: text where texts are given for the classes."""
+    names = call.attributes.get("classlabels_strings")
+    if names is not None and names.strings:
+        return TensorProto.STRING
+    given = next((call.attributes[name] for name in _NUMBERED if name in call.attributes), None)
+    return None if given is None or not given.ints else TensorProto.INT64
+
+
+_NUMBERED = ("classlabels_ints", "classlabels_int64s")
+
+
+def _rows(call: Call) -> Size | None:
+    data = call.sizes(0)
+    return None if data is None or len(data) != MATRIX else data[0]
+
+
+def _labels(call: Call) -> Dims:
+    rows = _rows(call)
+    return None if rows is None else (rows,)
+
+
+def _scores(call: Call) -> Dims:
+    """Return the rows alone: two classes may have one score."""
+    rows = _rows(call)
+    return None if rows is None else (rows, None)
+
+
+def _targets(name: str) -> Result:
+    """Return the rules of [rows,targets], where the attribute `name` says how many targets there are."""
+
+    def rule(call: Call) -> Dims:
+        rows, count = _rows(call), call.integer(name, 1)
+        return None if rows is None or count < 1 else (rows, count)
+
+    return typed(TensorProto.FLOAT, rule)
+
+
+def _one_hot(call: Call) -> Dims:
+    data, names = call.sizes(0), call.attributes.get("cats_strings")
+    numbered = call.attributes.get("cats_int64s")
+    counts = [len(given) for given in (names and names.strings, numbered and numbered.ints) if given]
+    return None if data is None or len(counts) != 1 else (*data, counts[0])
+
+
+def _joined(call: Call) -> Dims:
+    """FeatureVectorizer: features side by side."""
+    rows = _rows(call)
+    return None if rows is None else (rows, None)
+
+
+_FLOATS = typed(TensorProto.FLOAT, like(0).sizes)
+_CLASSIFIER = (Result(_labels, _label_kind), typed(TensorProto.FLOAT, _scores))
+OPERATORS: Operators = {
+    "ArrayFeatureExtractor": (moved(0, _extracted),),
+    "Binarizer": (like(0),),
+    "Imputer": (like(0),),
+    "Normalizer": (_FLOATS,),
+    "Scaler": (_FLOATS,),
+    "CategoryMapper": (Result(like(0).sizes, _other_text),),
+    "LabelEncoder": (Result(like(0).sizes, _encoded),),
+    "OneHotEncoder": (typed(TensorProto.FLOAT, _one_hot),),
+    "FeatureVectorizer": (typed(TensorProto.FLOAT, _joined),),
+    "DictVectorizer": (Result(lambda _: (1, None), unknown),),
+    "CastMap": (Result(lambda _: (1, None), lambda call: _CASTS.get(_cast(call))),),
+    "LinearClassifier": _CLASSIFIER,
+    "SVMClassifier": _CLASSIFIER,
+    "TreeEnsembleClassifier": _CLASSIFIER,
+    "LinearRegressor": (_targets("targets"),),
+    "SVMRegressor": (typed(TensorProto.FLOAT, _scores),),
+    "TreeEnsembleRegressor": (_targets("n_targets"),),
+    "TreeEnsemble": (moved(0, _targets("n_targets").sizes),),
+}  # fmt: skip
+
+
+def _cast(call: Call) -> bytes:
+    given = call.attributes.get("cast_to")
+    return b"TO_FLOAT" if given is None else given.s

@@ -1,0 +1,115 @@
+"""Operators of onnxruntime that are products of matrices, with weights quantized or not."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from onnx import TensorProto
+
+from graphfix.checker.proof.onnx.contrib.results import Result, constant, kind_of, moved, typed
+from graphfix.checker.proof.onnx.network_shapes import gemm, stacked
+
+if TYPE_CHECKING:
+    from graphfix.checker.proof.onnx.contrib.results import Kind, Operators, SizesRule
+    from graphfix.checker.proof.onnx.operands import Call
+    from graphfix.checker.proof.sizes import Dims, Size, Sizes
+
+MATRIX = 2
+
+
+def _weights(inner: str, outer: str) -> SizesRule:
+    """Return the rule of A[...,`inner`] by weights of stated sizes: [...,`outer`]. Both are attributes."""
+
+    def rule(call: Call) -> Dims:
+        data, size = call.sizes(0), call.integer(outer, 0)
+        if not data or size < 1 or call.integer(inner, 0) < 1:
+            return None
+        return (*data[:-1], size)
+
+    return rule
+
+
+def _bnb4(call: Call) -> Dims:
+    """MatMulBnb4: A[...,K] by weights [N,K], or A[...,N] where `transB` is 0."""
+    turned = call.flag("transB", default=True)
+    return None if turned is None else _weights("K", "N")(call) if turned else _weights("N", "K")(call)
+
+
+def _of_stated_weights(call: Call) -> Dims:
+    """MatMulFpQ4: operand 2 holds the shape of the weights [K,N]."""
+    data, stated = call.sizes(0), constant(call, 2, MATRIX)
+    return None if not data or stated is None else (*data[:-1], stated[1])
+
+
+def _fused(call: Call) -> Dims:
+    """FusedMatMul: MatMul of operands that may be transposed; axes of a vector are not.
+
+    A transposed batch [rows,batch...,columns] stands for [batch...,rows,columns].
+    """
+    turns = [call.flag(name) for name in ("transA", "transB", "transBatchA", "transBatchB")]
+    one, two = call.sizes(0), call.sizes(1)
+    if None in turns or one is None or two is None:
+        return None
+    if (turns[2] or turns[3]) and (len(one) != len(two) or len(one) <= MATRIX):
+        return None
+    one, two = (_unbatched(each) if turn else each for each, turn in ((one, turns[2]), (two, turns[3])))
+    return stacked(call, *(_turned(each) if turn else each for each, turn in ((one, turns[0]), (two, turns[1]))))
+
+
+def _unbatched(sizes: Sizes) -> Sizes:
+    """[rows,batch...,columns] -> [batch...,rows,columns]."""
+    return (*sizes[1:-1], sizes[0], sizes[-1])
+
+
+def _turned(sizes: Sizes) -> Sizes:
+    return sizes if len(sizes) < MATRIX else (*sizes[:-2], sizes[-1], sizes[-2])
+
+
+def _plain(call: Call) -> Dims:
+    return stacked(call, call.sizes(0), call.sizes(1))
+
+
+def _distances(call: Call) -> Dims:
+    one, two = call.sizes(0), call.sizes(1)
+    return (_rows(one), _rows(two))
+
+
+def _rows(sizes: Sizes | None) -> Size | None:
+    return sizes[0] if sizes is not None and len(sizes) == MATRIX else None
+
+
+def _gemm_kind(call: Call) -> Kind:
+    """QGemm: float32 unless a zero point of the result is given."""
+    return TensorProto.FLOAT if call.operand(8) is None else kind_of(8)(call)
+
+
+def _beside_skip(call: Call) -> Dims:
+    return call.sizes(0) if call.operand(1) is not None else None
+
+
+def _by_last(call: Call) -> Dims:
+    """GemmFastGelu: X[...,K] by W[K,N]."""
+    data, weights = call.sizes(0), call.sizes(1)
+    return None if not data or weights is None or len(weights) != MATRIX else (*data[:-1], weights[1])
+
+
+_QKV = tuple(moved(0, _weights("K", name)) for name in ("Nq", "Nkv", "Nkv"))
+OPERATORS: Operators = {
+    "MatMulNBits": (moved(0, _weights("K", "N")),),
+    "MatMulBnb4": (moved(0, _bnb4),),
+    "MatMulFpQ4": (moved(0, _of_stated_weights),),
+    "MatMulNBitsMlp": (moved(0, _weights("K", "N")), moved(0, _beside_skip)),
+    "MatMulNBitsQkv": (*_QKV, moved(0, _beside_skip)),
+    "MatMulNBitsQLoRA": (moved(0, _weights("K", "N")),),
+    "MatMulPacked": (moved(0, _weights("K", "N")),),
+    **dict.fromkeys(("FusedMatMul", "TransposeMatMul", "FusedMatMulActivation"), (moved(0, _fused),)),
+    "MatMulInteger16": (typed(TensorProto.INT32, _plain),),
+    "MatMulIntegerToFloat": (moved(2, _plain),),
+    "DynamicQuantizeMatMul": (typed(TensorProto.FLOAT, _plain),),
+    "SparseToDenseMatMul": (moved(1, lambda _: (None, None)),),
+    "FusedGemm": (moved(0, lambda call: gemm(call, 0, 1)),),
+    "QGemm": (Result(lambda call: gemm(call, 0, 3), _gemm_kind),),
+    "GemmFastGelu": (moved(0, _by_last),),
+    "CDist": (moved(0, _distances),),
+}  # fmt: skip
+"""Of com.microsoft."""

@@ -1,0 +1,121 @@
+"""Operators of com.microsoft that carry a state from call to call, and those that hash n-grams of tokens."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from onnx import TensorProto
+
+from graphfix.checker.proof.onnx import state_shapes
+from graphfix.checker.proof.onnx.contrib.results import Result, kind_of, like, moved, typed, unknown
+
+if TYPE_CHECKING:
+    from graphfix.checker.proof.onnx.contrib.results import KindRule, Operators, SizesRule
+    from graphfix.checker.proof.onnx.operands import Call
+    from graphfix.checker.proof.sizes import Dims, Size
+
+STATES, TEXTS = 4, 2
+"""Ranks: of what a recurrent network returns, of the token numbers [batch,positions]."""
+
+
+def _windowed(call: Call, state: Dims) -> Dims:
+    """Put the states of the last `state_window` positions in front, where that is stated."""
+    slots = call.integer("state_window", 0)
+    return None if state is None or slots < 0 else (slots, *state) if slots else state
+
+
+def _recurrent_state(call: Call) -> Dims:
+    return _windowed(call, state_shapes.linear_attention(call, 1))
+
+
+def _convolution_state(call: Call) -> Dims:
+    """Return the state of a causal convolution over one axis; other forms are not followed."""
+    if call.integer("channels_last", 0) or call.integer("ndim", 1) != 1 or call.integer("dilation", 1) < 1:
+        return None
+    return _windowed(call, state_shapes.causal_convolution(call, 1))
+
+
+def _past_kind(past: int) -> KindRule:
+    """Return the rule of a state's element type: that of the state before; unknown without one."""
+    return lambda call: None if call.operand(past) is None else kind_of(past)(call)
+
+
+def _lstm(rank: int) -> SizesRule:
+    """Return the rule of DynamicQuantizeLSTM: Y[seq,directions,batch,hidden], or a state without the first axis."""
+
+    def rule(call: Call) -> Dims:
+        data, hidden = call.sizes(0), call.integer("hidden_size", 0)
+        given = call.attributes.get("direction")
+        count = {b"forward": 1, b"reverse": 1, b"bidirectional": 2}.get(b"forward" if given is None else given.s)
+        steps, batch = data[:2] if data is not None and len(data) == STATES - 1 else (None, None)
+        whole = (steps, count, batch, hidden if hidden > 0 else None)
+        return whole[STATES - rank :]
+
+    return rule
+
+
+def _grams(call: Call) -> tuple[int, int] | None:
+    """Return the longest n-gram and the heads for each of its lengths."""
+    longest, heads = call.integer("max_ngram_size", 0), call.integer("n_head_per_ngram", 0)
+    return (longest, heads) if longest > 1 and heads > 0 else None
+
+
+def _hashes(call: Call) -> Dims:
+    """[...,(longest - 1) * heads] for tokens [...]."""
+    tokens, grams = call.sizes(0), _grams(call)
+    return None if tokens is None or grams is None else (*tokens, (grams[0] - 1) * grams[1])
+
+
+def _history(call: Call) -> Dims:
+    """[batch,longest - 1]."""
+    tokens, grams = call.sizes(0), _grams(call)
+    return None if tokens is None or grams is None or len(tokens) != TEXTS else (tokens[0], grams[0] - 1)
+
+
+def _texts(call: Call) -> Size | None:
+    """Return how many texts stand one behind the other: operand 3 has the places where they begin, and the end."""
+    places = call.sizes(3)
+    texts = None if places is None or len(places) != 1 else call.table.arithmetic.add(places[0], -1)
+    return None if isinstance(texts, int) and texts < 0 else texts
+
+
+def _histories(call: Call) -> Dims:
+    grams = _grams(call)
+    return None if grams is None else (_texts(call), grams[0] - 1)
+
+
+def _captured(call: Call) -> Dims:
+    grams, capacity = _grams(call), call.integer("state_update_capacity", 0)
+    return None if grams is None or capacity < 1 else (_texts(call), capacity, grams[0] - 1)
+
+
+def _packed_rows(call: Call) -> Dims:
+    """GatedDeltaNet: [...,heads,size] of queries and values of that form; the greater number of heads counts."""
+    asked, values = call.sizes(0), call.sizes(2)
+    if asked is None or values is None or len(asked) != len(values) or len(asked) < STATES - 1:
+        return None
+    return (*values[:-2], call.table.arithmetic.greater(asked[-2], values[-2]), values[-1])
+
+
+_LSTM = tuple(moved(0, _lstm(rank)) for rank in (STATES, STATES - 1, STATES - 1))
+OPERATORS: Operators = {
+    "LinearAttention": (
+        moved(0, lambda call: state_shapes.linear_attention(call, 0)), Result(_recurrent_state, _past_kind(3)),
+    ),
+    "CausalConvWithState": (like(0), moved(0, _convolution_state)),
+    "LinearAttentionGate": (like(0), like(3)),
+    "VarlenCausalConvWithState": (like(0), like(4)),
+    "DynamicQuantizeLSTM": _LSTM,
+    "AttnLSTM": _LSTM,
+    "NGramHashMapping": (moved(0, _hashes), moved(0, _history)),
+    "VarlenNGramHashMapping": (
+        moved(0, _hashes), moved(0, _histories), typed(TensorProto.INT32, _histories), moved(0, _captured),
+    ),
+    "WordConvEmbedding": (moved(1, unknown),),
+    "GatedDeltaNet": (
+        moved(0, _packed_rows), typed(TensorProto.FLOAT, like(6).sizes), typed(TensorProto.FLOAT, unknown),
+    ),
+    "ConvStateReplay": (like(2),),
+    "GatedDeltaNetStateReplay": (like(2),),
+}  # fmt: skip
+"""Of com.microsoft."""

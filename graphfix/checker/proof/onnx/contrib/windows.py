@@ -1,0 +1,159 @@
+"""Convolutions and pools of onnxruntime: fused, quantized, with the channels last, or in blocks."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from graphfix.checker.proof.onnx.contrib.results import Result, kind_of, like, moved, ranked
+from graphfix.checker.proof.onnx.network_shapes import grid_sample
+from graphfix.checker.proof.onnx.window_shapes import convolved, globally_pooled, pooled, transposed_convolution
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from graphfix.checker.proof.onnx.contrib.results import Operators, SizesRule
+    from graphfix.checker.proof.onnx.operands import Call
+    from graphfix.checker.proof.sizes import Dims, Sizes
+
+IMAGE = 4
+"""The rank of [batch,channels,rows,columns]."""
+
+
+def _channels_second(sizes: Sizes | None) -> Sizes | None:
+    """[batch,...,channels] -> [batch,channels,...]."""
+    return None if not sizes else (sizes[0], sizes[-1], *sizes[1:-1])
+
+
+def _channels_last(dims: Dims) -> Dims:
+    """[batch,channels,...] -> [batch,...,channels]."""
+    return None if dims is None else (dims[0], *dims[2:], dims[1])
+
+
+def _last(rule: Callable[[Call, Sizes | None], Dims]) -> SizesRule:
+    """Return a rule of data[batch,channels,...] as one of data[batch,...,channels]."""
+    return lambda call: _channels_last(rule(call, _channels_second(call.sizes(0))))
+
+
+def _either(rule: Callable[[Call, Sizes | None], Dims]) -> SizesRule:
+    """Return a rule of data whose channels are last where `channels_last` says so."""
+
+    def chosen(call: Call) -> Dims:
+        last = call.flag("channels_last")
+        return None if last is None else _last(rule)(call) if last else rule(call, call.sizes(0))
+
+    return chosen
+
+
+def _convolution(weight: int) -> Callable[[Call, Sizes | None], Dims]:
+    """Return the rule of a convolution by operand `weight` [made,channels,...]."""
+    return lambda call, data: convolved(call, data, call.sizes(weight))
+
+
+def _global_pool(_: Call, data: Sizes | None) -> Dims:
+    return globally_pooled(data)
+
+
+def _first(rule: Callable[[Call, Sizes | None], Dims]) -> SizesRule:
+    return lambda call: rule(call, call.sizes(0))
+
+
+def _free(call: Call) -> Dims:
+    """Return the batch of data alone."""
+    data = call.sizes(0)
+    return None if not data else (data[0], *(None,) * (len(data) - 1))
+
+
+def _upsampled(call: Call) -> Dims:
+    """Multiply each axis of an image by its whole scale."""
+    data, scales = call.sizes(0), call.integers("scales")
+    if data is None or scales is None or len(data) != IMAGE or len(scales) != IMAGE or min(scales) < 1:
+        return None
+    return tuple(call.table.arithmetic.mul(size, scale) for size, scale in zip(data, scales, strict=True))
+
+
+def _into_blocks(call: Call) -> Dims:
+    """ReorderInput pads the channels to whole blocks, whose size depends on the processor."""
+    data, last = call.sizes(0), call.flag("channels_last")
+    if data is None or len(data) != IMAGE or last is None:
+        return None
+    batch, *plane = data[:3] if last else (data[0], *data[2:])
+    return batch, None, *plane
+
+
+def _out_of_blocks(call: Call) -> Dims:
+    """ReorderOutput keeps so many channels as it states."""
+    data, last, channels = call.sizes(0), call.flag("channels_last"), call.integer("channels", 0)
+    if data is None or len(data) != IMAGE or last is None or channels < 1:
+        return None
+    made = (data[0], channels, *data[2:])
+    return _channels_last(made) if last else made
+
+
+def _spread(call: Call, data: Sizes | None) -> Dims:
+    """DepthToSpace of data[batch,channels,rows,columns]."""
+    block, arithmetic = call.integer("blocksize", 0), call.table.arithmetic
+    if data is None or len(data) != IMAGE or block < 1:
+        return None
+    return data[0], arithmetic.quotient(data[1], block**2), *(arithmetic.mul(size, block) for size in data[2:])
+
+
+def _gathered(call: Call, data: Sizes | None) -> Dims:
+    """SpaceToDepth of data[batch,channels,rows,columns]."""
+    block, arithmetic = call.integer("blocksize", 0), call.table.arithmetic
+    if data is None or len(data) != IMAGE or block < 1:
+        return None
+    return data[0], arithmetic.mul(data[1], block**2), *(arithmetic.quotient(size, block) for size in data[2:])
+
+
+def _sampled(call: Call, data: Sizes | None) -> Dims:
+    grid = call.sizes(1)
+    if data is None or grid is None or len(grid) != len(data):
+        return None
+    return (*data[:2], *grid[1:-1])
+
+
+MICROSOFT: Operators = {
+    "FusedConv": (moved(0, _first(_convolution(1))),),
+    "QLinearConv": (moved(7, _either(_convolution(3))),),
+    "QLinearAveragePool": (moved(0, _either(pooled)),),
+    "QLinearGlobalAveragePool": (moved(0, _either(_global_pool)),),
+    "NhwcMaxPool": (moved(0, _last(pooled)),),
+    "NhwcConv": (moved(0, _last(_convolution(1))),),
+    "NhwcFusedConv": (moved(0, _last(_convolution(1))),),
+    "MaxpoolWithMask": (moved(0, _first(pooled)),),
+    "ConvTransposeWithDynamicPads": (moved(0, _free),),
+    "GridSample": (moved(0, grid_sample),),
+}
+"""Of com.microsoft."""
+BLOCKED: Operators = {
+    "Conv": (moved(0, _first(_convolution(1))),),
+    "MaxPool": (moved(0, _first(pooled)),),
+    "AveragePool": (moved(0, _first(pooled)),),
+    "GlobalMaxPool": (moved(0, _first(_global_pool)),),
+    "GlobalAveragePool": (moved(0, _first(_global_pool)),),
+    "ReorderInput": (moved(0, _into_blocks),),
+    "ReorderOutput": (moved(0, _out_of_blocks),),
+    "Upsample": (moved(0, _upsampled),),
+}
+"""Of com.microsoft.nchwc: channels stand in blocks of as many as the processor's vectors hold."""
+CHANNELS_LAST: Operators = {
+    **dict.fromkeys(("BatchNormalization", "InstanceNormalization", "LRN"), (like(0),)),
+    "Conv": (moved(0, _last(_convolution(1))),),
+    "ConvTranspose": (moved(0, _last(transposed_convolution)),),
+    "QLinearConv": (moved(7, _last(_convolution(3))),),
+    "QLinearConvTranspose": (Result(_free, kind_of(7)),),
+    **dict.fromkeys(("AveragePool", "LpPool", "QLinearAveragePool"), (moved(0, _last(pooled)),)),
+    "MaxPool": (moved(0, _last(pooled)),),
+    **dict.fromkeys(
+        ("GlobalAveragePool", "GlobalMaxPool", "GlobalLpPool"), (moved(0, _last(_global_pool)),)
+    ),
+    "MaxUnpool": (moved(0, _free),),
+    "Resize": (moved(0, lambda call: ranked(len(call.sizes(0) or ()))(call) or None),),
+    "GridSample": (moved(0, _last(_sampled)),),
+    "DepthToSpace": (moved(0, _last(_spread)),),
+    "SpaceToDepth": (moved(0, _last(_gathered)),),
+}  # fmt: skip
+"""Of com.ms.internal.nhwc: operators of the standard set with the channels of data last, in operand 0 and the result.
+
+Filters stand as in the standard operators. Source: the layout transformation of onnxruntime (`NhwcInferenceContext`).
+"""
