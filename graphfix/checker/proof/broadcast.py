@@ -137,9 +137,14 @@ def _stripped(view: View) -> Axes | None:
     return view.axes[front:]
 
 
-def onto(table: TermTable, key: Key, view: View, others: Sequence[View], description: str) -> View:
-    """Return the result of an operator that reads operand 0, of the result's shape, exactly, the others onto it."""
-    sizes = onto_sizes(view.sizes, [other.sizes for other in others])
+def onto(
+    table: TermTable, key: Key, view: View, others: Sequence[View], description: str, *, keeps: bool = False
+) -> View:
+    """Return the result of an operator that reads operand 0, of the result's shape, exactly, the others onto it.
+
+    `keeps`: no runtime stretches operand 0, so the result has its shape wherever a runtime runs the node.
+    """
+    sizes = view.sizes if keeps else onto_sizes(view.sizes, [other.sizes for other in others])
     if view.sizes is None or any(other.sizes is None for other in others):
         reads = tuple((other.core, _stripped(other)) for other in others)
         checked = [frozenset({extent(view), *(other.more or {extent(other)})}) for other in others]

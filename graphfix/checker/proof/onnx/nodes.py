@@ -29,6 +29,8 @@ PER_AXIS_SINCE = 13
 """From this version on the parameters of a quantization may be those of an axis."""
 SQUARE, CUBE = 2, 3
 WHOLE = frozenset({TensorProto.INT32, TensorProto.INT64})
+BIASED = "FastGelu"
+"""The elementwise operator whose second operand, if it is given, is no parameter of all elements."""
 ITSELF = frozenset({"Max", "Or"})
 """Of a value and itself they return it, every bit: NaN and the sign of zero too."""
 BYTES = frozenset(number for name, number in TensorProto.DataType.items() if name.startswith("FLOAT8"))
@@ -63,6 +65,8 @@ def _unary(call: Call) -> View | None:
     view = call.views[0]
     if view is None:
         return None
+    if call.op == BIASED and call.operand(1) is not None:
+        return None  # a bias follows the last axis
     if call.op == "Cast" and view.core in call.table.widened and call.integer("to", 0) == TensorProto.INT64:
         return view._replace(core=call.table.widened[view.core])
     result = broadcast.unary(call.table, (*call.key, tuple(call.views[1:])), view, call.description)
@@ -223,7 +227,8 @@ def _onto(call: Call) -> View | None:
     given = tuple(call.operand(index) is not None for index in indices)
     # a runtime may choose a kernel by the number of results, and results without a name count
     key = (*call.key, rest, given) if len(call.outputs) == 1 else (*call.key, rest, given, len(call.outputs))
-    return broadcast.onto(call.table, key, data, parts, call.description)
+    keeps = bool(call.domain) or call.op == onnx_ops.ADDED
+    return broadcast.onto(call.table, key, data, parts, call.description, keeps=keeps)
 
 
 def channels(data: View, part: View) -> View | None:

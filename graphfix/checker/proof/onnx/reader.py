@@ -28,7 +28,7 @@ from graphfix.checker.proof.onnx.nodes import exact, view_or_term
 from graphfix.checker.proof.onnx.operands import Environment, attributes_of, graphs
 from graphfix.checker.proof.onnx.operator_types import infer_types
 from graphfix.checker.proof.onnx.types import check_values
-from graphfix.checker.proof.onnx.validate import imported, random, unique_names
+from graphfix.checker.proof.onnx.validate import imported, is_separate, unique_names
 from graphfix.checker.proof.result import UnprovedError
 from graphfix.checker.proof.terms import View, whole
 
@@ -247,7 +247,7 @@ class Reading:
         """Read an operator's operands exactly; its bodies, where it has some, on values of any shape."""
         domain = call.domain
         found = [(name, graph) for name, given in sorted(call.attributes.items()) for graph in graphs(given)]
-        separate = domain not in onnx_ops.KNOWN_DOMAINS or random(call)
+        separate = domain not in onnx_ops.KNOWN_DOMAINS or is_separate(call)
         if not found and not separate:
             return exact(call)
         owner = (*call.full, tuple(call.views))

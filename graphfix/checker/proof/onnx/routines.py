@@ -36,7 +36,7 @@ _BY_SHAPE = frozenset(
         " Softsign Swish Tan Tanh Pow Max Min Where PRelu LayerNormalization SimplifiedLayerNormalization"
         " RMSNormalization"
     ).split()
-) | {("com.microsoft", "Gelu"), ("com.microsoft", "QuickGelu")}
+) | {(onnx_ops.MS, op) for op in ("Gelu", "QuickGelu", "FastGelu", "ScaledSiLU")}
 """Operators of floats that onnxruntime computes by another routine at the end of a buffer, or by an operand's size."""
 _PACKING: Mapping[tuple[str, str], tuple[int, ...]] = {
     **{operator: places[:2] for operator, places in {**onnx_ops.PRODUCTS, **onnx_ops.GEMMS}.items()},

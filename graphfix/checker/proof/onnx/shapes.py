@@ -18,7 +18,7 @@ from graphfix.checker.proof.integer_values import span, span_of
 from graphfix.checker.proof.onnx import layout_shapes
 from graphfix.checker.proof.onnx.layout_shapes import places
 from graphfix.checker.proof.onnx.sequence_shapes import element
-from graphfix.checker.proof.onnx.table import ONTO, SAME_SHAPE
+from graphfix.checker.proof.onnx.table import ADDED, ONTO, SAME_SHAPE
 from graphfix.checker.proof.onnx.types import dtype
 from graphfix.checker.proof.result import NO_SIZE_IS_0, NONE_WITHOUT_ELEMENTS
 from graphfix.checker.proof.sizes import numbers
@@ -36,8 +36,6 @@ EXACT_SPAN = 1 << 53
 COUNTED_BY_FLOATS = "sizes that a Range of float32 counts to or from are below 2**23"
 WHOLE = 1 << 23
 """Up to here float32 has the difference of any two whole numbers."""
-ADDED = "SimplifiedLayerNormalization"
-"""The operator among `table.ONTO` that onnxruntime adds to the standard ones."""
 TARGET_AS_OPERAND = 5
 """From this version on Reshape's target is an operand."""
 
@@ -103,6 +101,8 @@ def _of_length(sizes: Sizes | None) -> Dims:
 
 
 def _onto(call: Call) -> Dims:
+    if call.op == ADDED:
+        return call.sizes(0)
     parts = [call.sizes(index) for index in ONTO["", call.op] if call.operand(index) is not None]
     return onto_sizes(call.sizes(0), parts)
 

@@ -34,7 +34,7 @@ UNARY: Final = frozenset(
         " Softplus Softsign Sqrt Swish Tan Tanh ThresholdedRelu Clip"
         " CastLike BitCast"
     ).split()
-) | {(MS, "Gelu"), (MS, "QuickGelu")}
+) | frozenset((MS, op) for op in "Gelu QuickGelu FastGelu ScaledSiLU QLinearSigmoid QLinearLeakyRelu".split())
 """One element of operand 0 for each element of the result; further operands are read exactly."""
 
 QUANTIZING: Final = frozenset(
@@ -51,6 +51,9 @@ ONTO: Final = {
     (MS, "SkipSimplifiedLayerNormalization"): (1,),
 }
 """Operand 0 has the result's shape; those named broadcast onto it, right-aligned."""
+
+ADDED: Final = "SimplifiedLayerNormalization"
+"""The operator of these that onnxruntime adds to the standard set."""
 
 PRODUCTS: Final = {
     ("", "MatMul"): (0, 1),
@@ -87,5 +90,15 @@ RANDOM: Final = frozenset("RandomNormal RandomUniform RandomNormalLike RandomUni
 RANDOM_ELSEWHERE: Final = frozenset(
     (MS, op) for op in ("BiasDropout", "BitmaskBiasDropout", "BitmaskDropout", "Sampling")
 )
+WRITING: Final = frozenset(
+    (MS, op)
+    for op in (
+        "PagedAttention SparsePagedAttention SparseAttention ConvStateReplay GatedDeltaNetStateReplay"
+        " SpeculativePrefixCommit EPContext Snpe".split()
+    )
+)
+"""Operators that write into an operand's buffer, or run another program, which may keep a state."""
+SHARING: Final = "past_present_share_buffer"
+"""An attribute: the operator writes the present into the buffer of the past."""
 KNOWN_DOMAINS: Final = frozenset({"", LEARNING, MS, BLOCKED, CHANNELS_LAST})
 """In other domains an operator may keep a state: no two nodes are taken as one value."""

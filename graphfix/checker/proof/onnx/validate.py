@@ -32,10 +32,15 @@ def loads(call: Call) -> bool:
     return known
 
 
-def random(call: Call) -> bool:
-    """Whether two equal nodes compute two values."""
+def is_separate(call: Call) -> bool:
+    """Whether two equal nodes are two values, and are executed in the same order in both files.
+
+    They draw anew, or they write where they or others read.
+    """
     if call.domain:
-        return (call.domain, call.op) in table.RANDOM_ELSEWHERE
+        operator = call.domain, call.op
+        writes = operator in table.WRITING or call.integer(table.SHARING, 0) != 0
+        return writes or operator in table.RANDOM_ELSEWHERE
     if call.op != "Dropout":
         return call.op in table.RANDOM
     if call.version >= TRAINING_MODE_SINCE:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from graphfix.checker.proof.onnx.contrib.results import UNKNOWN, Result, constant, kind_of, like, moved, ranked
+from graphfix.checker.proof.onnx.contrib.results import UNKNOWN, Result, constant, kind_of, like, moved, ranked, unknown
 
 if TYPE_CHECKING:
     from graphfix.checker.proof.onnx.contrib.results import Kind, KindRule, Operators, SizesRule
@@ -181,6 +181,7 @@ OPERATORS: Operators = {
         moved(0, _grouped), Result(_grouped_cache(3), _cache_kind(3)), Result(_grouped_cache(4), _cache_kind(4)),
     ),
     "SparseAttention": (moved(0, _grouped), like(3), like(4)),
+    **dict.fromkeys(("PagedAttention", "SparsePagedAttention"), (moved(0, unknown), like(3), like(4))),
     "DynamicSparseAttention": (moved(0, _grouped),),
 }  # fmt: skip
 """Of com.microsoft."""
