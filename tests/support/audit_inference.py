@@ -32,7 +32,7 @@ def results_of(instance: Instance, runner: Runner, runtime: str = "onnxruntime")
     for value in model.graph.input:
         if value.type.HasField("tensor_type"):
             value.type.tensor_type.ClearField("shape")  # what is not told can't be believed by the runtime
-    ran = runner.run(model.SerializeToString(), [instance.feeds], runtime)
+    ran = runner.run(model.SerializeToString(), [instance.given], runtime)
     if not ran.runs:
         return None
     return dict(zip([name for name in instance.node.output if name], ran.results[0], strict=False))

@@ -8,7 +8,7 @@ from functools import cache
 
 import numpy as np
 import onnx
-from onnx import ModelProto, NodeProto, defs, helper
+from onnx import ModelProto, NodeProto, defs, helper, numpy_helper
 
 from tests.support.onnx.backend_cases import Case, all_cases
 from tests.support.pairs.onnx_run import Feeds, Result, Runner
@@ -27,6 +27,13 @@ class Instance:
     version: int
     feeds: Mapping[str, object]
     source: str
+    constants: frozenset[str] = frozenset()
+    """The operands that are initializers of the model; the others are inputs."""
+
+    @property
+    def given(self) -> Feeds:
+        """The operands that are inputs of the model."""
+        return {name: value for name, value in self.feeds.items() if name not in self.constants}
 
     @property
     def domain(self) -> str:
@@ -120,7 +127,10 @@ def bare(instance: Instance) -> ModelProto:
     """The model of an instance whose outputs are declared without a type."""
     outputs = [helper.make_empty_tensor_value_info(name) for name in instance.node.output if name]
     imports = {instance.domain: instance.version} | ({} if not instance.domain else {"": 17})
-    return model_of([instance.node], instance.feeds, outputs, imports)
+    model = model_of([instance.node], instance.given, outputs, imports)
+    for name in sorted(instance.constants):
+        model.graph.initializer.append(numpy_helper.from_array(np.asarray(instance.feeds[name]), name))
+    return model
 
 
 def of_the_suite() -> list[Instance]:
@@ -162,5 +172,5 @@ def redeclared(instance: Instance) -> Iterator[Instance]:
 
 def runs(instance: Instance, runner: Runner, runtime: str = "") -> tuple[str, Result] | None:
     """The runtime that runs it and what it gives; None where none does."""
-    ran = runner.run(bare(instance).SerializeToString(), [instance.feeds], runtime)
+    ran = runner.run(bare(instance).SerializeToString(), [instance.given], runtime)
     return (ran.runtime, ran.results[0]) if ran.runs else None
