@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cache
 
 import numpy as np
@@ -29,6 +29,8 @@ class Instance:
     source: str
     constants: frozenset[str] = frozenset()
     """The operands that are initializers of the model; the others are inputs."""
+    stated: Mapping[str, int] = field(default_factory=dict)
+    """The element types of results that `bare` declares, because no inference of onnxruntime finds them."""
 
     @property
     def given(self) -> Feeds:
@@ -125,7 +127,13 @@ def declared(instance: Instance, results: Result) -> list[onnx.ValueInfoProto]:
 
 def bare(instance: Instance) -> ModelProto:
     """The model of an instance whose outputs are declared without a type."""
-    outputs = [helper.make_empty_tensor_value_info(name) for name in instance.node.output if name]
+    outputs = [
+        helper.make_tensor_value_info(name, instance.stated[name], None)
+        if name in instance.stated
+        else helper.make_empty_tensor_value_info(name)
+        for name in instance.node.output
+        if name
+    ]
     imports = {instance.domain: instance.version} | ({} if not instance.domain else {"": 17})
     model = model_of([instance.node], instance.given, outputs, imports)
     for name in sorted(instance.constants):

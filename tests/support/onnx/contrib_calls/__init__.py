@@ -12,11 +12,11 @@ from random import Random
 import numpy as np
 from onnx import helper
 
-from tests.support.onnx.contrib_calls import elementwise, normalizations
+from tests.support.onnx.contrib_calls import attention, elementwise, normalizations
 from tests.support.onnx.contrib_calls.drawing import Call, Draw, Draws, Key
 from tests.support.pairs.onnx_instances import Instance
 
-CALLS: dict[Key, Draws] = {**elementwise.CALLS, **normalizations.CALLS}
+CALLS: dict[Key, Draws] = {**attention.CALLS, **elementwise.CALLS, **normalizations.CALLS}
 VERSIONS = {"": 17, "ai.onnx.ml": 3}
 """The operator set of a domain that a model imports if the call names none; 1 for all other domains."""
 
@@ -36,7 +36,8 @@ def instance(operator: Key, call: Call) -> Instance:
     node = helper.make_node(op, names, results, domain=domain, **call.attributes)
     feeds = {f"o{at}": _plain(value) for at, value in enumerate(call.operands) if value is not None}
     constants = frozenset(f"o{at}" for at in call.constants if f"o{at}" in feeds)
-    return Instance(node, call.version or VERSIONS.get(domain, 1), feeds, "random", constants)
+    declared = {f"r{at}": helper.np_dtype_to_tensor_dtype(np.dtype(kind)) for at, kind in call.declared.items()}
+    return Instance(node, call.version or VERSIONS.get(domain, 1), feeds, "random", constants, declared)
 
 
 def _trimmed(names: list[str]) -> list[str]:

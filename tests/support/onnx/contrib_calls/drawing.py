@@ -28,6 +28,8 @@ class Call:
     """By result: whether it has a name."""
     constants: frozenset[int] = frozenset()
     """The operands that are initializers, because the kernel or its schema reads their values at load."""
+    declared: Mapping[int, str] = field(default_factory=dict)
+    """The element types of results that onnxruntime cannot infer and the model must declare."""
     version: int = 0
     """The operator set that the model imports for the operator's domain; 0 is the newest that the tests use."""
 
