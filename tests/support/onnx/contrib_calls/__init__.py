@@ -12,11 +12,18 @@ from random import Random
 import numpy as np
 from onnx import helper
 
-from tests.support.onnx.contrib_calls import attention, elementwise, normalizations
+from tests.support.onnx.contrib_calls import attention, elementwise, normalizations, products, quantized, windows
 from tests.support.onnx.contrib_calls.drawing import Call, Draw, Draws, Key
 from tests.support.pairs.onnx_instances import Instance
 
-CALLS: dict[Key, Draws] = {**attention.CALLS, **elementwise.CALLS, **normalizations.CALLS}
+CALLS: dict[Key, Draws] = {
+    **attention.CALLS,
+    **elementwise.CALLS,
+    **normalizations.CALLS,
+    **products.CALLS,
+    **quantized.CALLS,
+    **windows.CALLS,
+}
 VERSIONS = {"": 17, "ai.onnx.ml": 3}
 """The operator set of a domain that a model imports if the call names none; 1 for all other domains."""
 

@@ -80,7 +80,7 @@ def _quantized_attention(draw: Draw) -> Call:
     return Call(operands, given, (True, True) if past is not None else (True,), frozenset({1}))
 
 
-def _multi_head(draw: Draw) -> Call:  # noqa: C901, PLR0912 -- one branch a form of the operands
+def _multi_head(draw: Draw) -> Call:
     (batch, queries, keys), heads, size, value_size = draw.sizes(3), draw.size(1, 3), draw.size(1), draw.size(1)
     form = draw.pick(*8 * ("plain",), *3 * ("cross",), "packed kv", "packed qkv")  # no CPU kernel for packed ones
     if form != "plain":
@@ -225,7 +225,9 @@ def _delta_net(draw: Draw) -> Call:
     ragged = draw.chance() and not spelled
     offsets = np.arange(0, batch * length + 1, length, dtype=np.int32) if ragged else None
     gates = draw.pick("float32", kind)
-    decay = draw.numbers(draw.pick([*lead, value_heads], [*lead, value_heads, size]), gates) if "gated" in rule else None
+    decay = (
+        draw.numbers(draw.pick([*lead, value_heads], [*lead, value_heads, size]), gates) if "gated" in rule else None
+    )
     beta = draw.numbers([*lead, value_heads], gates) if "delta" in rule else None
     state = draw.like(batch, value_heads, value_size, size) if packed or not ragged or draw.chance() else None
     given = draw.some(scale=0.5, qk_l2_norm=1, chunk_size=32) | ({} if rule == "gated_delta" else {"update_rule": rule})
@@ -242,7 +244,12 @@ def _rotary(*, standard: bool) -> Draws:
     """A rotary embedding: of operator set 23, or onnxruntime's own, whose operands have another order."""
 
     def call(draw: Draw) -> Call:
-        (batch, length), heads, half, kind = draw.sizes(2), draw.size(1, 3), draw.size(1, 4), draw.pick("float32", "float16")
+        (batch, length), heads, half, kind = (
+            draw.sizes(2),
+            draw.size(1, 3),
+            draw.size(1, 4),
+            draw.pick("float32", "float16"),
+        )
         partial = draw.chance(0.3)
         size = 2 * half + (2 * draw.size(1) if partial else 0)
         flat = draw.chance()
@@ -279,12 +286,17 @@ def _multimodal_rotary(draw: Draw) -> Call:
 
 
 def _tensor_scatter(draw: Draw) -> Call:
-    shape, kind = [draw.size(), *draw.sizes(draw.pick(2, 3))], draw.pick("float32", "int64", "float16", "bool", "bfloat16")
+    shape, kind = (
+        [draw.size(), *draw.sizes(draw.pick(2, 3))],
+        draw.pick("float32", "int64", "float16", "bool", "bfloat16"),
+    )
     axis = draw.random.randint(1, len(shape) - 1)
     update = [*shape]
     update[axis] = draw.random.randint(0, shape[axis])
     places = draw.maybe(draw.integers(0, shape[axis] - update[axis] + 1, [shape[0]]))
-    given: dict[str, object] = {"axis": draw.pick(axis, axis - len(shape))} | draw.some(mode=draw.pick("linear", "circular"))
+    given: dict[str, object] = {"axis": draw.pick(axis, axis - len(shape))} | draw.some(
+        mode=draw.pick("linear", "circular")
+    )
     return Call([draw.numbers(shape, kind), draw.numbers(update, kind), places], given, version=24)
 
 
