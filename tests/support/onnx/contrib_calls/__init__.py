@@ -12,16 +12,29 @@ from random import Random
 import numpy as np
 from onnx import helper
 
-from tests.support.onnx.contrib_calls import attention, elementwise, normalizations, products, quantized, windows
+from tests.support.onnx.contrib_calls import (
+    arrangements,
+    attention,
+    classical,
+    elementwise,
+    normalizations,
+    products,
+    quantized,
+    searches,
+    windows,
+)
 from tests.support.onnx.contrib_calls.drawing import Call, Draw, Draws, Key
 from tests.support.pairs.onnx_instances import Instance
 
 CALLS: dict[Key, Draws] = {
+    **arrangements.CALLS,
     **attention.CALLS,
+    **classical.CALLS,
     **elementwise.CALLS,
     **normalizations.CALLS,
     **products.CALLS,
     **quantized.CALLS,
+    **searches.CALLS,
     **windows.CALLS,
 }
 VERSIONS = {"": 17, "ai.onnx.ml": 3}

@@ -166,10 +166,11 @@ def _gather_block(draw: Draw) -> Call:
 
 
 def _gather_packed(draw: Draw) -> Call:
-    inner, row_bytes = draw.pick((256, 144), (512, 288))
-    shape = [draw.size(1), row_bytes]
+    kind, row_bytes = draw.pick((1, 512), (2, 144), (6, 176), (8, 272), (14, 210))  # of 256 values
+    blocks = draw.pick(1, 2)
+    shape = [draw.size(1), row_bytes * blocks]
     places = draw.integers(0, shape[0], draw.shape(0, 2), draw.pick("int32", "int64"))
-    given = {"K": inner, "packed_type": draw.random.randint(0, 15)} | draw.some(output_dtype=draw.pick(1, 10, 16))
+    given = {"K": 256 * blocks, "packed_type": kind} | draw.some(output_dtype=draw.pick(1, 10, 16))
     return Call([draw.numbers(shape, "uint8"), places], given)
 
 
