@@ -7,15 +7,30 @@ listed. A kernel without trials fails by its name, as one of a new release does.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
+import numpy as np
 import pytest
+from onnx import ModelProto, TensorProto
 
-from tests.support.onnx.contrib_audit import Audit, Claimant, audit, by_proof, by_view, installed, kernels
-from tests.support.onnx.contrib_calls import CALLS
-from tests.support.onnx.contrib_calls.drawing import Key
+from tests.support.onnx.contrib_audit import (
+    Audit,
+    Claim,
+    Claimant,
+    Claims,
+    audit,
+    by_load,
+    by_proof,
+    by_view,
+    installed,
+    kernels,
+)
+from tests.support.onnx.contrib_calls import CALLS, trials
+from tests.support.onnx.contrib_calls.drawing import MICROSOFT, Key
 from tests.support.onnx.contrib_calls.unrun import UNRUN
+from tests.support.onnx.wrong_inference import WRONG_AT_LOAD
+from tests.support.pairs.onnx_instances import bare
 from tests.support.pairs.onnx_run import Runner
 
 FEW = 6
@@ -40,7 +55,16 @@ def audited(count: int, claimant: Claimant, runner: Runner, folder: Path, seed: 
 
 
 def test_every_operator_with_a_cpu_kernel_has_trials() -> None:
-    assert sorted(map(name_of, kernels() - CALLS.keys() - UNRUN.keys())) == []
+    assert sorted(map(name_of, kernels() - CALLS.keys())) == []
+
+
+@pytest.mark.parametrize("key", UNRUN, ids=name_of)
+def test_an_operator_that_no_model_of_one_node_runs_is_refused_for_its_reason(key: Key, runner: Runner) -> None:
+    for trial in trials(key, 20):
+        ran = runner.run(bare(trial).SerializeToString(), [trial.given], "onnxruntime")
+        assert not ran.runs
+        reasons = [ran.refused, *(result for result in ran.results if isinstance(result, str))]
+        assert any(UNRUN[key] in reason for reason in reasons), reasons
 
 
 @pytest.mark.parametrize("claimant", [by_view, by_proof])
@@ -58,3 +82,40 @@ def test_no_claim_contradicts_onnxruntime_in_many_trials(
     told = audited(count, claimant, runner, tmp_path, seed=1)
     assert [text for each in told for text in each.wrong] == []
     assert [name_of(each.operator) for each in told if each.ran < max(LEAST, SHARE * each.tried)] == []
+
+
+# --- the audit itself -------------------------------------------------------------------------------------------------
+
+
+def like_the_first(model: ModelProto, values: Mapping[str, object], _: Path) -> Claims:
+    """A wrong rule: every result has the sizes of the first operand and is float32."""
+    first = np.shape(values[model.graph.node[0].input[0]])  # type: ignore[arg-type]  # a tensor
+    return {name: Claim(list(first), TensorProto.FLOAT) for name in model.graph.node[0].output}
+
+
+@pytest.mark.parametrize("op", ["FusedMatMul", "ExpandDims", "EmbedLayerNormalization"])
+def test_a_rule_that_claims_wrong_sizes_is_seen(op: str, runner: Runner, tmp_path: Path) -> None:
+    assert audit((MICROSOFT, op), 10, like_the_first, runner, tmp_path).wrong
+
+
+def test_a_rule_that_claims_a_wrong_type_is_seen(runner: Runner, tmp_path: Path) -> None:
+    wrong = audit((MICROSOFT, "Trilu"), 10, like_the_first, runner, tmp_path).wrong
+    assert any("element type" in text for text in wrong)
+
+
+# --- what onnxruntime infers when it loads ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("count", [pytest.param(30, marks=pytest.mark.ci), pytest.param(400, marks=pytest.mark.full)])
+def test_load_time_inference_contradicts_the_kernels_of_the_listed_operators_alone(
+    count: int, runner: Runner, tmp_path: Path
+) -> None:
+    told = audited(count, by_load, runner, tmp_path)
+    assert sorted({name_of(each.operator) for each in told if each.wrong} - set(map(name_of, WRONG_AT_LOAD))) == []
+
+
+@pytest.mark.parametrize("key", sorted(WRONG_AT_LOAD), ids=name_of)
+def test_load_time_inference_contradicts_the_kernel_of_each_listed_operator(
+    key: Key, runner: Runner, tmp_path: Path
+) -> None:
+    assert audit(key, 150, by_load, runner, tmp_path).wrong

@@ -170,7 +170,7 @@ def _grouped(draw: Draw) -> Call:
 
 
 def _sparse(draw: Draw) -> Call:
-    block, kv_heads, size = 16, draw.size(1, 2), draw.pick(8, 16)
+    block, kv_heads, size = 16, draw.size(1, 2), draw.pick(16, 32)
     heads, batch, blocks = kv_heads * draw.pick(1, 2), draw.size(1, 2), draw.pick(1, 2)
     longest = block * blocks
     past = draw.pick(0, draw.random.randrange(longest))

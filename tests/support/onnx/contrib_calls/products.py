@@ -244,6 +244,11 @@ def _distances(draw: Draw) -> Call:
     )
 
 
+def _sparse(draw: Draw) -> Call:
+    a, b, _, given = _gemm_shapes(draw)
+    return Call([draw.numbers(a), draw.numbers(b)], given | draw.some(alpha=0.5))
+
+
 CALLS: dict[Key, Draws] = {
     (MICROSOFT, "CDist"): _distances,
     (MICROSOFT, "DynamicQuantizeMatMul"): _dynamic,
@@ -259,5 +264,6 @@ CALLS: dict[Key, Draws] = {
     (MICROSOFT, "MoEGroupRouter"): _group_router,
     (MICROSOFT, "QGemm"): _q_gemm,
     (MICROSOFT, "QMoE"): _quantized_experts,
+    (MICROSOFT, "SparseToDenseMatMul"): _sparse,
     (MICROSOFT, "TransposeMatMul"): _fused_matmul(batches=False),
 }

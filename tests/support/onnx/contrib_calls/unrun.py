@@ -8,7 +8,7 @@ from tests.support.onnx.contrib_calls.drawing import MICROSOFT, Key
 
 UNRUN: Mapping[Key, str] = {
     (MICROSOFT, "SparseAttention"): "past_key->DataRaw() == present_key->DataRaw()",
-    (MICROSOFT, "SparseToDenseMatMul"): "Type 'tensor(float)' of input parameter (a)",
+    (MICROSOFT, "SparseToDenseMatMul"): "Type 'tensor(float)' of input parameter (o0)",
 }
 """SparseAttention wants past and present in one buffer. The first operand of SparseToDenseMatMul is a sparse tensor,
 which `InferenceSession.run` does not take, and a sparse initializer is dense once the model is loaded."""
