@@ -44,6 +44,7 @@ EINSUM = Exempt("the equation says how the operands of Einsum align, and an elli
 MASK = Exempt("an attention mask has a rule of its own: the last two sizes are exact, batch and heads may be 1")
 BETA = Exempt("beta's last size is 1 or the number of heads by definition, and its other sizes are exact")
 GATE = Exempt("the gate's last size is 1 by definition, and its other sizes are exact")
+GATES = Exempt("each gate belongs to one stream: gates (..., C) are not right-aligned under streams (..., C, H)")
 COMPLEX = Exempt("the last axis of a complex product holds the two parts of a number and does not broadcast")
 SOFTMAX_BIAS = Exempt("the attributes axis and is_inner_broadcast say how the bias aligns, not numpy's rule")
 GROUP_SKIP = Exempt("skip is (N,H,W,C), (N,1,1,C) or (N,C), and the last is not right-aligned")
@@ -58,6 +59,7 @@ INT64_DEFECT = f"{BUT_NAN}; int64 of 2**31 and more: a defect of onnxruntime's v
 PACKING = "onnxruntime: lifted, the same bits unless a constant B was packed; stretched, not with M=1"
 NO_KERNEL = "no CPU kernel in onnxruntime: from the schema's text"
 NUMPY_ONLY = "no kernel in onnxruntime below operator set 7: from the specification, checked against numpy"
+GATES_SAME_BITS = "onnxruntime: gates (..., C, 1) stretched to (..., C, H) give the same bits"
 EXACT_MASK = "onnxruntime refuses a mask whose last two sizes are not exact"
 
 
@@ -197,6 +199,8 @@ _OWN = (
     *_own(MICROSOFT, "QOrderedAttention", MASK, (19,), NO_KERNEL),
     *_own(MICROSOFT, "LinearAttention", BETA, (5,), "onnxruntime takes beta (B,T,1) and (B,T,heads) only"),
     *_own(MICROSOFT, "GatedAdd", GATE, (2,), "onnxruntime refuses a gate other than (..., 1)"),
+    *(replace(row, onto=0) for row in _own(MICROSOFT, "HyperConnectionPreMix", GATES, (1,), GATES_SAME_BITS)),
+    *(replace(row, onto=0) for row in _own(MICROSOFT, "HyperConnectionPostMix", GATES, (2,), GATES_SAME_BITS)),
     *_own(MICROSOFT, "ComplexMul ComplexMulConj", COMPLEX, (0, 1), NO_KERNEL),
     *_own(MICROSOFT, "BiasSoftmax", SOFTMAX_BIAS, (1,), NO_KERNEL),
     *_own(MICROSOFT, "SkipGroupNorm", GROUP_SKIP, (3,), NO_KERNEL),

@@ -89,8 +89,7 @@ _MICROSOFT = {
         SparseToDenseMatMul
     """,
     "all sizes are exact (an operand that several streams share is not right-aligned)": """
-        CDist DynamicTimeWarping EngramGate HyperConnectionLowRankMix HyperConnectionPostMix HyperConnectionPreMix
-        SwiGLU
+        CDist DynamicTimeWarping EngramGate HyperConnectionLowRankMix SwiGLU
     """,
     "attention and recurrence without an additive mask: all sizes are exact": """
         AttnLSTM DecoderAttention DynamicQuantizeLSTM DynamicSparseAttention GatedDeltaNet

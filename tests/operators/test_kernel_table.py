@@ -7,6 +7,7 @@ import pytest
 from graphfix.operators import row
 from graphfix.operators.row import Operand
 from tests.support.places import ROOT
+from tests.support.runtimes import kernel_table
 from tests.support.runtimes.kernel_cases import KERNELS, Kernel
 from tests.support.runtimes.kernel_table import (
     NOTHING,
@@ -76,10 +77,18 @@ def test_what_the_catalogue_allows_changes_no_bit_of_any_type(kernel: Kernel, op
     site = sited(kernel, operand)
     for kind in kernel.kinds:
         lift, stretch, packed_lift, packed_stretch, _ = PAGE[kernel.name, str(operand), kind]
-        if site is None or site.keep_rank is None:
-            assert {lift, packed_lift} <= {SAME, NOTHING, *((REFUSED,) if site is None else ())}
-        if site is not None and site.keep_dims is None:
+        if site is None:
+            assert {stretch, packed_stretch} <= {REFUSED, NOTHING}
+            continue
+        if site.keep_rank is None:
+            assert {lift, packed_lift} <= {SAME, NOTHING}
+        if site.keep_dims is None:
             assert {stretch, packed_stretch} <= {SAME, NOTHING}
+
+
+def test_bits_that_differ_contradict_the_page(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(kernel_table, "same_bits", lambda *_: False)
+    assert any(text.endswith("other bits, not same bits") for text in contradictions(2))
 
 
 def test_types_of_one_answer_share_a_line_of_the_table() -> None:

@@ -109,9 +109,8 @@ def test_every_row_says_what_was_measured_and_own_rows_say_why_they_are_left() -
     for entry in ROWS:
         assert entry.evidence, entry.op
         assert (entry.left is not None) == (entry.style == "own"), entry.op
-        assert (entry.onto is not None) == (
-            entry.style == "unidirectional" or (entry.style == "legacy" and entry.product is None)
-        ), entry.op
+        onto = entry.style == "unidirectional" or (entry.style == "legacy" and entry.product is None)
+        assert entry.style == "own" or (entry.onto is not None) == onto, entry.op
         assert not (entry.variadic and entry.operands), entry.op
 
 

@@ -179,6 +179,14 @@ def gated(gate: Array) -> list[Array]:
     return run("GatedAdd", gaussian(2, 3, 4), gaussian(2, 3, 4), gate, domain=MICROSOFT)
 
 
+def mixed_before(gates: Array) -> list[Array]:
+    return run("HyperConnectionPreMix", gaussian(2, 3, 4), gates, domain=MICROSOFT)
+
+
+def mixed_behind(gates: Array) -> list[Array]:
+    return run("HyperConnectionPostMix", gaussian(2, 3, 4), gaussian(2, 4), gates, domain=MICROSOFT)
+
+
 STRETCHED_MASKS = "5 1,5 3,1"
 NEWEST_MASKS = (
     (f"3,5 1,1,3,5 2,1,3,5 {STRETCHED_MASKS}", "2,3,5")
@@ -186,6 +194,8 @@ NEWEST_MASKS = (
     else ("3,5 1,1,3,5 2,1,3,5", f"2,3,5 {STRETCHED_MASKS}")
 )
 """The masks that the newest operator set takes and refuses, in the installed version."""
+GATES = ("2,3,1 2,3 2,3,4", "1 3,1 1,3,1 2,1,1")
+"""The gates of streams [2,3,4] that HyperConnection operators take and refuse."""
 MASKS = {
     "Attention-23": (("", "Attention", 23), 3, attention, "3,5 4,3,5 1,1,3,5 2,1,3,5", "5 1,5 3,1 2,1,1,5"),
     f"Attention-{NEWEST}": (("", "Attention", 23), 3, newest_attention, *NEWEST_MASKS),
@@ -197,16 +207,22 @@ MASKS = {
     ),
     "grouped": ((MICROSOFT, "GroupQueryAttention", 1), 10, grouped, "2,4,3,3 1,1,3,3", "3,3 2,4,1,3"),
     "linear": ((MICROSOFT, "LinearAttention", 1), 5, linear, "2,3,1 2,3,4", "3,4 1,3,4 1,1,1 2,3,2"),
+    "gates before": ((MICROSOFT, "HyperConnectionPreMix", 1), 1, mixed_before, *GATES),
+    "gates behind": ((MICROSOFT, "HyperConnectionPostMix", 1), 2, mixed_behind, *GATES),
     "gate": ((MICROSOFT, "GatedAdd", 1), 2, gated, "2,3,1", "1 1,3,1 2,1,1 2,3,4"),
 }
 """The row, the operand, how to ask, the shapes that are taken, the shapes that are refused."""
+
+
+OLDEST = {"linear": "onnxruntime>=1.26"} | dict.fromkeys(("gate", "gates before", "gates behind"), "onnxruntime>=1.31")
+"""The first releases that run an operator."""
 
 
 def shapes(words: str) -> list[tuple[int, ...]]:
     return [tuple(int(size) for size in word.split(",")) for word in words.split()]
 
 
-@pytest.mark.parametrize("name", by_release(MASKS, {"linear": "onnxruntime>=1.26", "gate": "onnxruntime>=1.31"}))
+@pytest.mark.parametrize("name", by_release(MASKS, OLDEST))
 def test_a_mask_like_operand_follows_a_rule_of_its_own_and_is_exempt(name: str) -> None:
     key, index, answer, taken, refused = MASKS[name]
     entry = row_of(key)

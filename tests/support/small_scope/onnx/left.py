@@ -111,6 +111,8 @@ LEFT: dict[Key, Left] = {
         (*[_floats(2, 3, 16)] * 3, None, None), 2, q_num_heads=2, kv_num_heads=2, update_rule="delta"
     ),
     (MICROSOFT, "GatedAdd", 1): _masked((_floats(2, 3, 2), _floats(2, 3, 2))),
+    (MICROSOFT, "HyperConnectionPreMix", 1): _masked((_floats(2, 3, 2),)),
+    (MICROSOFT, "HyperConnectionPostMix", 1): _masked((_floats(2, 3, 2), _floats(2, 2))),
     ("ai.onnx.ml", "Imputer", 1): _features(imputed_value_floats=[7.0], replaced_value_float=1.0),
     ("ai.onnx.ml", "Scaler", 1): _features(offset=[1.0], scale=[2.0]),
 }
