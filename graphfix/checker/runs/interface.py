@@ -241,6 +241,19 @@ def _onnx_kind(proto: onnx.TypeProto) -> tuple[Kind, onnx.TypeProto.Tensor | Non
     return ("map" if which == "map_type" else "unknown"), None
 
 
+def onnx_dims(value: onnx.ValueInfoProto, free: str = "") -> tuple[Dim | None, ...] | None:
+    """Return the declared dims of a value: None where its rank is not declared.
+
+    A dim that is declared as neither number nor symbol is None, or has the label of the input `free`.
+    """
+    tensor = _onnx_kind(value.type)[1]
+    if tensor is None or not tensor.HasField("shape"):
+        return None
+    labels = [f"{free}[{axis}]" if free else "" for axis in range(len(tensor.shape.dim))]
+    dims = map(_onnx_dim, tensor.shape.dim, labels)
+    return tuple(None if dim == "" else dim for dim in dims)
+
+
 def _onnx_dim(dim: onnx.TensorShapeProto.Dimension, label: str) -> Dim:
     # exporters write -1 and "?" where they mean unknown
     if dim.HasField("dim_value") and dim.dim_value >= 0:

@@ -47,10 +47,12 @@ class Free:
     """By label, none of those above: what it is the sum of."""
     ranges: Mapping[str, tuple[int, int]] = field(default_factory=dict)
     """By label: the least and the greatest size that the runs use."""
+    cases: Sequence[Mapping[str, int]] = ()
+    """Sizes of which each set of sizes needs one: without them the model refuses most sets."""
 
     def complete(self, sizes: Mapping[str, int]) -> Sizes:
         """Return every label a size; a label that is a sum of others, such as `past + 1`, follows from them."""
-        within = {label: self._within(label, size) for label, size in sizes.items()}
+        within = {label: self.within_range(label, size) for label, size in sizes.items()}
         known = self._with_equal({**within, **self.given})
         sums = {label: total for label in known if (total := _sum_of(label, known)) is not None}
         return self._with_equal({**known, **sums, **self.given})
@@ -64,7 +66,8 @@ class Free:
         }
         return {**known, **totals, **{label: totals[same] for label, same in self.equal.items() if same in totals}}
 
-    def _within(self, label: str, size: int) -> int:
+    def within_range(self, label: str, size: int) -> int:
+        """Return the nearest size in the range of a label."""
         low, high = self.ranges.get(label, (size, size))
         return min(max(size, low), high)
 
@@ -125,7 +128,14 @@ def principal(free: Free, runs: int) -> list[tuple[str, Sizes]]:
         ("0", _all(free, 0)),
     ]
     more = [("distinct", _distinct(free, start)) for start in range(1, max(1, runs - 3))]
-    return [(kind, free.complete(sizes)) for kind, sizes in (wanted + more)[:runs]]
+    cases = itertools.cycle(free.cases) if free.cases else itertools.repeat({})
+    ordered = [(kind, sizes, next(cases) if kind != "1" else {}) for kind, sizes in (wanted + more)[:runs]]
+    return [(kind, free.complete(_in_case(free, kind, sizes, case))) for kind, sizes, case in ordered]
+
+
+def _in_case(free: Free, kind: str, sizes: Sizes, case: Mapping[str, int]) -> Sizes:
+    """Return the sizes of a case; where it has a size of 0 itself, the others are distinct."""
+    return {**(_distinct(free, 0) if case and kind == "0" else sizes), **case}
 
 
 def alternatives(free: Free, kind: str, base: Mapping[str, int] | None) -> Iterator[Sizes]:

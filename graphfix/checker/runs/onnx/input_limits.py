@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 import onnx
@@ -22,6 +23,7 @@ from graphfix.checker.runs.input_limits import (
     solved_mod,
     solved_unary,
 )
+from graphfix.checker.runs.onnx.attention_sizes import attention_limits
 from graphfix.checker.runs.onnx.operand_limits import demands
 
 if TYPE_CHECKING:
@@ -64,13 +66,17 @@ def _collected(model: onnx.ModelProto) -> Limits:
     intervals: dict[str, Interval] = {}
     compared: dict[str, set[float]] = {}
     fractional = {v.name for v in model.graph.input if v.type.tensor_type.elem_type in _FRACTIONAL}
-    for graph in nested_graphs(model.graph):
+    graphs = list(nested_graphs(model.graph))
+    demanded = [(graphs[0], "", *each) for each in attention_limits(model)]
+    demanded += [
+        (graph, node.op_type, *each) for graph in graphs for node in graph.proto.node for each in demands(node, graph)
+    ]
+    for graph, op, operand, interval in demanded:
+        for name, reached in _origins(graph, operand, interval):
+            if op not in _WHOLE_ONLY or name not in fractional:
+                intervals[name] = meet(intervals.get(name), reached)
+    for graph in graphs:
         for node in graph.proto.node:
-            exempt = fractional if node.op_type in _WHOLE_ONLY else frozenset[str]()
-            for operand, interval in demands(node, graph):
-                for name, reached in _origins(graph, operand, interval):
-                    if name not in exempt:
-                        intervals[name] = meet(intervals.get(name), reached)
             for name, value in _comparisons(node, graph):
                 compared.setdefault(name, set()).add(value)
     return Limits(intervals, {name: tuple(sorted(values, reverse=True)) for name, values in compared.items()})
@@ -147,6 +153,21 @@ def _operands(graph: NestedGraph, node: onnx.NodeProto, interval: Interval) -> I
         yield node.input[0], reached
     elif op in ("Add", "Sub", "Mul", "Div", "Mod"):
         yield from _arithmetic(graph, node, interval)
+    elif op == "ReduceSum" and (count := _summed(graph, node)):
+        yield node.input[0], (interval[0] / count, interval[1] / count)
+
+
+def _summed(graph: NestedGraph, node: onnx.NodeProto) -> int | None:
+    """Return how many elements a ReduceSum adds up for each of its results; None where that is not known."""
+    shape = graph.shape(node.input[0])
+    stated = next((list(a.ints) for a in node.attribute if a.name == "axes"), None)
+    operand = constant(graph, node.input[1]) if len(node.input) > 1 and node.input[1] else None
+    axes = stated if operand is None else operand.reshape(-1).tolist()
+    if not shape or not axes or not all(-len(shape) <= axis < len(shape) for axis in axes):
+        return None
+    sizes = [shape[axis] for axis in axes]
+    known = [size for size in sizes if size is not None]
+    return math.prod(known) if len(known) == len(sizes) else None
 
 
 def _arithmetic(graph: NestedGraph, node: onnx.NodeProto, interval: Interval) -> Iterator[tuple[str, Interval]]:

@@ -17,12 +17,14 @@ from graphfix.checker.runs.comparison import Comparison, weigh
 from graphfix.checker.runs.first_difference import Place, first_place
 from graphfix.checker.runs.inexact_sites import bounded, observed
 from graphfix.checker.runs.interface import Interface, assumed_defaults, disagreement, onnx_interface
+from graphfix.checker.runs.onnx.attention_sizes import attention_sizes
 from graphfix.checker.runs.onnx.dropped_inputs import without
 from graphfix.checker.runs.onnx.input_limits import limits
 from graphfix.checker.runs.onnx.kept_casts import with_kept_casts
 from graphfix.checker.runs.onnx.observed_sizes import in_onnxruntime, in_reference
 from graphfix.checker.runs.original_runs import Answers, Sweep, given_answers
 from graphfix.checker.runs.recast import fed_with_int64, int64_inputs, narrowed, widened, within_int32
+from graphfix.checker.runs.related_sizes import related
 from graphfix.checker.runs.sizes import free_dims
 from graphfix.checker.runs.witness import Witness
 from graphfix.results import Verdict
@@ -248,12 +250,14 @@ def _answers(
     task.progress("running the first model")
     session: Session | None = None
     answers = Answers(())
+    relations = attention_sizes(model)
     # onnx's evaluator takes seconds for a convolution of that size
     larger = task.runs_alone and comparison.runtime == "onnxruntime"
     for interface in _ranked(before):
         free = free_dims(interface, interfaces[1], task.bindings, task.shapes, task.same, task.ranges)
         if isinstance(free, str):
             return free
+        free = related(free, relations)
         session = session or comparison.opened[0]()
         if given is not None:
             return given_answers(session, given)

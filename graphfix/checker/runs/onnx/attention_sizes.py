@@ -1,0 +1,193 @@
+"""Sizes of inputs that attention operators ask for: batches, heads, and lengths of past, new and all positions.
+
+A decoder declares a symbol for each of them, and few combinations run: a head size is a quotient of a weight's size, a
+mask is as long as past and new positions together. Source: docs/ContribOperators.md of onnxruntime, the checks of its
+CPU kernels (GroupQueryAttention, MultiHeadAttention), and Attention of the ONNX operator specification.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final
+
+from graphfix.checker.runs.input_limits import below
+from graphfix.checker.runs.onnx.value_dims import ValueDims, attribute, value_dims
+from graphfix.checker.runs.related_sizes import Relations
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    import onnx
+
+    from graphfix.checker.runs.input_limits import Interval
+    from graphfix.checker.runs.interface import Dim
+
+HEADS, POSITIONS, HEAD_SIZE = 1, 2, 3
+"""Axes of past keys and values, [batch, heads, positions, head size]."""
+_BY_HEAD = 4
+"""The rank of data whose heads have an axis of their own."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Places:
+    """The operands of an attention operator, by their numbers."""
+
+    pasts: tuple[int, int]
+    masks: tuple[int, ...] = ()
+    """Operands whose last axis has past and new positions."""
+    total: int | None = None
+    """A number: how many positions there are, past and new."""
+    heads: str = "num_heads"
+    groups: str = "num_heads"
+    """The attributes that count the heads of queries, and those of keys and values."""
+
+
+_OPERATORS: Final[Mapping[tuple[str, str], _Places]] = {
+    ("com.microsoft", "GroupQueryAttention"): _Places((3, 4), (10,), 6, groups="kv_num_heads"),
+    ("com.microsoft", "MultiHeadAttention"): _Places((6, 7), (4, 5)),
+    ("", "Attention"): _Places((4, 5), (3,), heads="q_num_heads", groups="kv_num_heads"),
+}
+
+
+@dataclass(slots=True)
+class _Collected:
+    """The relations that were found, each once."""
+
+    numbers: dict[str, int] = field(default_factory=dict)
+    equal: dict[tuple[str, str], None] = field(default_factory=dict)
+    sums: dict[str, tuple[Dim, ...]] = field(default_factory=dict)
+    cases: dict[tuple[tuple[str, int], ...], None] = field(default_factory=dict)
+
+    def same(self, one: Dim | None, other: Dim | None) -> None:
+        """Enter that two dims are equal."""
+        if isinstance(one, int):
+            one, other = other, one
+        if not isinstance(one, str) or other is None or one == other:
+            return
+        if isinstance(other, int):
+            self.numbers.setdefault(one, other)
+        else:
+            self.equal[one, other] = None
+
+
+def attention_sizes(model: onnx.ModelProto) -> Relations:
+    """Return how the sizes of a weightless model's inputs hang together by its attention operators."""
+    if not any((_domain(node), node.op_type) in _OPERATORS for node in model.graph.node):
+        return Relations()
+    known, found = value_dims(model), _Collected()
+    for node in model.graph.node:
+        places = _OPERATORS.get((_domain(node), node.op_type))
+        if places is not None:
+            _collect(found, known, node, places)
+    cases = tuple(dict(case) for case in found.cases)
+    return Relations(found.numbers, tuple(found.equal), found.sums, cases)
+
+
+def _domain(node: onnx.NodeProto) -> str:
+    return "" if node.domain == "ai.onnx" else str(node.domain)
+
+
+def _collect(found: _Collected, known: ValueDims, node: onnx.NodeProto, places: _Places) -> None:
+    """Enter the relations that one node asks for."""
+    query, key = _operand(node, 0), _operand(node, 1)
+    batch, head_size = known.dim(query, 0), _head_size(known, node, places)
+    groups = attribute(node, places.groups, 0) or None
+    for past in filter(None, (_operand(node, place) for place in places.pasts)):
+        found.same(known.dim(past, 0), batch)
+        found.same(known.dim(past, HEADS), groups)
+        found.same(known.dim(past, HEAD_SIZE), head_size)
+    cached = known.dims.get(key, ())
+    if node.op_type == "MultiHeadAttention" and len(cached) == _BY_HEAD:
+        for operand in (key, _operand(node, 2)):  # keys and values of another model, as an encoder
+            found.same(known.dim(operand, 0), batch)
+            found.same(known.dim(operand, HEADS), groups)
+            found.same(known.dim(operand, HEAD_SIZE), head_size)
+        return
+    _collect_lengths(found, known, node, places, batch)
+
+
+def _collect_lengths(
+    found: _Collected, known: ValueDims, node: onnx.NodeProto, places: _Places, batch: Dim | None
+) -> None:
+    """Enter how many positions there are: past ones, new ones, and both."""
+    new, past = new_positions(known, node), known.dim(_operand(node, places.pasts[0]), POSITIONS)
+    other = known.dim(_operand(node, places.pasts[1]), POSITIONS)
+    found.same(other, past)
+    if attribute(node, "sliding_window_cache", 0):
+        found.same(past, attribute(node, "local_window_size", 0))
+        return
+    totals = [known.dim(mask, -1) for mask in filter(None, (_operand(node, place) for place in places.masks))]
+    if places.total is not None:
+        totals.append(known.number(_operand(node, places.total)))
+    # a cache of a stated length has room for the new positions: they are its first ones
+    parts = (new,) if not isinstance(past, str) else (past, new)
+    for total in totals:
+        if isinstance(total, str) and total not in parts and None not in parts:
+            found.sums.setdefault(total, tuple(part for part in parts if part is not None))
+    if node.op_type == "GroupQueryAttention" and isinstance(past, str):
+        _enter_cases(found, batch, new, past)
+
+
+def _enter_cases(found: _Collected, batch: Dim | None, new: Dim | None, past: str) -> None:
+    """Enter what runs: several new positions behind past ones only in a batch of 1."""
+    if new == 1 or batch == 1:
+        return
+    for label, size in ((batch, 1), (new, 1), (past, 0)):
+        if isinstance(label, str):
+            found.cases[((label, size),)] = None
+
+
+def _head_size(known: ValueDims, node: onnx.NodeProto, places: _Places) -> Dim | None:
+    """Return the size of a head by the size of the queries, which may have keys and values behind them."""
+    query, heads = _operand(node, 0), attribute(node, places.heads, 0)
+    if len(known.dims.get(query, ())) == _BY_HEAD:
+        return known.dim(query, HEAD_SIZE)
+    if not _operand(node, 1):
+        heads += 2 * attribute(node, places.groups, 0)
+    hidden = known.dim(query, -1)
+    return hidden // heads if heads > 0 and isinstance(hidden, int) else None
+
+
+def new_positions(known: ValueDims, node: onnx.NodeProto) -> Dim | None:
+    """Return how many new positions an attention operator's node reads."""
+    for place in (1, 2, 0):  # the queries of a decoder that reads an encoder's keys are others
+        operand = _operand(node, place)
+        size = known.dim(operand, POSITIONS if len(known.dims.get(operand, ())) == _BY_HEAD else 1)
+        if size is not None:
+            return size
+    return None
+
+
+def attention_limits(model: onnx.ModelProto) -> Iterator[tuple[str, Interval]]:
+    """Yield (operand, interval) for the lengths and positions that GroupQueryAttention reads as numbers.
+
+    The inputs' dims are numbers; under symbols an interval only says that the operand is limited. The last element of
+    a sequence has the index `total - 1`, and all sequences of a batch are as long: none has padding.
+    """
+    nodes = [node for node in model.graph.node if node.op_type == "GroupQueryAttention"]
+    if not nodes:
+        return
+    known = value_dims(model)
+    for node in nodes:
+        total = _total(known, node) or 1
+        limited = ((5, (total - 1, total - 1)), (6, (total, total)), (9, below(_rows(known, node))))
+        yield from ((_operand(node, place), interval) for place, interval in limited if _operand(node, place))
+
+
+def _rows(known: ValueDims, node: onnx.NodeProto) -> int | None:
+    """Return how many positions the table of a rotary embedding has."""
+    rows = known.dim(_operand(node, 7), 0)
+    return rows if isinstance(rows, int) else None
+
+
+def _total(known: ValueDims, node: onnx.NodeProto) -> int | None:
+    """Return how many positions there are, past and new, under known sizes of the inputs."""
+    stated = known.number(_operand(node, 6))
+    if isinstance(stated, int):
+        return stated
+    new, past = new_positions(known, node), known.dim(_operand(node, 3), POSITIONS)
+    return past + new if isinstance(past, int) and isinstance(new, int) else None
+
+
+def _operand(node: onnx.NodeProto, place: int) -> str:
+    return str(node.input[place]) if place < len(node.input) else ""

@@ -1,0 +1,201 @@
+"""Follow the dims of a model's values from its inputs: numbers and the labels of the inputs' free dims.
+
+The result chooses sizes and inputs for runs, so a wrong dim costs a refused run and nothing else. Source: the ONNX
+operator specification, and onnxruntime's docs/ContribOperators.md.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final
+
+import onnx
+
+from graphfix.checker.files.onnx.graphs import NestedGraph, constant, nested_graphs
+from graphfix.checker.proof.onnx.table import UNARY
+from graphfix.checker.runs.interface import onnx_dims
+from graphfix.checker.runs.onnx.derived_sizes import BROADCASTING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from graphfix.checker.runs.interface import Dim
+
+Dims = tuple["Dim | None", ...]
+"""One dim an axis; None for a dim that is not known."""
+
+_LIKE_FIRST: Final = frozenset(op for _, op in UNARY) | frozenset(
+    "SimplifiedLayerNormalization SkipSimplifiedLayerNormalization SkipLayerNormalization LayerNormalization"
+    " RMSNormalization RotaryEmbedding BiasGelu FastGelu QuickGelu Gelu QuantizeLinear DequantizeLinear"
+    " DynamicQuantizeLinear Softmax Clip Dropout".split()
+)
+"""Operators whose first result has the dims of operand 0."""
+_SUM: Final = 3
+"""The result of Skip*LayerNormalization that is the sum: it has the dims of operand 0 too."""
+_PASSING: Final = frozenset({"Cast", "Identity", "Squeeze", "Unsqueeze", "Reshape"})
+"""Operators that keep the element of a tensor that has one element."""
+
+
+@dataclass(frozen=True, slots=True)
+class ValueDims:
+    """The dims of the values of a main graph."""
+
+    graph: NestedGraph
+    dims: Mapping[str, Dims] = field(repr=False)
+
+    def dim(self, name: str, axis: int) -> Dim | None:
+        """Return one dim of a value; None where it is not known, or the value has no such axis."""
+        dims = self.dims.get(name)
+        return dims[axis] if dims is not None and -len(dims) <= axis < len(dims) else None
+
+    def number(self, name: str) -> Dim | None:
+        """Return the element of an integer value with one element: a constant, or a dim that a Shape reads."""
+        node = self.graph.producers.get(name)
+        while node is not None and node.op_type in _PASSING:
+            name = node.input[0]
+            node = self.graph.producers.get(name)
+        value = constant(self.graph, name)
+        if value is not None:
+            return int(value.item()) if value.size == 1 and value.dtype.kind in "iu" else None
+        if node is None or node.op_type != "Gather":
+            return None
+        shape, index = self.graph.producers.get(node.input[0]), constant(self.graph, node.input[1])
+        if shape is None or shape.op_type != "Shape" or shape.attribute or index is None or index.size != 1:
+            return None
+        return self.dim(shape.input[0], int(index.item()))
+
+
+def value_dims(model: onnx.ModelProto) -> ValueDims:
+    """Follow the dims through the main graph of a weightless model.
+
+    Where no rule knows a dim, the dim that the file stores for the value is used.
+    """
+    main = next(nested_graphs(model.graph))
+    stored = {value.name: onnx_dims(value) for value in (*model.graph.value_info, *model.graph.output)}
+    known: dict[str, Dims] = {name: tuple(tensor.dims) for name, tensor in main.tensors.items()}
+    for value in model.graph.input:
+        dims = onnx_dims(value, free=value.name)
+        if dims is not None and value.name not in known:
+            known[value.name] = dims
+    found = ValueDims(main, known)
+    for node in model.graph.node:
+        for place, name in enumerate(node.output):
+            dims = _completed(_ruled(found, node, place), stored.get(name))
+            if name and dims is not None:
+                known[name] = dims
+    return found
+
+
+def _completed(dims: Dims | None, stored: Dims | None) -> Dims | None:
+    """Fill the dims that a rule leaves open from the stored ones."""
+    if dims is None or stored is None or len(dims) != len(stored):
+        return stored if dims is None else dims
+    return tuple(other if dim is None else dim for dim, other in zip(dims, stored, strict=True))
+
+
+def _ruled(known: ValueDims, node: onnx.NodeProto, place: int) -> Dims | None:
+    if node.op_type == "Constant":
+        value = None if place else constant(known.graph, node.output[0])
+        return None if value is None else value.shape
+    operands = [known.dims.get(name) for name in node.input]
+    first = operands[0] if operands else None
+    if first is None:
+        return None
+    if node.op_type in _LIKE_FIRST:
+        return first if place in (0, _SUM) else None
+    if place:
+        return None
+    if node.op_type in BROADCASTING:
+        return _broadcast(operands)
+    rule = _RULES.get(node.op_type)
+    return None if rule is None else rule(known, node, first)
+
+
+def _broadcast(operands: list[Dims | None]) -> Dims | None:
+    shapes = [dims for dims in operands if dims is not None]
+    if len(shapes) < len(operands):
+        return None
+    rank = max(map(len, shapes))
+    aligned = ((1,) * (rank - len(dims)) + dims for dims in shapes)
+    return tuple(_broadcast_dim(set(axis) - {1}) for axis in zip(*aligned, strict=True))
+
+
+def _broadcast_dim(dims: set[Dim | None]) -> Dim | None:
+    """Return the dim of an axis in which operands have these dims, apart from 1: a number decides."""
+    numbers = {dim for dim in dims if isinstance(dim, int)} or dims
+    return next(iter(numbers), 1) if len(numbers) < 2 else None  # noqa: PLR2004 - two dims: none decides
+
+
+def _product(known: ValueDims, node: onnx.NodeProto, first: Dims) -> Dims | None:
+    """MatMul: the last axis is that of the second operand."""
+    second = known.dims.get(node.input[1])
+    rank = 2
+    if second is None or len(second) < rank or len(first) < max(rank, len(second)):
+        return None
+    return (*first[:-1], second[-1])
+
+
+def _quantized_product(_: ValueDims, node: onnx.NodeProto, first: Dims) -> Dims:
+    """MatMulNBits, MatMulBnb4: attribute N counts the columns."""
+    return (*first[:-1], attribute(node, "N", 0) or None)
+
+
+def _gather(known: ValueDims, node: onnx.NodeProto, first: Dims) -> Dims | None:
+    indices, axis = known.dims.get(node.input[1]), attribute(node, "axis", 0)
+    if indices is None or not -len(first) <= axis < len(first):
+        return None
+    axis %= len(first)
+    return (*first[:axis], *indices, *first[axis + 1 :])
+
+
+def _gather_quantized(known: ValueDims, node: onnx.NodeProto, first: Dims) -> Dims | None:
+    """GatherBlockQuantized: scales count the blocks of the quantized axis, of which data may pack several elements."""
+    scales, indices = known.dims.get(node.input[2]), known.dims.get(node.input[1])
+    axis = attribute(node, "quantize_axis", 1) % len(first)
+    if scales is None or indices is None or len(scales) != len(first) or attribute(node, "gather_axis", 0):
+        return None
+    blocks = scales[axis]
+    size = blocks * attribute(node, "block_size", 128) if isinstance(blocks, int) else None
+    return (*indices, *first[1:axis], size, *first[axis + 1 :])
+
+
+def _reshape(known: ValueDims, node: onnx.NodeProto, first: Dims) -> Dims | None:
+    target = constant(known.graph, node.input[1])
+    if target is None or target.ndim != 1:
+        return None
+    sizes: list[int] = target.tolist()
+    return tuple(
+        None if size < 0 else size or (first[axis] if axis < len(first) else None) for axis, size in enumerate(sizes)
+    )
+
+
+def _transpose(_: ValueDims, node: onnx.NodeProto, first: Dims) -> Dims | None:
+    order = next((list(a.ints) for a in node.attribute if a.name == "perm"), list(range(len(first)))[::-1])
+    return tuple(first[axis] for axis in order) if sorted(order) == list(range(len(first))) else None
+
+
+def _attention(_: ValueDims, node: onnx.NodeProto, first: Dims) -> Dims:
+    """GroupQueryAttention with queries, keys and values in one operand: the result has those of the queries."""
+    last = first[-1]
+    heads, groups = attribute(node, "num_heads", 0), attribute(node, "kv_num_heads", 0)
+    if len(node.input) > 1 and not node.input[1] and isinstance(last, int):
+        last = last // (heads + 2 * groups) * heads
+    return (*first[:-1], last)
+
+
+_RULES: dict[str, Callable[[ValueDims, onnx.NodeProto, Dims], Dims | None]] = {
+    "MatMul": _product,
+    "FusedMatMul": _product,
+    "MatMulNBits": _quantized_product,
+    "MatMulBnb4": _quantized_product,
+    "Gather": _gather,
+    "GatherBlockQuantized": _gather_quantized,
+    "Reshape": _reshape,
+    "Transpose": _transpose,
+    "GroupQueryAttention": _attention,
+}
+
+
+def attribute(node: onnx.NodeProto, name: str, default: int) -> int:
+    """Return an integer attribute of a node."""
+    return next((int(a.i) for a in node.attribute if a.name == name), default)
