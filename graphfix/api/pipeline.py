@@ -99,7 +99,7 @@ def rewrite_file(source: Path, output: Path, request: Request) -> Outcome:
     with publish.scratch(output) as made:
         request.progress("writing the result")
         with timed(seconds, "write"):
-            made.extend(model.save(made[0]))
+            made.extend(model.save(made[0], named=output.name))
         verdict = compare(source, made[0], request, seconds, sizes, claims)
         outcome = replace(outcome, verdict=verdict)
         if not _good_enough(verdict, request, changed=model.changed):

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import os
 import posixpath
-import threading
 from collections.abc import Mapping, Sequence
-from contextlib import nullcontext, suppress
+from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
@@ -18,8 +17,6 @@ from graphfix.formats import publish
 from graphfix.results import GraphfixError
 
 _LONGEST: Final = 1 << 16
-_sharing = threading.Lock()
-"""Models may share a data file: one at a time looks whether it is there, lets it appear, and takes it away again."""
 
 
 class Outputs:
@@ -49,21 +46,21 @@ class Outputs:
             raise GraphfixError(f"{place}: the output is the input; choose another folder")
 
     def published(self, source: Store, data: Mapping[str, str]) -> Sequence[Digest]:
-        """Publish all files; `data` maps each data file in the model's folder `source` to the name of its copy.
+        """Publish all files; `data` maps each data file in the model's folder `source` to the name of its copy, if any.
 
         Raises GraphfixError where something else has the name of a data file, and OSError; nothing is left then.
         """
-        with _sharing if data else nullcontext():
-            fresh: list[str] = []
-            try:
-                digests = [self._published_data(source, each, name, fresh) for each, name in data.items()]
-                digests += [self._folder.publish(path, name) for name, path in self._files()]
-            except BaseException:
-                for name in fresh:
-                    with suppress(OSError):  # what failed first is the error to report
-                        self._folder.remove(name)
-                raise
-            return digests
+        fresh: list[str] = []
+        try:
+            made = {each: name for each, name in data.items() if self.model.with_name(name).exists()}
+            digests = [self._published_data(source, each, name, fresh) for each, name in made.items()]
+            digests += [self._folder.publish(path, name) for name, path in self._files()]
+        except BaseException:
+            for name in fresh:
+                with suppress(OSError):  # what failed first is the error to report
+                    self._folder.remove(name)
+            raise
+        return digests
 
     def _files(self) -> list[tuple[str, Path]]:
         """What was made, the model last: it is named, for where another batch has removed all no file is found."""

@@ -6,7 +6,7 @@ import posixpath
 import threading
 import time
 import weakref
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import CancelledError
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -14,7 +14,7 @@ from typing import Any
 
 from graphfix.batch import records, stores, urls
 from graphfix.batch.child import Child, StoppedError
-from graphfix.batch.job import Finished, Job
+from graphfix.batch.job import Finished, Job, output_name
 from graphfix.batch.messages import LocalJob, Locations
 from graphfix.batch.places import Places
 from graphfix.batch.publishing import Outputs
@@ -99,10 +99,15 @@ class _Work:
         made = self._made(model, outputs.model)
         entry = Places(self.job, folder, self.scratch).named(made, model)
         if isinstance(entry, Outcome):
-            data = copied_names(each.name for each in sources[1:]) if self.job.command == "fix" else {}
+            data = self._copied(sources) if self.job.command == "fix" else {}
             written = outputs.published(folder, data) if entry.output is not None else ()
             records.write(self.job, entry, sources, written)
         return entry
+
+    def _copied(self, sources: Sequence[Digest]) -> Mapping[str, str]:
+        """Return by location the names that the copies of the model's data files have beside the output."""
+        name = output_name(self.job.name, self.job.command) or self.job.name
+        return copied_names((each.name for each in sources[1:]), posixpath.basename(name))
 
     def _fetched(self, folder: Store, name: str) -> tuple[Path, Sequence[Digest]]:
         """Where the model can be read, with its data files beside it, and which bytes they all have."""

@@ -124,8 +124,6 @@ class Staging:
 
     written: list[tuple[Path, Path]] = field(default_factory=list)
     """Temporary and final name, in the order of their renaming."""
-    folders: list[Path] = field(default_factory=list)
-    """Folders that were made for them."""
     placed: list[Path] = field(default_factory=list)
     """Files that have their final names already, to be removed on failure."""
 
@@ -145,32 +143,21 @@ class Staging:
         source = open_source(origin) if size else Source(str(origin), memoryview(b""))
         self.write(path, source, [(0, len(source.data))])
 
-    def folder(self, path: Path) -> None:
-        """Make the folder and those above it, as far as they are missing. Raises OSError."""
-        if path.is_dir():
-            return
-        self.folder(path.parent)
-        path.mkdir()
-        self.folders.append(path)
-
     def commit(self) -> None:
         """Rename all files to their final names: the last one, the model, may replace a file; data files never do."""
         *data, model = self.written
         for temporary, path in data:
             if os.path.lexists(path):
-                raise GraphfixError(f"{path}: a file of this name has just appeared; choose another folder")
+                raise GraphfixError(f"{path}: a file of this name has just appeared; choose another name")
             temporary.replace(path)
             self.placed.append(path)
         model[0].replace(model[1])
 
     def rollback(self) -> None:
-        """Remove what was written or made."""
+        """Remove what was written."""
         for path in [temporary for temporary, _ in self.written] + self.placed:
             with suppress(OSError):  # what failed first is the error to report
                 path.unlink(missing_ok=True)
-        for folder in reversed(self.folders):
-            with suppress(OSError):  # as above
-                folder.rmdir()
 
 
 @contextmanager

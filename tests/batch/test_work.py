@@ -266,11 +266,11 @@ def numbers(path: Path) -> set[float]:
     }
 
 
-def test_two_models_share_a_data_file_and_both_are_done_anew_when_it_changes(tmp_path: Path, there: str) -> None:
+def test_two_models_of_one_data_file_are_both_done_anew_when_it_changes(tmp_path: Path, there: str) -> None:
     jobs = [job(own.with_data(tmp_path / name, "data/w.bin", 1.0), there) for name in ("a.onnx", "b.onnx")]
     with ThreadPoolExecutor(2) as threads:
         assert [outcome(each).reused for each in threads.map(work.work, jobs)] == [False, False]
-    assert files(there) == ["a.onnx", "b.onnx", "data/w.bin"]
+    assert files(there) == ["a.onnx", "a.onnx.data", "b.onnx", "b.onnx.data"]
     assert [outcome(work.work(each)).reused for each in jobs] == [True, True]
     own.with_data(tmp_path / "a.onnx", "data/w.bin", 2.0)
     for each in reversed(jobs):
@@ -279,21 +279,26 @@ def test_two_models_share_a_data_file_and_both_are_done_anew_when_it_changes(tmp
     assert [outcome(work.work(each)).reused for each in jobs] == [True, True]
 
 
+def test_data_files_of_one_name_are_called_after_their_models(tmp_path: Path, there: str) -> None:
+    outcome(work.work(job(own.with_data(tmp_path / "one/a.onnx", "w.bin", 1.0), there)))
+    outcome(work.work(job(own.with_data(tmp_path / "two/b.onnx", "w.bin", 2.0), there)))
+    assert files(there) == ["a.onnx", "a.onnx.data", "b.onnx", "b.onnx.data"]
+    assert [numbers(Path(there, name)) for name in ("a.onnx", "b.onnx")] == [{1.0}, {2.0}]
+
+
 def test_data_files_of_two_places_do_not_replace_each_other(tmp_path: Path, there: str) -> None:
-    first = job(own.with_data(tmp_path / "one/a.onnx", "w.bin", 1.0), there)
-    second = job(own.with_data(tmp_path / "two/b.onnx", "w.bin", 2.0), there)
-    outcome(work.work(first))
-    failed = failure(work.work(second))
-    assert failed.error.startswith(f"{there}/w.bin: something else of this name is there, and is kept")
-    assert files(there) == ["a.onnx", "w.bin"]
+    outcome(work.work(job(own.with_data(tmp_path / "one/a.onnx", "w.bin", 1.0), there)))
+    failed = failure(work.work(job(own.with_data(tmp_path / "two/a.onnx", "w.bin", 2.0), there)))
+    assert failed.error.startswith(f"{there}/a.onnx.data: something else of this name is there, and is kept")
+    assert files(there) == ["a.onnx", "a.onnx.data"]
     assert numbers(Path(there, "a.onnx")) == {1.0}
 
 
 def test_a_file_that_lies_there_is_not_taken_for_data(tmp_path: Path, there: str) -> None:
     (tmp_path / "there").mkdir()
-    (tmp_path / "there/w.bin").write_bytes(b"mine")
+    (tmp_path / "there/a.onnx.data").write_bytes(b"mine")
     assert "is kept" in failure(work.work(job(own.with_data(tmp_path / "a.onnx", "w.bin", 1.0), there))).error
-    assert (tmp_path / "there/w.bin").read_bytes() == b"mine"
+    assert (tmp_path / "there/a.onnx.data").read_bytes() == b"mine"
 
 
 def test_data_that_is_missing_is_one_failure(tmp_path: Path, there: str) -> None:
@@ -323,36 +328,6 @@ def test_where_the_model_can_t_appear_its_data_goes_again(
     with pytest.raises(OSError, match=r"a\.onnx: no space"):
         work.work(job(own.with_data(tmp_path / "a.onnx", "w.bin", 1.0), there))
     assert files(there) == []
-
-
-def test_data_of_a_model_that_can_t_appear_is_not_taken_from_another_one_meanwhile(
-    tmp_path: Path, there: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    publish = Local.publish
-    done = threading.Event()
-
-    def full(store: Local, made: Path, name: str) -> Digest:
-        if name == "a.onnx":
-            done.wait(2)  # the other one is done now, or waits
-            raise OSError(f"{name}: no space")
-        return publish(store, made, name)
-
-    def second(each: Job) -> Finished:
-        try:
-            return work.work(each)
-        finally:
-            done.set()
-
-    monkeypatch.setattr(Local, "publish", full)
-    first, other = (job(own.with_data(tmp_path / name, "w.bin", 1.0), there) for name in ("a.onnx", "b.onnx"))
-    with ThreadPoolExecutor(2) as threads:
-        failing = threads.submit(work.work, first)
-        while not Path(there, "w.bin").exists() and not failing.done():
-            time.sleep(0.01)
-        made = threads.submit(second, other)
-        assert isinstance(failing.exception(), OSError)
-        outcome(made.result())
-    assert files(there) == ["b.onnx", "w.bin"]
 
 
 def test_where_another_batch_has_removed_what_was_made_nothing_is_remembered(
@@ -385,13 +360,13 @@ def test_a_model_and_its_data_come_from_any_store_and_go_to_it(folder: str, tmp_
     asked = job(source.place("m.onnx"), there)
     made = outcome(work.work(asked))
     assert (made.model, made.output) == (asked.source, stores.store(there).place("m.onnx"))
-    for name in ("m.onnx", "data/w.bin"):
+    for name in ("m.onnx", "m.onnx.data"):
         stores.store(there).fetch(name, tmp_path / "fetched" / name)
     assert numbers(tmp_path / "fetched" / "m.onnx") == {1.0}
     assert outcome(work.work(asked)) == replace(made, reused=True)
     record = records.read(asked)
     assert record is not None
-    assert [each.name for each in record.outputs] == ["data/w.bin", "m.onnx"]
+    assert [each.name for each in record.outputs] == ["m.onnx.data", "m.onnx"]
 
 
 def test_what_goes_wrong_with_a_fetched_model_names_where_it_is_from(memory: str, tmp_path: Path) -> None:

@@ -5,9 +5,11 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
+import onnx
 import pytest
 
 import graphfix
+from graphfix.checker.files.copies import is_copy
 from graphfix.checker.verdict import COPIED
 from models.builders.tflite.text import model as tflite_model
 from tests.support.notation import model
@@ -65,6 +67,29 @@ def test_data_files_are_compared_too(tmp_path: Path) -> None:
     data.unlink()
     with pytest.raises(graphfix.GraphfixError, match=r"m\.data"):
         graphfix.verify(one, two)
+
+
+def test_a_copy_whose_data_file_has_another_name_is_not_run(tmp_path: Path) -> None:
+    one = with_data(tmp_path / "one" / "m.onnx", "m.data", 2.0)
+    (tmp_path / "two").mkdir()
+    outcome = graphfix.fix_file(one, tmp_path / "two" / "o.onnx", target="ranks", skip=["equalize-ranks"])
+    assert outcome.verdict is not None
+    assert (outcome.verdict.status, outcome.verdict.reason) == ("proved", COPIED)
+    two = tmp_path / "two" / "o.onnx.data"
+    two.write_bytes(two.read_bytes()[:-1] + b"!")
+    assert graphfix.verify(one, tmp_path / "two" / "o.onnx").status == "different"
+
+
+@pytest.mark.parametrize("change", ["another node", "an odd name", "data in the model"])
+def test_another_name_of_the_data_file_hides_no_other_difference(tmp_path: Path, change: str) -> None:
+    one = with_data(tmp_path / "one.onnx", "one.data", 2.0)
+    two = with_data(tmp_path / "two.onnx", "a*b.data" if change == "an odd name" else "two.data", 2.0)
+    assert is_copy(one, two, tflite=False) == (change != "an odd name")
+    proto = onnx.load(two, load_external_data=change == "data in the model")
+    if change == "another node":
+        proto.graph.node[0].doc_string = "another"
+    two.write_bytes(proto.SerializeToString())
+    assert not is_copy(one, two, tflite=False)
 
 
 def test_a_file_of_the_same_length_is_run(tmp_path: Path) -> None:

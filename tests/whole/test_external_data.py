@@ -19,6 +19,7 @@ from graphfix.engine.request import Request
 from graphfix.results import GraphfixError, Outcome
 from graphfix.tosa.command import tosa_file
 from tests.support.notation import model as text_model
+from tests.support.onnx.broken import external
 from tests.support.onnx.layouts import DATA, OTHER, READ, REFUSED, laid_out
 
 Capture = pytest.CaptureFixture[str]
@@ -88,7 +89,7 @@ def test_fix_verifies_and_copies_the_data_into_another_folder(tmp_path: Path, ca
     assert (status, err) == (0, "")
     assert "proved for all inputs and sizes; 1 output bit-equal over 1 run (onnxruntime" in answer
     (copy,) = (each for each in (tmp_path / "out").iterdir() if each != out)
-    assert (copy.name, copy.read_bytes()) == ("secret.bin" if layout == "two dots" else "w.bin", DATA)
+    assert (copy.name, copy.read_bytes()) == ("o.onnx.data", DATA)
     assert (copy.is_symlink(), copy.stat().st_nlink) == (False, 1)
     assert ask(capsys, "check", out)[0] == 0
     onnx.load(out)
@@ -141,8 +142,7 @@ def test_a_batch_reads_and_refuses_the_same_layouts(tmp_path: Path, layout: str)
         assert isinstance(entry, Outcome), entry.error
         assert entry.verdict is not None
         assert (entry.verdict.status, again) == ("proved", again)
-        names = {"two dots": "secret.bin", "absolute": "secret.bin", "folder link below": "sub/w.bin"}
-        assert (tmp_path / "out" / names.get(layout, "w.bin")).read_bytes() == DATA
+        assert (tmp_path / "out" / "m.onnx.data").read_bytes() == DATA
     if layout in REFUSED:
         (entry,) = batch_files([path], tmp_path / "out", jobs=1, runs=1)
         assert not isinstance(entry, Outcome)
@@ -163,6 +163,70 @@ def test_a_conversion_reads_and_refuses_the_same_layouts(tmp_path: Path, layout:
     outcome = tosa_file(path, tmp_path / "out" / "o.tosa", run=True, data_root=root)
     assert outcome.conversion is not None
     assert outcome.conversion.status == "agrees"
+
+
+# --- several models ---------------------------------------------------------------------------------------------------
+
+
+def of_data(path: Path, data: bytes, location: str = "model.onnx.data") -> Path:
+    """Write y[2,3] = Add(x[2,3], b[3]), whose b is in a data file with these bytes."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    external(path, location)
+    (path.parent / location).write_bytes(data)
+    return path
+
+
+def constant(path: Path) -> bytes:
+    """The constant of such a model, as onnx's own loader reads it."""
+    (tensor,) = (each for each in onnx.load(path).graph.initializer if each.data_type == TensorProto.FLOAT)
+    return bytes(tensor.raw_data)
+
+
+def test_variants_whose_data_has_one_name_are_fixed_into_one_folder(tmp_path: Path, capsys: Capture) -> None:
+    (tmp_path / "out").mkdir()
+    for name, data in (("int4", DATA), ("fp16", OTHER)):
+        path, out = of_data(tmp_path / name / "model.onnx", data), tmp_path / "out" / f"{name}.onnx"
+        assert ask(capsys, "fix", path, "-o", out, "--runs", 1)[0] == 0
+        assert ask(capsys, "verify", path, out, "--proof-only")[0] == 0
+    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == [
+        "fp16.onnx",
+        "fp16.onnx.data",
+        "int4.onnx",
+        "int4.onnx.data",
+    ]
+    assert [constant(tmp_path / "out" / f"{name}.onnx") for name in ("int4", "fp16")] == [DATA, OTHER]
+
+
+def test_a_pair_beside_each_other_is_fixed_in_place_with_its_data(tmp_path: Path, capsys: Capture) -> None:
+    names = {"encoder_model.onnx": DATA, "decoder_model.onnx": OTHER}
+    paths = [of_data(tmp_path / name, data, f"{name}_data") for name, data in names.items()]
+    before = sorted(tmp_path.iterdir())
+    for path in paths:
+        assert ask(capsys, "fix", path, "--in-place", "--runs", 1)[0] == 0
+    assert sorted(tmp_path.iterdir()) == before
+    assert [constant(path) for path in paths] == [DATA, OTHER]
+
+
+def test_models_of_a_pipeline_keep_their_folders_in_a_batch(tmp_path: Path) -> None:
+    parts = {"text_encoder": DATA, "unet": OTHER, "vae_decoder": DATA[::-1]}
+    for name, data in parts.items():
+        of_data(tmp_path / "in" / name / "model.onnx", data)
+    entries = list(batch_files([tmp_path / "in"], tmp_path / "out", jobs=1, runs=1))
+    assert [isinstance(entry, Outcome) for entry in entries] == [True] * 3
+    assert {name: constant(tmp_path / "out" / name / "model.onnx") for name in parts} == parts
+
+
+def test_a_second_fix_replaces_the_model_and_keeps_the_same_data(tmp_path: Path, capsys: Capture) -> None:
+    path, out = of_data(tmp_path / "in" / "model.onnx", DATA), tmp_path / "out" / "o.onnx"
+    out.parent.mkdir()
+    for _ in range(2):
+        assert ask(capsys, "fix", path, "-o", out, "--no-verify")[0] == 0
+    path.with_name("model.onnx.data").write_bytes(OTHER)
+    status, _, err = ask(capsys, "fix", path, "-o", out, "--no-verify")
+    assert (status, err) == (
+        2,
+        f"graphfix: {out}.data: something else of this name exists and is kept; remove it, or choose another name\n",
+    )
 
 
 # --- the working folder ---------------------------------------------------------------------------------------------
@@ -252,7 +316,7 @@ def test_a_loaded_model_keeps_its_folder_when_the_working_folder_changes(
     graphfix.fix(model)
     (tmp_path / "out").mkdir()
     model.save(tmp_path / "out" / "o.onnx")
-    assert (tmp_path / "out" / "w.bin").read_bytes() == DATA
+    assert (tmp_path / "out" / "o.onnx.data").read_bytes() == DATA
 
 
 @pytest.mark.usefixtures("elsewhere")

@@ -254,10 +254,13 @@ class OnnxModel:
         """Raise GraphfixError where writing to `path` would replace one of the model's external data files."""
         self.container.refuse_output(path)
 
-    def save(self, path: str | Path) -> Sequence[Path]:
-        """Write the file; a verbatim copy where nothing changed. Return the data files that were made beside it."""
+    def save(self, path: str | Path, *, named: str = "") -> Sequence[Path]:
+        """Write the file; a verbatim copy where nothing changed. Return the data files that were made beside it.
+
+        In another folder than the model's the data files are called after the file, or after `named`.
+        """
         self.finish()
-        return self.container.save(file_path("save", path), changed=self.changed)
+        return self.container.save(file_path("save", path), changed=self.changed, named=named)
 
     def tobytes(self) -> bytes:
         """The file as bytes, for models that fit into memory."""

@@ -223,7 +223,7 @@ class TfliteModel:
         """Raise GraphfixError where writing to `path` would replace a file that the model itself needs."""
         self.container.refuse_output(path)
 
-    def save(self, path: str | Path) -> Sequence[Path]:
+    def save(self, path: str | Path, *, named: str = "") -> Sequence[Path]:  # noqa: ARG002 - no file is named after it
         """Write the file; a verbatim copy where nothing changed."""
         self.finish()
         return self.container.save(file_path("save", path), changed=self.changed)

@@ -177,6 +177,8 @@ GIVEN: dict[str, tuple[Made, int, str]] = {
     "an-offset-that-is-no-number": (
         held_elsewhere(location="w.bin", offset="0x8"), 2, "'b' states '0x8' as a place in its file"),
     "a-location-with-a-nul": (held_elsewhere(location="w\0bin"), 2, "'b' lies at 'w\\x00bin', which names no file"),
+    "a-location-that-is-an-address": (
+        held_elsewhere(location="*/_ORT_MEM_ADDR_/*"), 2, "'*/_ORT_MEM_ADDR_/*': onnxruntime reads memory there"),
     "a-location-that-is-missing": (held_elsewhere(location="gone.bin"), 2, "at 'gone.bin', which can't be read: No"),
     "a-location-that-is-a-pipe": (held_elsewhere(location="pipe"), 2, "of 'b' lies at 'pipe', which is no file"),
     "an-offset-of-5000-digits": (

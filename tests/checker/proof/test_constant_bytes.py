@@ -123,6 +123,21 @@ def external(path: Path, dims: list[int], *, data: str = "weights", offset: int 
     return path
 
 
+@pytest.mark.parametrize(
+    ("end", "proved"), [(b"", True), (b"!", False)], ids=["of the same bytes", "of other bytes behind the tensor's"]
+)
+def test_a_tensor_with_keys_that_nobody_knows_lies_in_a_data_file_of_another_name(
+    tmp_path: Path, end: bytes, proved: bool
+) -> None:
+    for name, data in (("one", b""), ("two", end)):
+        path = external(tmp_path / name, [3], data=f"{name}.data")
+        model = onnx.load(path, load_external_data=False)
+        model.graph.initializer[0].external_data.add(key="prepacked_0", value="x")
+        path.write_bytes(model.SerializeToString())
+        (tmp_path / f"{name}.data").write_bytes(bytes(12) + data)
+    assert prove(tmp_path / "one", tmp_path / "two").proved == proved
+
+
 def test_weights_that_both_models_have_in_one_file_are_not_read(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

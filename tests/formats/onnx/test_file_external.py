@@ -91,18 +91,88 @@ def test_in_its_own_folder_a_model_is_saved_without_its_data(home: Path) -> None
 
 
 @pytest.mark.parametrize("changed", [True, False])
-def test_to_another_folder_each_data_file_is_copied_once_to_its_location(
+def test_to_another_folder_each_data_file_is_copied_once_and_called_after_the_model(
     home: Path, tmp_path: Path, changed: bool
 ) -> None:
     source = usual(home)
     (tmp_path / "other").mkdir()
-    read(source).save(tmp_path / "other" / "m.onnx", changed=changed)
-    assert tree(tmp_path / "other") == tree(home)
-    for name in ("w.bin", "sub/v.bin"):
+    out = tmp_path / "other" / "o.onnx"
+    read(source).save(out, changed=changed)
+    copies: dict[str, bytes | str] = {"o.onnx.data": DATA[::-1], "o.onnx-2.data": DATA}
+    assert tree(tmp_path / "other") == {"o.onnx": out.read_bytes(), **copies}
+    for name in copies:
         copy = tmp_path / "other" / name
         assert not copy.is_symlink()
         assert copy.stat().st_nlink == 1
-    onnx.load(tmp_path / "other" / "m.onnx")
+    assert bytes_without_data(out) == bytes_without_data(source)
+
+
+def bytes_without_data(path: Path) -> bytes:
+    """A model with its data files inside: what is left to compare is all but their names."""
+    return bytes(onnx.load(path).SerializeToString(deterministic=True))
+
+
+def test_only_the_location_changes(home: Path, tmp_path: Path) -> None:
+    source = written(home, model(outside("a", "w.bin", offset=6000, length=4000)))
+    (tmp_path / "other").mkdir()
+    out = tmp_path / "other" / "o.onnx"
+    read(source).save(out, changed=False)
+    after = onnx.load(out, load_external_data=False)
+    (location,) = (each for each in after.graph.initializer[0].external_data if each.key == "location")
+    assert location.value == "o.onnx.data"
+    location.value = "w.bin"
+    assert after.SerializeToString() == source.read_bytes()
+
+
+def test_a_location_that_is_the_output_s_already_is_copied_with_the_same_bytes_of_the_model(
+    home: Path, tmp_path: Path
+) -> None:
+    (home / "w.bin").rename(home / "m.onnx.data")
+    source = written(home, model(outside("a", "m.onnx.data", length=4000)))
+    (tmp_path / "other").mkdir()
+    read(source).save(tmp_path / "other" / "m.onnx", changed=False)
+    assert tree(tmp_path / "other") == {"m.onnx": source.read_bytes(), "m.onnx.data": DATA}
+
+
+def test_two_models_whose_data_has_one_name_are_written_into_one_folder(home: Path, tmp_path: Path) -> None:
+    (tmp_path / "other").mkdir()
+    for name, data in (("text.onnx", DATA), ("image.onnx", DATA[::-1])):
+        (home / "w.bin").write_bytes(data)
+        read(written(home, model(outside("a", "w.bin", length=4000)))).save(tmp_path / "other" / name)
+    for name, data in (("text.onnx", DATA), ("image.onnx", DATA[::-1])):
+        assert onnx.load(tmp_path / "other" / name).graph.initializer[0].raw_data == data[:4000]
+
+
+def test_nothing_is_copied_where_the_location_is_the_same_file_already(home: Path) -> None:
+    (home / "inner").mkdir()
+    (home / "inner" / "sub").symlink_to(home / "sub")
+    source = written(home, model(outside("a", "sub/v.bin", length=4000))).rename(home / "inner" / "i.onnx")
+    read(source, [home]).save(home / "o.onnx", changed=False)
+    assert (home / "o.onnx").read_bytes() == source.read_bytes()
+    assert {path.name for path in home.iterdir()} == {"w.bin", "sub", "inner", "o.onnx"}
+
+
+def test_data_behind_a_link_that_leaves_the_new_folder_is_copied(home: Path, tmp_path: Path) -> None:
+    (tmp_path / "other").mkdir()
+    (tmp_path / "other" / "sub").symlink_to(home / "sub")
+    read(written(home, model(outside("a", "sub/v.bin", length=4000)))).save(tmp_path / "other" / "o.onnx")
+    assert (tmp_path / "other" / "o.onnx.data").read_bytes() == DATA[::-1]
+
+
+@pytest.mark.parametrize("name", ["C:m.onnx", "a\\m.onnx", "*m.onnx", "m\udcff.onnx"])
+def test_a_name_that_data_can_t_be_called_after_is_refused(home: Path, tmp_path: Path, name: str) -> None:
+    (tmp_path / "other").mkdir()
+    with pytest.raises(GraphfixError, match="not a plain file name on every system; choose another name"):
+        read(usual(home)).save(tmp_path / "other" / name)
+    assert tree(tmp_path / "other") == {}
+
+
+@pytest.mark.parametrize("marker", ["*/_ORT_MEM_ADDR_/*", "*/_ORT_NATIVE_ENDIAN_MEM_ADDR_/*"])
+def test_a_location_that_onnxruntime_takes_for_an_address_is_refused(home: Path, marker: str) -> None:
+    (home / marker).parent.mkdir(parents=True)
+    (home / marker).write_bytes(DATA)
+    with pytest.raises(GraphfixError, match="would be read from memory by onnxruntime"):
+        read(written(home, model(outside("a", marker, length=4000))))
 
 
 def test_only_what_the_edited_model_still_needs_is_copied(home: Path, tmp_path: Path) -> None:
@@ -110,7 +180,7 @@ def test_only_what_the_edited_model_still_needs_is_copied(home: Path, tmp_path: 
     del container.proto.graph.node[:]
     (tmp_path / "other").mkdir()
     container.save(tmp_path / "other" / "m.onnx")
-    assert set(tree(tmp_path / "other")) == {"m.onnx", "w.bin"}
+    assert set(tree(tmp_path / "other")) == {"m.onnx", "m.onnx-2.data"}
 
 
 def test_an_empty_data_file_is_copied(home: Path, tmp_path: Path) -> None:
@@ -120,40 +190,39 @@ def test_an_empty_data_file_is_copied(home: Path, tmp_path: Path) -> None:
     source = written(home, model(empty))
     (tmp_path / "other").mkdir()
     read(source).save(tmp_path / "other" / "m.onnx")
-    assert tree(tmp_path / "other")["none.bin"] == b""
+    assert tree(tmp_path / "other")["m.onnx.data"] == b""
 
 
 def test_data_that_is_there_already_is_kept_untouched(home: Path, tmp_path: Path) -> None:
     other = tmp_path / "other"
     other.mkdir()
-    shutil.copy(home / "w.bin", other / "w.bin")
-    os.utime(other / "w.bin", (1, 1))
+    shutil.copy(home / "w.bin", other / "m.onnx-2.data")
+    os.utime(other / "m.onnx-2.data", (1, 1))
     read(usual(home)).save(other / "m.onnx")
-    assert (other / "w.bin").stat().st_mtime == 1
-    assert (other / "w.bin").read_bytes() == DATA
+    assert (other / "m.onnx-2.data").stat().st_mtime == 1
+    assert (other / "m.onnx-2.data").read_bytes() == DATA
 
 
 @pytest.mark.parametrize("there", [DATA[:-1], DATA[:-1] + b"!"], ids=["shorter", "other bytes"])
 def test_different_data_of_the_same_name_is_never_overwritten(home: Path, tmp_path: Path, there: bytes) -> None:
     other = tmp_path / "other"
-    (other / "sub").mkdir(parents=True)
-    (other / "sub" / "v.bin").write_bytes(there)
-    with pytest.raises(GraphfixError, match=r"v\.bin: something else of this name exists"):
+    other.mkdir()
+    (other / "m.onnx.data").write_bytes(there)
+    with pytest.raises(GraphfixError, match=r"m\.onnx\.data: something else of this name exists"):
         read(usual(home)).save(other / "m.onnx")
-    assert tree(other) == {"sub": "folder", "sub/v.bin": there}
+    assert tree(other) == {"m.onnx.data": there}
 
 
 def test_data_is_not_written_through_a_symlink_of_the_new_folder(home: Path, tmp_path: Path) -> None:
     (tmp_path / "other").mkdir()
-    (tmp_path / "far").mkdir()
-    (tmp_path / "other" / "sub").symlink_to(tmp_path / "far")
-    with pytest.raises(GraphfixError, match="a symlink leads out of the new model's folder"):
+    (tmp_path / "far").write_bytes(DATA[::-1])
+    (tmp_path / "other" / "m.onnx.data").symlink_to(tmp_path / "far")
+    with pytest.raises(GraphfixError, match="something else of this name exists"):
         read(usual(home)).save(tmp_path / "other" / "m.onnx")
-    assert set(tree(tmp_path / "other")) == {"sub"}
-    assert tree(tmp_path / "far") == {}
+    assert set(tree(tmp_path / "other")) == {"m.onnx.data"}
 
 
-@pytest.mark.parametrize("name", ["home/w.bin", "home/sub/../w.bin", "other/w.bin"])
+@pytest.mark.parametrize("name", ["home/w.bin", "home/sub/../w.bin"])
 def test_the_model_never_takes_the_name_of_its_data(home: Path, tmp_path: Path, name: str) -> None:
     source = usual(home)
     (tmp_path / "other").mkdir()

@@ -19,7 +19,7 @@ from onnx import TensorProto
 
 from graphfix.checker.files.constant_bytes import Opened, Payload
 from graphfix.checker.files.onnx import skeleton
-from graphfix.checker.files.onnx.tensors import byte_size
+from graphfix.checker.files.onnx.tensors import byte_size, odd_location
 from graphfix.results import GraphfixError
 from graphfix.results.shown import shown
 
@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 
 _SIGNS = (b"location", b"\x70\x01")
 """Every serialized model with external data has one: the key `location`, or `data_location: EXTERNAL`."""
+_IN_MEMORY = "*/_ORT_"
+"""A part of the locations that onnxruntime reads as addresses: `*/_ORT_MEM_ADDR_/*` and its like."""
 _MOST_DIGITS = 20
 """Digits of 2**64 - 1, the largest size of a file. Python raises ValueError for more than 4300 digits."""
 _ROUTES = frozenset(
@@ -128,6 +130,21 @@ class ExternalData:
                 if entry.key == "location":
                     entry.value = names.get(entry.value, entry.value)
 
+    def number(self, message: Message) -> bool:
+        """Replace the locations in a checked model by numbers, in the order of the tensors.
+
+        Return False, and change nothing, for a location that not every runtime reads as a plain name.
+        """
+        external = [tensor for tensor in tensors(message) if is_external(tensor)]
+        if any(odd_location(tensor) is not None for tensor in external):
+            return False
+        numbers = {location: str(number) for number, location in enumerate(self.files)}
+        for tensor in external:
+            for entry in tensor.external_data:
+                if entry.key == "location":
+                    entry.value = numbers[entry.value]
+        return True
+
     def _embed(self, message: Message) -> None:
         for tensor in tensors(message) if self.files else ():
             if is_external(tensor):
@@ -142,6 +159,8 @@ class ExternalData:
         where = f"{self.model}: the data of {name!r} lies at {location!r}"
         if not isinstance(location, str) or not location or "\0" in location:  # bytes that are no UTF-8 stay bytes
             raise GraphfixError(f"{where}, which names no file; save the model again with its data")
+        if _IN_MEMORY in location:
+            raise GraphfixError(f"{where}: onnxruntime reads memory there; save the model again with its data")
         file = _resolved(self.home / location)
         folders = (*self.own, *self.allowed) if _is_below(location) else self.allowed
         if not any(file.is_relative_to(folder) for folder in folders):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import struct
 from contextlib import ExitStack
@@ -136,6 +137,22 @@ class Source:
         file = self._open(self.external.file(tensor))
         return Payload(file, *self.external.span(tensor, file.size))
 
+    def stored(self, tensor: TensorProto) -> bytes:
+        """Return how a tensor is stored, without its name: the same bytes for data files of the same bytes.
+
+        Raises GraphfixError.
+        """
+        bare = TensorProto()
+        bare.CopyFrom(tensor)
+        bare.ClearField("name")
+        bare.ClearField("doc_string")
+        if tensor.data_location == TensorProto.EXTERNAL and tensors.odd_location(tensor) is None:
+            file = self._open(self.external.file(tensor))
+            for entry in bare.external_data:
+                if entry.key == "location":
+                    entry.value = _sha256(Payload(file, 0, file.size))
+        return bytes(bare.SerializeToString(deterministic=True))
+
     def _open(self, path: Path) -> Opened:
         if path not in self.files:
             self.files[path] = Opened.at(path, self.stack)
@@ -145,6 +162,13 @@ class Source:
         """Raise GraphfixError where a file is another now than it was when it was opened."""
         for file in self.files.values():
             file.check()
+
+
+def _sha256(payload: Payload) -> str:
+    digest = hashlib.sha256()
+    for piece in payload.pieces():
+        digest.update(piece)
+    return digest.hexdigest()
 
 
 def refuse(path: Path, stack: ExitStack, data_root: Sequence[Path] = ()) -> None:

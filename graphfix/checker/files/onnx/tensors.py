@@ -130,5 +130,5 @@ def odd_location(tensor: TensorProto) -> str | None:
         return None
     given = PurePosixPath(location)
     # a slash at the end says that it is a folder
-    plain = str(given) == location.removeprefix("./") and ".." not in given.parts and "\\" not in location
+    plain = str(given) == location.removeprefix("./") and ".." not in given.parts and not {"\\", "*"} & {*location}
     return None if plain and not PureWindowsPath(location).anchor else location

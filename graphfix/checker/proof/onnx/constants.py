@@ -82,14 +82,8 @@ class FileConstants:
         if fault is None and not alone and tensor.data_location == TensorProto.EXTERNAL:
             fault = "lies in another file, and is an attribute"
         if fault is not None:
-            bare = TensorProto()
-            bare.CopyFrom(tensor)
-            bare.ClearField("name")
-            bare.ClearField("doc_string")
-            self.world.odd(
-                ("tensor", bare.SerializeToString(deterministic=True)),
-                f"the constant {description!r} of the second file {fault}",
-            )
+            why = f"the constant {description!r} of the second file {fault}"
+            self.world.odd(("tensor", self.source.stored(tensor)), why)
 
     def sparse(self, sparse: SparseTensorProto) -> View:
         """See a sparse tensor of the file: as it is stored. No rule says what a runtime takes: the first has it too."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -51,6 +51,8 @@ class Container:
     """Whether some tensor has its data in another file."""
     home: DataHome | None = None
     """The folders in which the model's data files may lie; None for a model of bytes."""
+    locations: Sequence[str] = ()
+    """The locations of the data files when the model was read: copies are numbered by them, whatever edits drop."""
     additions: Additions | None = None
     """What is added while the model is written."""
 
@@ -83,16 +85,27 @@ class Container:
             return
         locations = external_files(self.proto)
         refuse_data_name((self.home.folder / each for each in locations), out)
-        if os.path.realpath(out.parent) != os.path.realpath(self.home.folder):
-            refuse_data_name((out.parent / each for each in copied_names(locations).values()), out)
 
-    def save(self, out: Path, *, changed: bool = True) -> Sequence[Path]:
+    def copied_data(self, out: Path) -> Mapping[str, Path]:
+        """Return by location the copies of data files that a model at `out` needs beside it.
+
+        In the model's folder none is needed, nor in a folder where each location is the same file already. Raises
+        GraphfixError for a name of `out` that no data file can be named after.
+        """
+        home, locations = self.home, external_files(self.proto) if self.has_external else []
+        if home is None or not locations or home.folder.samefile(out.parent):
+            return {}
+        if all(home.is_kept(each, DataHome.of_new(out, ())) for each in locations):
+            return {}
+        names = copied_names(self.locations, out.name)
+        return {location: out.parent / names[location] for location in locations}
+
+    def save(self, out: Path, *, changed: bool = True, named: str = "") -> Sequence[Path]:
         """Write the model, with `changed=False` a verbatim copy of what was read; return the data files made.
 
         A file at `out`, be it the one that was read, is replaced when all is written; on any failure nothing
-        is left. Where `out` is in the model's folder external data is not opened, else each data
-        file is copied to the same location under the folder of `out`; a location outside of the model's folder
-        becomes the bare file name.
+        is left. Where `out` is in the model's folder external data is not opened, else each data file is copied into
+        the folder of `out` and called after it (`copied_names`), or after `named`: the name that `out` gets later.
 
         Raises GraphfixError where the system refuses (no room, no permission), the source was changed
         since it was read, or a data file would be replaced.
@@ -102,8 +115,9 @@ class Container:
         try:
             refuse_name(out)
             with staged() as staging:
-                if self.has_external and may_have_external(serialized) and self._place_external(out, staging):
-                    serialized, changed = self._renamed(), True
+                names = self._place_external(out.with_name(named or out.name), staging)
+                if any(old != new for old, new in names.items()):
+                    serialized, changed = self._renamed(names), True
                 pieces = self._pieces(serialized) if changed else [(0, len(self.source.data))]
                 staging.write(out, self.source, pieces)
         except OSError as error:
@@ -112,26 +126,26 @@ class Container:
             ) from error
         return staging.placed
 
-    def _place_external(self, out: Path, staging: Staging) -> bool:
-        """Stage the data files that the new model needs; return whether a location changes in the new model."""
+    def _place_external(self, out: Path, staging: Staging) -> Mapping[str, str]:
+        """Stage the data files that the new model needs; return their new locations by the old ones."""
         home = self.home
-        if home is None or not (locations := external_files(self.proto)):
-            return False
+        if home is None or not self.has_external or not (locations := external_files(self.proto)):
+            return {}
         self.refuse_output(out)
-        if home.folder.samefile(out.parent):
+        copies = self.copied_data(out)
+        if not copies:
             refuse_kept_links(locations, out, DataHome.of_new(out, home.roots))
-            return False
+            return {}
         self.check_external()
-        names = copied_names(locations)
-        files = {name: home.resolved(each, f"{self.source.name}: {each!r}") for each, name in names.items()}
-        copy_beside(files, out, staging)
-        return list(names) != list(names.values())
+        files = {new: home.resolved(old, f"{self.source.name}: {old!r}") for old, new in copies.items()}
+        copy_beside(files, staging)
+        return {old: new.name for old, new in copies.items()}
 
-    def _renamed(self) -> bytes:
+    def _renamed(self, names: Mapping[str, str]) -> bytes:
         """Serialize a copy of the skeleton whose locations are those of the copied data files."""
         model = ModelProto()
         model.CopyFrom(self.proto)
-        rename(model, copied_names(external_files(model)))
+        rename(model, names)
         return bytes(model.SerializeToString(deterministic=True))
 
     def cut(self, tensor: TensorProto) -> Cut | None:
@@ -192,6 +206,7 @@ def read(source: Path | bytes, data_root: Sequence[Path] = ()) -> Container:
     container = Container(proto, path, opened, cutter.nonce, cutter.cuts)
     container.home = DataHome.of(path, data_root) if path is not None else None
     container.has_external = may_have_external(skeleton) and container.check_external()
+    container.locations = external_files(proto) if container.has_external else ()
     return container
 
 

@@ -7,6 +7,7 @@ docs/behaviour.md, "External data"; the checker implements it again in `checker/
 from __future__ import annotations
 
 import os
+import posixpath
 import stat
 from collections.abc import Iterable, Sequence
 from pathlib import Path, PurePath, PureWindowsPath
@@ -18,6 +19,8 @@ from graphfix.results.records import dataclass
 
 NO_WAIT: Final[int] = getattr(os, "O_NONBLOCK", 0)
 """The flag of `open` without which `open` waits for the writer of a pipe."""
+ADDRESS: Final = "*/_ORT_"
+"""How onnxruntime marks a location whose offset is an address in memory (`tensor_external_data_info.h`)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +51,8 @@ class DataHome:
         Raises GraphfixError if the rule refuses the location, or if the file is missing or not a regular file. The text
         of the error begins with `where`.
         """
+        if ADDRESS in location:
+            raise GraphfixError(f"{where} would be read from memory by onnxruntime; save the model again with its data")
         name_fault = self._name_fault(location)
         if not location or "\0" in location or (name_fault is not None and not self.roots):
             raise GraphfixError(f"{where} {name_fault or 'has no file name; save the model again with its data'}")
@@ -70,6 +75,11 @@ class DataHome:
         folders = [*self.roots, *(self.own if is_inside(location) else ())]
         return any(file.is_relative_to(folder) for folder in folders)
 
+    def is_kept(self, location: str, new: DataHome) -> bool:
+        """Return whether a location is the same data file in another model's home, which allows the file."""
+        file = Path(os.path.realpath(new.folder / location))
+        return file == Path(os.path.realpath(self.folder / location)) and new.allows(location, file)
+
     def _name_fault(self, location: str) -> str | None:
         """Return the reason why a location is not below the model's folder, with advice; None if the location is."""
         if is_inside(location):
@@ -89,19 +99,31 @@ def is_inside(location: str) -> bool:
     return not PureWindowsPath(location).anchor and os.pardir not in PurePath(location).parts
 
 
-def copied_names(locations: Iterable[str]) -> dict[str, str]:
+def copied_names(locations: Iterable[str], model: str) -> dict[str, str]:
     """Return by location the name of each data file's copy beside a model in another folder.
 
-    A location outside of the model's folder becomes the bare file name. Raises GraphfixError if two copies would have
-    the same name.
+    `model` is the file name of that model: the copies are called `m.onnx.data`, `m.onnx-2.data`, `m.onnx-3.data` ...
+    in the order of the locations' names. So the copies of two models in one folder never have the same name. Raises
+    GraphfixError for a model whose data could not be found by such a name on every system.
     """
-    names: dict[str, str] = {}
-    for location in locations:
-        name = location if is_inside(location) else PureWindowsPath(location).name
-        if name in names.values():
-            raise GraphfixError(f"two data files would have the name {name!r} in another folder; rename one of them")
-        names[location] = name
-    return names
+    plain = {location: posixpath.normpath(location) for location in locations}
+    if plain and (not is_inside(model) or "\\" in model or "*" in model or not _is_utf8(model)):
+        what = f"the location {model + '.data'!r} of its data is not a plain file name on every system"
+        raise GraphfixError(f"{model!r}: {what}; choose another name")
+    numbers = {name: number for number, name in enumerate(sorted(set(plain.values())), 1)}
+    return {
+        location: f"{model}.data" if numbers[name] == 1 else f"{model}-{numbers[name]}.data"
+        for location, name in plain.items()
+    }
+
+
+def _is_utf8(name: str) -> bool:
+    """Return whether a file name can be stored in a model: a name of other bytes has surrogates in Python."""
+    try:
+        name.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def open_data(file: Path) -> int:

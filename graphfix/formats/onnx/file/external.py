@@ -148,24 +148,14 @@ def refuse_kept_links(locations: Iterable[str], out: Path, home: DataHome) -> No
             )
 
 
-def copy_beside(files: dict[str, Path], out: Path, staging: Staging) -> None:
-    """Stage a copy of each data file at the same location under the folder of the new model `out`.
+def copy_beside(files: Mapping[Path, Path], staging: Staging) -> None:
+    """Stage a copy of each data file; `files` maps each copy's path to the data file, with links resolved.
 
-    `files` maps each location in the new model to the data file, with links resolved. An existing file is kept if it
-    has the same bytes. Raises GraphfixError if its bytes differ, or if a symlink leads out of the new folder; and
-    OSError.
+    An existing file is kept if it has the same bytes. Raises GraphfixError if its bytes differ; and OSError.
     """
-    home = out.parent.resolve(strict=True)
-    seen: set[Path] = set()
-    for location, origin in files.items():
-        new = out.parent / location
-        staging.folder(new.parent)
-        target = new.parent.resolve(strict=True) / new.name
-        if not target.is_relative_to(home):
-            raise GraphfixError(f"{new}: a symlink leads out of the new model's folder; remove it")
-        if target not in seen and not _is_kept(origin, target):
+    for target, origin in files.items():
+        if not _is_kept(origin, target):
             staging.copy(origin, target)
-        seen.add(target)
 
 
 def _is_kept(origin: Path, target: Path) -> bool:
@@ -174,7 +164,7 @@ def _is_kept(origin: Path, target: Path) -> bool:
         return False
     if target.is_file() and not target.is_symlink() and _same_bytes(origin, target):
         return True
-    raise GraphfixError(f"{target}: something else of this name exists and is kept; choose another folder")
+    raise GraphfixError(f"{target}: something else of this name exists and is kept; remove it, or choose another name")
 
 
 def _same_bytes(one: Path, other: Path) -> bool:
