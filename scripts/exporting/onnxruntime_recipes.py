@@ -102,7 +102,7 @@ def fused(model_type: str, heads: int = 0, hidden: int = 0, half: bool = False, 
         )
         if half:
             made.convert_float_to_float16(keep_io_types=True)
-        onnx.save(made.model, target)
+        made.save_model_to_file(str(target))
 
     return make
 
