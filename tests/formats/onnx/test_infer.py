@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import onnx
 import pytest
@@ -274,6 +276,24 @@ def test_a_contradicted_shape_leaves_the_node_and_is_reported(stored: list[int])
         site.reason for site in outcome.sites
     }
     assert outcome.rewrites["equalize-ranks"] == 1  # the Mul
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["y[2,3] = Add(x[2,3], v:const[3])", "v[3] = Constant(value_floats=[1.0,2.0,3.0])\ny[2,3] = Add(x[2,3], v)"],
+    ids=["an initializer", "a Constant node"],
+)
+def test_of_a_constant_the_tensor_says_the_shape(text: str, tmp_path: Path) -> None:
+    """So onnxruntime does, whatever is stored beside it; model builders store [] there."""
+    proto = model(text)
+    del proto.graph.value_info[:]
+    proto.graph.value_info.append(onnx.helper.make_tensor_value_info("v", onnx.TensorProto.FLOAT, []))
+    onnx.save(proto, tmp_path / "m.onnx")
+    outcome = graphfix.fix_file(tmp_path / "m.onnx", tmp_path / "f.onnx")
+    assert outcome.verdict is not None
+    assert outcome.verdict.status == "proved"
+    assert {site.status for site in outcome.sites} == {"changed"}
+    assert graphfix.load(tmp_path / "f.onnx").stale == []
 
 
 def test_a_looser_stored_shape_is_no_contradiction() -> None:

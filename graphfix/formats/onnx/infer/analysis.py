@@ -202,7 +202,7 @@ def _input_shape(shapes: Sequence[Shape | None], term: str) -> Shape:
 def _compare_stored(scope: GraphScope) -> None:
     """Note the stored shapes that the computed ones contradict.
 
-    Of an initializer its tensor says the shape: onnxruntime does not read what is stored beside it.
+    Of a constant its tensor says the shape: onnxruntime does not read what is stored beside it.
     """
     found: dict[str, str] = {}
     for name, claim in scope.claims.items():
@@ -210,9 +210,16 @@ def _compare_stored(scope: GraphScope) -> None:
         if shape is not None and shape.axes is not None and _contradicts(shape.axes, claim):
             stored = ",".join("?" if size is None else str(size) for size in claim)
             found[name] = f"the stored shape [{stored}] of '{name}' contradicts the computed {shape}"
-    for tensor in scope.graph.initializer if found and scope.graph is not None else ():
-        found.pop(tensor.name, None)
+    if found and scope.graph is not None:
+        for name in (*(tensor.name for tensor in scope.graph.initializer), *_of_constant_nodes(scope)):
+            found.pop(name, None)
     scope.stale.update(found)
+
+
+def _of_constant_nodes(scope: GraphScope) -> Iterator[str]:
+    for operator, outputs in zip(scope.steps.operators, scope.steps.outputs, strict=True):
+        if operator == ("", "Constant"):
+            yield from outputs
 
 
 def _contradicts(computed: Sequence[Size], stored: Dims) -> bool:
