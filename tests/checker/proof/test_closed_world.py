@@ -63,6 +63,11 @@ ADDED = HEAD + (
     "g (float[2,3] x, int64[2,3] i) => (float[2,3] y) <float[3] w = {1, 2, 3}, int64[3] k = {1, 2, 3}> {"
     " a = Relu(x)  y = SimplifiedLayerNormalization<axis = -1>(a, w) }"
 )
+QUANTIZED = (
+    '<ir_version: 8, opset_import: ["" : 17, "com.microsoft" : 1]>\n'
+    "g (float[2,3] x) => (float[2,3] y) <int8[3] k = {1, 2, 3}, float s = {0.5}, double h = {0.5}> {"
+    " a = com.microsoft.DequantizeLinear(k, s)  y = Add(x, a) }"
+)
 SHADOWS = (
     LOOP.replace("float[2,3] s)", "float[2,3] x)")
     .replace("(s)", "(x)")
@@ -181,6 +186,13 @@ REFUSED: dict[str, tuple[str, Change]] = {
     "operands of two types": (CONSTANTS, lambda model: model.graph.node.add(
         op_type="Concat", input=["w", "s"], output=["z"], attribute=[helper.make_attribute("axis", 0)])),
     "a size of a sequence": (SEQUENCE, lambda model: model.graph.node.add(op_type="Size", input=["s"], output=["z"])),
+    "a quantization of onnxruntime's own, by another type than any": (
+        QUANTIZED, lambda model: model.graph.node.add(
+            domain="com.microsoft", op_type="DequantizeLinear", input=["k", "h"], output=["z"])),
+    "a quantization of onnxruntime's own, with an attribute that it lacks": (
+        QUANTIZED, lambda model: model.graph.node.add(
+            domain="com.microsoft", op_type="DequantizeLinear", input=["k", "s"], output=["z"],
+            attribute=[helper.make_attribute("block_size", 2)])),
     "an operator that onnxruntime adds, of integers": (ADDED, lambda model: model.graph.node.add(
         op_type="SimplifiedLayerNormalization", input=["i", "k"], output=["z"], attribute=node(model, 1).attribute)),
     "a type without a kernel": (CONSTANTS, other(

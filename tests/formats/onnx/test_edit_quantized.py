@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import onnx
 import onnxruntime
@@ -317,3 +319,23 @@ def test_a_scale_of_one_element_gets_no_axis_where_the_default_named_none(opset:
     result = fixed(model(text, opset=opset), target="ranks")
     assert result.view[0] == "b[1,1] = DequantizeLinear(q[1,1], s[1], z[])"
     assert not made_by(result.after, "b").attribute
+
+
+def test_the_axis_of_onnxruntimes_own_dequantize_moves_too(tmp_path: Path) -> None:
+    text = """b[3] = com.microsoft.DequantizeLinear(q:const:int8[3], s:const[3], z:const:int8[3], axis=0)
+              y[2,3] = Add(x[2,3], b)"""
+    onnx.save(model(text), tmp_path / "m.onnx")
+    outcome = graphfix.fix_file(tmp_path / "m.onnx", tmp_path / "f.onnx")
+    assert attribute(made_by(onnx.load(tmp_path / "f.onnx"), "b"), "axis") == 1
+    assert outcome.verdict is not None
+    assert outcome.verdict.status == "proved"
+
+
+@pytest.mark.parametrize("target", ["ranks", "explicit"])
+def test_what_is_dequantized_to_the_type_of_its_scale_is_proved(tmp_path: Path, target: str) -> None:
+    """Since operator set 23 no operand's type is the result's by the definition."""
+    text = "b[1,3] = DequantizeLinear(q:const:int8[1,3], s:const[]{0.5}, z:const:int8[]{0})\ny[2,3] = Add(x[2,3], b)"
+    onnx.save(model(text, opset=23), tmp_path / "m.onnx")
+    verdict = graphfix.fix_file(tmp_path / "m.onnx", tmp_path / "f.onnx", target=target).verdict
+    assert verdict is not None
+    assert verdict.status == "proved"

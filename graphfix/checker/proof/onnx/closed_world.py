@@ -145,6 +145,8 @@ class ClosedWorld:
         op, domain, version = node.spelling.op, node.spelling.domain, node.spelling.version
         if not (node.in_first or self._is_full(node)):
             return "is written as no node of the first, and not in full as its operator set says"
+        if not (node.in_first or known or domain in _SPECIFIED):
+            return "has operands of other types than any of its operator in the first"
         is_defined = domain in _SPECIFIED and schema(op, domain, version) is not None
         if is_defined and not accepted(op, domain, version, kinds):
             return "has operands of types that its operator set refuses"

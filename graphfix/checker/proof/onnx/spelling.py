@@ -11,6 +11,7 @@ from onnx import AttributeProto
 from onnx.defs import OpSchema
 
 from graphfix.checker.files.onnx.schema import schema
+from graphfix.checker.proof.onnx.table import MS, QUANTIZING
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -181,8 +182,21 @@ def _fits(formals: Sequence[tuple[object, int]], given: Pattern, least: int, mos
 _TYPES = dict(AttributeProto.AttributeType.items())
 
 
+_QUANTIZER = NodeForm(
+    {"axis": AttributeProto.INT},
+    frozenset(),
+    [(_OPTION.Single, 1), (_OPTION.Single, 1), (_OPTION.Optional, 1)],
+    [(_OPTION.Single, 1)],
+    (2, 1),
+    (3, 1),
+)
+"""A quantization of onnxruntime's own, which onnx does not define: a lift of what it quantizes moves its axis."""
+
+
 @cache
 def _node_form(op: str, domain: str, version: int) -> NodeForm | None:
+    if domain == MS and (domain, op) in QUANTIZING:
+        return _QUANTIZER
     known = schema(op, domain, version)
     if known is None or known.deprecated:
         return None
