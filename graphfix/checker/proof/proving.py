@@ -14,7 +14,7 @@ from graphfix.checker.files.equal_sizes import stated
 from graphfix.checker.proof.compare import assumed
 from graphfix.checker.proof.explain import Notes, explained
 from graphfix.checker.proof.indexing_maps import reads_of
-from graphfix.checker.proof.result import Proof, UnprovedError
+from graphfix.checker.proof.result import Proof, UnprovedError, UnsortedError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -67,6 +67,7 @@ def prove(
             compared, trust_stored=trust_stored, narrow_inputs=narrow_inputs, data_root=data_root, ranges=ranges
         )
         refuse = partial(refuse, data_root=data_root)
+        compared = partial(_in_any_order, compared)
     try:
         with ExitStack() as stack:
             copied = is_copy(before, after, data_root, tflite=tflite)
@@ -88,6 +89,14 @@ def prove(
         return explained(proof, notes)
     except UnprovedError as unproved:
         return Proof("not proved", str(unproved))
+
+
+def _in_any_order(compared: Callable[..., Proof], *given: object) -> Proof:
+    """Compare two ONNX files; if the nodes of one are not in the order of execution, once more with sorted nodes."""
+    try:
+        return compared(*given)
+    except UnsortedError:
+        return compared(*given, sorts=True)
 
 
 def _comparison(*, tflite: bool) -> tuple[Callable[..., Proof], Callable[..., object], Callable[..., None]]:

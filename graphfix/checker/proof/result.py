@@ -79,3 +79,7 @@ class Proof:
 
 class UnprovedError(Exception):
     """The two files differ in what no node computes, or one can't be read as a whole: the reason."""
+
+
+class UnsortedError(UnprovedError):
+    """A node reads a value before any node has made it."""

@@ -27,6 +27,7 @@ from graphfix.checker.proof.onnx.input_sizes import FreeSizes, declared_dims, is
 from graphfix.checker.proof.onnx.model_parts import key_of, unlisted
 from graphfix.checker.proof.onnx.names import INLINED
 from graphfix.checker.proof.onnx.operands import Environment, bodies
+from graphfix.checker.proof.onnx.order import put_in_order
 from graphfix.checker.proof.onnx.reader import Reading
 from graphfix.checker.proof.onnx.stored_sizes import StoredSizes
 from graphfix.checker.proof.onnx.validate import imported
@@ -65,11 +66,17 @@ def compared(
     narrow_inputs: bool = False,
     data_root: Sequence[Path] = (),
     ranges: Mapping[str, tuple[int, int]] = MappingProxyType({}),
+    sorts: bool = False,
 ) -> Proof:
-    """Read both files and compare them. Raises UnprovedError and GraphfixError."""
+    """Read both files and compare them. Raises UnprovedError and GraphfixError.
+
+    `sorts`: their nodes are put in order first, which most files have.
+    """
     table, sources = TermTable(Algebra()), (Source(before, stack, data_root), Source(after, stack, data_root))
     constants = Constants(table)
     one, two = sources[0].read({INLINED, *unrolled_loops.LOOPS}), sources[1].read({INLINED})
+    for model in (one, two) if sorts else ():
+        put_in_order(model.graph)
     narrowed = _narrowed(one, two) if narrow_inputs else frozenset[str]()
     _interface(one, two, values, narrowed)
     refuse_unknown(_input_dims(one), _input_dims(two), {*bindings, *ranges}, shapes)

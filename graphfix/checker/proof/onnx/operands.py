@@ -9,7 +9,7 @@ from onnx import AttributeProto, TensorProto, helper
 
 from graphfix.checker.proof.constant_folding import is_constant
 from graphfix.checker.proof.onnx.spelling import Kinds, SpelledNode, Spelling
-from graphfix.checker.proof.result import UnprovedError
+from graphfix.checker.proof.result import UnprovedError, UnsortedError
 from graphfix.checker.proof.sizes import numbers
 from graphfix.checker.proof.terms import integer_type
 
@@ -192,7 +192,7 @@ class Environment:
             if found is not None:
                 return found
             environment = environment.outer
-        raise UnprovedError(f"the value {name!r} is read before any node produces it; check the model")
+        raise UnsortedError(f"the value {name!r} is read before any node produces it; check the model")
 
 
 def attributes_of(node: NodeProto, environment: Environment) -> dict[str, AttributeProto]:

@@ -11,7 +11,12 @@ from graphfix.formats.onnx.infer.rules_layout import unknowns
 from graphfix.shapes import shape as shapes
 from graphfix.shapes.shape import UNKNOWN, Shape, never_one, same
 
-QUANTIZED = (TensorProto.INT8, TensorProto.UINT8, TensorProto.INT32)
+QUANTIZED = frozenset(
+    (
+        *(TensorProto.INT4, TensorProto.UINT4, TensorProto.INT8, TensorProto.UINT8),
+        *(TensorProto.INT16, TensorProto.UINT16, TensorProto.INT32),
+    )
+)
 """The types of which onnxruntime dequantizes a scalar to a scalar."""
 
 

@@ -16,6 +16,10 @@ class MalformedModelError(GraphfixError):
     """The file is a protobuf of the right kind, but no model that could mean anything."""
 
 
+class UnsortedError(MalformedModelError):
+    """A node reads what no node before it makes: a later one may."""
+
+
 class UnknownVersionError(GraphfixError):
     """The model uses operators of a version that the installed onnx does not have."""
 

@@ -25,6 +25,7 @@ from graphfix.formats.onnx.schemas import newest
 from graphfix.formats.onnx.validate.errors import (
     MalformedModelError,
     UnknownVersionError,
+    UnsortedError,
     check_texts,
     named,
     place,
@@ -32,6 +33,7 @@ from graphfix.formats.onnx.validate.errors import (
     shown,
     text,
 )
+from graphfix.formats.onnx.validate.order import sort_nodes
 from graphfix.formats.onnx.validate.parts import (
     ANY,
     Signature,
@@ -117,8 +119,13 @@ class _Validator:
             check_declared(value, path)
         for value in graph.value_info:
             check_element_type(value, path)
-        nodes = steps(graph.node)
-        self.nodes(nodes, path, versions, own, outer)
+        nodes, given = steps(graph.node), set(own)
+        try:
+            self.nodes(nodes, path, versions, own, outer)
+        except UnsortedError:
+            sort_nodes(graph)
+            nodes, own = steps(graph.node), given
+            self.nodes(nodes, path, versions, own, outer)
         _outputs((value.name for value in graph.output), own, outer, path)
         return nodes
 
@@ -249,7 +256,8 @@ def _refuse_undefined(nodes: Sequence[NodeProto], index: int, path: str, visible
     at = f"{place(nodes[index], index, path)} reads {shown(name)}"
     makers = {made: maker for maker, node in enumerate(nodes) for made in node.output if made}
     if name not in makers:
-        raise MalformedModelError(f"{at}, which nothing makes")
+        # a later node of the graph around a body may
+        raise (UnsortedError if len(visible) > 1 else MalformedModelError)(f"{at}, which nothing makes")
     from graphlib import CycleError, TopologicalSorter
 
     reads = {reader: {makers[read] for read in node.input if read in makers} for reader, node in enumerate(nodes)}
@@ -258,7 +266,7 @@ def _refuse_undefined(nodes: Sequence[NodeProto], index: int, path: str, visible
     except CycleError as error:
         ring = " -> ".join(named(nodes[member], member) for member in error.args[1][:4])
         raise MalformedModelError(f"{at}; the nodes form a cycle: {ring}") from None
-    raise MalformedModelError(f"{at}, which a later node makes: the nodes are not sorted")
+    raise UnsortedError(f"{at}, which a later node makes: the nodes are not sorted")
 
 
 # --- functions -----------------------------------------------------------------------------------------------------
