@@ -92,7 +92,8 @@ class Call:
     def reading(self, operands: Sequence[int]) -> Call:
         """Return the call with these operands as operands 0, 1, 2 ...; what is not there is absent."""
         inputs = [self.inputs[at] if at < len(self.inputs) else "" for at in operands]
-        return Call(self.scope, self.row, self.op, self.version, inputs, self.results, self.attributes)
+        first = None if operands and operands[0] else self.first_shape
+        return Call(self.scope, self.row, self.op, self.version, inputs, self.results, self.attributes, first)
 
     def of_version(self, version: int) -> Call:
         """Return the call as one of another version of the operator."""

@@ -25,9 +25,10 @@ from graphfix.formats.onnx.infer.rules_elementwise import dequantized, first, mu
 from graphfix.formats.onnx.infer.rules_parts import replaced
 from graphfix.shapes.shape import Shape
 
-EXPERIMENTAL = "Affine ImageScaler ParametricSoftplus Scale ScaledTanh GRUUnit".split()
+EXPERIMENTAL = """
+Affine GRUUnit ImageScaler MemcpyFromHost MemcpyToHost ParametricSoftplus Scale ScaledTanh
+""".split()
 """Of ONNX's domain; GRUUnit returns the next state, which has the shape of the state that is operand 0."""
-COPIES = (("", "MemcpyFromHost"), ("", "MemcpyToHost"), (MICROSOFT, "SampleOp"))
 ACTIVATIONS = """
 BiasAdd BiasGelu BiasSoftmax FastGelu GatedAdd Gelu Inverse QLinearLeakyRelu QLinearSigmoid
 QLinearSoftmax QOrderedGelu QuickGelu ScaledSiLU Trilu
@@ -82,7 +83,6 @@ def _distances(call: Call) -> Results:
 
 OPERATORS: Mapping[tuple[str, str], Operator] = {
     **{("", op): Operator(first, SAME) for op in EXPERIMENTAL},
-    **{copy: Operator(first, SAME, moves="Identity") for copy in COPIES},
     **{(MICROSOFT, op): Operator(first, SAME) for op in ACTIVATIONS},
     **{(MICROSOFT, op): Operator(multidirectional, SAME) for op in ("QLinearAdd", "QLinearMul", "MulInteger")},
     (MICROSOFT, "BiasDropout"): Operator(_dropped, (like(0), BOOL)),
@@ -96,5 +96,6 @@ OPERATORS: Mapping[tuple[str, str], Operator] = {
     (MICROSOFT, "NGramRepeatBlock"): _like_operand(1),
     (MICROSOFT, "QLinearWhere"): Operator(multidirectional, (like(1),)),
     (MICROSOFT, "QuantizeLinear"): Operator(first, (_quantized_type,)),
+    (MICROSOFT, "SampleOp"): Operator(first, SAME, moves="Identity"),
     (MICROSOFT, "SwiGLU"): Operator(_gated, SAME),
 }

@@ -226,7 +226,7 @@ def _sum_type(types: Sequence[int], _: Attributes) -> int:
 
 OPERATORS: Mapping[tuple[str, str], Operator] = {
     ("", "Crop"): Operator(_cropped, SAME),
-    ("", "DynamicSlice"): Operator(since(NEWEST, parts.slices), SAME, moves="Slice"),
+    ("", "DynamicSlice"): Operator(since(NEWEST, parts.slices), SAME),
     ("", "GivenTensorFill"): Operator(_filled, (like(0),)),
     (MICROSOFT, "BifurcationDetector"): Operator(_bifurcated, (INT64,)),
     (MICROSOFT, "DequantizeBFP"): Operator(_held, (said("dtype", FLOAT),)),

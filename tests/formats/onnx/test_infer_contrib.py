@@ -1,0 +1,647 @@
+"""The operators that onnxruntime adds, and ai.onnx.ml: shapes and element types of all results, a text a node.
+
+That onnxruntime returns them is what the audit asks (tests/whole/test_contrib_audit.py); here are the branches of the
+rules, what is not known, and the operators without a kernel for the CPU.
+"""
+
+from __future__ import annotations
+
+import onnx
+import pytest
+from _pytest.mark import ParameterSet
+from onnxruntime.capi import onnxruntime_pybind11_state as runtime
+
+import graphfix
+from graphfix import operators
+from graphfix.formats.onnx.infer import element_types, rules
+from graphfix.formats.onnx.infer.contrib.registry import OPERATORS
+from graphfix.graph.view import Value
+from tests.support.notation import model
+
+MS = "com.microsoft"
+
+
+def results(text: str, *, opset: int = 18) -> str:
+    """Infer a model whose outputs have no stored type or shape; return the results of its last node."""
+    proto = model(text, opset=opset)
+    for output in proto.graph.output:
+        output.type.Clear()
+    *_, last = graphfix.load(proto).graphs[0].nodes
+    return " ".join(shown(result) for result in last.results if result is not None)
+
+
+def shown(result: Value) -> str:
+    return f"{result.dtype}{result.shape}".replace(" ", "")
+
+
+def cases(*texts: str) -> list[ParameterSet]:
+    """Read `# name`, the text of a model over one line or more, and `-> results`, again and again."""
+    found = []
+    for block in "".join(texts).split("# ")[1:]:
+        name, _, rest = block.partition("\n")
+        text, _, expected = rest.partition("->")
+        found.append(pytest.param(" ".join(text.split()), expected.strip(), id=name))
+    return found
+
+
+MOVES = """
+# Crop by a border
+y = Crop(x[N,3,8,W], border=[1,2,0,1])
+    -> float32[N,3,5,?]
+# Crop to a size
+y = Crop(x[N,3,8,W], border=[1,2,0,1], scale=[4,5])
+    -> float32[N,3,4,5]
+# Crop of another rank
+y = Crop(x[N,8,W], border=[1,2,0,1])
+    -> float32[*]
+# GivenTensorFill
+y = GivenTensorFill(x[2], shape=[2,3])
+    -> float32[*]
+# ExpandDims in front
+y = com.microsoft.ExpandDims(x[N,4], a:int32:const[]{0})
+    -> float32[1,N,4]
+# ExpandDims behind
+y = com.microsoft.ExpandDims(x[N,4], a:int32:const[]{-1})
+    -> float32[N,4,1]
+# ExpandDims at an unknown place
+y = com.microsoft.ExpandDims(x[N,4], a:int32[])
+    -> float32[?,?,?]
+# ExpandDims beyond the end
+y = com.microsoft.ExpandDims(x[N,4], a:int32:const[]{3})
+    -> float32[?,?,?]
+# GatherND
+y = com.microsoft.GatherND(x[2,N,4], i:int64[K,1])
+    -> float32[K,N,4]
+# blocks of 4 bits
+y = com.microsoft.GatherBlockQuantized(t:uint8:const[5,16], i:int64[N], s:const[5,2], block_size=16)
+    -> float32[N,32]
+# blocks of 8 bits
+y = com.microsoft.GatherBlockQuantized(t:uint8:const[5,32], i:int64[N], s:const[5,2], bits=8, block_size=16)
+    -> float32[N,32]
+# packed along the gathered axis
+y = com.microsoft.GatherBlockQuantized(t:uint8:const[5,32], i:int64[N], s:const[5,2], gather_axis=1)
+    -> float32[?,?]
+# Pad
+y = com.microsoft.Pad(x[N,4], p:int64:const{0,1,0,2})
+    -> float32[N,7]
+# QLinearConcat
+y = com.microsoft.QLinearConcat(s:const[], z:int8:const[], a:int8[N,2], b:const[], c:int8:const[], d:int8[N,3],
+    e:const[], f:int8:const[], axis=1)
+    -> int8[N,5]
+# Range without a step
+y = com.microsoft.Range(a:const[]{2}, b:const[]{7})
+    -> int64[5]
+# Range by steps
+y = com.microsoft.Range(a:const[]{2}, b:const[]{7}, c:const[]{2})
+    -> int64[3]
+# tokens of some strings
+y = com.microsoft.Tokenizer(x:string[3])
+    -> string[3,?]
+# tokens of perhaps no strings
+y = com.microsoft.Tokenizer(x:string[N])
+    -> string[*]
+# UnfoldTensor
+y = com.microsoft.UnfoldTensor(x[N,7], size=3, step=2)
+    -> float32[N,3,3]
+# UnfoldTensor of what is too small
+y = com.microsoft.UnfoldTensor(x[N,2], size=3)
+    -> float32[N,?,3]
+# Unique
+y, i, c = com.microsoft.Unique(x:int32[N])
+    -> int32[?] int64[N] int64[?]
+# WordConvEmbedding
+y = com.microsoft.WordConvEmbedding(x:int32[W,9], w[5,1,3,4], b[5], c[7,4])
+    -> float32[W,5]
+# hashes
+y, p = com.microsoft.NGramHashMapping(x:int64[B,S], m:int64[3], v:int64[4], max_ngram_size=3, n_head_per_ngram=2)
+    -> int64[B,S,4] int64[B,2]
+# hashes of packed sequences
+y, p, g, u = com.microsoft.VarlenNGramHashMapping(x:int64[T], m:int64[3], v:int64[4], e:int32[4], max_ngram_size=3,
+    n_head_per_ngram=2)
+    -> int64[T,4] int64[3,2] int32[3,2] int64[3,0,2]
+# Rfft
+y = com.microsoft.Rfft(x[N,9])
+    -> float32[N,5,2]
+# Irfft
+y = com.microsoft.Irfft(x[N,5,2])
+    -> float32[N,8]
+# RelativePositionBias
+y = com.microsoft.RelativePositionBias(t[32,8], q:const[]{3}, k:int64[])
+    -> float32[1,8,3,?]
+# padding removed
+y, o, c, m = com.microsoft.RemovePadding(x[3,S,H], t:int32[3])
+    -> float32[?,H] int32[3,S] int32[4] int32[1]
+# padding restored
+y = com.microsoft.RestorePadding(x[T,H], o:int32[B,S])
+    -> float32[B,S,H]
+# TorchEmbedding
+y = com.microsoft.TorchEmbedding(w[9,H], i:int64[N,2])
+    -> float32[N,2,H]
+# ReduceSumInteger
+y = com.microsoft.ReduceSumInteger(x:uint8[N,4], axes=[1], keepdims=0)
+    -> uint32[N]
+# GatherPacked
+y = com.microsoft.GatherPacked(t:uint8[9,20], i:int64[N], K=32, output_dtype=1)
+    -> float32[N,32]
+# BifurcationDetector
+y, p = com.microsoft.BifurcationDetector(a:int64[N], b:int64[M], c:int64[])
+    -> int64[?] int64[]
+"""
+ELEMENTWISE = """
+# the state of a GRUUnit
+y = GRUUnit(h[1,N,4], g[1,N,12], l[N], t[1])
+    -> float32[1,N,4]
+# two operands
+y = com.microsoft.QLinearAdd(a:int8[N,1], b[], c:int8[], d:int8[4], e[], f:int8[], g[], h:int8[])
+    -> int8[N,4]
+# a choice
+y = com.microsoft.QLinearWhere(c:bool[N,1], a:int8[4], b[], d:int8[], e:int8[], f[], g:int8[], h[], i:int8[])
+    -> int8[N,4]
+# a hash
+y = com.microsoft.MurmurHash3(x:int64[N])
+    -> uint32[N]
+# a hash with a sign
+y = com.microsoft.MurmurHash3(x:int64[N], positive=0)
+    -> int32[N]
+# quantized by default
+y = com.microsoft.QuantizeLinear(x[N], s:const[])
+    -> uint8[N]
+# quantized by a zero point
+y = com.microsoft.QuantizeLinear(x[N], s:const[], z:int16:const[])
+    -> int16[N]
+# dequantized
+y = com.microsoft.DequantizeLinear(x:int8[N], s:float16:const[])
+    -> float16[N]
+# scores of the second operand
+y = com.microsoft.NGramRepeatBlock(i:int64[B,S], s[B,V])
+    -> float32[B,V]
+# distances
+y = com.microsoft.CDist(a[M,4], b[K,4])
+    -> float32[M,K]
+# a mask of bits
+y, m = com.microsoft.BitmaskDropout(x[5,13])
+    -> float32[5,13] uint32[3]
+# a mask
+y, m = com.microsoft.BiasDropout(x[N,4], b[4])
+    -> float32[N,4] bool[N,4]
+# halves
+y = com.microsoft.BiasSplitGelu(x[N,S,8], b[8])
+    -> float32[N,S,4]
+# a gate beside its operand
+y = com.microsoft.SwiGLU(a[N,8], b[N,8])
+    -> float32[N,8]
+# a gate and its operand in one
+y = com.microsoft.SwiGLU(a[N,8])
+    -> float32[N,4]
+"""
+NORMALIZATIONS = """
+# simplified
+y, d = SimplifiedLayerNormalization(x:float16[N,S,8], w:float16[8])
+    -> float16[N,S,8] float32[N,S,1]
+# simplified from an axis
+y, d = SimplifiedLayerNormalization(x[N,S,8], w[S,8], axis=1)
+    -> float32[N,S,8] float32[N,1,1]
+# of a sum
+y, , , s = com.microsoft.SkipLayerNormalization(x[N,S,8], k[1,S,8], w[8])
+    -> float32[N,S,8] float32[N,S,8]
+# of a sum, with mean and deviation
+y, m, d = com.microsoft.SkipLayerNormalization(x:float16[N,S,8], k:float16[1,S,8], w:float16[8])
+    -> float16[N,S,8] float32[N,S,1] float32[N,S,1]
+# of embeddings
+y, m, s = com.microsoft.EmbedLayerNormalization(i:int32[B,S], , w[9,H], p[7,H], , g[H], b[H])
+    -> float32[B,S,H] int32[B] float32[B,S,H]
+# of branches that are apart
+y = com.microsoft.HyperConnectionPreMix(x[N,3,4], g[N,3])
+    -> float32[N,4]
+# of branches side by side
+y = com.microsoft.HyperConnectionPreMix(x[N,12], g[N,3], num_branches=3)
+    -> float32[N,4]
+# a mix of low rank
+y, g, s = com.microsoft.HyperConnectionLowRankMix(x[N,12], a[12], b[12,2], c[2,12], d[12,3], num_branches=3)
+    -> float32[N,4] float32[N,3] float32[N,12]
+"""
+PRODUCTS = """
+# transposed
+y = com.microsoft.FusedMatMul(a[B,K,M], b[N,K], transA=1, transB=1)
+    -> float32[B,M,N]
+# batch axes behind the rows
+y = com.microsoft.FusedMatMul(a[M,B,K], b[B,K,N], transBatchA=1)
+    -> float32[B,M,N]
+# both
+y = com.microsoft.FusedMatMul(a[K,B,M], b[B,K,N], transA=1, transBatchA=1)
+    -> float32[B,M,N]
+# batch axes of two ranks
+y = com.microsoft.FusedMatMul(a[M,B,K], b[K,N], transBatchA=1)
+    -> float32[*]
+# a vector
+y = com.microsoft.FusedMatMul(a[K], b[B,K,N], transA=1)
+    -> float32[B,N]
+# a vector by a transposed matrix
+y = com.microsoft.FusedMatMul(a[K], b[N,K], transB=1)
+    -> float32[?]
+# an odd flag
+y = com.microsoft.FusedMatMul(a[K,M], b[K,N], transA=2)
+    -> float32[*]
+# 4 bits
+y = com.microsoft.MatMulNBits(a[B,S,32], b:uint8[6,1,16], s[6], K=32, N=6, block_size=32)
+    -> float32[B,S,6]
+# no number of columns
+y = com.microsoft.MatMulNBits(a[B,S,32], b:uint8[6,1,16], s[6])
+    -> float32[B,S,?]
+# columns of a shape
+y = com.microsoft.MatMulFpQ4(a[B,32], b:uint8[99], s:const{32,5})
+    -> float32[B,5]
+# columns of an unknown shape
+y = com.microsoft.MatMulFpQ4(a[B,32], b:uint8[99], s:int64[2])
+    -> float32[B,?]
+# quantized Gemm
+y = com.microsoft.QGemm(a:int8[M,K], s[], z:int8[], b:int8[N,K], t[], u:int8[], , v[], w:uint8[], transB=1)
+    -> uint8[M,N]
+# quantized Gemm to floats
+y = com.microsoft.QGemm(a:int8[M,K], s[], z:int8[], b:int8[K,N], t[], u:int8[])
+    -> float32[M,N]
+# of 16 bits
+y = com.microsoft.MatMulInteger16(a:int16[M,K], b:int16[K,N])
+    -> int32[M,N]
+# of 16 bits of two kinds
+y = com.microsoft.MatMulInteger16(a:int16[M,K], b:uint16[K,N])
+    -> ?[M,N]
+# to floats
+y = com.microsoft.MatMulIntegerToFloat(a:uint8[M,K], b:uint8[K,N], s:float16[], t:float16[])
+    -> float16[M,N]
+# rows of a weight
+y = com.microsoft.MatMulBlockQuantizedFp4Weight(a:float16[B,32], b:uint8[N,16], s:uint8[N,2], t[])
+    -> float16[B,N]
+# three at once
+q, k, v, s = com.microsoft.MatMulNBitsQkv(a[B,S,32], , n[32], b:uint8[8,1,16], c[8], , d:uint8[4,1,16], e[4], ,
+    f:uint8[4,1,16], g[4], Nq=8, Nkv=4)
+    -> float32[B,S,8] float32[B,S,4] float32[B,S,4] float32[B,S,32]
+# a router and a gate
+y, z = com.microsoft.RouterGateUpProj(a[B,32], w[32,14], router_size=4)
+    -> float32[B,4] float32[B,5]
+# a router of groups
+y, s, w = com.microsoft.MoEGroupRouter(l:float16[2,3,8], b[8], top_k=2)
+    -> float16[6,8] float32[6,8] float32[6,8]
+# a mixture
+y = com.microsoft.MoE(x[T,8], r[T,4], a[4,6,8], , b[4,8,6])
+    -> float32[T,8]
+"""
+WINDOWS = """
+# quantized, channels first
+y = com.microsoft.QLinearConv(x:uint8[N,3,8,8], s[], z:uint8[], w:int8[4,3,3,3], t[], u:int8[], v[], o:int8[])
+    -> int8[N,4,6,6]
+# quantized, channels last
+y = com.microsoft.QLinearConv(x:uint8[N,8,8,3], s[], z:uint8[], w:int8[4,3,3,3], t[], u:int8[], v[], o:int8[],
+    channels_last=1)
+    -> int8[N,6,6,4]
+# an odd flag
+y = com.microsoft.QLinearGlobalAveragePool(x:uint8[N,8,8,3], s[], z:uint8[], t[], u:uint8[], channels_last=2)
+    -> uint8[?,?,?,?]
+# of the whole image
+y = com.microsoft.QLinearGlobalAveragePool(x:uint8[N,8,8,3], s[], z:uint8[], t[], u:uint8[], channels_last=1)
+    -> uint8[N,1,1,3]
+# a pool, channels last
+y = com.microsoft.NhwcMaxPool(x:int8[N,8,9,3], kernel_shape=[2,3], strides=[2,3])
+    -> int8[N,4,3,3]
+# pads at run time
+y = com.microsoft.ConvTransposeWithDynamicPads(x[N,3,8,8], w[3,5,2,2], p:int64[4])
+    -> float32[N,5,?,?]
+# no pads
+y = com.microsoft.ConvTransposeWithDynamicPads(x[N,3,8,8], w[3,5,2,2])
+    -> float32[N,5,9,9]
+# crops
+y = com.microsoft.CropAndResize(x[N,3,8,8], b[R,4], i:int32[R], s:int32:const{5,6})
+    -> float32[R,3,5,6]
+# crops of an unknown size
+y = com.microsoft.CropAndResize(x[N,3,8,8], b[R,4], i:int32[R], s:int32[2])
+    -> float32[R,3,?,?]
+# channels in whole blocks
+y = com.microsoft.nchwc.ReorderInput(x[N,32,8,8])
+    -> float32[N,32,8,8]
+# channels that processors pad differently
+y = com.microsoft.nchwc.ReorderInput(x[N,24,8,8])
+    -> float32[N,?,8,8]
+# channels from the end
+y = com.microsoft.nchwc.ReorderInput(x[N,8,9,16], channels_last=1)
+    -> float32[N,16,8,9]
+# out of blocks
+y = com.microsoft.nchwc.ReorderOutput(x[N,32,8,9], channels=20)
+    -> float32[N,20,8,9]
+# out of blocks, channels last
+y = com.microsoft.nchwc.ReorderOutput(x[N,32,8,9], channels=20, channels_last=1)
+    -> float32[N,8,9,20]
+# blocked Upsample
+y = com.microsoft.nchwc.Upsample(x[N,16,8,9], scales=[1,1,2,3])
+    -> float32[N,16,16,27]
+# blocked Upsample without scales
+y = com.microsoft.nchwc.Upsample(x[N,16,8,9])
+    -> float32[?,?,?,?]
+# Conv of an internal domain
+y = com.ms.internal.nhwc.Conv(x[N,8,8,3], w[4,3,3,3])
+    -> float32[N,6,6,4]
+# indices of a pool
+y, i = com.ms.internal.nhwc.MaxPool(x[N,8,8,3], kernel_shape=[2,2])
+    -> float32[N,7,7,3] int64[?,?,?,?]
+# DepthToSpace
+y = com.ms.internal.nhwc.DepthToSpace(x[N,4,5,12], blocksize=2)
+    -> float32[N,8,10,3]
+# GridSample
+y = com.ms.internal.nhwc.GridSample(x[N,4,5,3], g[N,6,7,2])
+    -> float32[N,6,7,3]
+# a transposed convolution of bytes
+y = com.ms.internal.nhwc.QLinearConvTranspose(x:uint8[N,4,4,3], s[], z:uint8[], w:int8[3,5,2,2], t[], u:int8[], v[],
+    o:int8[])
+    -> int8[N,5,5,5]
+"""
+ATTENTION = """
+# merged
+y, p = com.microsoft.Attention(x[B,S,8], w[8,12], b[12], num_heads=2)
+    -> float32[B,S,4] float32[2,B,2,S,2]
+# merged, with a past
+y, p = com.microsoft.Attention(x[B,3,8], w[8,12], b[12], , k[2,B,2,4,2], num_heads=2)
+    -> float32[B,3,4] float32[2,B,2,7,2]
+# merged, in a shared buffer
+y, p = com.microsoft.Attention(x[B,3,8], w[8,12], b[12], , k[2,B,2,9,2], , l:int32[1], num_heads=2,
+    past_present_share_buffer=1)
+    -> float32[B,3,4] float32[2,B,2,9,2]
+# values of another size
+y, p = com.microsoft.Attention(x[B,S,8], w[8,10], b[10], num_heads=2, qkv_hidden_sizes=[4,4,2])
+    -> float32[B,S,2] float32[2,B,2,S,?]
+# quantized
+y, p = com.microsoft.QAttention(x:uint8[B,3,8], w:uint8[8,12], b[12], s[], t[], , z:uint8[], u:uint8[],
+    k[2,B,2,4,2], num_heads=2)
+    -> float32[B,3,4] float32[2,B,2,7,2]
+# apart
+y, p, r, s = com.microsoft.MultiHeadAttention(q[B,S,8], k[B,L,8], v[B,L,4], num_heads=2)
+    -> float32[B,S,4] float32[B,2,L,4] float32[B,2,L,2] float32[B,2,S,L]
+# apart, with a past
+y, p, r = com.microsoft.MultiHeadAttention(q[B,S,8], k[B,3,8], v[B,3,4], , , , c[B,2,5,4], d[B,2,5,2], num_heads=2)
+    -> float32[B,S,4] float32[B,2,8,4] float32[B,2,8,2]
+# apart, in a shared buffer
+y, p, r = com.microsoft.MultiHeadAttention(q[B,S,8], k[B,3,8], v[B,3,4], , , , c[B,2,9,4], d[B,2,9,2], l:int32[1],
+    num_heads=2)
+    -> float32[B,S,4] float32[B,2,9,4] float32[B,2,9,2]
+# an encoder's keys
+y = com.microsoft.MultiHeadAttention(q[B,S,8], k[B,2,L,4], v[B,2,L,3], num_heads=2)
+    -> float32[B,S,6]
+# key and value packed
+y = com.microsoft.MultiHeadAttention(q[B,S,8], k[B,L,2,2,4], num_heads=2)
+    -> float32[B,S,8]
+# all packed
+y = com.microsoft.MultiHeadAttention(q[B,S,2,3,4], num_heads=2)
+    -> float32[B,S,8]
+# scores of half floats
+y, , , s = com.microsoft.MultiHeadAttention(q:float16[B,S,8], k:float16[B,L,8], v:float16[B,L,4], num_heads=2)
+    -> float16[B,S,4] ?[B,2,S,L]
+# a query of an unknown rank
+y = com.microsoft.MultiHeadAttention(q[*], k[B,L,8], v[B,L,4], num_heads=2)
+    -> float32[*]
+# one token in a shared buffer
+y, p, r = com.microsoft.DecoderMaskedMultiHeadAttention(q[B,1,8], k[B,1,8], v[B,1,8], , , c[B,2,9,4], d[B,2,9,4],
+    l:int32[1], num_heads=2, past_present_share_buffer=1)
+    -> float32[B,1,8] float32[B,2,9,4] float32[B,2,9,4]
+# one packed token
+y, p, r = com.microsoft.DecoderMaskedMultiHeadAttention(q[B,1,24], , , , , c[B,2,5,4], d[B,2,5,4], num_heads=2)
+    -> float32[B,1,8] float32[B,2,6,4] float32[B,2,6,4]
+# one token of an encoder
+y = com.microsoft.DecoderMaskedMultiHeadAttention(q[B,1,8], k[B,2,L,4], v[B,2,L,4], num_heads=2)
+    -> float32[B,1,8]
+# grouped
+y, p, r = com.microsoft.GroupQueryAttention(q[B,S,16], k[B,S,8], v[B,S,8], , , n:int32[B], t:int32:const[]{7},
+    num_heads=4, kv_num_heads=2)
+    -> float32[B,S,16] float32[B,2,7,4] float32[B,2,7,4]
+# grouped and packed, the past longer
+y, p, r = com.microsoft.GroupQueryAttention(q[B,S,32], , , c[B,2,9,4], d[B,2,9,4], n:int32[B], t:int32:const[]{7},
+    num_heads=4, kv_num_heads=2)
+    -> float32[B,S,16] float32[B,2,9,4] float32[B,2,9,4]
+# grouped, of an unknown length
+y, p, r = com.microsoft.GroupQueryAttention(q[B,S,16], k[B,S,8], v[B,S,8], c:int8[B,2,P,4], d:int8[B,2,P,4],
+    n:int32[B], t:int32[], num_heads=4, kv_num_heads=2)
+    -> float32[B,S,16] int8[B,2,?,4] int8[B,2,?,4]
+# grouped, in a window
+y, p, r = com.microsoft.GroupQueryAttention(q[B,S,16], k[B,S,8], v[B,S,8], c[B,2,P,4], d[B,2,P,4], n:int32[B],
+    t:int32:const[]{7}, num_heads=4, kv_num_heads=2, sliding_window_cache=1)
+    -> float32[B,S,16] float32[B,2,P,4] float32[B,2,P,4]
+# grouped scores
+y, , , s = com.microsoft.GroupQueryAttention(q[B,S,16], k[B,S,8], v[B,S,8], , , n:int32[B], t:int32:const[]{7},
+    num_heads=4, kv_num_heads=2, qk_output=1)
+    -> float32[B,S,16] float32[B,4,S,7]
+# block sparse
+y, p, r = com.microsoft.SparseAttention(q[B,S,32], , , c[B,2,P,4], d[B,2,P,4], e:int32[1,3], i:int32[1,3],
+    t:int32[], l:int32[B], num_heads=4, kv_num_heads=2)
+    -> float32[B,S,16] float32[B,2,P,4] float32[B,2,P,4]
+# paged
+y, p, r = com.microsoft.PagedAttention(q:float16[T,32], , , c:float16[9,16,2,4], d:float16[9,16,2,4], num_heads=4,
+    kv_num_heads=2)
+    -> float16[T,16] float16[9,16,2,4] float16[9,16,2,4]
+# packed tokens
+y = com.microsoft.PackedAttention(x[T,8], w[8,12], b[12], num_heads=2)
+    -> float32[T,4]
+# packed heads
+y = com.microsoft.PackedMultiHeadAttention(q[T,2,3,4], num_heads=2)
+    -> float32[T,8]
+# query and key turned
+y, z = com.microsoft.GemmaRotaryEmbedding(e[B,S,4], q[B,2,S,4], r[B,2,S,4], k[B,1,S,4], t[B,1,S,4])
+    -> float32[B,2,S,4] float32[B,1,S,4]
+"""
+STATES = """
+# linear attention, more keys than queries
+y, p = com.microsoft.LinearAttention(q[B,T,4], k[B,T,8], v[B,T,12], q_num_heads=2, kv_num_heads=4)
+    -> float32[B,T,12] float32[B,4,2,3]
+# linear attention in a window of states
+y, p = com.microsoft.LinearAttention(q[B,T,4], k[B,T,4], v[B,T,6], q_num_heads=2, kv_num_heads=2, state_window=5)
+    -> float32[B,T,6] float32[5,B,2,2,3]
+# a dilated convolution
+y, p = com.microsoft.CausalConvWithState(x[B,3,L], w[3,1,4], dilation=2)
+    -> float32[B,3,L] float32[B,3,6]
+# a convolution, channels last
+y, p = com.microsoft.CausalConvWithState(x[B,L,3], w[3,1,4], channels_last=1)
+    -> float32[B,L,3] float32[B,3,3]
+# a convolution that only a GPU computes
+y, p = com.microsoft.CausalConvWithState(x[B,L,3], w[3,1,4], channels_last=1, state_length=9)
+    -> float32[*] float32[*]
+# a convolution of packed sequences
+y, p, u = com.microsoft.VarlenCausalConvWithState(x[T,3], w[3,1,4], e:int32[6], , s[5,3,3], state_update_capacity=2)
+    -> float32[T,3] float32[5,3,3] float32[5,2,3]
+# a delta net
+y, s = com.microsoft.GatedDeltaNet(q[T,2,4], k[T,2,4], v[T,6,5], , , , i[B,6,5,4])
+    -> float32[T,6,5] float32[B,6,5,4]
+# a packed delta net
+y, s = com.microsoft.GatedDeltaNet(q[T,46], , , , , , i[B,6,5,4])
+    -> float32[T,6,5] float32[B,6,5,4]
+# a recurrent one
+y, h, c = com.microsoft.DynamicQuantizeLSTM(x[T,B,4], w:uint8[2,4,12], r:uint8[2,3,12], , , , , , s[2], z:uint8[2],
+    t[2], u:uint8[2], hidden_size=3, direction='bidirectional')
+    -> float32[T,2,B,3] float32[2,B,3] float32[2,B,3]
+# a buffer that is written
+y = com.microsoft.ConvStateReplay(a[9], b[8], c[7], m:int64[8])
+    -> float32[7]
+"""
+CLASSICAL = """
+# a vector is one sample
+y = ai.onnx.ml.LinearRegressor(x[4], targets=2)
+    -> float32[1,2]
+# samples
+y = ai.onnx.ml.LinearRegressor(x[N,4])
+    -> float32[N,1]
+# classes of text
+y, z = ai.onnx.ml.LinearClassifier(x[N,4], coefficients=[1.0], intercepts=[0.0,1.0,2.0], classlabels_strings=['a','b','c'])
+    -> string[N] float32[N,3]
+# one intercept of two classes
+y, z = ai.onnx.ml.LinearClassifier(x[N,4], coefficients=[1.0], intercepts=[0.5], classlabels_ints=[3,4])
+    -> int64[N] float32[N,?]
+# trees
+y, z = ai.onnx.ml.TreeEnsembleClassifier(x[N,4], classlabels_int64s=[3,4])
+    -> int64[N] float32[N,2]
+# categories
+y = ai.onnx.ml.CategoryMapper(x:int64[N])
+    -> string[N]
+# a code
+y = ai.onnx.ml.LabelEncoder(x:string[N], keys_strings=['a'], values_floats=[1.0])
+    -> float32[N]
+# a code of old
+y = ai.onnx.ml.LabelEncoder(x:string[N], classes_strings=['a'])
+    -> int64[N]
+# a code by nothing that is read
+y = ai.onnx.ml.LabelEncoder(x:string[N])
+    -> ?[N]
+# one of some
+y = ai.onnx.ml.OneHotEncoder(x:int64[N,2], cats_int64s=[1,2,3])
+    -> float32[N,2,3]
+# features of a row
+y = ai.onnx.ml.ArrayFeatureExtractor(x[4], i:int64[2])
+    -> float32[1,2]
+# features
+y = ai.onnx.ml.ArrayFeatureExtractor(x[N,4], i:int64[1,2])
+    -> float32[N,2]
+# columns
+y = ai.onnx.ml.FeatureVectorizer(x[N,2], z[N,3], inputdimensions=[2,3])
+    -> float32[N,5]
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    cases(MOVES, ELEMENTWISE, NORMALIZATIONS, PRODUCTS, WINDOWS, ATTENTION, STATES, CLASSICAL),
+)
+def test_results_of_a_node(text: str, found: str) -> None:
+    assert results(text) == found
+
+
+NEWEST = """
+# BitCast, operator set 26
+y = BitCast(x[N,4], to=6)
+    -> int32[N,4]
+# CumProd, operator set 26
+y = CumProd(x[N,4], a:const[]{0})
+    -> float32[N,4]
+# SwiGLU, operator set 28
+y = SwiGLU(a[N,4], b[N,4])
+    -> float32[N,4]
+# RMSNormalization, operator set 23
+y = RMSNormalization(x[N,4], w[4])
+    -> float32[N,4]
+# Attention with a past, operator set 23
+y, p, r, s = Attention(q[B,4,S,8], k[B,2,3,8], v[B,2,3,6], , c[B,2,5,8], d[B,2,5,6])
+    -> float32[B,4,S,6] float32[B,2,8,8] float32[B,2,8,6] float32[B,4,S,8]
+# Attention of merged heads, operator set 23
+y, p, r, s = Attention(q[B,S,32], k[B,L,16], v[B,L,12], q_num_heads=4, kv_num_heads=2)
+    -> float32[B,S,24] float32[B,2,L,8] float32[B,2,L,6] float32[B,4,S,L]
+# CausalConvWithState, operator set 27
+y, p = CausalConvWithState(x[B,3,L], w[3,1,4])
+    -> float32[B,3,L] float32[B,3,3]
+# LinearAttention without a state, operator set 27
+y, p = LinearAttention(q:float16[B,T,8], k:float16[B,T,4], v:float16[B,T,6], q_num_heads=4, kv_num_heads=2)
+    -> float16[B,T,12] float16[B,2,2,3]
+# FlexAttention, operator set 26
+y = ai.onnx.preview.FlexAttention(q[B,4,S,8], k[B,2,L,8], v[B,2,L,6])
+    -> float32[B,4,S,6]
+# AffineGrid, operator set 20
+y = AffineGrid(t[N,2,3], s:const{5,3,8,9})
+    -> float32[5,8,9,2]
+# AffineGrid of an unknown size, operator set 20
+y = AffineGrid(t[N,3,4], s:int64[5])
+    -> float32[?,?,?,?,?]
+# Col2Im, operator set 18
+y = Col2Im(x[N,12,L], i:const{5,6}, b:const{2,2})
+    -> float32[N,3,5,6]
+# Col2Im of an unknown image, operator set 18
+y = Col2Im(x[N,12,L], i:int64[2], b:const{2,2})
+    -> float32[?,?,?,?]
+# StringSplit, operator set 20
+y, n = StringSplit(x:string[N])
+    -> string[N,?] int64[N]
+# RegexFullMatch, operator set 20
+y = RegexFullMatch(x:string[N])
+    -> bool[N]
+# TfIdfVectorizer, operator set 9
+y = TfIdfVectorizer(x:int64[N,4], ngram_indexes=[0,5,2], ngram_counts=[0],
+    min_gram_length=1, max_gram_length=1, max_skip_count=0, mode='TF')
+    -> float32[N,6]
+"""
+
+
+@pytest.mark.parametrize(("text", "found"), cases(NEWEST))
+def test_results_of_a_new_standard_operator(text: str, found: str, request: pytest.FixtureRequest) -> None:
+    version = int(request.node.callspec.id.rpartition(" ")[2])
+    assert results(text, opset=version) == found
+
+
+ELEMENTS = {
+    "Range": "r:int64[*] = com.microsoft.Range(a:const[]{2}, b:const[]{4})",
+    "ExpandDims": "e:int64[*] = Cast(c:const[]{2}, to=7)\nf:int64[*] = com.microsoft.ExpandDims(e, a:int32:const[]{0})"
+    "\nr:int64[*] = Concat(f, d:const{3}, axis=0)",
+    "SampleOp": "r:int64[*] = com.microsoft.SampleOp(a:const{2,3})",
+}
+
+
+@pytest.mark.parametrize("text", ELEMENTS.values(), ids=ELEMENTS)
+def test_elements_of_integers_are_followed(text: str) -> None:
+    assert results(f"{text}\ny = Expand(x[1], r)") == "float32[2,3]"
+
+
+def test_a_body_generates_text() -> None:
+    proto = model(
+        "y, s = com.microsoft.BeamSearch(i:int32[B,S], m:int32:const[1]{9}, , n:int32:const[1]{4}, r:int32:const[1]{2},"
+        " l:const[1]{1.0})"
+    )
+    for output in proto.graph.output:
+        output.type.Clear()
+    body = model("z = Neg(x[N])").graph
+    proto.graph.node[0].attribute.append(onnx.helper.make_attribute("decoder", body))
+    node = graphfix.load(proto).graphs[0].nodes[-1]
+    assert [shown(result) for result in node.results if result] == ["int32[B,2,9]", "float32[B,2]"]
+
+
+# --- all operators ----------------------------------------------------------------------------------------------------
+
+DOMAINS = (MS, "com.microsoft.nchwc", "com.ms.internal.nhwc", "ai.onnx.ml")
+
+
+def test_every_operator_with_a_kernel_has_a_rule_and_types() -> None:
+    kernels = {(it.domain, it.op_name) for it in runtime.get_all_opkernel_def()}
+    schemas = {(it.domain, it.name) for it in runtime.get_all_operator_schema()}
+    named = {key for key in kernels if key[0] in DOMAINS} | {key for key in schemas if key[0] == DOMAINS[2]}
+    assert sorted(named - OPERATORS.keys()) == []
+    for domain, op in OPERATORS:
+        assert rules.rule(domain, op, operators.row(domain, op, 1)) is not None
+        assert element_types.of_results(op, domain, 1, [1] * 9, None), op
+
+
+def test_every_new_standard_operator_has_a_rule() -> None:
+    new = {it.name for it in onnx.defs.get_all_schemas() if not it.domain and it.since_version >= 23}
+    typed = {
+        "Constant",
+        "If",
+        "Loop",
+        "Scan",
+        "Optional",
+        "OptionalGetElement",
+        "SplitToSequence",
+    }  # no shape by a rule
+    assert sorted(op for op in new - typed if rules.rule("", op, operators.row("", op, 28)) is None) == []
+
+
+@pytest.mark.parametrize("key", [key for key in OPERATORS if key[0] != "ai.onnx.ml"], ids=".".join)
+def test_a_rule_takes_operands_of_which_nothing_is_known(key: tuple[str, str]) -> None:
+    assert results(f"y = {'.'.join(key).strip('.')}(a[*], b[*], c[*])").count("[") == 1
