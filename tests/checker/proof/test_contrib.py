@@ -91,6 +91,9 @@ SIZES: dict[str, tuple[str, str, list[str]]] = {
         f"{ATTENTION}, float[2,B,3,P,4] p",
         f'{MS}Attention<num_heads = 3, past_present_share_buffer = 1>(x, w, b, "", p)',
         ["float[B,S,12]", "float[2,B,3,?,4]"]),
+    "Attention of weights of a free size": (
+        "float[B,S,8] x, float[8,N] w, float[N] b", f"{MS}Attention<num_heads = 3>(x, w, b)",
+        ["float[B,S,?]", "float[2,B,3,S,?]"]),
     "Attention of stated sizes": (
         ATTENTION, f"{MS}Attention<num_heads = 2, qkv_hidden_sizes = [10, 10, 16]>(x, w, b)",
         ["float[B,S,16]", "float[2,B,2,S,8]"]),
@@ -116,6 +119,14 @@ SIZES: dict[str, tuple[str, str, list[str]]] = {
     "grouped heads in one row": (
         CACHED.format(16, "int32"), f'{MS}{GROUPED}(q, "", "", pk, pv, n, t)',
         ["float[B,S,8]", "float[B,1,?,4]", "float[B,1,?,4]"]),
+    "a cache of a number of positions": (
+        "float[B,S,8] q, float[B,S,4] k, float[B,S,4] v, float[B,1,9,4] pk, float[B,1,P,4] pv, int32[B] n",
+        f"t = Constant<value = int32 {{5}}>() y = {MS}{GROUPED}(q, k, v, pk, pv, n, t)",
+        ["float[B,S,8]", "float[B,1,9,4]", "float[B,1,max(0, P-5)+5,4]"]),
+    "a cache that outgrows a number of positions": (
+        "float[B,S,8] q, float[B,S,4] k, float[B,S,4] v, float[B,1,9,4] pk, float[B,1,9,4] pv, int32[B] n",
+        f"t = Constant<value = int32 {{10}}>() y = {MS}{GROUPED}(q, k, v, pk, pv, n, t)",
+        ["float[B,S,8]", "float[B,1,?,4]"]),
     "a cache that a window fills": (
         CACHED.format(8, "int32"),
         f"{MS}{GROUPED[:-1]}, sliding_window_cache = 1, local_window_size = 4>(q, k, v, pk, pv, n, t)",
@@ -200,7 +211,8 @@ SIZES: dict[str, tuple[str, str, list[str]]] = {
     # Layout.
     "a new axis": ("float[B,3] x", f"a = Constant<value = int32 {{-1}}>() y = {MS}ExpandDims(x, a)", ["float[B,3,1]"]),
     "a new axis that is computed": ("float[B,3] x, int32 a", f"{MS}ExpandDims(x, a)", ["float[?,?,?]"]),
-    "points": ("float[B,3,4] x, int64[N,2] i", f"{MS}GatherND(x, i)", ["float[N,4]"]),
+    "points": ("float[B,3] x, int64[N,2] i", f"{MS}GatherND(x, i)", ["float[N]"]),
+    "points of fewer axes": ("float[B,3,4] x, int64[N,2] i", f"{MS}GatherND(x, i)", ["float[*]"]),
     "rows of four bits": (
         "uint8[V,8] x, int64[B,S] i, float[V,1] s",
         f"{MS}GatherBlockQuantized<block_size = 16, quantize_axis = 1>(x, i, s)", ["float[B,S,16]"]),
@@ -369,6 +381,8 @@ STATES = {
     "caches of heads in a row": ("float[B,S,8] q, float[B,L,4] k, float[B,L,6] v",
                                  "Attention<q_num_heads = 2, kv_num_heads = 1>(q, k, v)",
                                  ["float[B,S,12]", "float[B,1,L,4]", "float[B,1,L,6]", "float[B,2,S,L]"]),
+    "values of a free size": ("float[B,S,8] q, float[B,L,8] k, float[B,L,V] v",
+                              "Attention<q_num_heads = 1, kv_num_heads = 1>(q, k, v)", ["float[B,S,?]"]),
     "heads that are not counted": ("float[B,S,8] q, float[B,L,4] k, float[B,L,6] v", "Attention(q, k, v)",
                                    ["float[B,S,?]", "float[B,?,L,?]"]),
     "a tensor that is written to": ("float[B,9,4] x, float[B,2,4] u", "TensorScatter(x, u)", ["float[B,9,4]"]),

@@ -43,6 +43,8 @@ def _attention(call: Call, index: int) -> Dims:
     size = None if values is None else values[3]
     if call.rank(0) == BY_HEAD:
         return batch, heads, positions, size
+    if not isinstance(size, int):
+        size = None  # onnx infers 0 for all heads where the size of the values is a symbol
     return batch, positions, None if size is None or heads is None else call.table.arithmetic.mul(size, heads)
 
 

@@ -37,7 +37,8 @@ def _value_size(call: Call) -> Size | None:
     if stated:
         return stated[2] if len(stated) == 3 and stated[2] > 0 else None  # noqa: PLR2004 - queries, keys, values
     weights = _of_rank(call, 1, MATRIX)
-    return None if weights is None else _divided(call, weights[1], 3)
+    columns = None if weights is None else weights[1]
+    return _divided(call, columns, 3) if isinstance(columns, int) else None  # onnxruntime infers 0 for a symbol
 
 
 def _packed(call: Call) -> Dims:
@@ -159,7 +160,11 @@ def _grouped_length(call: Call, past: int, before: Sizes | None) -> Size | None:
         return None
     if call.operand(past) is None:
         return total[0]
-    return None if before is None or len(before) != BY_HEAD else call.table.arithmetic.greater(before[2], total[0])
+    if before is None or len(before) != BY_HEAD:
+        return None
+    length = call.table.arithmetic.greater(before[2], total[0])
+    # onnxruntime infers the length of the past where that is a number
+    return None if isinstance(before[2], int) and length != before[2] else length
 
 
 def _cache_kind(past: int) -> KindRule:

@@ -38,10 +38,9 @@ def _expanded(call: Call) -> Dims:
 
 
 def _gathered_points(call: Call) -> Dims:
+    """GatherND: known for points of all axes; for fewer, onnxruntime infers an axis too many."""
     data, indices = call.sizes(0), call.sizes(1)
-    if data is None or not indices or not isinstance(indices[-1], int) or not 0 < indices[-1] <= len(data):
-        return None
-    return (*indices[:-1], *data[indices[-1] :])
+    return indices[:-1] if data and indices and indices[-1] == len(data) else None
 
 
 def _padded(call: Call) -> Dims:
