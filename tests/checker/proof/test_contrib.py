@@ -224,6 +224,24 @@ SIZES: dict[str, tuple[str, str, list[str]]] = {
     "texts": ("string[2,3] x", f'{MS}Tokenizer<mark = 0, mincharnum = 1, pad_value = "">(x)', ["string[2,3,?]"]),
     "texts of a free number": (
         "string[N] x", f'{MS}Tokenizer<mark = 0, mincharnum = 1, pad_value = "">(x)', ["string[*]"]),
+    "embedded words": (
+        "int32[N,L] x, float[M,1,2,4] w, float[M] b, float[V,4] c", f"{MS}WordConvEmbedding(x, w, b, c)",
+        ["float[N,M]"]),
+    "crops": (
+        "float[N,3,9,8] x, float[R,4] r, int32[R] i",
+        f"s = Constant<value = int32[2] {{5, 6}}>() y = {MS}CropAndResize(x, r, i, s)", ["float[R,3,5,6]"]),
+    "a border cut off": ("float[N,3,H,8] x", "Crop<border = [1, 2, 3, 4]>(x)", ["float[N,3,H-6,4]"]),
+    "a part of stated size": ("float[N,3,H,8] x", "Crop<border = [1, 2, 3, 4], scale = [5, 6]>(x)", ["float[N,3,5,6]"]),
+    "a border of more than there is": ("float[N,3,9,3] x", "Crop<border = [2, 0, 2, 0]>(x)", ["float[N,3,9,?]"]),
+    "a slice": (
+        "float[N,9] x",
+        "a = Constant<value_ints = [1]>() b = Constant<value_ints = [4]>() y = DynamicSlice(x, a, b, a)",
+        ["float[N,3]"]),
+    "padded": (
+        "float[N,9] x", f"p = Constant<value_ints = [0, 1, 0, 2]>() y = {MS}Pad(x, p)", ["float[N,12]"]),
+    "padded by what is computed": ("float[N,9] x, int64[4] p", f"{MS}Pad(x, p)", ["float[?,?]"]),
+    "counted by 1": (
+        "float x", f"a = Constant<value_int = 2>() b = Constant<value_int = 7>() y = {MS}Range(a, b)", ["int64[5]"]),
     "joined bytes": (
         "uint8[B,2] x, uint8[B,3] y, float s, uint8 z", f"{MS}QLinearConcat<axis = 1>(s, z, x, s, z, y, s, z)",
         ["uint8[B,5]"]),
@@ -242,6 +260,8 @@ SIZES: dict[str, tuple[str, str, list[str]]] = {
         'ai.onnx.ml.LinearClassifier<coefficients = [1.0], classlabels_strings = ["a", "b"], intercepts = [0.0]>(x)',
         ["string[N]", "float[N,?]"]),
     "targets": (TABLE, "ai.onnx.ml.LinearRegressor<coefficients = [1.0], targets = 2>(x)", ["float[N,2]"]),
+    "features side by side": (
+        "float[N,3] x, float[N,4] z", "ai.onnx.ml.FeatureVectorizer<inputdimensions = [3, 4]>(x, z)", ["float[N,7]"]),
     "one hot": (TABLE, "ai.onnx.ml.OneHotEncoder<cats_int64s = [1, 2, 3]>(x)", ["float[N,F,3]"]),
 }  # fmt: skip
 

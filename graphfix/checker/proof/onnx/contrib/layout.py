@@ -8,6 +8,7 @@ from onnx import TensorProto
 
 from graphfix.checker.proof.integer_values import span
 from graphfix.checker.proof.onnx.contrib.results import Result, constant, kind_of, like, moved, ranked, typed
+from graphfix.checker.proof.onnx.layout_shapes import RULES
 from graphfix.checker.proof.onnx.shapes import joined
 from graphfix.checker.proof.sizes import numbers
 from graphfix.checker.proof.terms import integer_type
@@ -125,6 +126,20 @@ def _cropped(call: Call) -> Dims:
     return (regions[0], data[1], *(plane or (None, None)))
 
 
+def _cut_out(call: Call) -> Dims:
+    """Crop images: to a stated `scale`, [rows,columns], or by a stated border: left, top, right, bottom."""
+    data, border, plane = call.sizes(0), call.integers("border"), call.integers("scale")
+    if data is None or len(data) != IMAGE or border is None or len(border) != IMAGE:
+        return _free(call)
+    if plane:
+        return (*data[:2], *plane) if len(plane) == MATRIX and min(plane) > 0 else _free(call)
+    left, top, right, bottom = border
+    rows, columns = (
+        call.table.arithmetic.add(size, -cut) for size, cut in zip(data[2:], (top + bottom, left + right), strict=True)
+    )
+    return *data[:2], _natural(rows), _natural(columns)
+
+
 def _restored(call: Call) -> Dims:
     tokens, places = call.sizes(0), call.sizes(1)
     if tokens is None or places is None or len(tokens) != MATRIX or len(places) != MATRIX:
@@ -178,5 +193,5 @@ OPERATORS: Operators = {
     "Sampling": (typed(TensorProto.INT32, ranked(2)),),
 }  # fmt: skip
 """Of com.microsoft."""
-STANDARD: Operators = {"Crop": (moved(0, _free),), "DynamicSlice": (moved(0, _free),)}
+STANDARD: Operators = {"Crop": (moved(0, _cut_out),), "DynamicSlice": (moved(0, RULES["Slice"]),)}
 """Of the standard domain."""

@@ -94,9 +94,11 @@ def _one_hot(call: Call) -> Dims:
 
 
 def _joined(call: Call) -> Dims:
-    """FeatureVectorizer: features side by side."""
-    rows = _rows(call)
-    return None if rows is None else (rows, None)
+    """FeatureVectorizer: so many features of each operand as are stated, side by side."""
+    rows, counts = _rows(call), call.integers("inputdimensions")
+    if rows is None:
+        return None
+    return rows, sum(counts) if counts and len(counts) == len(call.views) and min(counts) >= 0 else None
 
 
 _FLOATS = typed(TensorProto.FLOAT, like(0).sizes)

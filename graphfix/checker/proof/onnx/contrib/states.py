@@ -89,6 +89,12 @@ def _captured(call: Call) -> Dims:
     return None if grams is None or capacity < 1 else (_texts(call), capacity, grams[0] - 1)
 
 
+def _words(call: Call) -> Dims:
+    """Embed words[count,letters] by as many numbers as there are filters [made,1,window,letter size]."""
+    words, filters = call.sizes(0), call.sizes(1)
+    return None if words is None or len(words) != TEXTS or not filters else (words[0], filters[0])
+
+
 def _packed_rows(call: Call) -> Dims:
     """GatedDeltaNet: [...,heads,size] of queries and values of that form; the greater number of heads counts."""
     asked, values = call.sizes(0), call.sizes(2)
@@ -111,7 +117,7 @@ OPERATORS: Operators = {
     "VarlenNGramHashMapping": (
         moved(0, _hashes), moved(0, _histories), typed(TensorProto.INT32, _histories), moved(0, _captured),
     ),
-    "WordConvEmbedding": (moved(1, unknown),),
+    "WordConvEmbedding": (moved(1, _words),),
     "GatedDeltaNet": (
         moved(0, _packed_rows), typed(TensorProto.FLOAT, like(6).sizes), typed(TensorProto.FLOAT, unknown),
     ),
