@@ -26,7 +26,7 @@ def _standard_attention(draw: Draw) -> Call:
     masks = ([queries, total], [1, 1, queries, total], [batch, heads, queries, total], [batch, 1, queries, total])
     mask = draw.maybe(draw.numbers(draw.pick(*masks), draw.pick(kind, "bool")))
     operands = [states(heads, queries, size), states(kv_heads, keys, size), states(kv_heads, keys, value_size), mask]
-    present, version = past is not None, draw.pick(23, 24, 25)
+    present, version = past is not None, draw.pick(23, 23, 24, 25)
     if past is not None:
         operands += [draw.like(batch, kv_heads, past, width, kind=kind) for width in (size, value_size)]
     elif version > 23 and draw.chance(0.3):
