@@ -7,6 +7,7 @@ listed. A kernel without trials fails by its name, as one of a new release does.
 
 from __future__ import annotations
 
+import random
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
@@ -15,6 +16,7 @@ import onnxruntime
 import pytest
 from onnx import ModelProto, TensorProto
 
+from tests.support.audit_views import stated
 from tests.support.onnx.contrib_audit import (
     Audit,
     Claim,
@@ -24,14 +26,16 @@ from tests.support.onnx.contrib_audit import (
     by_load,
     by_proof,
     by_view,
+    in_one_buffer,
     installed,
     kernels,
+    wrong_claim,
 )
 from tests.support.onnx.contrib_calls import CALLS, trials
 from tests.support.onnx.contrib_calls.drawing import MICROSOFT, Key
 from tests.support.onnx.contrib_calls.unrun import UNRUN
 from tests.support.onnx.wrong_inference import WRONG_AT_LOAD
-from tests.support.pairs.onnx_instances import bare
+from tests.support.pairs.onnx_instances import Instance, bare
 from tests.support.pairs.onnx_run import Runner
 
 FEW = 6
@@ -66,6 +70,38 @@ def test_an_operator_that_no_model_of_one_node_runs_is_refused_for_its_reason(ke
         assert not ran.runs
         reasons = [ran.refused, *(result for result in ran.results if isinstance(result, str))]
         assert any(UNRUN[key] in reason for reason in reasons), reasons
+
+
+SHARED = {
+    "GroupQueryAttention": {"r1": "o3", "r2": "o4"},
+    "SparseAttention": {"r1": "o3", "r2": "o4"},
+}
+"""The operators of decoders whose present state may take the buffer of the past: the operand by result."""
+
+
+@pytest.mark.parametrize("claimant", [by_view, by_proof])
+@pytest.mark.parametrize("op", SHARED)
+def test_no_claim_contradicts_a_node_whose_past_and_present_are_one_buffer(
+    op: str, claimant: Claimant, tmp_path: Path
+) -> None:
+    choose = random.Random(op)  # noqa: S311 -- sizes, no secrets
+    ran = 0
+    for trial in trials((MICROSOFT, op), 120):
+        if not fits(trial):
+            continue
+        results = in_one_buffer(trial, SHARED[op])
+        ran += 1
+        claims = claimant(stated(trial, choose), {**trial.feeds, **results}, tmp_path)
+        assert wrong_claim(claims, results) == ""
+    assert ran >= 15
+
+
+def fits(trial: Instance) -> bool:
+    """Whether past has room for the new keys, and the head's size is one that the kernel takes."""
+    if "o3" not in trial.feeds or len(trial.node.output) < 3 or np.shape(trial.feeds["o3"])[3] % 16:
+        return False
+    total = trial.feeds["o6" if trial.node.op_type == "GroupQueryAttention" else "o7"]
+    return int(np.asarray(total)) <= np.shape(trial.feeds["o3"])[2]
 
 
 @pytest.mark.parametrize("claimant", [by_view, by_proof])

@@ -32,7 +32,7 @@ from tests.support.audit_views import of_symbol, runs_as_stated, stated
 from tests.support.onnx.contrib_calls import CALLS, trials
 from tests.support.onnx.contrib_calls.drawing import Key
 from tests.support.onnx.contrib_calls.unrun import UNRUN
-from tests.support.pairs.onnx_instances import Instance
+from tests.support.pairs.onnx_instances import Instance, bare
 from tests.support.pairs.onnx_run import Runner
 from tests.support.term_values import value
 
@@ -183,6 +183,22 @@ def audit(operator: Key, count: int, claimant: Claimant, runner: Runner, folder:
         if wrong and runs_as_stated(model, trial, runner):
             told.wrong.append(f"{described(trial)}: {wrong}")
     return told
+
+
+def in_one_buffer(trial: Instance, shared: Mapping[str, str]) -> Mapping[str, object]:
+    """Run a node with results in the buffers of operands, as decoders keep their state; `shared`: operand by result."""
+    session = onnxruntime.InferenceSession(bare(trial).SerializeToString(), providers=["CPUExecutionProvider"])
+    binding, names = session.io_binding(), [name for name in trial.node.output if name]
+    values = {name: onnxruntime.OrtValue.ortvalue_from_numpy(np.array(it)) for name, it in trial.given.items()}
+    for name, each in values.items():
+        binding.bind_ortvalue_input(name, each)
+    for name in names:
+        if name in shared:
+            binding.bind_ortvalue_output(name, values[shared[name]])
+        else:
+            binding.bind_output(name)
+    session.run_with_iobinding(binding)
+    return {name: it.numpy() for name, it in zip(names, binding.get_outputs(), strict=True)}
 
 
 def _count(sizes: Counter[str], claims: Claims, results: Mapping[str, object]) -> None:

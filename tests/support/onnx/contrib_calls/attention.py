@@ -183,10 +183,8 @@ def _sparse(draw: Draw) -> Call:
     rows = np.array([[sum(range(at + 1)) for at in range(blocks + 1)]] * layouts, np.int32)
     columns = np.array([[at for row in range(blocks) for at in range(row + 1)]] * layouts, np.int32)
     operands = [query, *keys, *pasts, rows, columns, scalar(total, "int32"), np.full(batch, total, np.int32)]
+    # without do_rotary: the kernel of onnxruntime 1.31 then reads positions that it never wrote
     given: dict[str, object] = {"num_heads": heads, "kv_num_heads": kv_heads, "sparse_block_size": block}
-    if draw.chance(0.4):
-        operands += [draw.like(longest, size // 2, kind=kind) for _ in range(2)]
-        given["do_rotary"] = 1
     return Call(operands, given | draw.some(scale=0.5), (True, True, True))
 
 

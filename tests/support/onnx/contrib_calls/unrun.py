@@ -10,5 +10,6 @@ UNRUN: Mapping[Key, str] = {
     (MICROSOFT, "SparseAttention"): "past_key->DataRaw() == present_key->DataRaw()",
     (MICROSOFT, "SparseToDenseMatMul"): "Type 'tensor(float)' of input parameter (o0)",
 }
-"""SparseAttention wants past and present in one buffer. The first operand of SparseToDenseMatMul is a sparse tensor,
-which `InferenceSession.run` does not take, and a sparse initializer is dense once the model is loaded."""
+"""SparseAttention wants past and present in one buffer, which I/O binding alone gives: test_contrib_audit.py does.
+The first operand of SparseToDenseMatMul is a sparse tensor: `InferenceSession.run` takes none, and a sparse initializer
+is dense once the model is loaded."""
