@@ -52,6 +52,10 @@ def _packed_attention(draw: Draw) -> Call:
     if value_size != size or draw.chance(0.3):
         given["qkv_hidden_sizes"] = [heads * size, heads * size, heads * value_size]
     present = past is not None or draw.chance(0.2)
+    if past is not None and draw.chance(0.2):
+        given["past_present_share_buffer"] = 1
+        operands[4] = draw.like(2, batch, heads, total + draw.size(), size)
+        operands += [None] * (6 - len(operands)) + [vector(past, kind="int32")]
     return Call(operands, given, (True, True) if present else (True,), frozenset({1}) if draw.chance() else frozenset())
 
 
@@ -163,10 +167,27 @@ def _grouped(draw: Draw) -> Call:
     given |= draw.some(scale=0.5, softcap=1.0, local_window_size=2, smooth_softmax=0)
     if rotary:
         given |= {"do_rotary": 1} | draw.some(rotary_interleaved=1)
+    if draw.chance(0.05):  # refused by the CPU kernel
+        operands += [None] * (14 - len(operands)) + [draw.like(size, kind=kind) for _ in range(2)]
+    if draw.chance(0.3) and pasts[0] is not None:
+        given |= _small_cache(draw, operands, kv_heads, size)
     qk = draw.chance(0.3)
     if qk:
         given["qk_output"] = draw.pick(1, 2)
     return Call(operands, given, (True, True, True, qk) if qk or pasts[0] is not None or draw.chance() else (True,))
+
+
+def _small_cache(draw: Draw, operands: list[object], kv_heads: int, size: int) -> dict[str, object]:
+    """Make the past of a GroupQueryAttention one of 8 or 4 bits, with its scales; return the attributes."""
+    bits, per_channel = draw.pick(8, 4), draw.chance(0.3)
+    for at in (3, 4):
+        *lead, width = np.shape(operands[at])  # type: ignore[arg-type]  # a tensor
+        stored = [*lead, width * bits // 8]
+        operands[at] = draw.integers(0, 100, stored, "int8" if bits == 8 else "uint8")
+    operands += [None] * (12 - len(operands))
+    operands[12:14] = [draw.positive(*([kv_heads * size] if per_channel else [1])) for _ in range(2)]
+    kind = "PER_CHANNEL" if per_channel else "PER_TENSOR"
+    return {"kv_cache_bit_width": bits, "k_quant_type": kind, "v_quant_type": kind}
 
 
 def _sparse(draw: Draw) -> Call:
@@ -192,19 +213,21 @@ def _linear(draw: Draw) -> Call:
     batch, length = draw.sizes(2)
     kv_heads, size, value_size = draw.size(1, 3), draw.size(1), draw.size(1)
     heads = kv_heads * draw.pick(1, 2)
-    rule = draw.pick("linear", "gated", "delta", "gated_delta")
+    rule, slots = draw.pick("linear", "gated", "delta", "gated_delta"), draw.pick(*20 * (0,), 1, 2)
     gated, delta = "gated" in rule, "delta" in rule
+    state = [*([slots] if slots else []), batch, kv_heads, size, value_size]
     decays: tuple[list[int], ...] = ([batch, length, kv_heads], [batch, length, kv_heads * size])
     betas: tuple[list[int], ...] = ([batch, length, kv_heads], [batch, length, 1])
     operands = [
         draw.like(batch, length, heads * size),
         draw.like(batch, length, kv_heads * size),
         draw.like(batch, length, kv_heads * value_size),
-        draw.maybe(draw.like(batch, kv_heads, size, value_size)),
+        draw.maybe(draw.numbers(state)),
         draw.numbers(draw.pick(*decays)) if gated else None,
         draw.numbers(draw.pick(*betas)) if delta else None,
     ]
     given = {"q_num_heads": heads, "kv_num_heads": kv_heads} | draw.some(scale=0.5, chunk_size=2)
+    given |= {"state_window": slots} if slots else {}
     return Call(operands, given if rule == "gated_delta" else given | {"update_rule": rule}, (True, True))
 
 

@@ -59,6 +59,10 @@ def _fused_conv(draw: Draw) -> Call:
         draw.numbers([results, inner, *kernel]),
         draw.maybe(draw.like(results)),
     ]
+    if draw.chance(0.2) and axes == 2:  # the operand that is added has the sizes of the result
+        given = {"kernel_shape": kernel, "pads": [0] * 4, "group": group} | _activation(draw)
+        operands[0] = draw.numbers([draw.size(1), group * inner, *(size + 2 for size in kernel)])
+        operands.append(draw.like(len(operands[0]), results, 3, 3))
     return Call(operands, given)
 
 
@@ -127,10 +131,15 @@ def _stateful_conv(draw: Draw) -> Call:
         given["ndim"] = axes
         last, dilation = False, 1
     given |= ({"dilation": dilation} if dilation > 1 else {}) | ({"channels_last": 1} if last else {})
-    history = (taps - 1) * dilation
-    states = [batch, history, channels] if last else [batch, channels, *image, history]
+    history, slots = (taps - 1) * dilation, draw.pick(*20 * (0,), 1, 2)
+    split = [channels, draw.size(1)] if last and draw.chance(0.4) else [channels]
+    channels = int(np.prod(split))
+    states = [batch, history, *split] if last else [batch, channels, *image, history]
+    if slots:
+        given["state_window"] = slots
+        states.insert(0, slots)
     operands = [
-        draw.numbers([batch, length, channels] if last else [batch, channels, *image, length]),
+        draw.numbers([batch, length, *split] if last else [batch, channels, *image, length]),
         draw.numbers([channels, 1, *kernel, taps]),
         draw.maybe(draw.like(channels)),
         draw.maybe(draw.numbers(states)),
@@ -190,11 +199,17 @@ def _blocked_conv(draw: Draw) -> Call:
     kernel = given["kernel_shape"]
     assert isinstance(kernel, list)
     batch, results, inner = draw.size(1), BLOCK * draw.size(1, 2), draw.pick(1, 3, BLOCK, BLOCK * 2)
+    group = draw.pick(1, 1, 1, results)  # or each channel for itself
+    if group > 1:
+        inner = 1
+        given["group"] = group
     operands = [
-        draw.numbers([batch, inner, *image]),
+        draw.numbers([batch, inner * group, *image]),
         draw.numbers([results, inner, *kernel]),
         draw.maybe(draw.like(results)),
     ]
+    if draw.chance(0.2):
+        del given["kernel_shape"]
     return Call(operands, given | _activation(draw))
 
 
