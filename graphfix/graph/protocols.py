@@ -170,7 +170,7 @@ class Model(Protocol):
 
     @property
     def leaning(self) -> Sequence[tuple[str, str]]:
-        """(graph, value) of all whose rank or sizes lean on a stored shape or on another program's inference."""
+        """(graph, value) of all whose rank or sizes lean on a stored shape."""
 
     def trust_stored(self, *, trust: bool) -> None:
         """Believe all stored sizes that the rules neither prove nor refute, or no stored shape; before any edit.

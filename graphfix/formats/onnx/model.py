@@ -116,7 +116,7 @@ class OnnxModel:
 
     @property
     def leaning(self) -> Sequence[tuple[str, str]]:
-        """(graph, value) of all whose rank or sizes lean on onnx's inference or on a stored rank."""
+        """(graph, value) of all whose rank or sizes lean on a stored shape."""
         return [(scope.path, name) for scope in self._facts.scopes() for name in sorted(scope.leaning)]
 
     @property

@@ -1,8 +1,7 @@
 """What ONNX's definitions ask of each operator, in every version of its operator set: a table, without onnx itself.
 
 The first question to `onnx.defs` registers all operators of all versions (9 ms, 7 MiB), and needs all of onnx. The
-table is written by `scripts/schemas_table.py`; a row is read when it is asked for. Only what has onnx compute with a
-definition (`infer/one_node`) asks for onnx's own.
+table is written by `scripts/schemas_table.py`; a row is read when it is asked for.
 """
 
 from __future__ import annotations

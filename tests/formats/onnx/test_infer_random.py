@@ -14,11 +14,8 @@ import pytest
 import graphfix
 from graphfix.formats.onnx import OnnxModel
 from graphfix.formats.onnx.infer import (
-    audited,
-    forward,
     integer_arithmetic,
     integer_values,
-    rules,
     rules_layout,
     rules_parts,
 )
@@ -163,11 +160,3 @@ def test_a_fault_is_seen(kind: str, module: object, name: str, other: object, mo
     monkeypatch.setattr(module, name, other)
     with pytest.raises(AssertionError, match=r"\(\d+, \["):
         test_no_size_of_the_view_is_one_that_a_run_contradicts(kind, 200)
-
-
-def test_a_pool_that_onnx_is_asked_for_is_found_out(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(forward, "AUDITED", audited.AUDITED | {("", "MaxPool"), ("", "LpPool"), ("", "AveragePool")})
-    for op in ("MaxPool", "LpPool", "AveragePool"):
-        monkeypatch.delitem(rules.RULES, ("", op))
-    with pytest.raises(AssertionError):
-        test_no_size_of_the_view_is_one_that_a_run_contradicts("pools", 200)

@@ -98,12 +98,33 @@ def _dynamic_quantize(call: Call, index: int) -> Dims:
     return () if index else call.sizes(0)
 
 
+def _determinant(call: Call) -> Dims:
+    """Of each of the matrices that the last two axes hold."""
+    data = call.sizes(0)
+    return None if data is None or len(data) < MATRIX else data[:-MATRIX]
+
+
+def _loss(call: Call, index: int) -> Dims:
+    """A loss of scores[batch,classes,..] for labels[batch,..], or one number; then the scores' logarithms."""
+    if index:
+        return call.sizes(0)
+    reduction = call.attributes.get("reduction")
+    return call.sizes(1) if reduction is not None and reduction.s == b"none" else ()
+
+
+def _multinomial(call: Call) -> Dims:
+    data, count = call.sizes(0), call.integer("sample_size", 1)
+    return None if data is None or len(data) != MATRIX or count < 0 else (data[0], count)
+
+
 RULES: Mapping[str, Callable[[Call], Dims]] = {
+    "Det": _determinant, "Multinomial": _multinomial,
     "Gemm": lambda call: gemm(call, 0, 1), "Einsum": _einsum, "GridSample": grid_sample, "RoiAlign": _roi_align,
     "NonMaxSuppression": lambda _: (None, 3), "RotaryEmbedding": lambda call: call.sizes(0),
     "MatMulInteger": lambda call: stacked(call, call.sizes(0), call.sizes(1)),
     "QLinearMatMul": lambda call: stacked(call, call.sizes(0), call.sizes(3)),
 }  # fmt: skip
 SEVERAL: Mapping[str, Callable[[Call, int], Dims]] = {
+    **dict.fromkeys(("NegativeLogLikelihoodLoss", "SoftmaxCrossEntropyLoss"), _loss),
     **dict.fromkeys(("LSTM", "GRU", "RNN"), _recurrent), "DynamicQuantizeLinear": _dynamic_quantize,
 }  # fmt: skip

@@ -1,7 +1,7 @@
 """The pass over a graph in the order of execution: what is known of each node's results.
 
-A node's own rule is authoritative; where there is none, onnx's inference of this one node is asked, if its operator is
-audited; else nothing is known. What stays open is a term named after the value's axis.
+A node's results are what the rule of its operator says; without a rule nothing is known. What stays open is a term
+named after the value's axis.
 """
 
 from __future__ import annotations
@@ -12,9 +12,7 @@ from graphfix import operators
 from graphfix.formats.onnx.file.messages import Step
 from graphfix.formats.onnx.file.proto import AttributeProto, NodeProto, TensorProto
 from graphfix.formats.onnx.infer import bodies, element_types, integer_values, rules, sequence_values
-from graphfix.formats.onnx.infer.audited import AUDITED
 from graphfix.formats.onnx.infer.calls import Calls
-from graphfix.formats.onnx.infer.one_node import OneNode
 from graphfix.formats.onnx.infer.operands import Call, attributes, attributes_of, held_by
 from graphfix.formats.onnx.infer.plain_nodes import Alike, Answer, PlainNodes
 from graphfix.formats.onnx.infer.scope import GraphScope, Known, TensorType
@@ -35,7 +33,6 @@ class ForwardPass:
     """Whether callers may override initializers that are inputs too."""
     trust: bool | None
     """What is believed of stored shapes (`analysis.analyse`)."""
-    one_node: OneNode = field(default_factory=OneNode)
     terms: Terms = field(default_factory=Terms)
     assumes: dict[str, None] = field(default_factory=dict)
     hypotheses: Hypotheses | None = None
@@ -125,25 +122,17 @@ class ForwardPass:
             self._results(scope, step, answer, message, call)
 
     def _answer(self, scope: GraphScope, step: Step, message: NodeProto, call: Call | None = None) -> Answer:
-        """What the rules, or onnx, say of a node without bodies."""
+        """What the rules say of a node without bodies."""
         call = call or self._asked(scope, step, message)
         version = scope.versions.get(step.domain, 1)
         held = [scope.dtype(name) if name else 0 for name in step.inputs]
         node = None if step.bare else message
         codes = element_types.of_results(step.op, step.domain, version, held, node)
         rule = rules.rule(step.domain, step.op, call.row)
-        if rule is not None:
-            try:
-                return rule(call), codes
-            except Incompatible:
-                return (), codes
-        if self.trust is False or (step.domain, step.op) not in AUDITED:
+        try:
+            return () if rule is None else rule(call), codes
+        except Incompatible:
             return (), codes
-        shapes = self.one_node.shapes(scope, message, step.op, version)
-        if any(shape is not None for shape in shapes):
-            self.leaning = True
-            scope.leaning.update(name for name in step.outputs if name)
-        return shapes, codes
 
     @staticmethod
     def _asked(scope: GraphScope, step: Step, node: NodeProto | None) -> Call:

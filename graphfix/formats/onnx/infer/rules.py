@@ -94,6 +94,12 @@ def loss(call: Call) -> Results:
     return (call.shape(1) if call.text("reduction", "mean") == "none" else Shape(()),)
 
 
+def determinants(call: Call) -> Results:
+    """Det: a number for each matrix [..,M,M]."""
+    dims = call.dims(0)
+    return NOTHING if dims is None or len(dims) < 2 else (Shape(dims[:-2]),)  # noqa: PLR2004 -- rows and columns
+
+
 def drawn(call: Call) -> Results:
     """Multinomial: [batch,classes] to [batch,sample_size]."""
     dims, count = call.dims(0), call.number("sample_size", 1)
@@ -146,6 +152,7 @@ RULES: dict[tuple[str, str], Rule] = {
     ("", "ConvTranspose"): windows.transposed,
     ("", "DepthToSpace"): layout.depth_to_space,
     ("", "DequantizeLinear"): dequantized,
+    ("", "Det"): determinants,
     ("", "Dropout"): every_first,
     ("", "DynamicQuantizeLinear"): quantized,
     ("", "Einsum"): sequences.einsum,
@@ -174,6 +181,7 @@ RULES: dict[tuple[str, str], Rule] = {
     ("", "RoiAlign"): windows.roi_align,
     ("", "STFT"): always(4),
     ("", "SequenceAt"): sequence_values.taken,
+    ("", "SoftmaxCrossEntropyLoss"): lambda call: (*loss(call), call.shape(0)),
     ("", "SequenceLength"): always(0),
     ("", "Shape"): shape_of,
     ("", "Size"): always(0),

@@ -73,8 +73,7 @@ class GraphScope:
     assumed: set[str] = field(default_factory=set)
     """Values whose rank is the stored one, for it could not be computed."""
     leaning: set[str] = field(default_factory=set)
-    """Values of which rank or sizes lean, themselves or through operands, on a third party: onnx's inference of an
-    audited operator, or a stored rank."""
+    """Values of which rank or sizes lean, themselves or through operands, on a stored shape."""
     bindings: Mapping[str, AttributeProto | None] | None = None
     """Of a function: the attributes that its calls give it, None for one that they do not agree on."""
     children: dict[tuple[int, str], GraphScope] = field(default_factory=dict)
@@ -146,7 +145,7 @@ class GraphScope:
         return elements_of(tensor)
 
     def leans(self, name: str) -> bool:
-        """Whether what is known of a visible value leans on a third party."""
+        """Whether what is known of a visible value leans on a stored shape."""
         at = self.find(name) if name else None
         return at is not None and name in at.leaning
 
