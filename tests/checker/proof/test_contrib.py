@@ -37,6 +37,8 @@ MATRICES = "float[A,1,M,K] x, float[B,K,N] y"
 IMAGE = "float[N,3,9,W] x, float[5,3,3,3] w"
 QUANTIZED = "uint8[2,3] x, float s, uint8 z"
 TOKENS = "int64[B,S] ids, int64[4] m, int64[6] v"
+GRAMS = "max_ngram_size = 4, n_head_per_ngram = 2, pad_id = 0"
+GATES = 'x, w, r, "", "", "", "", "", s, z, s, z'
 TABLE = "float[N,F] x"
 
 SIZES: dict[str, tuple[str, str, list[str]]] = {
@@ -248,7 +250,123 @@ SIZES: dict[str, tuple[str, str, list[str]]] = {
     "hashed n-grams": (
         TOKENS, f"{MS}NGramHashMapping<max_ngram_size = 4, n_head_per_ngram = 2, pad_id = 0>(ids, m, v)",
         ["int64[B,S,6]", "int64[B,3]"]),
+    "lengths of sparse rows": ("float[B,S,8] x, int32[B] n", f"{MS}RemovePadding(x, n)",
+                               ["float[?,8]", "int32[B,S]", "int32[B+1]", "int32[1]"]),
+    "padded again": ("float[N,8] x, int32[B,S] n", f"{MS}RestorePadding(x, n)", ["float[B,S,8]"]),
+    "padded again from another rank": ("float[N,8,1] x, int32[B,S] n", f"{MS}RestorePadding(x, n)", ["float[*]"]),
+    "embedded rows": ("float[V,8] x, int64[B,S] i", f"{MS}TorchEmbedding(x, i)", ["float[B,S,8]"]),
+    "packed rows": (
+        "uint8[V,8] x, int64[B,S] i", f"{MS}GatherPacked<K = 32, packed_type = 1, output_dtype = 10>(x, i)",
+        ["float16[B,S,32]"]),
+    "a row of four bits from the last axis": (
+        "uint8[V,8] x, int64[B,S] i, float[V,1] s", f"{MS}GatherBlockQuantized<gather_axis = 1>(x, i, s)",
+        ["float[*]"]),
+    "rows of an odd number of bits": (
+        "uint8[V,8] x, int64[B,S] i, float[V,1] s", f"{MS}GatherBlockQuantized<bits = 3>(x, i, s)", ["float[*]"]),
+    "rows of half bytes": ("int4[V,8] x, int64[B,S] i, float[V,1] s", f"{MS}GatherBlockQuantized(x, i, s)",
+                           ["float[B,S,8]"]),
+    "different elements": ("float[N] x", f"{MS}Unique(x)", ["float[?]", "int64[N]", "int64[?]"]),
+    "tokens behind a fork": (
+        "int64[N] a, int64[M] b, int64 c", f"{MS}BifurcationDetector(a, b, c)", ["int64[?]", "int64[]"]),
+    "hashed n-grams of texts side by side": (
+        "int32[N] i, int32[4] m, int32[6] v, int32[P] c, int32[B] k",
+        f"{MS}VarlenNGramHashMapping<{GRAMS}, state_update_capacity = 5>" + '(i, m, v, c, "", "", "", "", "", k)',
+        ["int32[N,6]", "int32[P-1,3]", "int32[P-1,3]", "int32[P-1,5,3]"]),
+    "a convolution of texts side by side": (
+        "float[N,C] x, float[C,1,3] w, int32[P] c, float[B,C,2] s",
+        f'{MS}VarlenCausalConvWithState(x, w, c, "", s)', ["float[N,C]", "float[B,C,2]"]),
+    "an LSTM of bytes": (
+        "float[S,B,4] x, uint8[2,4,20] w, uint8[2,5,20] r, float[2] s, uint8[2] z",
+        f'{MS}DynamicQuantizeLSTM<hidden_size = 5, direction = "bidirectional">({GATES})',
+        ["float[S,2,B,5]", "float[2,B,5]", "float[2,B,5]"]),
+    "an LSTM in one direction": (
+        "float[S,B,4] x, uint8[1,4,20] w, uint8[1,5,20] r, float[1] s, uint8[1] z",
+        f"{MS}DynamicQuantizeLSTM<hidden_size = 5>({GATES})", ["float[S,1,B,5]"]),
+    "an LSTM in an odd direction": (
+        "float[S,B,4] x, uint8[1,4,20] w, uint8[1,5,20] r, float[1] s, uint8[1] z",
+        f'{MS}DynamicQuantizeLSTM<direction = "up">({GATES})', ["float[S,?,B,?]"]),
+    "a delta network": (
+        "float16[N,2,8] q, float16[N,2,8] k, float16[N,4,6] v, float[B,4,6,8] s",
+        f'{MS}GatedDeltaNet(q, k, v, "", "", "", s)', ["float16[N,4,6]", "float[B,4,6,8]", "float[*]"]),
+    "a delta network of two forms": (
+        "float16[B,S,2,8] q, float16[N,2,8] k, float16[N,4,6] v", f"{MS}GatedDeltaNet(q, k, v)", ["float16[*]"]),
+    # Without a kernel of the CPU.
+    "a biased dropout": ("float[B,3] x, float[3] b", f"{MS}BiasDropout(x, b)", ["float[B,3]", "bool[B,3]"]),
+    "normalized groups and their sum": (
+        "float16[N,9,9,8] x, float[8] g, float16[N,8] s",
+        f"{MS}SkipGroupNorm<groups = 2, activation = 0>(x, g, g, s)", ["float16[N,9,9,8]", "float16[N,9,9,8]"]),
+    "rotated by Gemma": (
+        "float[B,S,8] e, float16[B,2,S,8] q, float16[B,1,S,8] k", f"{MS}GemmaRotaryEmbedding(e, q, q, k, k)",
+        ["float16[B,2,S,8]", "float16[B,1,S,8]"]),
+    "halves of a bias": ("float16[N,S,8] x, float16[8] b", f"{MS}BiasSplitGelu(x, b)", ["float16[N,S,4]"]),
+    "routed experts": (
+        "float16[B,S,9] x, float[9] b", f"{MS}MoEGroupRouter<top_k = 2>(x, b)",
+        ["float16[B*S,9]", "float[B*S,9]", "float[B*S,9]"]),
+    "two products of one": (
+        "float16[B,S,16] x, float16[B,S,16] y, float16[16] g, uint8[5,1,8] w, float16[5,1] s",
+        f'{MS}MatMulNBitsMlp<K = 16, N = 5, block_size = 16, activation = "silu">(x, y, g, w, s, "", w, s)',
+        ["float16[B,S,5]", "float16[B,S,16]"]),
+    "two products and no sum": (
+        "float16[B,S,16] x, float16[16] g, uint8[5,1,8] w, float16[5,1] s",
+        f'{MS}MatMulNBitsMlp<K = 16, N = 5, block_size = 16, activation = "silu">(x, "", g, w, s, "", w, s)',
+        ["float16[B,S,5]", "float16[*]"]),
+    "queries, keys and values of one": (
+        "float16[B,S,16] x, float16[16] g, uint8[5,1,8] w, float16[5,1] s",
+        f'{MS}MatMulNBitsQkv<K = 16, Nq = 10, Nkv = 5, block_size = 16>(x, "", g, w, s, "", w, s, "", w, s)',
+        ["float16[B,S,10]", "float16[B,S,5]", "float16[B,S,5]", "float16[*]"]),
+    "a product and an activation": ("float16[B,S,4] x, float16[4,5] w", f"{MS}GemmFastGelu(x, w)", ["float16[B,S,5]"]),
+    "pages of a cache": (
+        "float16[N,8] q, float16[N,4] k, float16[P,9,1,4] c, int32[M] n, int32[B] l, int32[B,3] t",
+        f"{MS}PagedAttention<num_heads = 2, kv_num_heads = 1>(q, k, k, c, c, n, l, t)",
+        ["float16[*]", "float16[P,9,1,4]", "float16[P,9,1,4]"]),
+    "blocks of a cache": (
+        "float[B,S,8] q, float[B,S,4] k, float[B,1,P,4] c, int32[1,3] r, int32 t, int32[B] l",
+        f"{MS}SparseAttention<num_heads = 2, kv_num_heads = 1, sparse_block_size = 16>(q, k, k, c, c, r, r, t, l)",
+        ["float[B,S,8]", "float[B,1,P,4]", "float[B,1,P,4]"]),
+    "one step": (
+        "float[B,1,8] q, float[B,1,8] k, float[B,1,12] v",
+        f"{MS}DecoderMaskedMultiHeadAttention<num_heads = 2>(q, k, v)", ["float[B,1,12]", "float[?,?,?,?]"]),
+    "one step by head": (
+        "float[B,1,8] q, float[B,2,L,4] k, float[B,2,L,6] v",
+        f"{MS}DecoderMaskedMultiHeadAttention<num_heads = 2>(q, k, v)", ["float[B,1,12]"]),
+    "finite": ("float[B,3] x", f"{MS}IsAllFinite(x)", ["bool[]"]),
+    "integers multiplied": ("uint8[B,3] x, uint8[3] y", f'{MS}MulInteger(x, "", y)', ["int32[B,3]"]),
+    "channels last in blocks of rows": (
+        "float[N,4,6,3] x", "com.ms.internal.nhwc.SpaceToDepth<blocksize = 2>(x)", ["float[N,2,3,12]"]),
+    "blocks of rows in channels last": (
+        "float[N,4,6,12] x", "com.ms.internal.nhwc.DepthToSpace<blocksize = 2>(x)", ["float[N,8,12,3]"]),
+    "blocks of no size": (
+        "float[N,4,6,12] x", "com.ms.internal.nhwc.DepthToSpace<blocksize = 0>(x)", ["float[*]"]),
+    "sampled with channels last": (
+        "float[N,4,6,3] x, float[N,5,7,2] g", "com.ms.internal.nhwc.GridSample(x, g)", ["float[N,5,7,3]"]),
+    "quantized with channels last": (
+        "uint8[N,9,9,3] x, uint8[5,3,3,3] w, float s, uint8 z",
+        "com.ms.internal.nhwc.QLinearConv(x, s, z, w, s, z, s, z)", ["uint8[N,7,7,5]"]),
+    "normalized with channels last": (
+        "float[N,9,9,3] x, float[3] s", "com.ms.internal.nhwc.InstanceNormalization(x, s, s)", ["float[N,9,9,3]"]),
+    "a pool with channels last": (
+        "float[N,9,9,3] x", "com.ms.internal.nhwc.AveragePool<kernel_shape = [3, 3]>(x)", ["float[N,7,7,3]"]),
+    "a pool over all with channels last": (
+        "float[N,9,9,3] x", "com.ms.internal.nhwc.GlobalMaxPool(x)", ["float[N,1,1,3]"]),
+    "transposed with channels last": (
+        "float[N,9,9,3] x, float[3,5,3,3] w", "com.ms.internal.nhwc.ConvTranspose(x, w)", ["float[N,11,11,5]"]),
+    "resized with channels last": (
+        "float[N,9,9,3] x, float[4] s", 'com.ms.internal.nhwc.Resize(x, "", s)', ["float[?,?,?,?]"]),
+    "scaled in blocks": (
+        "float[N,16,9,8] x", "com.microsoft.nchwc.Upsample<scales = [1, 1, 2, 3]>(x)", ["float[N,16,18,24]"]),
+    "a convolution in blocks": (
+        "float[N,16,9,8] x, float[32,16,3,3] w", "com.microsoft.nchwc.Conv(x, w)", ["float[N,32,7,6]"]),
     # Learning.
+    "a map as numbers": ("float[N,F] x", 'ai.onnx.ml.CastMap<cast_to = "TO_INT64">(x)', ["int64[1,?]"]),
+    "a text for each of a version's classes": (
+        "string[N,F] x", 'ai.onnx.ml.CategoryMapper<cats_int64s = [1], cats_strings = ["a"]>(x)', ["int64[N,F]"]),
+    "a class of numbers": (
+        TABLE, "ai.onnx.ml.TreeEnsembleClassifier<classlabels_int64s = [1, 2]>(x)", ["int64[N]", "float[N,?]"]),
+    "a class of nothing": (TABLE, "ai.onnx.ml.TreeEnsembleClassifier(x)", ["-[N]", "float[N,?]"]),
+    "one target": (TABLE, "ai.onnx.ml.TreeEnsembleRegressor(x)", ["float[N,1]"]),
+    "one hot of both": (
+        TABLE, 'ai.onnx.ml.OneHotEncoder<cats_int64s = [1, 2, 3], cats_strings = ["a"]>(x)', ["float[*]"]),
+    "imputed": ("int64[N,F] x", "ai.onnx.ml.Imputer<imputed_value_int64s = [1]>(x)", ["int64[N,F]"]),
     "columns": ("double[N,F] x, int64[3] i", "ai.onnx.ml.ArrayFeatureExtractor(x, i)", ["double[N,3]"]),
     "columns of a vector": ("double[F] x, int64[3] i", "ai.onnx.ml.ArrayFeatureExtractor(x, i)", ["double[1,3]"]),
     "scaled": ("int64[N,F] x", "ai.onnx.ml.Scaler<offset = [0.0], scale = [2.0]>(x)", ["float[N,F]"]),
@@ -292,8 +410,12 @@ def size(of: object) -> str:
 def results(folder: Path, inputs: str, node: str, count: int, *, opset: int = 17, version: int = 1) -> list[str]:
     """What is known of the results of the last node of a text."""
     names = ", ".join(f"y{at}" for at in range(count))
-    before, _, last = node.rpartition("y = ")
-    text = f"{HEAD.format(opset, version)} g ({inputs}) => (float y0) {{ {before} {names} = {last} }}"
+    before, _, last = f" {node}".rpartition(" y = ")
+    return read(folder, f"{HEAD.format(opset, version)} g ({inputs}) => (float y0) {{ {before} {names} = {last} }}")
+
+
+def read(folder: Path, text: str) -> list[str]:
+    """What is known of the results of the last node of a model, of whose results no type is declared."""
     path = folder / "m.onnx"
     model = onnx.parser.parse_model(text)
     model.graph.output[0].ClearField("type")
@@ -418,6 +540,25 @@ STATES = {
 @pytest.mark.parametrize(("inputs", "node", "expected"), STATES.values(), ids=list(STATES))
 def test_sizes_and_types_since_operator_set_23(inputs: str, node: str, expected: list[str], tmp_path: Path) -> None:
     assert results(tmp_path, inputs, node, len(expected), opset=27) == expected
+
+
+RANKS = ("", "[A]", "[A,B]", "[0,1,2]", "[A,B,3,4]", "[1,B,C,4,5]", "[]")
+
+
+@pytest.mark.parametrize("rank", RANKS)
+@pytest.mark.parametrize("domain", OPERATORS)
+def test_no_rule_fails_for_a_node_that_no_runtime_takes(domain: str, rank: str, tmp_path: Path) -> None:
+    at, dot = RANKS.index(rank), "." * bool(domain)
+    inputs = ", ".join(f"float{RANKS[at * (k + 1) % len(RANKS)]} x{k}" for k in range(18))
+    nodes = []
+    for op in OPERATORS[domain]:
+        for count in (0, 2, 4, 18):
+            names, given = (
+                ", ".join(f"{name}{k}" for k in range(n)) for name, n in ((f"{op}_{count}_", 5), ("x", count))
+            )
+            nodes.append(f"{names} = {domain}{dot}{op}({given})")
+    text = f"{HEAD.format(20, 1)} g ({inputs}) => (float x0) {{ {' '.join(nodes)} }}"
+    assert len(read(tmp_path, text)) == 5
 
 
 def test_every_operator_with_a_kernel_has_an_entry() -> None:
