@@ -19,7 +19,9 @@ NONE_WITHOUT_ELEMENTS = "no tensor with a size of 0 is reduced over an axis that
 """What is assumed because of such a value onnxruntime keeps all axes as they are."""
 NO_SIZE_BESIDE_IS_0 = "no size beside a -1 of a RESHAPE is 0, which the kernel passes over"
 SOME_IMAGE = "no size that a window of a pool slides over is 0"
-ABOUT_SIZE_0 = frozenset({SOME_IMAGE, NO_SIZE_IS_0, NONE_WITHOUT_ELEMENTS, NO_SIZE_BESIDE_IS_0})
+SOME_SCORES = "no size of what a QLinearSoftmax reads is 0"
+"""What is assumed because onnxruntime returns no value there."""
+ABOUT_SIZE_0 = frozenset({SOME_IMAGE, SOME_SCORES, NO_SIZE_IS_0, NONE_WITHOUT_ELEMENTS, NO_SIZE_BESIDE_IS_0})
 """What a proof assumes away: of runs at a size of 0 it says nothing then."""
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from onnx import TensorProto
 
 from graphfix.checker.proof.onnx.contrib.results import UNKNOWN, Result, kind_of, like, moved, typed, unknown
-from graphfix.checker.proof.result import NONE_WITHOUT_ELEMENTS
+from graphfix.checker.proof.result import SOME_SCORES
 from graphfix.checker.proof.sizes import numbers
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ def _softmax(call: Call) -> Dims:
     """QLinearSoftmax returns nothing, not even a value without elements, where a size is 0."""
     sizes = call.sizes(0)
     if sizes is not None and numbers(sizes) is None:
-        call.table.assumes[NONE_WITHOUT_ELEMENTS] = None
+        call.table.assumes[SOME_SCORES] = None
     return None if sizes is None or 0 in sizes else sizes
 
 
