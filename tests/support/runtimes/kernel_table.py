@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from random import Random
 from typing import NamedTuple
 
+import numpy as np
 from onnx import ModelProto, helper, numpy_helper
 
 from graphfix.operators import row
@@ -37,6 +38,19 @@ class Cell(NamedTuple):
     optimized_stretch: str
 
 
+class SpecialDraw(Draw):
+    """Draws whose floats contain NaN, infinities, large numbers and zeros of both signs."""
+
+    def numbers(self, shape: Sequence[int], kind: str = "float32") -> Array:
+        """Numbers, up to four of which are special ones."""
+        made = super().numbers(shape, kind)
+        if made.size > 1 and made.dtype.kind == "f":
+            special = np.array([np.nan, -np.nan, np.inf, -np.inf, -0.0, 0.0, 3e4], made.dtype)
+            places = self.integers(0, made.size, [min(4, made.size)])
+            made.reshape(-1)[places] = special[self.integers(0, len(special), places.shape)]
+        return made
+
+
 def measured(trials: int = TRIALS) -> Iterator[Cell]:
     """Ask onnxruntime about every operand of every kernel."""
     for kernel in KERNELS:
@@ -48,8 +62,8 @@ def measured(trials: int = TRIALS) -> Iterator[Cell]:
 def _cell(kernel: Kernel, operand: int, kind: str, trials: int) -> Cell:
     random = Random(f"{kernel.name} {operand} {kind}")  # noqa: S311 -- sizes, no secrets
     told: dict[tuple[bool, str], Counter[str]] = {(o, f): Counter() for o in (False, True) for f in ("lift", "stretch")}
-    for _ in range(trials):
-        case = kernel.cases(Draw(random), kind, operand)
+    for trial in range(trials):
+        case = kernel.cases(Draw(random) if trial % 2 else SpecialDraw(random), kind, operand)
         for optimized in (False, True):
             plain = _results(kernel, case.operands, case, optimized=optimized)
             for form, operands in _forms(case, operand):
