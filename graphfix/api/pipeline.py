@@ -239,6 +239,7 @@ def compare(
             shapes=sizes.fixed_shapes,
             inputs=None if request.inputs is None else Path(request.inputs),
             runs=request.runs,
+            thorough=request.thorough,
             seed=request.seed,
             criterion=Criterion(request.atol, request.rtol),
             proof=request.proof,

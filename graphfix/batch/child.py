@@ -7,9 +7,10 @@ import weakref
 from concurrent.futures import CancelledError
 from typing import Any, Final, Literal
 
-from graphfix.batch import memory, sessions
+from graphfix.batch import sessions
 from graphfix.batch.job import Limits
 from graphfix.results.faults import InternalError
+from graphfix.runtimes import memory
 from graphfix.runtimes.pipes import GONE, AskedProcess, cause
 from graphfix.runtimes.watch import Watch
 

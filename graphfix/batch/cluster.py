@@ -13,10 +13,11 @@ from dataclasses import replace
 from itertools import count
 from typing import Any
 
-from graphfix.batch import memory, work
+from graphfix.batch import work
 from graphfix.batch.executors import batch_name, said_by
 from graphfix.batch.job import Finished, Job
 from graphfix.results import VERSION, GraphfixError
+from graphfix.runtimes import memory
 from graphfix.runtimes.extras import install_command
 
 SOON = 5

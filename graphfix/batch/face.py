@@ -59,6 +59,7 @@ def batch_files(
     check_result: bool = True,
     strict_proof: bool = False,
     runs: int = 4,
+    thorough: bool = False,
     seed: int = 0,
     run: bool = False,
     progress: Progress | None = None,

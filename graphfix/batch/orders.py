@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
-from graphfix.batch import memory, processors, stores
+from graphfix.batch import processors, stores
 from graphfix.batch.job import Command, Job, Limits
 from graphfix.engine.request import Request
+from graphfix.runtimes import memory
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +33,7 @@ class Orders:
 
     def all_jobs(self, found: Sequence[tuple[str, str]], requested: Callable[[str], Request]) -> Iterator[Job]:
         """A job for each source and its name, in order; `requested` says what is asked of a source."""
-        share = memory.share(self.threads) if self.threads else None
+        share = memory.available() // self.threads if self.threads else None
         limits = Limits(self.seconds, self.bytes if self.bytes is not None else share)
         output = self._place(self.output)
         for source, name in found:

@@ -6,7 +6,7 @@ import math
 import os
 from pathlib import Path
 
-from graphfix.batch.cgroups import CGROUPS, PROC, files
+from graphfix.runtimes.cgroups import CGROUPS, PROC, files
 
 
 def available(proc: Path = PROC, cgroups: Path = CGROUPS) -> int:

@@ -73,6 +73,8 @@ class Task:
     trust_stored: bool | None = None
     """What the first model stores, where it follows from nothing else: None believes the shapes of results of
     operators without a rule, True all sizes, False nothing."""
+    thorough: bool = False
+    """Whether the runs of a large model have no budget."""
     narrow_inputs: bool = False
     """Whether an input of int64 may be int32 in the second model: then it holds numbers that both types hold."""
     data_root: Sequence[Path] = ()

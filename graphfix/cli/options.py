@@ -194,7 +194,7 @@ def binding(command: Parser) -> None:
 
 
 def runs(command: Parser) -> None:
-    """Offer how many runs there are, and their seed."""
+    """Offer how many runs there are, of which budget, and their seed."""
     command.add_argument(
         "--runs",
         metavar="N",
@@ -202,6 +202,8 @@ def runs(command: Parser) -> None:
         default=4,
         help="sets of inputs and sizes to run, and one of larger sizes where nothing is proved (default 4)",
     )
+    what = "run a large model (1 GiB and more) as often as a small one, however long it takes and however much it needs"
+    command.add_argument("--thorough", action="store_true", help=what)
     command.add_argument("--seed", metavar="N", type=Whole(0), default=0, help="seed of the inputs (default 0)")
 
 

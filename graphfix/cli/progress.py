@@ -9,8 +9,9 @@ import time
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from graphfix.cli.notices import notices
 from graphfix.report import printable
-from graphfix.results.progress import Progress
+from graphfix.results.progress import Notice, Progress
 from graphfix.results.records import dataclass, field
 
 if TYPE_CHECKING:
@@ -60,7 +61,11 @@ class Bar:
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def __call__(self, text: str, done: int = 0, total: int = 0, /) -> None:
-        """Take note of what is done now."""
+        """Take note of what is done now; a notice stays above the bar."""
+        if isinstance(text, Notice):
+            with self.aside():
+                notices(text)
+            return
         with self._lock:
             self.state = (printable(text), done, total)
             self._show()

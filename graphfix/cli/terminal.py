@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from typing import TextIO
 
 from graphfix import report
+from graphfix.cli.notices import notices
 from graphfix.cli.status import FAILED, PIPE_CLOSED
 from graphfix.report import colour
 from graphfix.results import VERSION, GraphfixError, RewriteError
@@ -87,9 +88,12 @@ def lines(shown: Progress | None) -> Iterator[None]:
 
 @contextlib.contextmanager
 def watched(options: Namespace, model: str) -> Iterator[Progress | None]:
-    """What is told of a long command: a line for each step with -v, a bar where a person watches, else nothing."""
-    if not options.verbose and (options.quiet or not sys.stderr.isatty() or os.environ.get("TERM") == "dumb"):
+    """What is told of a long command: a line for each step with -v, a bar where a person watches, else notices."""
+    if options.quiet and not options.verbose:
         yield None
+        return
+    if not options.verbose and (not sys.stderr.isatty() or os.environ.get("TERM") == "dumb"):
+        yield notices
         return
     from graphfix.cli import progress
 

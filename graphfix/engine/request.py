@@ -75,6 +75,8 @@ class Request:
     strict_proof: bool = False
     proof: Literal["with", "only", "without"] = "with"
     runs: int = 4
+    thorough: bool = False
+    """Whether the runs of a large model have no budget of time and memory."""
     seed: int = 0
     inputs: str | Path | None = None
     """What to run on instead of seeded inputs."""

@@ -12,5 +12,11 @@ class Progress(Protocol):
         """What is done now, and how many of how many are; a total of 0 where that is not known."""
 
 
+class Notice(str):
+    """A text that is shown where nobody watches the steps, too: what takes long, and what is left out for that."""
+
+    __slots__ = ()
+
+
 def silent(_text: str, _done: int = 0, _total: int = 0, /) -> None:
     """Nobody watches."""

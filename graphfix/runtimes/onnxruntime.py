@@ -88,6 +88,7 @@ def load(
     more: bytes = b"",
     shapes: Sequence[str] = (),
     folder: Path | None = None,
+    arena: bool = True,
 ) -> OrtSession:
     """Load a model by its path (so sizes above 2 GB work) or from bytes.
 
@@ -95,11 +96,13 @@ def load(
     weight that only changed its shape. True: all optimizations. `more` is a ModelProto whose nodes
     and outputs stand behind the model's own (see graphfix.runtimes.more_outputs); `shapes` names the last of those
     outputs, which are shapes. `folder` contains the external data of a model that is given as bytes.
-    Raises RefusedError.
+    Without an `arena` freed memory goes back to the system: each run of a float16 model extends the arena by a copy of
+    its weights as float32. Results are the same. Raises RefusedError.
     """
     import onnxruntime as rt
 
     options = _options(optimized=optimized)
+    options.enable_cpu_mem_arena = arena
     errors: tuple[type[Exception], ...] = (*_errors(), OSError)
     try:
         with ExitStack() as names:

@@ -29,7 +29,8 @@ class Child:
     """One process with one loaded model at a time, started when it is needed and again after an abort."""
 
     def __init__(self, seconds: float = LONGEST_SECONDS) -> None:
-        self._seconds = seconds
+        self.seconds = seconds
+        """How long one request may take."""
         self._process: AskedProcess | None = None
         self._loaded: LoadRequest | None = None
         self._scratch = tempfile.TemporaryDirectory(prefix="graphfix-")
@@ -54,16 +55,17 @@ class Child:
         expose: Sequence[str] = (),
         observe: Sequence[tuple[str, str]] = (),
         folder: Path | None = None,
+        arena: bool = True,
     ) -> OnnxSession:
         """Load an ONNX model as runtimes.onnxruntime does, in the place of the model before. Raises RefusedError.
 
         `expose` names values of the main graph that become outputs, behind the model's own; `observe` pairs values
         with names for their shapes, which `run_observed` returns. `folder` contains the external data of a
-        model that is given as bytes.
+        model that is given as bytes. Without an `arena` onnxruntime keeps no memory from one run to the next.
         """
         shapes = tuple(shape for _, shape in observe)
         more = more_outputs(expose, observe)
-        options = {"optimized": optimized, "more": more, "shapes": shapes, "folder": folder}
+        options = {"optimized": optimized, "more": more, "shapes": shapes, "folder": folder, "arena": arena}
         request = LoadRequest("onnxruntime", model, tuple(options.items()))
         outputs: tuple[str, ...] = self._load(request)
         return OnnxSession(self, request, outputs)
@@ -96,13 +98,13 @@ class Child:
 
     def _answer(self, runtime: str, message: tuple[object, ...]) -> Any:  # noqa: ANN401 - see above
         process = self._process or self._started()
-        watch = Watch(process.kill, self._seconds)
+        watch = Watch(process.kill, self.seconds)
         try:
             with watch:
                 kind, *answer = process.ask(message)
         except GONE:
             why = f"{runtime} aborts the process ({cause(self._stop())})"
-            stopped = f"{runtime} was stopped: no answer within {self._seconds:g} seconds"
+            stopped = f"{runtime} was stopped: no answer within {self.seconds:g} seconds"
             raise RefusedError(stopped if watch.expired else why, aborted=True) from None
         if kind == "refused":
             text, missing, custom = answer

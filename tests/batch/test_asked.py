@@ -36,6 +36,7 @@ OTHERS: dict[str, Any] = {
     "strict_proof": True,
     "proof": "without",
     "runs": 5,
+    "thorough": True,
     "seed": 1,
     "inputs": Path("inputs.npz"),
     "atol": 0.1,

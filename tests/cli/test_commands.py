@@ -209,7 +209,8 @@ def test_every_option_of_fix_reaches_the_pipeline(
         "--set s=16000 --set flags=true,false --drop-set-inputs --same a[0]=b[0] --same M=N --trust-stored "
         "--narrow-inputs --only equalize-ranks --only normalize-expand "
         "--skip materialize-broadcasts --bind-defaults --max-expand-bytes 4096 "
-        "--keep-fusions --no-verify --strict-proof --runs 7 --seed 9 --report r.md --data-root . --data-root blobs"
+        "--keep-fusions --no-verify --strict-proof --runs 7 --thorough --seed 9 --report r.md "
+        "--data-root . --data-root blobs"
     )
     assert commands.main(command.split()) == 0
     assert asked.calls == [
@@ -239,6 +240,7 @@ def test_every_option_of_fix_reaches_the_pipeline(
                     check_result=False,
                     strict_proof=True,
                     runs=7,
+                    thorough=True,
                     seed=9,
                     in_place=True,
                     report=(Path("r.md"),),
@@ -274,13 +276,15 @@ def test_fix_without_an_output_says_how_to_name_one(asked: Asked, capsys: pytest
 
 def test_every_option_of_verify_and_show_reaches_the_pipeline(asked: Asked) -> None:
     options = "--dim N=4 --shape x=1 --set k=2 --same M=N --trust-stored --narrow-inputs --inputs d.npz "
-    options += "--runs 2 --seed 3 --atol 1e-3 --rtol 0 --data-root ."
+    options += "--runs 2 --thorough --seed 3 --atol 1e-3 --rtol 0 --data-root ."
     assert commands.main(["verify", "a.onnx", "b.onnx", *options.split()]) == 0
     chosen = "--maps --broadcasts-only --node *Add --around n1 2 --graph main --dim N=4 --data-root ."
     assert commands.main(["show", "m.onnx", *chosen.split()]) == 0
     sizes = {"dims": {"N": "4"}, "shapes": {"x": "1"}, "values": {"k": "2"}, "same": ["M=N"]}
     sizes |= {"trust_stored": True, "narrow_inputs": True, "data_root": [Path()]}
-    verified = Request.of({**sizes, "inputs": Path("d.npz"), "runs": 2, "seed": 3, "atol": 0.001, "rtol": 0.0})
+    verified = Request.of(
+        {**sizes, "inputs": Path("d.npz"), "runs": 2, "thorough": True, "seed": 3, "atol": 0.001, "rtol": 0.0}
+    )
     assert asked.calls == [
         ("verify", (Path("a.onnx"), Path("b.onnx"), verified)),
         (
@@ -369,14 +373,14 @@ def test_an_option_that_is_none_has_the_nearest_beside_it(
 OFFERED = {
     "fix": "-o --output --in-place --dry-run --diff --exit-zero --target --target-file --broadcasts --unknown --dim "
     "--shape --same --trust-stored --signature --set --narrow-inputs --drop-set-inputs --only --skip --rewrites "
-    "--bind-defaults --max-expand-bytes --keep-fusions --no-verify --strict-proof --runs --seed --report --json "
-    "-q --quiet --data-root",
+    "--bind-defaults --max-expand-bytes --keep-fusions --no-verify --strict-proof --runs --thorough --seed --report "
+    "--json -q --quiet --data-root",
     "check": "--target --target-file --broadcasts --unknown --dim --shape --same --trust-stored --signature "
     "--narrow-inputs --set --only --skip --rewrites --bind-defaults --max-expand-bytes --keep-fusions --report --json "
     "-q --quiet --exclude --select --ignore --baseline --write-baseline --exit-zero --format --statistics "
     "--data-root",
-    "verify": "--data-root --dim --shape --same --trust-stored --signature --set --inputs --runs --seed --proof-only "
-    "--strict-proof --narrow-inputs --atol --rtol --report --json -q --quiet",
+    "verify": "--data-root --dim --shape --same --trust-stored --signature --set --inputs --runs --thorough --seed "
+    "--proof-only --strict-proof --narrow-inputs --atol --rtol --report --json -q --quiet",
     "show": "--maps --broadcasts-only --node --around --graph --dim --shape --same --trust-stored --signature "
     "--narrow-inputs --set -q --quiet --data-root",
     "tosa": "-o --output --data-root --run --inputs --atol --rtol --seed --only --skip --rewrites --dim --shape --same "
@@ -385,7 +389,7 @@ OFFERED = {
     "batch": "-o --output --exclude --check --tosa --run --jobs --dask --retries --time-limit --memory-limit --again "
     "--target --target-file --broadcasts --unknown --dim --shape --same --trust-stored --signature --set "
     "--narrow-inputs --drop-set-inputs --only --skip --rewrites --bind-defaults --max-expand-bytes --keep-fusions "
-    "--no-verify --strict-proof --runs --seed --report --json -q --quiet --data-root",
+    "--no-verify --strict-proof --runs --thorough --seed --report --json -q --quiet --data-root",
     "explain": "--rewrites --target-file -q --quiet",
     "config": "--json -q --quiet",
     "doctor": "--json -q --quiet",

@@ -7,7 +7,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from graphfix.batch import memory
+from graphfix.runtimes import memory
 
 MACHINE = psutil.virtual_memory().total
 
@@ -48,15 +48,13 @@ def groups(folder: Path, line: str, limits: dict[str, str]) -> tuple[Path, Path]
     ],
 )
 def test_the_least_limit_counts(tmp_path: Path, line: str, limits: dict[str, str], number: int) -> None:
-    assert memory.available(*groups(tmp_path, line, limits)) == number
+    proc, cgroups = groups(tmp_path, line, limits)
+    assert memory.available(proc, cgroups) == number
+    assert 0 < memory.unused(proc, cgroups) <= number
 
 
 def test_a_system_without_control_groups_has_what_the_machine_has(tmp_path: Path) -> None:
     assert memory.available(tmp_path, tmp_path) == MACHINE
-
-
-def test_jobs_share_it() -> None:
-    assert memory.share(3) == memory.available() // 3
 
 
 def test_a_machine_without_proc_has_the_memory_that_the_system_says(

@@ -31,6 +31,7 @@ def verify(
     trust_stored: bool = False,
     values: Mapping[str, InputValue] | None = None,
     claims: Claims | None = None,
+    thorough: bool = False,
 ) -> Verdict:
     """Ask the checker, with the defaults of `graphfix verify`."""
     task = Task(
@@ -48,5 +49,6 @@ def verify(
         trust_stored=trust_stored,
         values=values or {},
         claims=claims,
+        thorough=thorough,
     )
     return checker.verify(task)

@@ -17,12 +17,13 @@ from graphfix.results import Run
 from graphfix.runtimes.session import RefusedError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
+    from graphfix.checker.runs.budget import Budget
     from graphfix.checker.runs.exceptions import Row
     from graphfix.checker.runs.input_limits import Limits
     from graphfix.checker.runs.interface import Interface
-    from graphfix.checker.runs.sizes import Free
+    from graphfix.checker.runs.sizes import Free, Sizes
     from graphfix.runtimes.session import Session
 
 _SHOWN_REFUSALS = 8
@@ -84,9 +85,11 @@ class Answers:
         return next((str(run.reason) for run in self.refused), "it has no run")
 
 
-def ask(session: Session, case: Case) -> Answer:
-    """Run one case twice. Raises RefusedError."""
+def ask(session: Session, case: Case, may_repeat: Callable[[], bool] = lambda: True) -> Answer:
+    """Run one case twice, or once where `may_repeat` is False after the first run. Raises RefusedError."""
     first = dict(zip(session.outputs, session.run(case.feeds), strict=True))
+    if not may_repeat():
+        return Answer(case, first)
     second = dict(zip(session.outputs, session.run(case.feeds), strict=True))
     unstable = [name for name in first if _differs(first[name], second[name])]
     return Answer(case, first, dict.fromkeys(unstable, DIFFERING))
@@ -148,13 +151,15 @@ class Sweep:
     seed: int
     larger: bool = False
     """Whether one set of larger sizes is run too."""
+    budget: Budget | None = None
+    """What the runs may take; None where nothing limits them."""
 
     def run(self, free: Free, runs: int) -> Answers:
         """Run at most `runs` sets of sizes, and a larger one; where one is refused, look for others that are taken."""
         accepted: list[Answer] = []
         refused: list[Run] = []
         missing: RefusedError | None = None
-        for kind, sizes in principal(free, runs):
+        for kind, sizes in self._wanted(free, runs, accepted, refused):
             filled = kind == "distinct"
             result: Answer | RefusedError | None = self.attempt(sizes, len(accepted), filled=filled)
             if isinstance(result, RefusedError):
@@ -167,13 +172,25 @@ class Sweep:
                 result = self._stable(free) or result
             if result is not None and (not free.labels or _new(result, accepted)):
                 accepted.append(result)
-        if self.larger and accepted:
+        if self.larger and accepted and (self.budget is None or not self.budget.is_limiting):
             others = alternatives(free, "larger", accepted[0].case.sizes)
             result = self.first(others, len(accepted), filled=True)
             if result is not None and _new(result, accepted):
                 accepted.append(result)
         custom = "" if missing is None else missing.custom
         return Answers(tuple(accepted), tuple(refused[:_SHOWN_REFUSALS]), missing is not None, custom)
+
+    def _wanted(
+        self, free: Free, runs: int, accepted: Sequence[Answer], refused: list[Run]
+    ) -> Iterable[tuple[str, Sizes]]:
+        """Return the sets of sizes to run, as far as the budget allows them."""
+        wanted = principal(free, runs)
+        return wanted if self.budget is None else self.budget.within(wanted, lambda: len(accepted), refused)
+
+    def _ask(self, case: Case) -> Answer:
+        if self.budget is None:
+            return ask(self.session, case)
+        return ask(self.budget.timed(self.session), case, self.budget.may_repeat)
 
     def _instead(self, free: Free, kind: str, accepted: Sequence[Answer], fresh: bool) -> Answer | None:
         """Look for other sizes; without any that were taken the long search is made once (`fresh`)."""
@@ -207,7 +224,7 @@ class Sweep:
         for choice in choices(self.interface, known, number):
             try:
                 case = seeded(self.interface, sizes, known, choice, (self.seed, number))
-                answer = ask(self.session, case)
+                answer = self._ask(case)
             except RefusedError as error:
                 refusal = refusal or error
                 continue

@@ -20,8 +20,8 @@ from graphfix.results.records import dataclass, field
 
 LACKS: Mapping[Command, tuple[str, ...]] = MappingProxyType(
     {
-        "tosa": ("target", "target_file", "broadcasts", "unknown", "keep_fusions", "strict_proof", "runs"),
-        "check": ("check_result", "strict_proof", "runs", "seed", "drop_set_inputs"),
+        "tosa": ("target", "target_file", "broadcasts", "unknown", "keep_fusions", "strict_proof", "runs", "thorough"),
+        "check": ("check_result", "strict_proof", "runs", "thorough", "seed", "drop_set_inputs"),
     }
 )
 """The options of `batch` that a command does not have, as a namespace names them."""

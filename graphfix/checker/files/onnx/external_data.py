@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
 _SIGNS = (b"location", b"\x70\x01")
 """Every serialized model with external data has one: the key `location`, or `data_location: EXTERNAL`."""
+_HALVES = frozenset({TensorProto.FLOAT16, TensorProto.BFLOAT16})
 _IN_MEMORY = "*/_ORT_"
 """A part of the locations that onnxruntime reads as addresses: `*/_ORT_MEM_ADDR_/*` and its like."""
 _MOST_DIGITS = 20
@@ -92,6 +93,17 @@ class ExternalData:
             held = f"{self.model.parent / entries['location']}: holds {max(rest, 0)} bytes from {offset} on"
             raise GraphfixError(f"{held}, {tensor.name!r} needs {needed}; restore the whole file")
         return offset, stated if "length" in entries else rest
+
+    def bytes_of(self, message: Message) -> tuple[int, int]:
+        """Return the bytes of a checked model with its data files, and those that onnxruntime needs beside them.
+
+        A data file is mapped. Weights in the model file are held twice while it is loaded, and kernels of float32 hold
+        a copy of what is stored in 16 bits.
+        """
+        inside = self.model.stat().st_size
+        files = sum(file.stat().st_size for file in set(self.files.values()))
+        halves = [t for t in tensors(message) if is_external(t) and t.data_type in _HALVES]
+        return inside + files, 2 * inside + 2 * sum(map(byte_size, halves))
 
     @property
     def folder(self) -> Path | None:

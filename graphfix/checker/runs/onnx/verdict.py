@@ -13,6 +13,7 @@ from graphfix.checker.files.onnx import external_data
 from graphfix.checker.files.onnx.skeleton import read
 from graphfix.checker.files.onnx.stored_sizes import symbols
 from graphfix.checker.runs import given_inputs
+from graphfix.checker.runs.budget import LARGE, Budget, memory_fault
 from graphfix.checker.runs.comparison import Comparison, weigh
 from graphfix.checker.runs.first_difference import Place, first_place
 from graphfix.checker.runs.inexact_sites import bounded, observed
@@ -28,8 +29,10 @@ from graphfix.checker.runs.related_sizes import related
 from graphfix.checker.runs.sizes import free_dims
 from graphfix.checker.runs.witness import Witness
 from graphfix.results import Verdict
+from graphfix.results.progress import Notice
 from graphfix.runtimes import onnx_reference
-from graphfix.runtimes.process import Child
+from graphfix.runtimes.memory import unused
+from graphfix.runtimes.process import LONGEST_SECONDS, Child
 from graphfix.runtimes.session import RefusedError
 
 if TYPE_CHECKING:
@@ -44,6 +47,8 @@ if TYPE_CHECKING:
     from graphfix.runtimes.session import Session
 
 _LAST_WITHOUT_KERNELS = 6
+_LONGEST = 24 * 3600.0
+"""Seconds that one run may take where no budget is wanted."""
 _RANKS_TO_TRY = (2, 1, 3, 4, 0)
 
 
@@ -148,10 +153,17 @@ def _by_onnxruntime(
     what decides is the model itself.
     """
     legacy = any(_opset(model) <= _LAST_WITHOUT_KERNELS for model in models)
-    with Child() as child:
-        before, after = (
-            partial(child.load, each.runnable(), folder=each.folder) for each in _external_data(task, models)
-        )
+    data = _external_data(task, models)
+    size, needed = data[0].bytes_of(models[0])
+    budget = None if size < LARGE or task.thorough or task.inputs is not None else Budget(task.progress)
+    with Child(_LONGEST if task.thorough else LONGEST_SECONDS) as child:
+        load = partial(child.load, arena=budget is None)
+        before, after = (partial(load, each.runnable(), folder=each.folder) for each in data)
+        why = memory_fault(needed, unused()) if budget is not None else None
+        if budget is not None:
+            budget.stop_after = partial(setattr, child, "seconds")
+        if why is not None:
+            return _loaded(task, (before, _adapted(after, task, models)), why), False
         openers = (lambda expose: before(expose=expose)), _adapted(lambda expose: after(expose=expose), task, models)
         comparison = replace(
             _comparison(task, models, openers, "onnxruntime"),
@@ -164,11 +176,27 @@ def _by_onnxruntime(
         if witness is not None:
             first = partial(in_onnxruntime, before, models[0], witness)
             watched = replace(comparison, opened=(first, comparison.opened[1]))
-        verdict, lacking = _run(task, watched, models[0], interfaces)
+        verdict, lacking = _run(task, watched, models[0], interfaces, budget)
         if witness is not None and witness.runs and verdict.status == "different":
             verdict, lacking = _run(task, comparison, models[0], interfaces)
     versions = {"onnxruntime": metadata.version("onnxruntime")}
-    return replace(verdict, versions=versions), lacking or (legacy and not verdict.runs)
+    # onnx's evaluator holds all weights in memory
+    fallback = budget is None and (lacking or (legacy and not verdict.runs))
+    return replace(verdict, versions=versions), fallback
+
+
+def _loaded(task: Task, openers: tuple[Callable[[], Session], Callable[..., Session]], why: str) -> Verdict:
+    """Load both models and run none, for this reason."""
+    task.progress(Notice(why))
+    try:
+        openers[0]()
+    except RefusedError as error:
+        return Verdict("undecided", reason=f"the first model does not load: {error}")
+    try:
+        openers[1]()
+    except RefusedError as error:
+        return Verdict("different", reason=f"the second model does not load, the first does: {error}")
+    return Verdict("undecided", reason=why, versions={"onnxruntime": metadata.version("onnxruntime")})
 
 
 def _by_reference(
@@ -218,11 +246,15 @@ def _producers(model: onnx.ModelProto) -> Iterator[tuple[str, tuple[str, str]]]:
 
 
 def _run(
-    task: Task, comparison: Comparison, model: onnx.ModelProto, interfaces: tuple[Interface, Interface]
+    task: Task,
+    comparison: Comparison,
+    model: onnx.ModelProto,
+    interfaces: tuple[Interface, Interface],
+    budget: Budget | None = None,
 ) -> tuple[Verdict, bool]:
     """Return the verdict, and whether a kernel was lacking."""
     try:
-        answers = _answers(task, comparison, model, interfaces)
+        answers = _answers(task, comparison, model, interfaces, budget)
     except RefusedError as error:
         reason = f"the first model does not load: {error}"
         return Verdict("undecided", reason=reason), error.missing_kernel
@@ -232,6 +264,8 @@ def _run(
         return Verdict("undecided", runs=answers.refused, reason=answers.refusal), answers.missing_kernel
     if task.copied:
         return Verdict("undecided"), False
+    if budget is not None and budget.is_limiting:
+        comparison = replace(comparison, optimized=None)
     verdict, lacking = weigh(comparison, answers)
     if task.inexact and verdict.status == "equal" and comparison.exposing is not None:
         task.progress("observing what is inexact")
@@ -242,7 +276,11 @@ def _run(
 
 
 def _answers(
-    task: Task, comparison: Comparison, model: onnx.ModelProto, interfaces: tuple[Interface, Interface]
+    task: Task,
+    comparison: Comparison,
+    model: onnx.ModelProto,
+    interfaces: tuple[Interface, Interface],
+    budget: Budget | None,
 ) -> Answers | str:
     """Ask the original. A string says why no size fits. Raises RefusedError where it does not load."""
     before = interfaces[0].with_ranks_of(interfaces[1], task.shapes)
@@ -262,7 +300,7 @@ def _answers(
         if given is not None:
             return given_answers(session, given)
         known = partial(_limits, model, int64_inputs(interface) if task.narrow_inputs else frozenset())
-        answers = Sweep(session, known, interface, task.seed, larger=larger).run(free, task.runs)
+        answers = Sweep(session, known, interface, task.seed, larger=larger, budget=budget).run(free, task.runs)
         if answers.accepted:
             break
     return answers

@@ -1,0 +1,151 @@
+"""How much time and memory the runs of a large model may take, by what its first run takes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from time import monotonic
+from typing import TYPE_CHECKING, Final
+
+from graphfix.results import Run
+from graphfix.results.progress import Notice, Progress
+from graphfix.runtimes.process import LONGEST_SECONDS
+from graphfix.runtimes.session import RefusedError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    from graphfix.checker.runs.sizes import Sizes
+    from graphfix.runtimes.session import Session
+
+LARGE: Final = 1 << 30
+"""Bytes of a model with its data files: the runs of a smaller one have no budget."""
+SECONDS: Final = 120.0
+"""The budget of the runs of both models together; the second model runs once in any case where the first one does."""
+_RUNS_OF_A_CASE: Final = 3
+"""The first model runs twice on each set of sizes, the second model once."""
+_LEAST: Final = 1.0
+"""The seconds that a run may take at least, once it is begun."""
+_REPEATED: Final = 4
+"""A first run that takes longer than this part of the budget is not repeated."""
+
+
+def _never(_: float) -> None:
+    return
+
+
+@dataclass(slots=True)
+class Budget:
+    """The time that is left for the runs of one pair of models, in seconds."""
+
+    progress: Progress = field(repr=False)
+    seconds: float = SECONDS
+    clock: Callable[[], float] = monotonic
+    stop_after: Callable[[float], None] = field(default=_never, repr=False)
+    """Sets the seconds after which a run of the original is stopped."""
+    started: float = field(init=False)
+    taken: list[float] = field(default_factory=list)
+    """The seconds of each run of the original that succeeded."""
+    planned: int | None = None
+    """How many sets of sizes are run; None before the first run."""
+    total: int = 0
+    """How many sets of sizes are asked for."""
+
+    def __post_init__(self) -> None:
+        self.started = self.clock()
+
+    @property
+    def left(self) -> float:
+        """The seconds that are left."""
+        return self.seconds - (self.clock() - self.started)
+
+    @property
+    def is_limiting(self) -> bool:
+        """Whether sets of sizes are left out, or no time is left."""
+        return self.planned is None or self.planned < self.total or self.left <= 0
+
+    def may_repeat(self) -> bool:
+        """Return whether the original is run a second time on the same inputs."""
+        return self.taken[-1] <= min(self.left, self.seconds / _REPEATED)
+
+    def within(
+        self, wanted: Sequence[tuple[str, Sizes]], done: Callable[[], int], left_out: list[Run]
+    ) -> Iterator[tuple[str, Sizes]]:
+        """Yield the wanted sets of sizes, the smallest first, as far as the budget allows them.
+
+        `done` counts the sets that the original has run; the others are entered into `left_out`.
+        """
+        self.total = len(wanted)
+        ordered = sorted(wanted, key=lambda each: each[0] != "1")
+        for kind, sizes in ordered:
+            if self.allows_another(done()):
+                yield kind, sizes
+            else:
+                left_out.append(Run(dict(sizes), "off", "undecided", reason=self.why))
+            if self.planned is None and done():
+                self._plan(sizes)
+
+    def allows_another(self, done: int) -> bool:
+        """Return whether one more set of sizes is run after `done` sets."""
+        return self.planned is None or (done < self.planned and self.left > 0)
+
+    def _plan(self, sizes: Mapping[str, int]) -> None:
+        """Choose how many sets of sizes are run, by the run at these first ones."""
+        cold, warm = self.taken[0], self.taken[-1]
+        more = int(max(self.left - cold, 0.0) // (_RUNS_OF_A_CASE * max(warm, 1e-3)))
+        self.planned = 1 + more
+        if self.planned < self.total:
+            at = ", ".join(f"{label}={size}" for label, size in sizes.items()) or "the sizes of the model"
+            what = f"run once at {at}" if not more else f"run on {self.planned} of {self.total} sets of sizes"
+            self.progress(Notice(f"{self._about}: {what}; --thorough runs all"))
+
+    @property
+    def _about(self) -> str:
+        return f"one run of the original takes about {max(self.taken[0], 1):.0f} s"
+
+    @property
+    def why(self) -> str:
+        """The reason why sets of sizes are left out."""
+        budget = f"the budget of the runs is {self.seconds:g} s; --thorough lifts it"
+        return f"not run: {self._about}, and {budget}" if self.taken else f"not run: {budget}"
+
+    def timed(self, session: Session) -> TimedSession:
+        """Return the session of the original, each run of which is timed."""
+        return TimedSession(session, self)
+
+
+@dataclass(frozen=True, slots=True)
+class TimedSession:
+    """The original, whose runs are counted against a budget."""
+
+    session: Session
+    budget: Budget
+
+    @property
+    def outputs(self) -> tuple[str, ...]:
+        """The names of the outputs."""
+        return self.session.outputs
+
+    def run(self, feeds: Mapping[str, object]) -> list[object]:
+        """Run once. Raises RefusedError, also if no time is left."""
+        if self.budget.left <= 0:
+            raise RefusedError(self.budget.why.removeprefix("not run: "))
+        started = self.budget.clock()
+        self.budget.stop_after(max(self.budget.left, _LEAST))
+        try:
+            values = self.session.run(feeds)
+        except RefusedError as error:
+            if error.aborted and self.budget.left <= 0:
+                raise RefusedError(self.budget.why.removeprefix("not run: "), aborted=True) from None
+            raise
+        finally:
+            self.budget.stop_after(LONGEST_SECONDS)
+        self.budget.taken.append(self.budget.clock() - started)
+        return values
+
+
+def memory_fault(needed: int, unused: int) -> str | None:
+    """Return why a model is not run that needs more memory than nobody uses now, in bytes; None if it has enough."""
+    if needed <= unused:
+        return None
+    have = f"its weights need about {needed >> 20} MiB of memory in onnxruntime, and {unused >> 20} MiB are unused"
+    return f"both models load and are not run: {have}; --thorough runs them all the same"

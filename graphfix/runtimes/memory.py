@@ -1,0 +1,46 @@
+"""How much memory there is for a model: that of the machine, or of the container where that has less."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import psutil
+
+from graphfix.runtimes.cgroups import CGROUPS, PROC, files
+
+
+def available(proc: Path = PROC, cgroups: Path = CGROUPS) -> int:
+    """Return the bytes that this machine has, or the container where that has fewer."""
+    return min([_machine_memory(), *_allowed(proc, cgroups)])
+
+
+def unused(proc: Path = PROC, cgroups: Path = CGROUPS) -> int:
+    """Return the bytes that nobody uses now, at most those that the container may have."""
+    try:
+        free = int(psutil.virtual_memory().available)
+    except OSError:
+        free = _machine_memory()
+    return min([free, *_allowed(proc, cgroups)])
+
+
+def _allowed(proc: Path, cgroups: Path) -> list[int]:
+    limits = map(_number, files("memory.max", ("memory", "memory.limit_in_bytes"), proc, cgroups))
+    return [*filter(None, limits)]
+
+
+def _machine_memory() -> int:
+    """Return the bytes of memory of this machine, also if /proc is not mounted."""
+    try:
+        return int(psutil.virtual_memory().total)
+    except OSError:
+        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+
+
+def _number(file: Path) -> int:
+    """Return the limit in a file; 0 where there is none."""
+    try:
+        text = file.read_text().strip()
+    except OSError:
+        return 0
+    return int(text) if text.isdigit() else 0  # `max`

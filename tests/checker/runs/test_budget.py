@@ -1,0 +1,149 @@
+"""The runs of a large model have a budget: the smallest sizes first, as many as fit, and it is said."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from graphfix.checker.runs.budget import Budget, memory_fault
+from graphfix.checker.runs.input_limits import Limits
+from graphfix.checker.runs.interface import Interface, TensorSpec
+from graphfix.checker.runs.onnx import verdict as onnx_runs
+from graphfix.checker.runs.original_runs import Answers, Sweep
+from graphfix.checker.runs.sizes import Free
+from graphfix.results.progress import Notice
+from graphfix.runtimes.session import RefusedError
+from tests.support.by_runs import verify
+from tests.support.written import Written
+
+X = TensorSpec("x", "tensor", np.dtype(np.float32), ("N", "M"))
+TEXT = "g (float[N,M] x) => (float[N,M] y) { y = Softmax(x) }"
+
+
+@dataclass
+class Slow:
+    """A model whose runs take these seconds in turn, the last one for all that follow."""
+
+    seconds: Sequence[float]
+    now: float = 0.0
+    outputs: tuple[str, ...] = ("y",)
+    fed: list[tuple[int, ...]] = field(default_factory=list)
+    refuses: bool = False
+
+    def run(self, feeds: Mapping[str, object]) -> list[object]:
+        self.now += self.seconds[min(len(self.fed), len(self.seconds) - 1)]
+        x = np.asarray(feeds["x"])
+        self.fed.append(x.shape)
+        if self.refuses:
+            raise RefusedError("no")
+        return [x]
+
+
+def swept(slow: Slow, told: list[str], runs: int = 4, *, larger: bool = False) -> Answers:
+    budget = Budget(lambda text, *_: told.append(text), 120.0, lambda: slow.now)
+    sweep = Sweep(slow, lambda _: Limits(), Interface((X,), (), (), (X,)), 0, larger=larger, budget=budget)
+    return sweep.run(Free(("N", "M"), frozenset(("N",)), {}, (X,)), runs)
+
+
+@pytest.mark.parametrize(
+    ("seconds", "fed", "said"),
+    [
+        ([0.1], [(1, 1), (3, 5), (2, 2), (0, 0), (2, 37)], None),
+        ([28, 9], [(1, 1), (3, 5), (2, 2)], "about 28 s: run on 3 of 4 sets of sizes; --thorough runs all"),
+        ([25], [(1, 1)], "about 25 s: run once at N=1, M=1; --thorough runs all"),
+        ([60], [(1, 1)], "about 60 s: run once at N=1, M=1; --thorough runs all"),
+    ],
+    ids=["all in time", "the first run is the slowest", "few fit", "slow: not even repeated"],
+)
+def test_the_smallest_sizes_are_run_first_and_as_many_as_fit(
+    seconds: Sequence[float], fed: list[tuple[int, ...]], said: str | None
+) -> None:
+    told: list[str] = []
+    answers = swept(slow := Slow(seconds), told, larger=True)
+    assert list(dict.fromkeys(slow.fed)) == fed
+    assert [tuple(answer.case.sizes.values()) for answer in answers.accepted] == fed
+    assert told == ([] if said is None else [f"one run of the original takes {said}"])
+    assert all(isinstance(text, Notice) for text in told)
+    left = [run.reason for run in answers.refused]
+    assert len(left) == max(4 - len(fed), 0)
+    assert all(str(reason).endswith("the budget of the runs is 120 s; --thorough lifts it") for reason in left)
+
+
+def test_a_slow_run_is_not_repeated() -> None:
+    swept(slow := Slow([60]), [])
+    assert slow.fed == [(1, 1)]
+
+
+def test_a_model_that_refuses_slowly_is_not_asked_for_ever() -> None:
+    answers = swept(slow := Slow([50], refuses=True), [])
+    assert len(slow.fed) == 3
+    assert (answers.accepted, answers.refusal) == ((), "not run, the first model refuses it: no")
+
+
+def test_what_needs_more_memory_than_there_is_has_a_reason() -> None:
+    assert memory_fault(3 << 30, 4 << 30) is None
+    assert memory_fault(5 << 30, 4 << 30) == (
+        "both models load and are not run: its weights need about 5120 MiB of memory in onnxruntime, "
+        "and 4096 MiB are unused; --thorough runs them all the same"
+    )
+
+
+@pytest.fixture
+def large(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every model is large."""
+    monkeypatch.setattr(onnx_runs, "LARGE", 0)
+
+
+def sizes_run(before: Path, after: Path, **asked: object) -> list[tuple[int, ...]]:
+    runs = verify(before, after, **asked).runs
+    return [tuple(run.bindings.values()) for run in runs if run.optimizations == "off" and run.status == "equal"]
+
+
+@pytest.mark.usefixtures("large")
+def test_a_large_model_is_run_from_the_smallest_sizes_on(written: Written) -> None:
+    assert sizes_run(written(TEXT), written(TEXT)) == [(1, 1), (3, 5), (2, 2), (0, 0), (2, 37)]
+
+
+@pytest.mark.usefixtures("large")
+def test_without_a_budget_a_large_model_is_run_as_others_are(written: Written) -> None:
+    assert sizes_run(written(TEXT), written(TEXT), thorough=True) == [(3, 5), (1, 1), (2, 2), (0, 0), (2, 37)]
+
+
+@pytest.mark.usefixtures("large")
+def test_without_time_nothing_is_run_and_the_reason_is_said(written: Written, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(onnx_runs, "Budget", partial(Budget, seconds=1e-9))
+    verdict = verify(written(TEXT), written(TEXT))
+    why = "not run, the first model refuses it: the budget of the runs is 1e-09 s; --thorough lifts it"
+    assert (verdict.status, verdict.reason) == ("undecided", why)
+
+
+def test_a_run_that_is_stopped_for_its_time_has_the_budget_as_its_reason() -> None:
+    stops: list[float] = []
+
+    class Stopped(Slow):
+        def run(self, _: Mapping[str, object]) -> list[object]:
+            self.now += 200
+            raise RefusedError("killed", aborted=True)
+
+    slow = Stopped([200])
+    budget = Budget(lambda *_: None, 120.0, lambda: slow.now, stops.append)
+    with pytest.raises(RefusedError, match="the budget of the runs is 120 s; --thorough lifts it") as caught:
+        budget.timed(slow).run({})
+    assert (caught.value.aborted, stops) == (True, [120.0, 600.0])
+
+
+@pytest.mark.usefixtures("large")
+def test_without_memory_both_models_are_loaded_and_not_run(written: Written, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(onnx_runs, "unused", lambda: 0)
+    verdict = verify(written(TEXT), written(TEXT))
+    assert (verdict.status, list(verdict.runs)) == ("undecided", [])
+    assert str(verdict.reason).startswith("both models load and are not run")
+    unknown = written(TEXT.replace("Softmax", "own.Softmax"), domains=', "own": 1')
+    assert verify(written(TEXT), unknown).status == "different"
+    assert str(verify(unknown, written(TEXT)).reason).startswith("the first model does not load")
+    assert verify(written(TEXT), written(TEXT), thorough=True).status == "equal"
