@@ -73,13 +73,9 @@ mistral   int4_embedding int4 cpu op_types_to_quantize=MatMul/Gather
 mistral   separate       fp32 cpu fuse_qkv=false
 mistral   pruned         fp32 cpu prune_lm_head=true include_hidden_states=true
 mistral   embedded       int4 cpu exclude_embeds=true
-mistral   headless       fp32 cpu exclude_lm_head=true
 mistral   dml            fp16 dml
-mistral   webgpu         fp32 webgpu
 mistral   gate_up        int4 cpu fuse_mlp_gate_up=true
-mistral   float32        fp32 cpu
 mistral   int4           int4 cpu
-qwen2     float32        fp32 cpu
 qwen2     float16        fp16 cuda
 qwen2     int4           int4 cpu
 qwen2     int4_qdq       int4 cpu use_qdq=true is_symmetric=false
@@ -87,7 +83,6 @@ qwen3     float32        fp32 cpu
 qwen3     float16        fp16 cuda fuse_qk_norm_gqa=false
 qwen3     norms_inside   fp16 cuda
 qwen3     int4           int4 cpu
-phi       float16        fp16 cuda
 phi       int4           int4 cpu
 phi3      float32        fp32 cpu
 phi3      float16        fp16 cuda
@@ -102,7 +97,6 @@ gemma3    int4           int4 cpu windowed_kv_cache=false
 smollm    float32        fp32 cpu
 smollm    float16        fp16 cuda
 smollm    int4           int4 cpu
-smollm    shared         fp32 cpu shared_embeddings=true
 granite   int4           int4 cpu
 olmo      int4           int4 cpu
 nemotron  float32        fp32 cpu

@@ -33,12 +33,13 @@ def run(export: Export, path: Path) -> str:
 
 
 def stored(value: np.ndarray[Any, Any], details: dict[str, Any]) -> np.ndarray[Any, Any]:
-    """Return a value as the input holds it: int8 by a scale and a zero point, or as it is."""
-    if details["dtype"] is not np.int8:
+    """Return a value as the input holds it: int8 or int16 by a scale and a zero point, or as it is."""
+    if value.dtype.kind != "f" or details["dtype"] not in (np.int8, np.int16):
         return value
     scale, zero = details["quantization"]
-    held: np.ndarray[Any, Any] = np.clip(np.round(value / scale) + zero, -128, 127)
-    return held.astype(np.int8)
+    limits = np.iinfo(details["dtype"])
+    held: np.ndarray[Any, Any] = np.clip(np.round(value / scale) + zero, limits.min, limits.max)
+    return held.astype(details["dtype"])
 
 
 def check(name: str, results: dict[str, np.ndarray[Any, Any]]) -> None:

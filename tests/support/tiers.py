@@ -43,6 +43,14 @@ COVER_EXPORTED = frozenset(
 )
 """The exported models on which plain `pytest` runs what is asked of all: of each exporter, and floats and integers."""
 
+COVER_DEPLOYED = frozenset(
+    "decoders/gemma2_int4/model decoders/llama_float32/model decoders/qwen3_float16 litert_quantized/swin_fixed_static8"
+    " litert_torch/decoder_fixed optimized/bert_dynamo_fused_bert optimized/unet_cropped_legacy_all"
+    " optimized/whisper_decoder_past_dynamo_extended quantized/distilbert_dynamo_qdq_channel"
+    " quantized/gpt2_past_dynamo_blocks_embedding quantized/resnet_legacy_qoperator_channel".split()
+)
+"""The deployed models on which plain `pytest` runs what is asked of all: of each tool, by path without suffix."""
+
 
 def tiered(
     values: Iterable[Value],

@@ -1,0 +1,65 @@
+"""The bytes that litert-torch writes of a model in one of its variants, the same ones each time."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import logging
+import tempfile
+import warnings
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import litert_torch
+import torch
+from torch import nn
+
+from exporting.onnx_weights import set_weights
+from exporting.tflite_model import Export
+
+
+@contextlib.contextmanager
+def _quiet() -> Iterator[None]:
+    """Keep what the converter prints from the terminal."""
+    logging.disable(logging.CRITICAL)
+    sink = io.StringIO()
+    with warnings.catch_warnings(), contextlib.redirect_stdout(sink), contextlib.redirect_stderr(sink):
+        warnings.simplefilter("ignore")
+        try:
+            yield
+        finally:
+            logging.disable(logging.NOTSET)
+
+
+def _module(export: Export, signature: str) -> nn.Module:
+    """Return the module of a signature with its weights: parameters of one name are equal in all signatures."""
+    torch.manual_seed(0)
+    module = export.model.make(signature).eval()
+    set_weights(module)
+    return module
+
+
+def _arguments(export: Export, signature: str) -> tuple[dict[str, torch.Tensor], dict[str, Any] | None]:
+    """Return the inputs that the converter traces with, and which axes are free."""
+    free = {axis: torch.export.Dim(axis, min=1, max=64) for axis in export.free()}
+    values = {name: torch.from_numpy(value) for name, value in export.samples(signature)[0].items()}
+    inputs = export.model.signatures[signature]
+    axes = {one.name: {at: free[dim] for at, dim in enumerate(one.dims) if dim in free} for one in inputs}
+    return values, axes if free else None
+
+
+def convert(export: Export) -> bytes:
+    """Return the file of a model in one of its variants.
+
+    Raises what the converter raises.
+    """
+    with _quiet(), tempfile.TemporaryDirectory() as folder:
+        converter = litert_torch
+        for signature in export.model.signatures:
+            values, axes = _arguments(export, signature)
+            module = _module(export, signature)
+            converter = converter.signature(signature, module, sample_kwargs=values, dynamic_shapes=axes)
+        path = Path(folder) / "model.tflite"
+        converter.convert().export(str(path))
+        return path.read_bytes()

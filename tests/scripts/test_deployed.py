@@ -1,0 +1,104 @@
+"""The deployed models: the committed files are those of the tables, small, and run."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import build_decoders
+import export_litert
+import onnx
+import optimize_onnx
+import pytest
+from exporting import deployed_files
+from exporting.decoder_cases import NOT_RUN
+from exporting.deployed_files import DEPLOYED, Deployed, committed, parts, sizes_of
+from exporting.onnx_feeds import numbers
+
+from tests.support.tiers import COVER_DEPLOYED, tiered
+
+CASES = {
+    "optimized": optimize_onnx.cases(optimize_onnx.OPTIMIZED),
+    "quantized": optimize_onnx.cases(optimize_onnx.QUANTIZED),
+    "decoders": build_decoders.cases(),
+}
+NAMES = [f"{folder}/{name}" for folder, cases in CASES.items() for name in cases]
+LITERT = export_litert.paths()
+MOST_TFLITE = 125_000
+
+
+def is_covering(name: str) -> bool:
+    return name in COVER_DEPLOYED
+
+
+@pytest.mark.parametrize("folder", CASES)
+def test_the_committed_files_and_their_sizes_are_those_of_the_tables(folder: str) -> None:
+    described = {name: case.described() for name, case in CASES[folder].items()}
+    assert sorted(described) == committed(DEPLOYED / folder)
+    assert sizes_of(DEPLOYED / folder) == described
+
+
+def test_the_committed_tflite_files_are_those_of_the_tables() -> None:
+    assert export_litert.strays(LITERT) == []
+    assert [path for path in LITERT if not path.exists()] == []
+
+
+def test_there_are_as_many_files_of_each_tool_as_are_asked_for() -> None:
+    assert len(NAMES) >= 120
+    assert sum(path.parent == export_litert.TORCH for path in LITERT) >= 40
+    assert sum(path.parent == export_litert.QUANTIZED for path in LITERT) >= 40
+
+
+@pytest.mark.parametrize("name", tiered(NAMES, is_covering))
+def test_an_onnx_file_is_small_and_runs(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    folder, _, stem = name.partition("/")
+    path = DEPLOYED / f"{name}.onnx"
+    assert sum(map(len, parts(path).values())) <= deployed_files.MOST_BYTES
+    assert deployed_files.main([stem, "--run"], "", DEPLOYED / folder, dict) == 0
+    assert f"{stem}: ok" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("path", tiered(LITERT, lambda path: is_covering(f"{path.parent.name}/{path.stem}"), name=str))
+def test_a_tflite_file_is_small_and_runs(path: Path) -> None:
+    assert path.stat().st_size < MOST_TFLITE
+    assert export_litert.main([path.stem, "--run"]) == 0
+
+
+def test_what_is_not_run_is_refused_by_the_kernel() -> None:
+    """A file leaves the list when onnxruntime runs it."""
+    for name in NOT_RUN:
+        case = build_decoders.cases()[name]
+        path = DEPLOYED / "decoders" / f"{name}.onnx"
+        with pytest.raises(Exception, match="GroupQueryAttention"):
+            deployed_files.run(path, case.inputs, [{"batch": 2, "sequence": 5, "past": 0, "total": 5}])
+
+
+def _doubled(path: Path) -> None:
+    graph = "g (float[n] x) => (float[n] y) { y = Add(x, x) }"
+    onnx.save(onnx.parser.parse_model(f'<ir_version: 10, opset_import: ["" : 20]> {graph}'), path)
+
+
+def _constant(path: Path) -> None:
+    graph = "g (float[n] x) => (float[n] y) { y = Sub(x, x) }"
+    onnx.save(onnx.parser.parse_model(f'<ir_version: 10, opset_import: ["" : 20]> {graph}'), path)
+
+
+def test_a_file_is_written_with_its_sizes_and_compared(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PYTHONHASHSEED", "0")
+    cases = {"double": Deployed("double", _doubled, {"x": numbers("n")}, ({"n": 3}, {"n": 4}))}
+    for options in ([], ["--check"], ["--run"]):
+        assert deployed_files.main(options, "", tmp_path, lambda: cases) == 0
+    (tmp_path / "double.onnx").write_bytes(b"")
+    assert deployed_files.main(["--check"], "", tmp_path, lambda: cases) == 1
+
+
+def test_a_file_that_shows_nothing_or_that_nothing_makes_is_said(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("PYTHONHASHSEED", "0")
+    cases = {"constant": Deployed("constant", _constant, {"x": numbers("n")}, ({"n": 3}, {"n": 4}))}
+    _doubled(tmp_path / "stray.onnx")
+    assert deployed_files.main([], "", tmp_path, lambda: cases) == 1
+    said = capsys.readouterr().out
+    assert "constant: the outputs of run 1 are all the same number" in said
+    assert "stray: nothing makes this file" in said
+    assert not (tmp_path / "constant.onnx").exists()
