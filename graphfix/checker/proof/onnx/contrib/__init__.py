@@ -49,6 +49,11 @@ def kind(call: Call, index: int) -> Kind:
     return results[index].kind(call) if index < len(results) else None
 
 
+def is_ruled(call: Call) -> bool:
+    """Return whether an operator of another domain than the standard one has rules, whatever they know of this node."""
+    return bool(_results(call))
+
+
 def _results(call: Call) -> tuple[Result, ...]:
     if call.version != 1 and call.domain not in VERSIONED:
         return ()
