@@ -10,7 +10,7 @@ import pytest
 from onnxruntime.capi import onnxruntime_pybind11_state as runtime
 
 from graphfix import operators
-from graphfix.formats.onnx.infer import element_types, rules
+from graphfix.formats.onnx.infer import contrib, element_types, rules
 from graphfix.formats.onnx.infer.contrib.registry import OPERATORS
 from tests.support.onnx.node_results import cases, results
 
@@ -352,6 +352,11 @@ def test_elements_of_integers_are_followed(text: str) -> None:
 # --- all operators ----------------------------------------------------------------------------------------------------
 
 DOMAINS = (MS, "com.microsoft.nchwc", "com.ms.internal.nhwc", "ai.onnx.ml")
+
+
+def test_the_operators_of_the_standard_domain_are_those_that_onnxruntime_adds() -> None:
+    assert {op for domain, op in OPERATORS if not domain} == contrib.IN_THE_STANDARD_DOMAIN
+    assert {domain for domain, _ in OPERATORS if domain} == contrib.DOMAINS
 
 
 def test_every_operator_with_a_kernel_has_a_rule_and_types() -> None:

@@ -7,7 +7,7 @@ from functools import cache
 from typing import TypeAlias
 
 from graphfix.formats.onnx.file.proto import AttributeProto, NodeProto, TensorProto
-from graphfix.formats.onnx.infer.contrib.registry import OPERATORS
+from graphfix.formats.onnx.infer import contrib
 from graphfix.formats.onnx.infer.operands import attributes
 from graphfix.formats.onnx.schemas import schema
 
@@ -64,13 +64,11 @@ def of_results(op: str, domain: str, version: int, operands: Sequence[int], node
 
     `operands`: their types. There is one entry a result that is defined; the last is that of all that follow.
     """
-    operator = OPERATORS.get((domain, op)) if domain else None
-    rules, variables = ((), ()) if operator is not None else _schema(op, domain, version)
-    if not rules and not domain:
-        operator = OPERATORS.get((domain, op))
-    if operator is not None:
+    added = contrib.find(domain, op)
+    if added is not None:
         given = {} if node is None else attributes(node)
-        return [rule(operands, given) for rule in operator.types]
+        return [rule(operands, given) for rule in added.types]
+    rules, variables = _schema(op, domain, version)
     found = [code or _like(like, operands, len(variables)) for code, like in rules]
     if found and not domain and op in _SPECIAL:
         found = _special(op, operands, node, found)

@@ -158,7 +158,7 @@ class ForwardPass:
             scope.leaning.update(name for name in step.outputs if name)
         if not step.outputs or (message is None and not step.bare):
             return
-        op = rules.MOVES.get((step.domain, step.op), "") if step.domain else step.op
+        op = step.op if not step.domain else rules.moves(step.domain, step.op)
         first = scope.types.get(step.outputs[0])
         if first is not None and (op, first.dtype) in integer_values.FOLLOWED:
             integer_values.follow(call or self._asked(scope, step, message), op, step.outputs[0])

@@ -7,15 +7,14 @@ shape a result, or None where it does not know it; it never guesses.
 from __future__ import annotations
 
 from graphfix import operators
+from graphfix.formats.onnx.infer import contrib, sequence_values
 from graphfix.formats.onnx.infer import rules_attention as attention
 from graphfix.formats.onnx.infer import rules_layout as layout
 from graphfix.formats.onnx.infer import rules_parts as parts
 from graphfix.formats.onnx.infer import rules_reductions as reductions
 from graphfix.formats.onnx.infer import rules_sequences as sequences
+from graphfix.formats.onnx.infer import rules_states as states
 from graphfix.formats.onnx.infer import rules_windows as windows
-from graphfix.formats.onnx.infer import sequence_values
-from graphfix.formats.onnx.infer.contrib import recurrence
-from graphfix.formats.onnx.infer.contrib.registry import OPERATORS
 from graphfix.formats.onnx.infer.operands import NOTHING, Call, Results, Rule
 from graphfix.formats.onnx.infer.rules_elementwise import (
     always,
@@ -129,7 +128,6 @@ def counted_words(call: Call) -> Results:
 
 RULES: dict[tuple[str, str], Rule] = {
     **{("", op): first for op in SAME_SHAPE},
-    **{key: operator.shapes for key, operator in OPERATORS.items()},
     **{("", op): reductions.reduce for op in REDUCTIONS},
     **{("", op): reductions.reduce_one for op in ("ArgMax", "ArgMin")},
     **{("", op): rank_of_first for op in RANK_KEPT},
@@ -143,7 +141,7 @@ RULES: dict[tuple[str, str], Rule] = {
     ("", "AffineGrid"): affine_grid,
     ("", "Attention"): attention.attention,
     ("", "BatchNormalization"): batch_normalization,
-    ("", "CausalConvWithState"): recurrence.causal_convolution,
+    ("", "CausalConvWithState"): states.causal_convolution,
     ("", "Col2Im"): windows.image_of_columns,
     ("", "Compress"): parts.compress,
     ("", "Concat"): parts.concat,
@@ -163,7 +161,7 @@ RULES: dict[tuple[str, str], Rule] = {
     ("", "GatherND"): layout.gather_nd,
     ("", "GridSample"): windows.grid_sample,
     ("", "LayerNormalization"): normalization,
-    ("", "LinearAttention"): recurrence.linear_attention,
+    ("", "LinearAttention"): states.linear_attention,
     ("", "MelWeightMatrix"): always(2),
     ("", "MaxRoiPool"): windows.roi_pool,
     ("", "Multinomial"): drawn,
@@ -210,17 +208,21 @@ BY_STYLE: dict[str, Rule] = {
 
 
 SHAPES_ALONE = frozenset(
-    {("", op) for op in SAME_SHAPE}
-    | {(row.domain, row.op) for row in operators.rows() if row.style in BY_STYLE}
-    | {key for key, operator in OPERATORS.items() if operator.shapes is first and not operator.moves}
+    {("", op) for op in SAME_SHAPE} | {(row.domain, row.op) for row in operators.rows() if row.style in BY_STYLE}
 )
 """The operators whose results' shapes never follow from the values of an operand: only from shapes."""
-
-MOVES: dict[tuple[str, str], str] = {key: operator.moves for key, operator in OPERATORS.items() if operator.moves}
-"""The standard operator that treats integer elements as another operator does."""
 
 
 def rule(domain: str, op: str, row: Row | None) -> Rule | None:
     """The rule of an operator: that of its name, else that of its row's style."""
     named = RULES.get((domain, op))
-    return named if named is not None or row is None else BY_STYLE.get(row.style)
+    if named is not None:
+        return named
+    added = contrib.find(domain, op)
+    return added.shapes if added is not None else BY_STYLE.get(row.style) if row is not None else None
+
+
+def moves(domain: str, op: str) -> str:
+    """Return the standard operator that treats integer elements as this operator does, empty where there is none."""
+    added = contrib.find(domain, op)
+    return "" if added is None else added.moves

@@ -8,21 +8,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from graphfix.formats.onnx.file.proto import TensorProto
-from graphfix.formats.onnx.infer.contrib.operator import (
-    MICROSOFT,
-    SAME,
-    Attributes,
-    Operator,
-    like,
-    positive,
-    product,
-    quotient,
-    ranked,
-    scalar,
-    total,
-)
+from graphfix.formats.onnx.infer.contrib.operator import MICROSOFT, SAME, Attributes, Operator, like
 from graphfix.formats.onnx.infer.operands import NOTHING, Call, Results
 from graphfix.formats.onnx.infer.rules_elementwise import first
+from graphfix.formats.onnx.infer.sizes import positive, product, quotient, ranked, scalar, total
 from graphfix.shapes.shape import UNKNOWN, Shape, Size, same
 
 SEQUENCE = 3

@@ -24,19 +24,15 @@ from graphfix.formats.onnx.infer.contrib.operator import (
     Operator,
     fixed,
     like,
-    positive,
-    product,
-    ranked,
     said,
-    scalar,
     since,
-    total,
 )
 from graphfix.formats.onnx.infer.operands import NOTHING, Call, Results
 from graphfix.formats.onnx.infer.rules_elementwise import always
 from graphfix.formats.onnx.infer.rules_layout import unknowns
 from graphfix.formats.onnx.infer.rules_parts import placed, replaced
 from graphfix.formats.onnx.infer.rules_reductions import reduce
+from graphfix.formats.onnx.infer.sizes import positive, product, ranked, scalar, total
 from graphfix.shapes.shape import UNKNOWN, Shape, Size
 from graphfix.shapes.terms import as_size, bounds
 

@@ -7,10 +7,9 @@ from typing import TypeAlias
 
 from graphfix.formats.onnx.file.proto import TensorProto
 from graphfix.formats.onnx.infer.operands import NOTHING, Call, Results, Rule
-from graphfix.formats.onnx.infer.rules_layout import divided, unknowns
+from graphfix.formats.onnx.infer.rules_layout import unknowns
 from graphfix.results.records import dataclass
-from graphfix.shapes.shape import UNKNOWN, Shape, Size
-from graphfix.shapes.terms import Terms, as_size
+from graphfix.shapes.shape import Shape
 
 MICROSOFT = "com.microsoft"
 CHANNELS = 2
@@ -110,41 +109,3 @@ def by_layout(rule: Rule) -> Rule:
         return (last if at_the_end else rule)(call)
 
     return ruled
-
-
-# --- sizes ------------------------------------------------------------------------------------------------------------
-
-
-def ranked(call: Call, index: int, rank: int) -> tuple[Size, ...] | None:
-    """Return the operand's dims where it has this rank, else None."""
-    dims = call.dims(index)
-    return dims if dims is not None and len(dims) == rank else None
-
-
-def positive(call: Call, attribute: str) -> Size:
-    """Return an attribute that is used as a size or a count; unknown where it is absent or below 1."""
-    number = call.number(attribute, 0)
-    return number if number > 0 else UNKNOWN
-
-
-def quotient(terms: Terms, size: Size, by: Size) -> Size:
-    """Return the quotient of sizes that a kernel divides without a rest, or refuses; unknown where there is one."""
-    if isinstance(by, int):
-        return divided(terms, size, by) if by > 0 else UNKNOWN
-    return as_size(terms.quotient(size, by))
-
-
-def product(terms: Terms, *sizes: Size) -> Size:
-    """Return the product, as a size."""
-    return as_size(terms.mul(*sizes))
-
-
-def total(terms: Terms, *sizes: Size) -> Size:
-    """Return the sum, as a size."""
-    return as_size(terms.add(*sizes))
-
-
-def scalar(call: Call, index: int) -> Size:
-    """Return the one integer that an operand holds, as a size; unknown where it is not followed."""
-    element = call.scalar(index)
-    return UNKNOWN if element is None else as_size(element)

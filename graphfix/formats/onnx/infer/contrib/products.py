@@ -8,24 +8,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from graphfix.formats.onnx.file.proto import TensorProto
-from graphfix.formats.onnx.infer.contrib.operator import (
-    FLOAT,
-    MICROSOFT,
-    SAME,
-    Attributes,
-    Operator,
-    like,
-    positive,
-    product,
-    quotient,
-    ranked,
-    said,
-)
+from graphfix.formats.onnx.infer.contrib.operator import FLOAT, MICROSOFT, SAME, Attributes, Operator, like, said
 from graphfix.formats.onnx.infer.operands import NOTHING, Call, Results
 from graphfix.formats.onnx.infer.rules_elementwise import first
 from graphfix.formats.onnx.infer.rules_layout import unknowns
 from graphfix.formats.onnx.infer.rules_parts import replaced
 from graphfix.formats.onnx.infer.rules_products import MATRIX, gemm, matmul, multiplied
+from graphfix.formats.onnx.infer.sizes import positive, product, quotient, ranked
 from graphfix.shapes.shape import UNKNOWN, Shape, Size
 
 OUTPUT_SCALE = 7

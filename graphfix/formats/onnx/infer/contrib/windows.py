@@ -19,14 +19,12 @@ from graphfix.formats.onnx.infer.contrib.operator import (
     by_layout,
     channels_last,
     like,
-    positive,
-    product,
-    ranked,
     reading,
 )
 from graphfix.formats.onnx.infer.operands import NOTHING, Call, Results, Rule
 from graphfix.formats.onnx.infer.rules_elementwise import batch_normalization, first, rank_of_first
 from graphfix.formats.onnx.infer.rules_layout import unknowns
+from graphfix.formats.onnx.infer.sizes import positive, product, ranked
 from graphfix.shapes.shape import UNKNOWN, Shape, Size
 
 NCHWC = "com.microsoft.nchwc"
