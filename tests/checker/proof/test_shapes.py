@@ -325,6 +325,51 @@ def filled(rng: Random) -> Asked:
     return Asked("ConstantOfShape", 9, [target], {}, known=frozenset({0} if rng.random() < 1 / 2 else ()))
 
 
+def determinants(rng: Random) -> Asked:
+    size = rng.randint(1, 3)
+    stack = [rng.randint(0, 3) for _ in range(rng.randint(0, 2))]
+    return Asked("Det", 11, [np.ones([*stack, size, size], np.float32)], {})
+
+
+def drawn(rng: Random) -> Asked:
+    return Asked(
+        rng.choice(("RandomNormal", "RandomUniform")),
+        9,
+        [],
+        {"shape": [rng.randint(0, 3) for _ in range(rng.randint(1, 3))]},
+    )
+
+
+def drawn_classes(rng: Random) -> Asked:
+    classes = np.ones([rng.randint(0, 3), rng.randint(1, 3)], np.float32)
+    return Asked("Multinomial", 9, [classes], maybe(rng, sample_size=rng.randint(1, 4)))
+
+
+def split_texts(rng: Random) -> Asked:
+    texts = np.full([rng.randint(0, 3) for _ in range(rng.randint(0, 3))], "a b", object)
+    return Asked("StringSplit", 20, [texts], maybe(rng, maxsplit=1, delimiter=" "), 2)
+
+
+def matched_texts(rng: Random) -> Asked:
+    texts = np.full([rng.randint(0, 3) for _ in range(rng.randint(0, 3))], "ab", object)
+    return Asked("RegexFullMatch", 20, [texts], {"pattern": "a."})
+
+
+def products_of_bytes(rng: Random) -> Asked:
+    """With zero points of columns, so that the operands are read exactly."""
+    rows, inner, columns, batch = (rng.randint(0, 3) for _ in range(4))
+    one = np.ones([*[batch] * rng.randint(0, 1), rows, inner], np.uint8)
+    two = np.ones([*[rng.choice((1, batch))] * rng.randint(0, 1), inner, columns], np.uint8)
+    return Asked("MatMulInteger", 10, [one, two, np.ones((), np.uint8), np.ones(columns, np.uint8)], {})
+
+
+def normalized(rng: Random) -> Asked:
+    data = box(rng, least=1)
+    axis = rng.randrange(-data.ndim, data.ndim)
+    scale = np.ones(data.shape[axis % data.ndim :], np.float32)
+    return Asked("LayerNormalization", 17, [data, scale], {"axis": axis}, rng.choice((1, 3)))
+
+
 KINDS: dict[str, Callable[[Random], Asked]] = {
     "max pools": pool("MaxPool", (7, 8, 10, 11, 12), 10),
     "average pools": pool("AveragePool", (7, 10, 11, 19), 10),
@@ -332,7 +377,8 @@ KINDS: dict[str, Callable[[Random], Asked]] = {
     **{made.__name__.replace("_", " "): made for made in (
         convolution, transposed, resized, upsampled, sliced, padded, split, reduced, joined, squeezed, unsqueezed,
         reshaped, flattened, tiled, topmost, gathered, gathered_points, positions, counted, blocks, one_hot,
-        compressed, recurrent, summed, stretched, multiplied, sampled, filled,
+        compressed, recurrent, summed, stretched, multiplied, sampled, filled, determinants, drawn, drawn_classes,
+        split_texts, matched_texts, products_of_bytes, normalized,
     )},
 }  # fmt: skip
 

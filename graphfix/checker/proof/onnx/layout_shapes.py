@@ -185,8 +185,28 @@ def _dropout(call: Call, _: int) -> Dims:
     return call.sizes(0)
 
 
+def _drawn(call: Call) -> Dims:
+    """RandomNormal and RandomUniform: the shape is an attribute."""
+    shape = call.integers("shape")
+    return None if shape is None or min(shape, default=0) < 0 else shape
+
+
+def _split_texts(call: Call, index: int) -> Dims:
+    """StringSplit: parts of each text along a new last axis, and how many there are."""
+    sizes = call.sizes(0)
+    return None if sizes is None or index > 1 else sizes if index else (*sizes, None)
+
+
+def _scalar(_: Call) -> Dims:
+    return ()
+
+
 RULES: Mapping[str, Callable[[Call], Dims]] = {
     "Slice": _slice, "Pad": _pad, "Squeeze": _squeeze, "Unsqueeze": _unsqueeze, "Flatten": _flatten, "Tile": _tile,
+    "RandomNormal": _drawn, "RandomUniform": _drawn,
+    "SequenceLength": _scalar, "OptionalHasElement": _scalar, "RegexFullMatch": lambda call: call.sizes(0),
     "DepthToSpace": _depth_to_space, "SpaceToDepth": _space_to_depth, "OneHot": _one_hot, "Compress": _compress,
 }  # fmt: skip
-SEVERAL: Mapping[str, Callable[[Call, int], Dims]] = {"Split": _split, "TopK": _top, "Dropout": _dropout}
+SEVERAL: Mapping[str, Callable[[Call, int], Dims]] = {
+    "Split": _split, "TopK": _top, "Dropout": _dropout, "StringSplit": _split_texts,
+}  # fmt: skip
