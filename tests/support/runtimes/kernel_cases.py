@@ -9,7 +9,6 @@ from typing import TypeAlias
 import numpy as np
 
 from tests.support.onnx.contrib_calls.drawing import MICROSOFT, Array, Draw, scalar
-from tests.support.runtimes.one_node import NEWEST
 
 
 @dataclass(frozen=True, slots=True)
@@ -317,7 +316,7 @@ KERNELS: tuple[Kernel, ...] = (
     Kernel("QLinearMul", (0, 3), BYTES, _pair),
     Kernel("QLinearWhere", (0, 1, 4), BYTES, _where),
     Kernel("Attention", (3,), MASKED, _attention, "", 23),
-    Kernel("Attention", (3,), MASKED, _attention, "", NEWEST),
+    Kernel("Attention", (3,), MASKED, _attention, "", 25),
     Kernel("Attention", (5,), ("float32",), _packed_attention),
     Kernel("MultiHeadAttention", (5,), ("float32",), _multi_head),
     Kernel("GroupQueryAttention", (10,), HALVES, _grouped),
