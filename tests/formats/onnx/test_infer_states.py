@@ -184,6 +184,19 @@ def test_results_of_a_node(text: str, found: str) -> None:
     assert results(text) == found
 
 
+@pytest.mark.parametrize(("stored", "contradicted"), [("T", False), ("P", False), ("P + T", True)])
+def test_a_stored_length_is_compared_with_the_greater_of_two(stored: str, *, contradicted: bool) -> None:
+    proto = model(
+        """s:int64[2] = Shape(m:int64[B,T])
+           l:int64[] = Gather(s, i:const[]{1})
+           t:int32[] = Cast(l, to=6)
+           y[B,S,16], p[B,2,T,4], r[B,2,?,4] = com.microsoft.GroupQueryAttention(q[B,S,32], , , c[B,2,P,4], """
+        "d[B,2,P,4], n:int32[B], t, num_heads=4, kv_num_heads=2)"
+    )
+    proto.graph.output[1].type.tensor_type.shape.dim[2].dim_param = stored
+    assert [name for _, name, _ in graphfix.load(proto).stale] == ["p"] * contradicted
+
+
 def test_a_body_generates_text() -> None:
     proto = model(
         "y, s = com.microsoft.BeamSearch(i:int32[B,S], m:int32:const[1]{9}, , n:int32:const[1]{4}, r:int32:const[1]{2},"

@@ -17,9 +17,8 @@ from graphfix.formats.onnx.infer.rules_products import MATRIX, gemm, matmul, mul
 from graphfix.formats.onnx.infer.sizes import positive, product, quotient, ranked
 from graphfix.shapes.shape import UNKNOWN, Shape, Size
 
-OUTPUT_SCALE = 7
-"""The operand of QGemm without which the result is not quantized."""
 OUTPUT_ZERO = 8
+"""The zero point of QGemm's result: without it the result is not quantized."""
 TRANSPOSES = ("transA", "transB", "transBatchA", "transBatchB")
 
 

@@ -97,10 +97,6 @@ def _repeated(call: Call) -> Results:
 # --- channels last ----------------------------------------------------------------------------------------------------
 
 
-def _sampled(call: Call) -> Results:
-    raise NotImplementedError
-
-
 _POOLED: Rule = channels_last(windows.pool)
 
 OPERATORS: Mapping[tuple[str, str], Operator] = {
