@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from ai_edge_litert import schema_py_generated as schema
 from exporting.tflite_catalogue import EXPORTS
-from exporting.tflite_runs import check
+from exporting.tflite_runs import check, stored
 
 from tests.support.places import MODELS
 from tests.support.tiers import COVER_EXPORTED, tiered
@@ -51,3 +51,14 @@ def test_a_file_that_does_not_run_is_said(tmp_path: Path, monkeypatch: pytest.Mo
 def test_a_result_that_shows_nothing_is_seen(value: float, said: str) -> None:
     with pytest.raises(ValueError, match=said):
         check("planted", {"y": np.full((2, 3), value, np.float32)})
+
+
+@pytest.mark.parametrize(
+    ("dtype", "expected"),
+    [(np.int8, [3, 127]), (np.int16, [3, 32767]), (np.float32, [0.5, 1e6])],
+    ids=lambda value: getattr(value, "__name__", "expected"),
+)
+def test_floats_are_stored_as_the_input_holds_them(dtype: type, expected: list[float]) -> None:
+    held = stored(np.array([0.5, 1e6], np.float32), {"dtype": dtype, "quantization": (0.25, 1)})
+    assert held.dtype == dtype
+    assert held.tolist() == expected
