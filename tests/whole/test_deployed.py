@@ -62,6 +62,7 @@ def test_a_deployed_model_is_fixed_and_proved(path: Path, target: str, fixed: Fi
 
 
 @pytest.mark.full
+@pytest.mark.needs_release("onnxruntime>=1.31")  # an older one has not the kernels (tests/scripts/test_deployed.py)
 @pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize("path", PATHS, ids=name_of)
 def test_a_deployed_model_runs_equal(path: Path, target: str, fixed: FixedFiles) -> None:
