@@ -10,6 +10,7 @@ from graphfix.checker.proof.onnx.older_forms import CHANGED, Form, present
 from graphfix.checker.proof.onnx.operands import Call, domain_of, trimmed
 from graphfix.checker.proof.onnx.operator_types import accepted
 from graphfix.checker.proof.onnx.spelling import Spelling, pattern
+from graphfix.checker.proof.onnx.table import OF_ONE_VERSION
 from graphfix.checker.proof.onnx.types import dtype
 from graphfix.checker.proof.onnx.validate import NOT_IMPORTED, loads
 from graphfix.checker.proof.onnx.versions import compared_attributes, effective, meaning, unlifted
@@ -58,6 +59,9 @@ def call_of(
     op, stated = node.op_type, node.domain
     domain = domain_of(stated) if stated else stated
     version = environment.versions.get(domain, NOT_IMPORTED)
+    if version == NOT_IMPORTED and domain in OF_ONE_VERSION:
+        constants.world.odd(("not imported", domain), f"the second file does not import the operator set {domain!r}")
+        version = 1
     name = node.name
     label = name or f"{op}#{index}"
     written = constants.attributes(attributes) if attributes else ()

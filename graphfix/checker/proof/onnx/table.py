@@ -100,5 +100,7 @@ WRITING: Final = frozenset(
 """Operators that write into an operand's buffer, or run another program, which may keep a state."""
 SHARING: Final = "past_present_share_buffer"
 """An attribute: the operator writes the present into the buffer of the past."""
+OF_ONE_VERSION: Final = frozenset({MS, BLOCKED})
+"""Domains that have version 1 alone; onnxruntime takes their operators also in a model that does not import them."""
 KNOWN_DOMAINS: Final = frozenset({"", LEARNING, MS, BLOCKED, CHANNELS_LAST})
 """In other domains an operator may keep a state: no two nodes are taken as one value."""

@@ -47,6 +47,8 @@ from graphfix.formats.onnx.validate.parts import (
 from graphfix.operators.row import standard
 from graphfix.results.records import dataclass
 
+IMPORTED_BY_ITSELF: Final = frozenset({"com.microsoft", "com.microsoft.nchwc"})
+"""Domains of which there is one version."""
 CALL_DEPTH: Final = 100
 """Functions that call functions deeper than this are followed by no runtime either."""
 
@@ -237,7 +239,12 @@ def _outputs(names: Iterable[str], own: set[str], outer: Sequence[set[str]], pat
 
 
 def _check_imported(node: NodeProto, index: int, path: str, versions: Mapping[str, int]) -> None:
-    """A node of the model names an operator set that it imports; of a function's runtimes see where it is called."""
+    """A node of the model names an operator set that it imports; of a function's runtimes see where it is called.
+
+    onnxruntime imports its own by itself: its optimizer leaves models without that behind.
+    """
+    if node.domain in IMPORTED_BY_ITSELF:
+        return
     if standard(node.domain) and node.domain not in versions and path.startswith("main"):
         raise MalformedModelError(f"{place(node, index, path)} is of the domain {node.domain!r}, which is not imported")
 

@@ -1,4 +1,4 @@
-"""ONNX files whose nodes are not in the order of execution: onnxruntime takes them, so `fix` does, and sorts them."""
+"""ONNX files that onnxruntime takes and onnx's checker does not: nodes not in order, operators not imported."""
 
 from __future__ import annotations
 
@@ -82,4 +82,25 @@ def test_a_cycle_is_refused() -> None:
     proto = model("t[2] = Neg(x[2])\nu[2] = Exp(t)\ny[2] = Abs(u)")
     proto.graph.node[0].input[0] = "u"
     with pytest.raises(GraphfixError, match="the nodes form a cycle"):
+        graphfix.load(proto)
+
+
+def test_onnxruntimes_own_operators_need_not_be_imported(tmp_path: Path) -> None:
+    """Its optimizer's model, saved by onnx itself, does not import them."""
+    proto = model("t[2,3] = com.microsoft.QuickGelu(x[2,3])\ny[2,3] = Add(t, b[3])")
+    (own,) = [entry for entry in proto.opset_import if entry.domain]
+    proto.opset_import.remove(own)
+    onnx.save(proto, tmp_path / "m.onnx")
+    outcome = graphfix.fix_file(tmp_path / "m.onnx", tmp_path / "f.onnx")
+    assert outcome.verdict is not None
+    assert outcome.verdict.status == "proved"
+    assert {run.status for run in outcome.verdict.runs} == {"equal"}
+    assert [entry.domain for entry in onnx.load(tmp_path / "f.onnx").opset_import] == [""]
+
+
+def test_another_domain_has_to_be_imported() -> None:
+    proto = model("t[2,3] = own.Frob(x[2,3])\ny[2,3] = Add(t, b[3])")
+    del proto.opset_import[:]
+    proto.opset_import.append(onnx.helper.make_opsetid("", 17))
+    with pytest.raises(GraphfixError, match="of the domain 'own', which is not imported"):
         graphfix.load(proto)
