@@ -23,6 +23,8 @@ SECONDS: Final = 120.0
 """The budget of the runs of both models together; the second model runs once in any case where the first one does."""
 _RUNS_OF_A_CASE: Final = 3
 """The first model runs twice on each set of sizes, the second model once."""
+_SHORTEST: Final = 1e-3
+"""The seconds that a run is taken to last at least."""
 _LEAST: Final = 1.0
 """The seconds that a run may take at least, once it is begun."""
 _REPEATED: Final = 4
@@ -59,9 +61,13 @@ class Budget:
         return self.seconds - (self.clock() - self.started)
 
     @property
-    def is_limiting(self) -> bool:
-        """Whether sets of sizes are left out, or no time is left."""
-        return self.planned is None or self.planned < self.total or self.left <= 0
+    def allows_larger(self) -> bool:
+        """Whether larger sizes are run too: all others were, in less than half of the time."""
+        return self.planned is not None and self.planned >= self.total and self.left > self.seconds / 2
+
+    def is_over(self, done: int) -> bool:
+        """Return whether the second model is run no more, after `done` sets of sizes: it is run on one in any case."""
+        return done > 0 and self.left <= 0
 
     def may_repeat(self) -> bool:
         """Return whether the original is run a second time on the same inputs."""
@@ -85,13 +91,16 @@ class Budget:
                 self._plan(sizes)
 
     def allows_another(self, done: int) -> bool:
-        """Return whether one more set of sizes is run after `done` sets."""
-        return self.planned is None or (done < self.planned and self.left > 0)
+        """Return whether there is time for one more set of sizes after `done` sets, in both models."""
+        if self.planned is None:
+            return True
+        recent = max(self.taken[-1], _SHORTEST)
+        return done < self.planned and self.left >= self.taken[0] + (done + _RUNS_OF_A_CASE) * recent
 
     def _plan(self, sizes: Mapping[str, int]) -> None:
         """Choose how many sets of sizes are run, by the run at these first ones."""
         cold, warm = self.taken[0], self.taken[-1]
-        more = int(max(self.left - cold, 0.0) // (_RUNS_OF_A_CASE * max(warm, 1e-3)))
+        more = int(max(self.left - cold - warm, 0.0) // (_RUNS_OF_A_CASE * max(warm, _SHORTEST)))
         self.planned = 1 + more
         if self.planned < self.total:
             at = ", ".join(f"{label}={size}" for label, size in sizes.items()) or "the sizes of the model"

@@ -19,6 +19,7 @@ from graphfix.runtimes.session import RefusedError
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
+    from graphfix.checker.runs.budget import Budget
     from graphfix.checker.runs.first_difference import ExposingOpener
     from graphfix.checker.runs.original_runs import Answer, Answers, Undetermined
     from graphfix.checker.runs.repetition import Opener, Outputs
@@ -40,6 +41,8 @@ class Comparison:
     """What opens them with more outputs, by the names of inner values."""
     optimized: tuple[Opener, Opener] | None = None
     """What opens them with all optimizations, for a run that is reported and decides nothing."""
+    budget: Budget | None = None
+    """What the runs may take; None where nothing limits them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,10 +68,15 @@ def weigh(comparison: Comparison, answers: Answers) -> tuple[Verdict, bool]:
         reason = f"the second model does not load, the first runs: {error}"
         failed = Run({}, "off", "different", reason=reason)
         return Verdict("different", runs=(failed, *answers.refused), reason=reason), error.missing_kernel
-    given = []
+    given: list[Outputs] = []
+    left_out: list[Run] = []
     for done, answer in enumerate(answers.accepted):
+        if comparison.budget is not None and comparison.budget.is_over(len(given)):
+            left_out.append(Run(dict(answer.case.sizes), "off", "undecided", reason=comparison.budget.why))
+            continue
         comparison.progress("running the second model", done, len(answers.accepted))
         given.append(outputs_of(session, answer))
+    answers = replace(answers, accepted=answers.accepted[: len(given)], refused=(*left_out, *answers.refused))
     del session  # one model in memory at a time
     findings: list[_Finding] = []
     for answer, outputs in zip(answers.accepted, given, strict=True):

@@ -172,7 +172,7 @@ class Sweep:
                 result = self._stable(free) or result
             if result is not None and (not free.labels or _new(result, accepted)):
                 accepted.append(result)
-        if self.larger and accepted and (self.budget is None or not self.budget.is_limiting):
+        if self.larger and accepted and (self.budget is None or self.budget.allows_larger):
             others = alternatives(free, "larger", accepted[0].case.sizes)
             result = self.first(others, len(accepted), filled=True)
             if result is not None and _new(result, accepted):

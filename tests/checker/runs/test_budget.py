@@ -11,11 +11,13 @@ import numpy as np
 import pytest
 
 from graphfix.checker.runs.budget import Budget, memory_fault
+from graphfix.checker.runs.comparison import Comparison, weigh
 from graphfix.checker.runs.input_limits import Limits
 from graphfix.checker.runs.interface import Interface, TensorSpec
 from graphfix.checker.runs.onnx import verdict as onnx_runs
 from graphfix.checker.runs.original_runs import Answers, Sweep
 from graphfix.checker.runs.sizes import Free
+from graphfix.checker.task import Criterion
 from graphfix.results.progress import Notice
 from graphfix.runtimes.session import RefusedError
 from tests.support.by_runs import verify
@@ -54,7 +56,7 @@ def swept(slow: Slow, told: list[str], runs: int = 4, *, larger: bool = False) -
     ("seconds", "fed", "said"),
     [
         ([0.1], [(1, 1), (3, 5), (2, 2), (0, 0), (2, 37)], None),
-        ([28, 9], [(1, 1), (3, 5), (2, 2)], "about 28 s: run on 3 of 4 sets of sizes; --thorough runs all"),
+        ([28, 8], [(1, 1), (3, 5), (2, 2)], "about 28 s: run on 3 of 4 sets of sizes; --thorough runs all"),
         ([25], [(1, 1)], "about 25 s: run once at N=1, M=1; --thorough runs all"),
         ([60], [(1, 1)], "about 60 s: run once at N=1, M=1; --thorough runs all"),
     ],
@@ -72,6 +74,26 @@ def test_the_smallest_sizes_are_run_first_and_as_many_as_fit(
     left = [run.reason for run in answers.refused]
     assert len(left) == max(4 - len(fed), 0)
     assert all(str(reason).endswith("the budget of the runs is 120 s; --thorough lifts it") for reason in left)
+
+
+def test_fewer_are_run_where_larger_sizes_take_longer_than_the_first_ones() -> None:
+    told: list[str] = []
+    answers = swept(slow := Slow([2, 2, 30]), told)
+    assert (list(dict.fromkeys(slow.fed)), told) == ([(1, 1), (3, 5)], [])
+    assert len(answers.refused) == 2
+
+
+def test_the_second_model_is_run_once_in_any_case_and_no_more_when_the_time_is_over() -> None:
+    slow = Slow([1])
+    accepted = swept(slow, []).accepted
+    second = Slow([300])
+    budget = Budget(lambda *_: None, 120.0, lambda: second.now)
+    opened = (lambda: slow), (lambda: second)
+    compared = Comparison(opened, Criterion(), lambda *_: None, "onnxruntime", lambda *_: None, budget=budget)
+    verdict, _ = weigh(compared, Answers(accepted))
+    assert (verdict.status, second.fed) == ("equal", [(1, 1)])
+    reason = "not run: the budget of the runs is 120 s; --thorough lifts it"
+    assert [run.reason for run in verdict.runs] == [None, reason, reason, reason]
 
 
 def test_a_slow_run_is_not_repeated() -> None:

@@ -264,8 +264,8 @@ def _run(
         return Verdict("undecided", runs=answers.refused, reason=answers.refusal), answers.missing_kernel
     if task.copied:
         return Verdict("undecided"), False
-    if budget is not None and budget.is_limiting:
-        comparison = replace(comparison, optimized=None)
+    if budget is not None:  # optimizations hold copies of the weights
+        comparison = replace(comparison, optimized=None, budget=budget)
     verdict, lacking = weigh(comparison, answers)
     if task.inexact and verdict.status == "equal" and comparison.exposing is not None:
         task.progress("observing what is inexact")
