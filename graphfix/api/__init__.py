@@ -196,6 +196,7 @@ def verify(
 ) -> Verdict:
     """Whether two files compute the same, by a proof and by runs on the same inputs.
 
+    An ONNX model of 1 GiB and more is run within a budget of time and memory, which `thorough` lifts.
     With `proof` "only" nothing is run; with "without" the runs alone are asked. `inputs` is an .npz file, or a folder
     `test_data_set_N`. `atol` and `rtol` replace the equality of bits: |a - b| <= atol + rtol * |b| for every element.
 
