@@ -97,6 +97,14 @@ def test_no_position_of_a_mask_is_padding(written: Written) -> None:
     assert (low, int(high)) == (1, 1)
 
 
+def test_a_decoder_with_heads_of_their_own_keys_is_run_in_batches_behind_past_positions(written: Written) -> None:
+    text = """g (float[batch,new,64] q, int32[batch,all] mask, float[batch,4,past,head] k, float[batch,4,past,head] v)
+        => (float[batch,new,64] y, float[batch,4,all,head] pk, float[batch,4,all,head] pv) {
+        y, pk, pv = com.microsoft.MultiHeadAttention<num_heads = 4>(q, q, q, , mask, , k, v) }"""
+    models = [written(text, domains=MICROSOFT) for _ in range(2)]
+    assert sizes_run(*models)[:3] == [of_sizes(3, 5, 7), of_sizes(1, 1, 1), of_sizes(2, 2, 2)]
+
+
 NUMBERS = "float[N,S,64] q, float[N,2,P,H] k, float[N,2,P,H] v, int32[N] last, int32 total"
 
 
