@@ -1,4 +1,4 @@
-"""The part of models/README.md on models/exported: how those files are made, and which kinds of model they hold."""
+"""The parts of models/README.md on models/exported and models/deployed: how those files are made, of which kinds."""
 
 from __future__ import annotations
 
@@ -82,10 +82,41 @@ several) or of what is free and how numbers are stored (`_free`, `_batch`, `_fix
 """
 
 
+_DEPLOYED = """
+## Deployed models
+
+`deployed/` holds 209 ONNX and 108 TFLite files as users deploy them: what optimizers, quantizers and builders make of
+exports.
+
+- `optimized`, from `exported/`: onnxruntime's optimizing sessions (`_extended`, `_all`), its optimizer of
+  transformers by type of model (`_fused_TYPE`, `_fused_half`) and its conversion to float16 (`_half`,
+  `_half_inside`)
+- `quantized`, from `exported/`: onnxruntime's quantizers, dynamic, static in QDQ and QOperator form, weights in
+  blocks of 2, 4 and 8 bits, HQQ, NF4 and FP4
+- `decoders`: the model builder of onnxruntime-genai, from small models of 14 families; some are `model.onnx` and
+  `model.onnx.data` in a folder
+- `litert_torch`: litert-torch, from modules of PyTorch (scripts/exporting/litert_*.py)
+- `litert_quantized`: ai-edge-quantizer, from `litert_torch/` and `exported/`
+
+```sh
+python scripts/optimize_onnx.py                # optimized, quantized; versions are named in the scripts
+python scripts/build_decoders.py               # decoders
+python scripts/export_litert.py                # litert_torch, litert_quantized
+```
+
+Each has the options `--check` and `--run`, too; `sizes.json` of a folder says what its ONNX files are fed, and at
+which sizes. A name is that of the model, then of the recipe: `EXPORTED_RECIPE`, `FAMILY_SPECIAL` for decoders. Some
+files are as odd as the tools make them: conversion to float16 leaves nodes that are not sorted, and static
+quantization leaves stale types. Files of recipe `all` hold convolutions whose channels are stored in blocks of 16,
+which onnxruntime reads right on a CPU with AVX-512. `gemma2_windowed` and `qwen3_norms_inside` load, and
+onnxruntime's CPU kernel refuses to run them.
+"""
+
+
 def section() -> str:
-    """Return the section in markdown."""
+    """Return both sections in markdown."""
     rows = (f"| {kind.name} | {_named(kind.onnx)} | {_named(kind.tflite)} |\n" for kind in EXPORTED_KINDS)
-    return _INTRODUCTION + "".join(rows)
+    return _INTRODUCTION + "".join(rows) + _DEPLOYED
 
 
 def _named(names: tuple[str, ...]) -> str:

@@ -82,7 +82,7 @@ MODELS = sorted(
     path
     for suffix in (".onnx", ".tflite")
     for path in (ROOT / "models").rglob(f"*{suffix}")
-    if "zoo" not in path.parts and path.stat().st_size < 100_000
+    if "zoo" not in path.parts and path.stat().st_size < 100_000 and "incompatible" not in path.name
 )
 
 

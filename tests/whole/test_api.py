@@ -432,8 +432,8 @@ def test_external_data_goes_along_to_another_folder(tmp_path: Path) -> None:
     source, there = external(tmp_path), tmp_path / "there"
     there.mkdir()
     graphfix.fix_file(source, there / "f.onnx", target="ranks")
-    assert names(there) == {"f.onnx", "w.bin"}
-    assert (there / "w.bin").read_bytes() == (tmp_path / "w.bin").read_bytes()
+    assert names(there) == {"f.onnx", "f.onnx.data"}
+    assert (there / "f.onnx.data").read_bytes() == (tmp_path / "w.bin").read_bytes()
     assert initializer(onnx.load(there / "f.onnx"), "b").shape == (1, 3)
 
 

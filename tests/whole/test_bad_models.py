@@ -23,8 +23,11 @@ BROKEN: dict[str, tuple[Callable[[], bytes], str]] = {
         lambda: model("g (float[2] x) => (float[2] a) { a = Add(x, a) }").SerializeToString(),
         "cycle",
     ),
-    "unsorted": (
-        lambda: model("g (float[2] x) => (float[2] b) { b = Add(x, a) a = Relu(x) }").SerializeToString(),
+    "unsorted-body": (
+        lambda: model(
+            "g (bool c, float[2] x) => (float[2] y) { y = If(c)<then_branch = t () => (float[2] b) { b = Add(x, a)"
+            " a = Relu(x) }, else_branch = e () => (float[2] d) { d = Relu(x) }> }"
+        ).SerializeToString(),
         "'a', which a later node makes",
     ),
     "undefined-operand": (

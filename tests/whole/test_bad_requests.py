@@ -123,7 +123,7 @@ def test_a_data_file_is_never_overwritten(tmp_path: Path, capsys: pytest.Capture
     there = tmp_path / "there"
     there.mkdir()
     (tmp_path / "data.bin").write_bytes(bytes(range(12)))
-    (there / "data.bin").write_bytes(b"somebody's own")
+    (there / "o.onnx.data").write_bytes(b"somebody's own")
     path = external(tmp_path / "m.onnx", "data.bin")
-    assert "data.bin" in refused(capsys, tmp_path, "fix", path, "-o", there / "o.onnx", "--no-verify")
+    assert "o.onnx.data" in refused(capsys, tmp_path, "fix", path, "-o", there / "o.onnx", "--no-verify")
     assert "data file" in refused(capsys, tmp_path, "fix", path, "-o", tmp_path / "data.bin", "--no-verify")

@@ -62,6 +62,18 @@ def test_nodes_that_are_not_sorted_are_read_and_written_in_order(
     assert not graphfix.check(tmp_path / "f.onnx").sites
 
 
+def test_only_sorted_nodes_are_sorted_nodes_again(tmp_path: Path) -> None:
+    """Other tools than onnxruntime refuse the second file, and not the first."""
+    text = "t[2,3] = Neg(x[2,3])\ny[2,3] = Exp(t)"
+    onnx.save(model(text), tmp_path / "sorted.onnx")
+    onnx.save(reordered(model(text), 1, 0), tmp_path / "other.onnx")
+    one, two = tmp_path / "sorted.onnx", tmp_path / "other.onnx"
+    assert graphfix.verify(two, one, proof="only").status == "proved"
+    verdict = graphfix.verify(one, two, proof="only")
+    assert verdict.status == "undecided"
+    assert "are not in the order of execution" in str(verdict.proof)
+
+
 def test_where_nothing_changes_the_order_stays(tmp_path: Path) -> None:
     proto = reordered(model("t[2,3] = Neg(x[2,3])\ny[2,3] = Exp(t)"), 1, 0)
     onnx.save(proto, tmp_path / "m.onnx")

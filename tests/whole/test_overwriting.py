@@ -93,6 +93,5 @@ def test_a_report_does_not_replace_the_model_s_data_file(
     external(tmp_path / "m.onnx", "w.json")
     (tmp_path / "w.json").write_bytes(bytes(12))
     (tmp_path / "other.onnx").write_bytes(model("y[2,3] = Add(x[2,3], b[3])").SerializeToString())
-    for report in ["w.json", *(["sub/w.json"] if "sub" in command else [])]:
-        said = refused(capsys, tmp_path, *command.split(), "m.onnx", "--report", report)
-        assert "this is the name of the model's own data file" in said
+    said = refused(capsys, tmp_path, *command.split(), "m.onnx", "--report", "w.json")
+    assert "this is the name of the model's own data file" in said

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from graphfix.checker.proof.onnx.operands import Call
-    from graphfix.checker.proof.sizes import Dims, Size
+    from graphfix.checker.proof.sizes import Dims, Size, Sizes
 
 PLANES = 4
 """The rank of operators on images: [batch, channels, rows, columns]."""
@@ -199,6 +199,29 @@ def _split_texts(call: Call, index: int) -> Dims:
 
 def _scalar(_: Call) -> Dims:
     return ()
+
+
+def joined(call: Call, shapes: Sequence[Sizes | None]) -> Dims:
+    """Join along an axis: onnxruntime skips operands without elements, whatever their other sizes are."""
+    known = next((sizes for sizes in shapes if sizes is not None), None)
+    axis = call.integer("axis", 1)
+    if known is None or not -len(known) <= axis < len(known):
+        return None
+    given = [sizes for sizes in shapes if sizes is not None]
+    if any(len(sizes) != len(known) for sizes in given):
+        return None
+    if len(given) < len(shapes):
+        return (None,) * len(known)
+    axis %= len(known)
+    filled = next((sizes for sizes in given if 0 not in (numbers(sizes) or (0,))), None)
+    dims = [
+        filled[at] if filled is not None else column[0] if len(set(column)) == 1 else None
+        for at, column in enumerate(zip(*given, strict=True))
+    ]
+    lengths = [sizes[axis] for sizes in given]
+    # one without elements is skipped: it has to be one by its own length, or all have none
+    counted = numbers(lengths) is not None or None not in (*dims[:axis], *dims[axis + 1 :])
+    return (*dims[:axis], call.table.arithmetic.add(*lengths) if counted else None, *dims[axis + 1 :])
 
 
 RULES: Mapping[str, Callable[[Call], Dims]] = {

@@ -12,13 +12,12 @@ if TYPE_CHECKING:
     from onnx import GraphProto, NodeProto
 
 
-def put_in_order(graph: GraphProto) -> None:
-    """Let each node of a graph, and of the bodies inside it, stand in front of the first one that reads its results.
+def put_in_order(graph: GraphProto) -> bool:
+    """Let each node of the main graph stand in front of the first one that reads its results; return if one moved.
 
-    Of nodes that read each other's results none has such a place: the reader finds that a value is missing.
+    Of nodes that read each other's results none has such a place: the reader finds that a value is missing. Bodies stay
+    as they are: onnxruntime refuses those that are not sorted.
     """
-    for body in bodies(graph.node):
-        put_in_order(body)
     nodes = list(graph.node)
     origin = {name: at for at, node in enumerate(nodes) for name in node.output if name}
     order: dict[int, None] = {}
@@ -36,6 +35,7 @@ def put_in_order(graph: GraphProto) -> None:
     ranks = dict(zip(order, range(len(nodes)), strict=True))
     places = iter(range(len(nodes)))  # a key is asked once for each node, in the order of the file
     graph.node.sort(key=lambda _: ranks[next(places)])
+    return list(order) != sorted(order)
 
 
 def names_read(node: NodeProto) -> Iterator[str]:

@@ -121,15 +121,27 @@ class _Validator:
             check_declared(value, path)
         for value in graph.value_info:
             check_element_type(value, path)
-        nodes, given = steps(graph.node), set(own)
-        try:
-            self.nodes(nodes, path, versions, own, outer)
-        except UnsortedError:
-            sort_nodes(graph)
-            nodes, own = steps(graph.node), given
-            self.nodes(nodes, path, versions, own, outer)
+        nodes, own = self._in_order(graph, path, versions, own, outer)
         _outputs((value.name for value in graph.output), own, outer, path)
         return nodes
+
+    def _in_order(
+        self, graph: GraphProto, path: str, versions: Mapping[str, int], own: set[str], outer: Sequence[set[str]]
+    ) -> tuple[Steps, set[str]]:
+        """Check the nodes, those of the main graph sorted if they are not; return them and the names that exist then.
+
+        onnxruntime sorts the main graph alone.
+        """
+        nodes, names = steps(graph.node), set(own)
+        try:
+            self.nodes(nodes, path, versions, names, outer)
+        except UnsortedError:
+            if outer:
+                raise
+            sort_nodes(graph)
+            nodes, names = steps(graph.node), set(own)
+            self.nodes(nodes, path, versions, names, outer)
+        return nodes, names
 
     def function(self, function: FunctionProto) -> None:
         path = f"function {shown(function.name)}"

@@ -10,10 +10,10 @@ from graphfix.formats.onnx.file.proto import GraphProto, NodeProto
 
 
 def sort_nodes(graph: GraphProto) -> None:
-    """Move each node that stands behind a reader of its results in front of the first one; not those of bodies.
+    """Move each node of the main graph that stands behind a reader of its results in front of the first one.
 
-    Tools that convert models to float16 append nodes behind their readers. onnxruntime sorts such a graph itself.
-    Nodes of a cycle stay unsorted.
+    Tools that convert models to float16 append nodes behind their readers. onnxruntime sorts such a graph itself,
+    and refuses bodies that are not sorted. Nodes of a cycle stay unsorted.
     """
     nodes = graph.node
     makers = {name: at for at, node in enumerate(nodes) for name in node.output if name}

@@ -8,8 +8,7 @@ from onnx import TensorProto
 
 from graphfix.checker.proof.integer_values import span
 from graphfix.checker.proof.onnx.contrib.results import Result, constant, kind_of, like, moved, ranked, typed
-from graphfix.checker.proof.onnx.layout_shapes import RULES
-from graphfix.checker.proof.onnx.shapes import joined
+from graphfix.checker.proof.onnx.layout_shapes import RULES, joined
 from graphfix.checker.proof.sizes import numbers
 from graphfix.checker.proof.terms import integer_type
 
