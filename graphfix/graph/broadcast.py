@@ -28,6 +28,8 @@ from graphfix.shapes.shape import (
 
 MATRIX = 2
 """The axes of a matrix product's operand that are no batch axes."""
+MOST_AXES = 64
+"""The readers of both formats follow the elements of a vector up to this number, so no shape of more axes."""
 By = tuple[int | tuple[int | AxisOf, ...], ...]
 """What stretches an operand, as `edits.Stretch` says it."""
 
@@ -151,14 +153,18 @@ def has_ranks(node: Node) -> bool:
 
 
 def taking_part(node: Node) -> Iterator[tuple[operators.Operand, Value]]:
-    """The operands that the node's row names and that are there."""
+    """The operands that the node's row names and that are there; none if what they broadcast onto is not there."""
     row = node.row
-    if row is None or row.style in ("own", "legacy", "equal"):
+    if row is None or row.style in ("own", "legacy", "equal") or _lacks(node, row.onto):
         return
     for operand in row.taking_part(len(node.operands)):
         value = node.operands[operand.index]
         if value is not None:
             yield operand, value
+
+
+def _lacks(node: Node, index: int | None) -> bool:
+    return index is not None and (index >= len(node.operands) or node.operands[index] is None)
 
 
 def align(node: Node) -> Alignment | None:
@@ -229,6 +235,8 @@ def _among_unranked(node: Node) -> Alignment:
 
 def over_limit(node: Node, alignment: Alignment) -> str | None:
     """Why the operands stay as they are where the result has more axes than the runtime broadcasts, else None."""
+    if alignment.rank > MOST_AXES:
+        return f"the result has rank {alignment.rank}, and the elements of a shape are known up to rank {MOST_AXES}"
     limit = node.row.max_rank if node.row is not None else None
     if limit is None or alignment.rank <= limit:
         return None

@@ -59,6 +59,10 @@ ONCE_BROKEN = {
            y = Expand (b, to)
         }
     """,
+    "a shape of more axes than elements of a vector are followed": f"""
+        <ir_version: 8, opset_import: ["" : 17]>
+        g (float[{"1," * 64}3] x, float[K] k) => (float[] y) {{ y = Add (x, k) }}
+    """,
     "an Expand whose result is an output does nothing once its operand is lifted": """
         <ir_version: 8, opset_import: ["" : 17]>
         g (float[3,2] x) => (float[1,3,2] y) <int64[3] to = {1,3,2}> { y = Expand (x, to) }

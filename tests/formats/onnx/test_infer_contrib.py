@@ -282,6 +282,9 @@ y = com.microsoft.ConvTransposeWithDynamicPads(x[N,3,8,8], w[3,5,2,2], p:int64[4
 # no pads
 y = com.microsoft.ConvTransposeWithDynamicPads(x[N,3,8,8], w[3,5,2,2])
     -> float32[N,5,9,9]
+# groups below 0
+y = com.microsoft.ConvTransposeWithDynamicPads(x[N,3,8,8], w[3,5,2,2], group=-2)
+    -> float32[N,?,9,9]
 # crops
 y = com.microsoft.CropAndResize(x[N,3,8,8], b[R,4], i:int32[R], s:int32:const{5,6})
     -> float32[R,3,5,6]

@@ -131,6 +131,9 @@ y, s = com.microsoft.GatedDeltaNet(q[T,46], , , , , , i[B,6,5,4])
 y, h, c = com.microsoft.DynamicQuantizeLSTM(x[T,B,4], w:uint8[2,4,12], r:uint8[2,3,12], , , , , , s[2], z:uint8[2],
     t[2], u:uint8[2], hidden_size=3, direction='bidirectional')
     -> float32[T,2,B,3] float32[2,B,3] float32[2,B,3]
+# a recurrent one with a size below 0
+y, h, c = com.microsoft.AttnLSTM(x[T,B,4], w[1,12,4], r[1,12,3], hidden_size=-3)
+    -> float32[T,1,B,?] float32[1,B,?] float32[1,B,?]
 # a buffer that is written
 y = com.microsoft.ConvStateReplay(a[9], b[8], c[7], m:int64[8])
     -> float32[7]

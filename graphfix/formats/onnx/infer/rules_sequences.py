@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from graphfix.formats.onnx.infer.operands import NOTHING, Call, Results
+from graphfix.formats.onnx.infer.sizes import positive
 from graphfix.shapes.shape import UNKNOWN, Shape, Size, same
 
 RANK = 3
@@ -11,7 +12,7 @@ RANK = 3
 
 def recurrent(call: Call) -> Results:
     """Y [steps,directions,batch,hidden] and the last states [directions,batch,hidden]; layout=1 has the batch first."""
-    dims, hidden = call.dims(0), call.number("hidden_size", 0) or UNKNOWN
+    dims, hidden = call.dims(0), positive(call, "hidden_size")
     if dims is None or len(dims) != RANK:
         dims = (UNKNOWN,) * RANK
     directions = 2 if call.text("direction", "forward") == "bidirectional" else 1

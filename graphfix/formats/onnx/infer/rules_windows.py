@@ -173,7 +173,7 @@ def transposed(call: Call) -> Results:
     if len(image) != len(weight) or len(image) < SPATIAL:
         return (unknowns(len(image)),)
     group = call.number("group", 1)
-    channels = call.terms.mul(weight[1], group)
+    channels = call.terms.mul(weight[1], group) if group > 0 else UNKNOWN
     return (Shape((image[0], channels, *_spread(call, image[SPATIAL:], weight[SPATIAL:]))),)
 
 
