@@ -205,7 +205,7 @@ def verify(
     >>> _ = graphfix.fix_file("models/encoder.onnx", "fixed.onnx", check_result=False)
     >>> verdict = graphfix.verify("models/encoder.onnx", "fixed.onnx", proof="only")
     >>> verdict.status, verdict.assumes[0]
-    ('proved', 'input_ids[0] = attention_mask[0] = batch, as declared')
+    ('proved', "the dims named 'batch' are equal: input_ids[0], attention_mask[0]")
     """
     return pipeline.compare(file_path("verify", before), file_path("verify", after), Request.of(locals()), {})
 

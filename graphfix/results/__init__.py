@@ -14,6 +14,7 @@ from graphfix.results.claims import (
     StoredSize,
     Term,
     assumptions,
+    equal_dims,
 )
 from graphfix.results.excerpt import Certainty, Excerpt, JsonShape, NodeExcerpt, OperandAxis, OperandExcerpt
 from graphfix.results.records import dataclass, field
@@ -51,6 +52,7 @@ __all__ = [
     "Verdict",
     "VerdictStatus",
     "assumptions",
+    "equal_dims",
 ]
 
 VERSION = "0.1.0"

@@ -9,6 +9,10 @@ from graphfix.results.records import dataclass
 SHAPES_INFERRED = "the shapes behind the bound sizes are inferred, as LiteRT does not tell them"
 """The assumption about a TFLite model that LiteRT refuses at the bound sizes; LiteRT's reason follows."""
 
+_PLACES_SHOWN = 6
+_PLACES_IF_MORE = 3
+"""A decoder of 28 layers has 58 dims of one name: of more than six places three are listed."""
+
 
 @dataclass(frozen=True, slots=True)
 class Term:
@@ -70,6 +74,17 @@ def assumptions(believed: Iterable[StoredSize | StoredShape]) -> list[str]:
         one = f"the stored shape of '{values[0]}', a result of {operator}"
         lines[one if len(values) == 1 else f"the stored shapes of {len(values)} results of {operator}"] = None
     return list(lines)
+
+
+def equal_dims(name: str, places: Sequence[str]) -> str:
+    """Return the assumption that the dims of inputs that a file names alike are equal; `places` are `input[axis]`.
+
+    The readers of the rewriter and of the checker find the places, each by itself; in one wording, a report can leave
+    out what both assume.
+    """
+    shown = places if len(places) <= _PLACES_SHOWN else places[:_PLACES_IF_MORE]
+    more = f" and {len(places) - len(shown)} more" if len(shown) < len(places) else ""
+    return f"the dims named '{name}' are equal: {', '.join(shown)}{more}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -348,6 +348,6 @@ def test_a_verdict_says_what_it_assumes(written: Written, capsys: pytest.Capture
     paths = [written(text.format(way)) for way in ("", "s = Shape(x) ")]
     answer = ask(capsys, "verify", "--proof-only", *paths)
     assert answer.status == 0
-    assert answer.out.splitlines()[1] == "  assumes x[0] = w[0] = N, as declared"
+    assert answer.out.splitlines()[1] == "  assumes the dims named 'N' are equal: x[0], w[0]"
     bound = ask(capsys, "verify", "--proof-only", "--json", *paths, "--dim", "N=4")
     assert json.loads(bound.out)["verdict"]["assumes"] == ["N = 4, as asked for"]

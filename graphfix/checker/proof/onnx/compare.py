@@ -34,7 +34,7 @@ from graphfix.checker.proof.onnx.validate import imported
 from graphfix.checker.proof.result import Proof, UnprovedError
 from graphfix.checker.proof.sizes import Algebra
 from graphfix.checker.proof.terms import Core, TermTable, View, whole
-from graphfix.results import assumptions
+from graphfix.results import assumptions, equal_dims
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
@@ -301,4 +301,4 @@ def _assumed(graph: GraphProto, bindings: Mapping[str, int]) -> list[str]:
         for axis, dim in enumerate(info.type.tensor_type.shape.dim):
             if is_named(dim.dim_param) and not dim.HasField("dim_value") and dim.dim_param not in bindings:
                 places.setdefault(dim.dim_param, []).append(f"{info.name}[{axis}]")
-    return [f"{' = '.join(at)} = {name}, as declared" for name, at in places.items() if len(at) > 1]
+    return [equal_dims(name, at) for name, at in places.items() if len(at) > 1]

@@ -25,7 +25,7 @@ from graphfix.formats.onnx.infer.scope import (
     versions_of,
 )
 from graphfix.formats.onnx.infer.stored_names import Hypotheses, StoredNames
-from graphfix.results import StoredShape, StoredSize, assumptions
+from graphfix.results import StoredShape, StoredSize, assumptions, equal_dims
 from graphfix.results.records import dataclass
 from graphfix.shapes.shape import Dim, Shape, Size, symbol
 
@@ -89,7 +89,7 @@ def analyse(
     forward.hypotheses = hypotheses if trust is not False else None
     forward.read(main, inputs)
     functions = _functions(main, forward)
-    assumes = [f"the dims named '{name}' are equal: {', '.join(at)}" for name, at in holders.items() if len(at) > 1]
+    assumes = [equal_dims(name, places) for name, places in holders.items() if len(places) > 1]
     assumes += [
         f"the stored rank of '{name}' in {scope.path}" for scope in main.walk() for name in sorted(scope.assumed)
     ]
