@@ -67,8 +67,10 @@ def _no_broadcast(node: Node, row: Row) -> Iterator[Leave]:
         for operand in row.taking_part(len(node.operands)):
             if not same_shape(node.operand(operand.index).shape, node.operand(row.onto).shape):
                 yield Leave(operand.index, row.left.reason, CODE)
-    elif row.left is not None and (row.operands or row.variadic):
-        yield Leave(None, row.left.reason, CODE)
+    elif row.left is not None:
+        operands = row.taking_part(len(node.operands))
+        if any(node.operands[operand.index] is not None for operand in operands):
+            yield Leave(None, row.left.reason, CODE)
 
 
 def _unequal(node: Node, row: Row, reason: str) -> Iterator[Leave]:
