@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import contextlib
 import importlib
 import importlib.util
-import io
-import logging
 import sys
 import tempfile
-import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -22,19 +18,7 @@ from tokenizers.models import WordLevel
 
 from exporting.decoder_cases import Decoder
 from exporting.onnx_weights import set_weights
-
-
-@contextlib.contextmanager
-def _quiet() -> Iterator[None]:
-    """Keep what the builder and transformers print from the terminal."""
-    logging.disable(logging.CRITICAL)
-    sink = io.StringIO()
-    with warnings.catch_warnings(), contextlib.redirect_stdout(sink), contextlib.redirect_stderr(sink):
-        warnings.simplefilter("ignore")
-        try:
-            yield
-        finally:
-            logging.disable(logging.NOTSET)
+from exporting.quiet import quiet
 
 
 def _builder() -> Any:  # noqa: ANN401 - a module without types
@@ -79,7 +63,7 @@ def build(case: Decoder, target: Path) -> None:
 
     Raises what the builder raises.
     """
-    with tempfile.TemporaryDirectory() as name, _quiet():
+    with tempfile.TemporaryDirectory() as name, quiet():
         folder = Path(name)
         source, made = folder / "checkpoint", folder / "made"
         _checkpoint(case, source)

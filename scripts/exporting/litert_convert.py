@@ -2,12 +2,7 @@
 
 from __future__ import annotations
 
-import contextlib
-import io
-import logging
 import tempfile
-import warnings
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -16,20 +11,8 @@ import torch
 from torch import nn
 
 from exporting.onnx_weights import set_weights
+from exporting.quiet import quiet
 from exporting.tflite_model import Export
-
-
-@contextlib.contextmanager
-def _quiet() -> Iterator[None]:
-    """Keep what the converter prints from the terminal."""
-    logging.disable(logging.CRITICAL)
-    sink = io.StringIO()
-    with warnings.catch_warnings(), contextlib.redirect_stdout(sink), contextlib.redirect_stderr(sink):
-        warnings.simplefilter("ignore")
-        try:
-            yield
-        finally:
-            logging.disable(logging.NOTSET)
 
 
 def _module(export: Export, signature: str) -> nn.Module:
@@ -54,7 +37,7 @@ def convert(export: Export) -> bytes:
 
     Raises what the converter raises.
     """
-    with _quiet(), tempfile.TemporaryDirectory() as folder:
+    with quiet(), tempfile.TemporaryDirectory() as folder:
         converter = litert_torch
         for signature in export.model.signatures:
             values, axes = _arguments(export, signature)

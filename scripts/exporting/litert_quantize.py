@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import contextlib
-import io
-import logging
-import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from ai_edge_quantizer import qtyping, quantizer, recipe, recipe_manager
 
+from exporting.quiet import quiet
 from exporting.tflite_model import Export
 
 _EVERY = qtyping.TFLOperationName.ALL_SUPPORTED
@@ -45,25 +42,12 @@ RECIPES: dict[str, Callable[[], Any]] = {
 }
 
 
-@contextlib.contextmanager
-def _quiet() -> Iterator[None]:
-    """Keep what the quantizer prints from the terminal."""
-    logging.disable(logging.CRITICAL)
-    sink = io.StringIO()
-    with warnings.catch_warnings(), contextlib.redirect_stdout(sink), contextlib.redirect_stderr(sink):
-        warnings.simplefilter("ignore")
-        try:
-            yield
-        finally:
-            logging.disable(logging.NOTSET)
-
-
 def quantize(path: Path, export: Export, name: str) -> bytes:
     """Return the file of a recipe; activations are measured on the samples that the export gives.
 
     Raises what the quantizer raises.
     """
-    with _quiet():
+    with quiet():
         made = quantizer.Quantizer(path.read_bytes(), RECIPES[name]())
         measured = None
         if made.need_calibration:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Container
 from pathlib import Path
 
 import graphfix
+from graphfix.checker.verdict import COPIED
 from graphfix.engine.targets import TARGETS
 from graphfix.results import Outcome
 
@@ -26,3 +28,18 @@ class FixedFiles:
             known = out, graphfix.fix_file(path, out, target=target, check_result=verified, bind_defaults=bound)
             self.done[path, target, verified] = known
         return known
+
+
+def assert_runs_equal(
+    path: Path, target: str, fixed: FixedFiles, name: str, exceptions: Container[tuple[str, str]]
+) -> None:
+    """Without optimizations the runs find no difference and compare something, but for (name, target) of a table."""
+    _, outcome = fixed(path, target, verified=True)
+    verdict = outcome.verdict
+    assert verdict is not None
+    if verdict.reason == COPIED:
+        assert verdict.status == "proved"
+        return  # a copy is not run
+    statuses = {run.status for run in verdict.runs if run.optimizations == "off"}
+    equal = verdict.status in {"proved", "equal"} and "equal" in statuses and "different" not in statuses
+    assert equal == ((name, target) not in exceptions), (verdict.status, verdict.reason)

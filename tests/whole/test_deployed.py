@@ -9,9 +9,8 @@ from pathlib import Path
 import pytest
 
 import graphfix
-from graphfix.checker.verdict import COPIED
 from graphfix.results.runtime_facts import SIZE_0_KEEPS_AXES
-from tests.support.fixed_files import FixedFiles
+from tests.support.fixed_files import FixedFiles, assert_runs_equal
 from tests.support.places import MODELS
 from tests.support.tiers import COVER_DEPLOYED, tiered
 
@@ -66,23 +65,10 @@ def test_a_deployed_model_is_fixed_and_proved(path: Path, target: str, fixed: Fi
 @pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize("path", PATHS, ids=name_of)
 def test_a_deployed_model_runs_equal(path: Path, target: str, fixed: FixedFiles) -> None:
-    assert_runs_equal(path, target, fixed)
+    assert_runs_equal(path, target, fixed, name_of(path), NOT_EQUAL_BY_RUNS)
 
 
 @pytest.mark.ci
 @pytest.mark.parametrize("path", COVER, ids=name_of)
 def test_a_deployed_model_of_the_cover_runs_equal(path: Path, fixed: FixedFiles) -> None:
-    assert_runs_equal(path, "explicit", fixed)
-
-
-def assert_runs_equal(path: Path, target: str, fixed: FixedFiles) -> None:
-    """Without optimizations the runs find no difference and compare something, unless the model is in the table."""
-    _, outcome = fixed(path, target, verified=True)
-    verdict = outcome.verdict
-    assert verdict is not None
-    if verdict.reason == COPIED:
-        assert verdict.status == "proved"
-        return  # a copy is not run
-    statuses = {run.status for run in verdict.runs if run.optimizations == "off"}
-    equal = verdict.status in {"proved", "equal"} and "equal" in statuses and "different" not in statuses
-    assert equal == ((name_of(path), target) not in NOT_EQUAL_BY_RUNS), (verdict.status, verdict.reason)
+    assert_runs_equal(path, "explicit", fixed, name_of(path), NOT_EQUAL_BY_RUNS)

@@ -13,10 +13,9 @@ from pathlib import Path
 import pytest
 
 import graphfix
-from graphfix.checker.verdict import COPIED
 from graphfix.results import Site
 from tests.support.exported_gaps import LEFT, NEVER_STRETCHED, NOT_EQUAL_BY_RUNS, NOT_PROVED
-from tests.support.fixed_files import FixedFiles
+from tests.support.fixed_files import FixedFiles, assert_runs_equal
 from tests.support.places import MODELS
 from tests.support.runtimes.exported_sizes import Job, look
 from tests.support.tiers import COVER_EXPORTED, tiered
@@ -72,26 +71,13 @@ def test_nothing_of_a_fixed_exported_model_is_found_again(path: Path, target: st
 @pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize("path", PATHS, ids=lambda path: path.name)
 def test_an_exported_model_runs_equal(path: Path, target: str, fixed: FixedFiles) -> None:
-    assert_runs_equal(path, target, fixed)
+    assert_runs_equal(path, target, fixed, path.name, NOT_EQUAL_BY_RUNS)
 
 
 @pytest.mark.ci
 @pytest.mark.parametrize("path", [path for path in PATHS if path.name in COVER_EXPORTED], ids=lambda path: path.name)
 def test_an_exported_model_of_the_cover_runs_equal(path: Path, fixed: FixedFiles) -> None:
-    assert_runs_equal(path, "explicit", fixed)
-
-
-def assert_runs_equal(path: Path, target: str, fixed: FixedFiles) -> None:
-    """The runs find no difference and compare something, unless the model is in the table."""
-    _, outcome = fixed(path, target, verified=True)
-    verdict = outcome.verdict
-    assert verdict is not None
-    if verdict.reason == COPIED:
-        assert verdict.status == "proved"
-        return  # a copy is not run
-    statuses = {run.status for run in verdict.runs if run.optimizations == "off"}
-    equal = verdict.status in {"proved", "equal"} and "equal" in statuses and "different" not in statuses
-    assert equal == ((path.name, target) not in NOT_EQUAL_BY_RUNS), (verdict.status, verdict.reason)
+    assert_runs_equal(path, "explicit", fixed, path.name, NOT_EQUAL_BY_RUNS)
 
 
 @pytest.mark.ci
