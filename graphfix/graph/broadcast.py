@@ -10,6 +10,7 @@ from collections.abc import Iterator
 
 from graphfix import operators
 from graphfix.graph.edits import AxisOf
+from graphfix.graph.quantizers import DEQUANTIZE, is_quantizer
 from graphfix.graph.view import Node, Value
 from graphfix.operators.row import TFLITE
 from graphfix.results.records import dataclass
@@ -314,7 +315,7 @@ def exemption(alignment: Alignment, operand: BroadcastOperand, why: operators.Ex
 def in_blocks(value: Value) -> bool:
     """Whether a value is what a DequantizeLinear makes of a constant that is quantized in blocks."""
     producer = value.producer
-    if producer is None or producer.op != "DequantizeLinear" or not producer.attributes.get("block_size"):
+    if not is_quantizer(producer, DEQUANTIZE) or not producer.attributes.get("block_size"):
         return False
     return producer.operand(0).kind == "constant"
 

@@ -13,6 +13,7 @@ from types import MappingProxyType
 from typing import TypeAlias
 
 from graphfix import operators
+from graphfix.graph.quantizers import DEQUANTIZE, is_quantizer
 from graphfix.graph.view import Node, Scalar, Value
 from graphfix.operators.row import TFLITE
 from graphfix.results.records import dataclass
@@ -26,7 +27,6 @@ RESHAPES = frozenset(
 )
 """Operators that keep the elements in their order."""
 UNSQUEEZES = frozenset({"Unsqueeze", "EXPAND_DIMS"})
-DEQUANTIZE = frozenset({"DequantizeLinear", "DEQUANTIZE"})
 CARRIERS = frozenset({("", "QuantizeLinear"), ("", "DequantizeLinear")})
 NUMBERS: Mapping[str, frozenset[str]] = MappingProxyType(
     {
@@ -248,8 +248,10 @@ def constant(value: Value | None) -> Value | None:
     if value is None or value.kind == "constant":
         return value
     node = value.producer
-    held = node.operands[0] if node is not None and node.op in DEQUANTIZE and node.operands else None
-    if node is None or held is None or held.kind != "constant" or held.scales > 1:
+    if node is None or not (node.op == "DEQUANTIZE" or is_quantizer(node, DEQUANTIZE)):
+        return None
+    held = node.operands[0] if node.operands else None
+    if held is None or held.kind != "constant" or held.scales > 1:
         return None
     return held if _has_one_scale(node) else None
 

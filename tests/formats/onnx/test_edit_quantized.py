@@ -31,6 +31,22 @@ def test_a_constant_is_lifted_in_front_of_its_dequantize_per_tensor() -> None:
     assert difference(result.before, result.after).changed == {"q"}
 
 
+NO_QUANTIZERS = {
+    "of another domain": "b[3] = my.domain.DequantizeLinear(q:const:int8[3], s:const[]{0.5})",
+    "without data": "b[3] = com.microsoft.DequantizeLinear(, s:const[]{0.5}, block_size=1)",
+    "without a scale": "b[3] = com.microsoft.DequantizeLinear(q:const:int8[3])",
+    "with two results": "b[3], c[3] = com.microsoft.DequantizeLinear(q:const:int8[3], s:const[]{0.5})",
+    "QuantizeLinear without data": "b[3] = com.microsoft.QuantizeLinear(, s:const[]{0.5})",
+}
+
+
+@pytest.mark.parametrize("text", NO_QUANTIZERS.values(), ids=NO_QUANTIZERS)
+def test_what_is_no_quantizer_by_onnx_or_onnxruntime_stays_and_its_result_is_edited(text: str) -> None:
+    result = fixed(f"{text}\ny[2,3] = Add(x[2,3], b)")
+    assert difference(result.before, result.after).changed == {"y"}
+    assert sum("Linear(" in line for line in result.view) == 1
+
+
 AXES = {
     "an axis counts from the left: it moves": ("axis=0", 2),
     "the axis of the default is 1": ("axis=1", 3),

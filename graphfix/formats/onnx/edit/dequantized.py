@@ -5,14 +5,14 @@ from __future__ import annotations
 from bisect import bisect_left, insort
 from collections.abc import Callable
 
-from graphfix.formats.onnx.edit.quantized import DEQUANTIZE
 from graphfix.formats.onnx.file.proto import TensorProto
 from graphfix.formats.onnx.view import Views, bytes_of
+from graphfix.graph.quantizers import DEQUANTIZE, is_quantizer
 from graphfix.graph.view import Graph, Node, Value
 from graphfix.results.records import dataclass, field
 
 Key = tuple[object, ...]
-"""The operands behind the first, the attributes, and the element type and the dims of the constant."""
+"""The domain, the operands behind the first, the attributes, and the element type and the dims of the constant."""
 
 
 @dataclass(slots=True)
@@ -65,7 +65,7 @@ class DequantizedConstants:
     """By the identity of a tensor, which is held so that no other gets it; None where it can't be read."""
 
     def __post_init__(self) -> None:
-        self.changed.update(node.index for node in self.graph.nodes if node.op == DEQUANTIZE)
+        self.changed.update(node.index for node in self.graph.nodes if is_quantizer(node, DEQUANTIZE))
 
     def first(
         self, node: Node, data_type: int, dims: tuple[int, ...], digest: Callable[[], bytes | None], before: int
@@ -114,7 +114,7 @@ class DequantizedConstants:
         return _key(node, tensor.data_type, tuple(tensor.dims)) if tensor is not None else None
 
     def _constant(self, node: Node) -> TensorProto | None:
-        source = node.operands[0] if node.op == DEQUANTIZE and node.operands else None
+        source = node.operands[0] if is_quantizer(node, DEQUANTIZE) else None
         return self.views.tensors.get(source) if source is not None else None
 
 
@@ -128,4 +128,4 @@ def digest_of(views: Views, tensor: TensorProto) -> bytes | None:
 
 def _key(node: Node, data_type: int, dims: tuple[int, ...]) -> Key:
     attributes = frozenset((name, repr(value)) for name, value in node.attributes.items())
-    return node.operands[1:], attributes, data_type, dims
+    return node.domain, node.operands[1:], attributes, data_type, dims

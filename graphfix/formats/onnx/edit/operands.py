@@ -9,8 +9,6 @@ from math import prod
 from graphfix.formats.onnx.edit.dequantized import digest_of
 from graphfix.formats.onnx.edit.new_nodes import EXPAND_SINCE
 from graphfix.formats.onnx.edit.quantized import (
-    DEQUANTIZE,
-    QUANTIZE,
     axis_behind,
     edited_in_front,
     moves_by_node,
@@ -22,6 +20,7 @@ from graphfix.formats.onnx.file.tensors import tensor_of
 from graphfix.formats.onnx.view import onnx_type, scalars
 from graphfix.graph.edits import Refused, Stretch
 from graphfix.graph.liveness import is_live
+from graphfix.graph.quantizers import DEQUANTIZE, QUANTIZE, is_quantizer
 from graphfix.graph.view import Node, Value
 from graphfix.shapes.shape import Shape, with_axes
 
@@ -45,7 +44,7 @@ def lift(state: State, value: Value, axes: tuple[int, ...], reader: Node, *, alo
 def _dequantize(state: State, value: Value) -> Node | None:
     """Return the DequantizeLinear whose result this is, where edits can go in front of it."""
     producer = value.producer if state.quantizes else None
-    if producer is None or producer.op != DEQUANTIZE:
+    if not is_quantizer(producer, DEQUANTIZE):
         return None
     return producer if edited_in_front(producer, state.builders[producer.graph].version) else None
 
@@ -146,7 +145,7 @@ def restate(state: State, value: Value, to: Shape, reader: Node) -> Value:
     """Return a constant, or what a DequantizeLinear makes of one, in another shape of the same numbers."""
     tensor = state.views.tensors.get(value)
     producer = value.producer
-    if tensor is None and producer is not None and producer.op == DEQUANTIZE:
+    if tensor is None and is_quantizer(producer, DEQUANTIZE):
         found = _dequantized_already(state, producer, to, reader)
         if found is not None:
             return found
@@ -216,13 +215,13 @@ def _through(
     """Edit in front of a DequantizeLinear (and of the QuantizeLinear that feeds it): it stays at its operator."""
     chain = [dequantize]
     source = dequantize.operand(0)
-    if source.producer is not None and source.producer.op == QUANTIZE:
+    if is_quantizer(source.producer, QUANTIZE):
         chain.append(source.producer)
         source = source.producer.operand(0)
     alone = all(_is_alone(node, reader) for node in chain) and (stretched is None or stretched[1].to.static)
     quantized = [axis_behind(node, axes) for node in chain]  # a lift in place changes what the nodes read
     if stretched is None:
-        behind_another = source.producer is not None and source.producer.op == DEQUANTIZE
+        behind_another = is_quantizer(source.producer, DEQUANTIZE)
         source = lift(state, source, axes, reader, alone=alone and not behind_another)
     else:
         source = _expanded(state, stretched[0], source, stretched[1])

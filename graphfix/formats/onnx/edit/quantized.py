@@ -5,10 +5,10 @@ from __future__ import annotations
 from graphfix.formats.onnx.file.proto import NodeProto
 from graphfix.formats.onnx.file.tensors import attribute_of
 from graphfix.graph.edits import Refused
+from graphfix.graph.quantizers import DEQUANTIZE, QUANTIZE, is_quantizer
 from graphfix.graph.view import Node, Value
 from graphfix.shapes.shape import Shape, Size, same
 
-DEQUANTIZE, QUANTIZE = "DequantizeLinear", "QuantizeLinear"
 PER_AXIS_SINCE = 13
 WITHOUT_KERNELS = frozenset(
     "int2 uint2 int4 uint4 float4e2m1 float6e2m3 float6e3m2"
@@ -20,8 +20,7 @@ WITHOUT_KERNELS = frozenset(
 def moves_by_node(dequantize: Node) -> bool:
     """Whether what a DequantizeLinear reads can be lifted and stretched by nodes: else that is done to its result."""
     source = dequantize.operand(0)
-    behind = source.producer
-    return source.dtype not in WITHOUT_KERNELS or (behind is not None and behind.op == QUANTIZE)
+    return source.dtype not in WITHOUT_KERNELS or is_quantizer(source.producer, QUANTIZE)
 
 
 def edited_in_front(dequantize: Node, version: int) -> bool:
@@ -72,13 +71,12 @@ def set_axis(proto: NodeProto, node: Node, axis: int | None) -> dict[str, object
 def check_quantized(value: Value, to: Shape | None, version: int) -> None:
     """Refuse what would change the meaning of a quantized operand's parameters."""
     node = value.producer
-    if node is not None and node.op == DEQUANTIZE and not edited_in_front(node, version):
+    if is_quantizer(node, DEQUANTIZE) and not edited_in_front(node, version):
         return
-    while node is not None and node.op in (DEQUANTIZE, QUANTIZE):
+    while is_quantizer(node, DEQUANTIZE, QUANTIZE):
         if node.attributes.get("block_size"):
             raise Refused(f"its {node.op} '{node.label}' is quantized in blocks")
-        scale = node.operands[1] if len(node.operands) > 1 else None
-        if scale is None or not scale.shape.ranked:
+        if not node.operand(1).shape.ranked:
             raise Refused(f"the rank of the scale of {node.op} '{node.label}' is not known")
         if to is not None and _per_axis(node) and _stretched(value.shape, to, _axis(node)):
             raise Refused(f"it would be stretched along the axis that {node.op} '{node.label}' quantizes")

@@ -1,0 +1,29 @@
+"""Which nodes quantize or dequantize as onnx and onnxruntime define it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from typing import TypeGuard
+
+    from graphfix.graph.view import Node
+
+DEQUANTIZE, QUANTIZE = "DequantizeLinear", "QuantizeLinear"
+_DOMAINS = frozenset({"", "com.microsoft"})
+
+
+def is_quantizer(node: Node | None, *operators: str) -> TypeGuard[Node]:
+    """Return whether a node is one of these operators, has data and a scale, and returns one value.
+
+    Of an operator of another domain with the same name nothing is known. onnxruntime refuses a node without its data or
+    with several results, but the file is read all the same.
+    """
+    return (
+        node is not None
+        and node.op in operators
+        and node.domain in _DOMAINS
+        and len(node.operands) > 1
+        and None not in node.operands[:2]
+        and len(node.results) == 1
+    )
