@@ -171,8 +171,8 @@ def binding(command: Parser) -> None:
         action=argparse.BooleanOptionalAction,
         default=None,
         help="believe stored sizes of inner values, such as 's0 + 1', that can neither be proved nor refuted (ONNX); "
-        "--no-trust-stored: not even the shapes of results of operators that nothing is known of, as by default; "
-        "what is believed is listed as assumed, and compared with the runs",
+        "by default only the stored shapes of results of custom operators are believed, with --no-trust-stored none; "
+        "they are listed as assumed, and compared with the runs",
     )
     what = "ONNX: inputs of int64 become int32: they are assumed to hold numbers of 32 bits"
     group.add_argument("--narrow-inputs", action="store_true", help=what)
@@ -202,7 +202,7 @@ def runs(command: Parser) -> None:
         default=4,
         help="sets of inputs and sizes to run, and one of larger sizes where nothing is proved (default 4)",
     )
-    what = "run a large model (1 GiB and more) as often as a small one, however long it takes and however much it needs"
+    what = "run a large model (1 GiB and more) as often as a small one, without a budget of time and memory"
     command.add_argument("--thorough", action="store_true", help=what)
     command.add_argument("--seed", metavar="N", type=Whole(0), default=0, help="seed of the inputs (default 0)")
 

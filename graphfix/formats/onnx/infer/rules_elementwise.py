@@ -17,7 +17,7 @@ QUANTIZED = frozenset(
         *(TensorProto.INT16, TensorProto.UINT16, TensorProto.INT32),
     )
 )
-"""The types of which onnxruntime dequantizes a scalar to a scalar."""
+"""The element types whose scalars onnxruntime dequantizes to scalars."""
 
 
 def first(call: Call) -> Results:
@@ -26,23 +26,23 @@ def first(call: Call) -> Results:
 
 
 def rank_of_first(call: Call) -> Results:
-    """The result has the rank of operand 0, its sizes are computed."""
+    """The result has the rank of operand 0; its sizes are unknown."""
     dims = call.dims(0)
     return NOTHING if dims is None else (unknowns(len(dims)),)
 
 
 def every_first(call: Call) -> Results:
-    """Every result has the shape of operand 0: the mask of Dropout too."""
+    """Every result has the shape of operand 0, such as the mask of Dropout."""
     return (call.shape(0),) * max(1, call.results)
 
 
 def always(*ranks: int) -> Rule:
-    """Results of fixed ranks."""
+    """Return the rule of results that have these ranks."""
     return lambda _: tuple(unknowns(rank) for rank in ranks)
 
 
 def multidirectional(call: Call) -> Results:
-    """Numpy's rule over the operands that the row names."""
+    """Broadcast the operands that the row of the catalogue names, as numpy does."""
     row = call.row
     if row is None:
         return NOTHING
@@ -52,9 +52,10 @@ def multidirectional(call: Call) -> Results:
 
 
 def unidirectional(call: Call) -> Results:
-    """The result has the shape of the operand that the others are broadcast onto.
+    """The result has the shape of the operand (`row.onto`) onto which the others are broadcast.
 
-    Where one of those may stretch it, its size is open: onnxruntime's PRelu lets it, other operators refuse.
+    A size of this operand that another operand may stretch is unknown: onnxruntime's PRelu stretches it, other
+    operators refuse.
     """
     row = call.row
     target = call.shape(row.onto) if row is not None and row.onto is not None else None
@@ -76,19 +77,19 @@ def elementwise_before_broadcasting(call: Call) -> Results:
 
 
 def quantized(call: Call) -> Results:
-    """The operand's shape, a scale and a zero point."""
+    """DynamicQuantizeLinear: the operand's shape, a scale and a zero point."""
     return (call.shape(0), Shape(()), Shape(()))
 
 
 def dequantized(call: Call) -> Results:
-    """The operand's shape; onnxruntime makes a vector of a single element of some types."""
+    """The operand's shape; onnxruntime makes a scalar of any other type than `QUANTIZED` a vector."""
     return (call.shape(0),) if call.dims(0) != () or call.dtype(0) in QUANTIZED else NOTHING
 
 
 def normalization(call: Call) -> Results:
-    """LayerNormalization: the operand's shape, and with unit axes from `axis` on those of mean and deviation.
+    """LayerNormalization: the operand's shape; mean and deviation have unit axes from `axis` on.
 
-    Scale and bias are broadcast onto the operand; onnxruntime refuses those that would stretch it.
+    Scale and bias are broadcast onto the operand; onnxruntime refuses a scale or bias that would stretch it.
     """
     dims, at = call.dims(0), call.number("axis", -1)
     if dims is None or not -len(dims) <= at < len(dims):
@@ -98,5 +99,5 @@ def normalization(call: Call) -> Results:
 
 
 def batch_normalization(call: Call) -> Results:
-    """The operand's shape; mean and variance have the shape of those that go in."""
+    """The operand's shape; the results mean and variance have the shapes of operands 3 and 4."""
     return (call.shape(0), *(call.shape(3), call.shape(4)) * 2)

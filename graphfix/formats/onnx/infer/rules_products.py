@@ -31,7 +31,7 @@ def multiplied(left: tuple[Size, ...], right: tuple[Size, ...]) -> Results:
 
 
 def gemm(call: Call) -> Results:
-    """(M, N), by transA and transB."""
+    """[M,N], by transA and transB."""
     at = call.row.product if call.row is not None and call.row.product is not None else (0, 1)
     left, right = (call.dims(index) for index in at)
     if left is None or right is None or len(left) != MATRIX or len(right) != MATRIX:

@@ -1,4 +1,4 @@
-"""Sizes that rules read of operands and attributes, and arithmetic whose results are sizes."""
+"""Read sizes from operands and attributes, and compute sizes: what several modules of rules use."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def positive(call: Call, attribute: str) -> Size:
 
 
 def quotient(terms: Terms, size: Size, by: Size) -> Size:
-    """Return the quotient of sizes that a kernel divides without a rest, or refuses; unknown where there is one."""
+    """Return the quotient of sizes; unknown if there is a remainder, which kernels refuse."""
     if isinstance(by, int):
         return divided(terms, size, by) if by > 0 else UNKNOWN
     return as_size(terms.quotient(size, by))
@@ -38,6 +38,6 @@ def total(terms: Terms, *sizes: Size) -> Size:
 
 
 def scalar(call: Call, index: int) -> Size:
-    """Return the one integer that an operand holds, as a size; unknown where it is not followed."""
+    """Return the integer that an operand of one element holds, as a size; unknown if the value is not followed."""
     element = call.scalar(index)
     return UNKNOWN if element is None else as_size(element)

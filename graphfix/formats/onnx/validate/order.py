@@ -1,4 +1,4 @@
-"""The nodes of a graph in an order in which each stands behind those whose results it reads."""
+"""Sort the nodes of a graph: each node follows those whose results it reads."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from graphfix.formats.onnx.file.proto import GraphProto, NodeProto
 
 
 def sort_nodes(graph: GraphProto) -> None:
-    """Move each node of the main graph that stands behind a reader of its results in front of the first one.
+    """Move each node of the main graph in front of the first node that reads its results.
 
     Tools that convert models to float16 append nodes behind their readers. onnxruntime sorts such a graph itself,
     and refuses bodies that are not sorted. Nodes of a cycle stay unsorted.
@@ -36,7 +36,7 @@ def sort_nodes(graph: GraphProto) -> None:
 
 
 def _makers(node: NodeProto, makers: dict[str, int]) -> Iterator[int]:
-    """Yield the places of the nodes whose results a node reads, in its bodies too."""
+    """Yield the positions of the nodes whose results a node, or a body of it, reads."""
     return iter([makers[name] for name in _reads(node) if name in makers])
 
 

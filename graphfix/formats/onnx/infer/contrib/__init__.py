@@ -1,6 +1,6 @@
 """Shapes and element types of the operators that onnxruntime adds, and of ONNX's classical machine learning.
 
-The modules of this room are imported when a model has such an operator.
+The modules of this package are imported only if a model has such an operator.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ IN_THE_STANDARD_DOMAIN = frozenset(
     ScaledTanh SimplifiedLayerNormalization
     """.split()
 )
-"""What onnxruntime registers there and ONNX does not define (any more)."""
+"""Operators of the standard domain that onnxruntime registers, and that ONNX does not define (any more)."""
 
 
 def find(domain: str, op: str) -> Operator | None:
-    """Return what is known of an operator of this room, None for all others."""
+    """Return the rules of an operator; None if this package has no rules for the operator."""
     if domain not in DOMAINS and (domain or op not in IN_THE_STANDARD_DOMAIN):
         return None
     from graphfix.formats.onnx.infer.contrib.registry import OPERATORS  # few models have such operators

@@ -1,4 +1,4 @@
-"""Attention and rotary embeddings: results, and the keys and values that are kept for the next call.
+"""Attention and rotary embeddings: results, and the present keys and values, which are the past of the next call.
 
 Sources: onnxruntime's docs/ContribOperators.md and its CPU kernels (contrib_ops/cpu/bert).
 """
@@ -18,32 +18,34 @@ SEQUENCE = 3
 """The rank of [batch, sequence, hidden]."""
 HEADS = 4
 """The rank of [batch, heads, sequence, head]."""
+KINDS = 3
+"""Query, key and value."""
 PACKED = 5
 """The rank of [batch, sequence, heads, 2 or 3, head], and of [2, batch, heads, sequence, head]."""
 
 
-def _merged(call: Call, *, weight: int, bias: int, past: int) -> Results:
-    """[B,S,D] by a weight of query, key and value together [D,H+H+V]: [B,S,V]; present [2,B,N,P+S,H/N].
+def _packed_weights(call: Call, *, weight: int, bias: int, past: int) -> Results:
+    """Attention of [B,S,D] by one weight [D,H+H+V] of query, key and value: [B,S,V]; present [2,B,N,P+S,H/N].
 
-    Keys and values of two sizes do not fit into one tensor: of those the document does not say what is kept.
+    Keys and values of different sizes do not fit into one tensor; for these the document does not define present.
     """
     dims, weights, biases = ranked(call, 0, SEQUENCE), ranked(call, weight, 2), ranked(call, bias, 1)
     batch, sequence, _ = dims or (UNKNOWN,) * SEQUENCE
     terms, sizes = call.terms, call.list("qkv_hidden_sizes")
     whole = weights[1] if weights else biases[0] if biases else UNKNOWN
-    hidden = values = quotient(terms, whole, 3)
+    hidden = values = quotient(terms, whole, KINDS)
     if sizes is not None:
-        known = len(sizes) == SEQUENCE and min(sizes) > 0
-        hidden, _, values = sizes if known else (UNKNOWN,) * SEQUENCE
+        known = len(sizes) == KINDS and min(sizes) > 0
+        hidden, _, values = sizes if known else (UNKNOWN,) * KINDS
     heads, alike = positive(call, "num_heads"), sizes is None or same(hidden, values)
     return (
         Shape((batch, sequence, values)),
-        _joined_state(call, past, (batch, heads, sequence, quotient(terms, hidden, heads) if alike else UNKNOWN)),
+        _present_pair(call, past, (batch, heads, sequence, quotient(terms, hidden, heads) if alike else UNKNOWN)),
     )
 
 
-def _joined_state(call: Call, past: int, current: tuple[Size, ...]) -> Shape:
-    """Keys and values together [2,B,N,P+S,H]; where both calls share one buffer, what operand `past` has."""
+def _present_pair(call: Call, past: int, current: tuple[Size, ...]) -> Shape:
+    """Return the shape of present keys and values in one tensor, [2,B,N,P+S,H]; of a shared buffer that of the past."""
     batch, heads, sequence, head = current
     before = ranked(call, past, PACKED)
     shared = call.flag("past_present_share_buffer", 0)
@@ -54,11 +56,11 @@ def _joined_state(call: Call, past: int, current: tuple[Size, ...]) -> Shape:
 
 
 def _self_attention(call: Call) -> Results:
-    return _merged(call, weight=1, bias=2, past=4)
+    return _packed_weights(call, weight=1, bias=2, past=4)
 
 
 def _quantized_attention(call: Call) -> Results:
-    return _merged(call, weight=1, bias=2, past=8)
+    return _packed_weights(call, weight=1, bias=2, past=8)
 
 
 # --- query, key and value apart ---------------------------------------------------------------------------------------
@@ -67,8 +69,8 @@ def _quantized_attention(call: Call) -> Results:
 def _multi_head(call: Call) -> Results:
     """MultiHeadAttention: [B,S,V]; present keys [B,N,P+L,H/N] and values [B,N,P+L,V/N]; scores [B,N,S,P+L].
 
-    Key and value are [B,L,hidden], or [B,N,L,head] (those of an encoder, with nothing in front of them); both may be
-    packed into the key [B,L,N,2,head], and with the query into [B,S,N,3,head].
+    Key and value are [B,L,hidden], or [B,N,L,head] of an encoder, which has no past. Both may be packed into the key
+    [B,L,N,2,head]; query, key and value may be packed into the query [B,S,N,3,head].
     """
     query, heads, terms = call.dims(0), positive(call, "num_heads"), call.terms
     if query is None or len(query) not in (SEQUENCE, PACKED):
@@ -79,8 +81,8 @@ def _multi_head(call: Call) -> Results:
         values = product(terms, heads, query[4])
     else:
         key_head = quotient(terms, query[2], heads)
-        length, values, value_head = _kept(call, query[2], heads)
-    length = _whole_length(call, length)
+        length, values, value_head = _key_value_sizes(call, query[2], heads)
+    length = _total_length(call, length)
     return (
         Shape((batch, sequence, values)),
         Shape((batch, heads, length, key_head)),
@@ -89,8 +91,8 @@ def _multi_head(call: Call) -> Results:
     )
 
 
-def _kept(call: Call, hidden: Size, heads: Size) -> tuple[Size, Size, Size]:
-    """The length of keys, the size of all values, and of those of one head."""
+def _key_value_sizes(call: Call, hidden: Size, heads: Size) -> tuple[Size, Size, Size]:
+    """Return the length of the keys, the hidden size of the values, and the value size of one head."""
     key, value, terms = call.dims(1), call.dims(2), call.terms
     length: Size = UNKNOWN
     if key is not None and len(key) in (SEQUENCE, PACKED):
@@ -107,8 +109,8 @@ def _kept(call: Call, hidden: Size, heads: Size) -> tuple[Size, Size, Size]:
     return length, UNKNOWN, UNKNOWN
 
 
-def _whole_length(call: Call, length: Size) -> Size:
-    """The length with the past in front of it: operand 6; with operand 8 the past is the buffer of the result."""
+def _total_length(call: Call, length: Size) -> Size:
+    """Return the length of past (operand 6) and new positions; with operand 8 the past is the buffer of the result."""
     if not call.has(6):
         return length
     past = ranked(call, 6, HEADS)
@@ -117,10 +119,10 @@ def _whole_length(call: Call, length: Size) -> Size:
     return past[2] if call.has(8) else total(call.terms, past[2], length)
 
 
-def _decoding(call: Call) -> Results:
+def _decoder_masked(call: Call) -> Results:
     """DecoderMaskedMultiHeadAttention of one token: as MultiHeadAttention, or packed [B,1,H+H+V] without key and value.
 
-    In cross attention, where key and value are the encoder's [B,N,L,head], nothing is kept.
+    Cross attention, whose key and value are those of an encoder [B,N,L,head], has no present.
     """
     query, heads, terms = ranked(call, 0, SEQUENCE), positive(call, "num_heads"), call.terms
     if query is None:
@@ -129,7 +131,8 @@ def _decoding(call: Call) -> Results:
     past = ranked(call, 5, HEADS)
     key, value = call.dims(1), call.dims(2)
     if not call.has(1):
-        values, head = quotient(terms, hidden, 3), quotient(terms, quotient(terms, hidden, 3), heads)
+        values = quotient(terms, hidden, KINDS)
+        head = quotient(terms, values, heads)
     else:
         head = quotient(terms, hidden, heads)
         values = UNKNOWN if value is None else value[2] if len(value) == SEQUENCE else product(terms, heads, value[-1])
@@ -147,11 +150,11 @@ def _decoding(call: Call) -> Results:
     return (Shape((batch, sequence, values)), present, Shape((batch, heads, length, value_head)), scores)
 
 
-def _grouped(call: Call) -> Results:
+def _group_query(call: Call) -> Results:
     """GroupQueryAttention: [B,S,N*head]; present [B,kv,T,head], where T is the longer of the past and operand 6.
 
-    Query, key and value may be packed into the query [B,S,(N+2*kv)*head]. Operand 6 holds the length of past and
-    present together. With `sliding_window_cache` past and present are one buffer, whose size stays.
+    Query, key and value may be packed into the query [B,S,(N+2*kv)*head]. Operand 6 holds the number of all positions,
+    past and new. With `sliding_window_cache` past and present are one buffer of constant size.
     """
     query = ranked(call, 0, SEQUENCE)
     if query is None:
@@ -162,13 +165,13 @@ def _grouped(call: Call) -> Results:
     head = _packed_head(call, hidden, heads, groups) if packed else quotient(terms, hidden, heads)
     every = scalar(call, 6)
     window = call.flag("sliding_window_cache", 0)
-    present = [_grown(call, past, (batch, groups, every, head), window=window) for past in (3, 4)]
+    present = [_group_query_present(call, past, (batch, groups, every, head), window=window) for past in (3, 4)]
     output = product(terms, head, heads) if packed else hidden
     return (Shape((batch, sequence, output)), *present, Shape((batch, heads, sequence, every)))
 
 
-def _grown(call: Call, at: int, current: tuple[Size, ...], *, window: bool | None) -> Shape:
-    """The present of a past that grows to the length of both; elements of 4 or 8 bits may be packed along the head."""
+def _group_query_present(call: Call, at: int, current: tuple[Size, ...], *, window: bool | None) -> Shape:
+    """Return the shape of the present of operand `at`, a past; elements of 4 or 8 bits may be packed along the head."""
     batch, groups, every, head = current
     past = ranked(call, at, HEADS)
     if not call.has(at):
@@ -183,7 +186,7 @@ def _grown(call: Call, at: int, current: tuple[Size, ...], *, window: bool | Non
 
 
 def _sparse(call: Call) -> Results:
-    """SparseAttention: [B,S,N*head]; present keys and values are the buffers of the past."""
+    """SparseAttention: [B,S,N*head]; present keys and values have the shapes of the past, whose buffers they are."""
     query = ranked(call, 0, SEQUENCE)
     if query is None:
         return NOTHING
@@ -200,8 +203,8 @@ def _sparse(call: Call) -> Results:
 def _packed_tokens(call: Call) -> Results:
     """PackedAttention: tokens [T,D] by weights [D,H+H+V]: [T,V]."""
     tokens, weights, sizes = ranked(call, 0, 2), ranked(call, 1, 2), call.list("qkv_hidden_sizes")
-    whole = quotient(call.terms, weights[1], 3) if weights else UNKNOWN
-    values = whole if sizes is None else sizes[2] if len(sizes) == 3 and sizes[2] > 0 else UNKNOWN  # noqa: PLR2004 -- query, key and value
+    whole = quotient(call.terms, weights[1], KINDS) if weights else UNKNOWN
+    values = whole if sizes is None else sizes[2] if len(sizes) == KINDS and sizes[2] > 0 else UNKNOWN
     return NOTHING if tokens is None else (Shape((tokens[0], values)),)
 
 
@@ -216,7 +219,7 @@ def _packed_multi_head(call: Call) -> Results:
 
 
 def _decoder(call: Call) -> Results:
-    """DecoderAttention: the query's shape; caches [B,N,L,head], whose length flags decide when it runs."""
+    """DecoderAttention: the query's shape; caches [B,N,L,head], where operands that are flags decide the length."""
     query, heads = ranked(call, 0, SEQUENCE), positive(call, "num_heads")
     if query is None:
         return NOTHING
@@ -236,17 +239,17 @@ def _paged(call: Call) -> Results:
 
 
 def _packed_head(call: Call, whole: Size, heads: Size, groups: Size) -> Size:
-    """The size of one head where query, key and value are packed into [..,(N+2*kv)*head]."""
+    """Return the size of one head of query, key and value packed into [..,(N+2*kv)*head]."""
     return quotient(call.terms, whole, total(call.terms, heads, call.terms.mul(groups, 2)))
 
 
-def _turned(call: Call) -> Results:
-    """GemmaRotaryEmbedding: query and key."""
+def _rotated(call: Call) -> Results:
+    """GemmaRotaryEmbedding: the shapes of query (operand 1) and key (operand 3)."""
     return (call.shape(1), call.shape(3))
 
 
 def _score_type(types: Sequence[int], _: Attributes) -> int:
-    """The type of scores: a variable of its own, which kernels bind to the operands' for float32 alone."""
+    """Return the type of scores. It is a type variable of the schema; CPU kernels have scores of float32 only."""
     return TensorProto.FLOAT if types and types[0] == TensorProto.FLOAT else 0
 
 
@@ -256,9 +259,9 @@ OPERATORS: Mapping[tuple[str, str], Operator] = {
     **{(MICROSOFT, op): Operator(first, SAME) for op in _LIKE_THE_QUERY},
     **{(MICROSOFT, op): Operator(_self_attention, SAME) for op in ("Attention", "DecoderMaskedSelfAttention")},
     (MICROSOFT, "DecoderAttention"): Operator(_decoder, SAME),
-    (MICROSOFT, "DecoderMaskedMultiHeadAttention"): Operator(_decoding, _SCORED),
-    (MICROSOFT, "GemmaRotaryEmbedding"): Operator(_turned, (like(1, 3),)),
-    (MICROSOFT, "GroupQueryAttention"): Operator(_grouped, (like(0), like(3, 0), like(4, 0), like(0))),
+    (MICROSOFT, "DecoderMaskedMultiHeadAttention"): Operator(_decoder_masked, _SCORED),
+    (MICROSOFT, "GemmaRotaryEmbedding"): Operator(_rotated, (like(1, 3),)),
+    (MICROSOFT, "GroupQueryAttention"): Operator(_group_query, (like(0), like(3, 0), like(4, 0), like(0))),
     (MICROSOFT, "MultiHeadAttention"): Operator(_multi_head, _SCORED),
     (MICROSOFT, "PackedAttention"): Operator(_packed_tokens, SAME),
     (MICROSOFT, "PackedMultiHeadAttention"): Operator(_packed_multi_head, SAME),

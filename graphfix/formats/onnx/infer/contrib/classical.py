@@ -18,13 +18,13 @@ DOMAIN = "ai.onnx.ml"
 
 
 def _rows(call: Call) -> Size:
-    """How many samples operand 0 has: a vector is one sample."""
+    """Return the number of samples in operand 0; a vector is one sample."""
     dims = call.dims(0)
     return UNKNOWN if not dims else 1 if len(dims) == 1 else dims[0]
 
 
 def _length(call: Call, *attributes: str) -> int:
-    """How many elements the first of these attributes has that is there; 0 where none is."""
+    """Return the number of elements of the first non-empty one of these attributes; 0 if there is none."""
     lists = [call.attributes.get(name) for name in attributes]
     return next((len(held) for held in lists if isinstance(held, tuple) and held), 0)
 
@@ -35,13 +35,13 @@ def _targets(call: Call, attribute: str) -> Results:
 
 
 def _classified(call: Call, classes: Size) -> Results:
-    """A label and scores for each sample."""
+    """A classifier: a label and scores for each sample."""
     rows = _rows(call)
     return (Shape((rows,)), Shape((rows, classes)))
 
 
 def _linear_classes(call: Call) -> Results:
-    """A score for each intercept; a single one of two labels is scored for both."""
+    """LinearClassifier: a score for each intercept; with one intercept and two labels, a score for each label."""
     count, labels = _length(call, "intercepts"), _length(call, "classlabels_strings", "classlabels_ints")
     classes: Size = count or UNKNOWN
     return _classified(call, UNKNOWN if count == 1 and labels > 1 else classes)
@@ -52,7 +52,7 @@ def _tree_classes(call: Call) -> Results:
 
 
 def _extracted(call: Call) -> Results:
-    """Elements of the last axis; of a vector a row."""
+    """ArrayFeatureExtractor: elements of the last axis; a vector becomes a row."""
     dims, indices = call.dims(0), call.dims(1)
     if not dims or indices is None:
         return NOTHING
@@ -61,13 +61,13 @@ def _extracted(call: Call) -> Results:
 
 
 def _one_hot(call: Call) -> Results:
-    """A new last axis, of one element a category."""
+    """OneHotEncoder: a new last axis with one element for each category."""
     dims, count = call.dims(0), _length(call, "cats_strings", "cats_int64s")
     return NOTHING if dims is None else (Shape((*dims, count or UNKNOWN)),)
 
 
 def _features(call: Call) -> Results:
-    """Columns of all operands beside each other, as many as the attribute says."""
+    """FeatureVectorizer: the columns of all operands; `inputdimensions` has their numbers."""
     sizes = call.list("inputdimensions")
     return (Shape((_rows(call), sum(sizes) if sizes and min(sizes) > 0 else UNKNOWN)),)
 
@@ -92,13 +92,13 @@ def _label_type(_: Sequence[int], attributes: Attributes) -> int:
 
 
 def _other_type(types: Sequence[int], _: Attributes) -> int:
-    """Of categories: numbers of strings, and strings of numbers."""
+    """Return the other type of CategoryMapper: int64 for strings, strings for int64."""
     turned: Mapping[int, int] = {TensorProto.STRING: TensorProto.INT64, TensorProto.INT64: TensorProto.STRING}
     return turned.get(types[0] if types else 0, 0)
 
 
 def _encoded_type(types: Sequence[int], attributes: Attributes) -> int:
-    """The type of the values that the attributes hold; with `classes_strings` alone as of categories."""
+    """Return the type of the values in the attributes; with `classes_strings` alone, as CategoryMapper."""
     values = {
         "values_strings": TensorProto.STRING,
         "values_int64s": TensorProto.INT64,

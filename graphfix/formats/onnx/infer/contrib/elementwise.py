@@ -19,7 +19,7 @@ from graphfix.shapes.shape import Shape
 EXPERIMENTAL = """
 Affine GRUUnit ImageScaler MemcpyFromHost MemcpyToHost ParametricSoftplus Scale ScaledTanh
 """.split()
-"""Of ONNX's domain; GRUUnit returns the next state, which has the shape of the state that is operand 0."""
+"""Operators of ONNX's domain. GRUUnit returns the next state, which has the shape of operand 0, the state."""
 ACTIVATIONS = """
 BiasAdd BiasGelu BiasSoftmax FastGelu GatedAdd Gelu Inverse QLinearLeakyRelu QLinearSigmoid
 QLinearSoftmax QOrderedGelu QuickGelu ScaledSiLU Trilu
@@ -29,7 +29,7 @@ ZERO_POINT = 2
 
 
 def _like_operand(operand: int, results: int = 1) -> Operator:
-    """An operator all of whose results have the shape and the type of one operand."""
+    """Return the rules of an operator whose results all have the shape and the type of one operand."""
     return Operator(lambda call: (call.shape(operand),) * results, (like(operand),))
 
 
@@ -43,31 +43,31 @@ def _quantized_type(types: Sequence[int], _: Attributes) -> int:
     return like(ZERO_POINT)(types, {}) if len(types) > ZERO_POINT else TensorProto.UINT8
 
 
-def _dropped(call: Call) -> Results:
-    """The operand's shape, the mask too."""
+def _bias_dropout(call: Call) -> Results:
+    """BiasDropout: result and mask have the shape of operand 0."""
     return (call.shape(0), call.shape(0))
 
 
-def _bit_mask(call: Call) -> Results:
-    """The operand's shape, and a mask of one bit an element in words of 32 bits."""
+def _bitmask_dropout(call: Call) -> Results:
+    """BitmaskDropout: the shape of operand 0, and a mask of one bit an element, packed into words of 32 bits."""
     dims = call.dims(0)
     words = None if dims is None else Shape((call.terms.ceildiv(call.terms.mul(*dims), 32),))
     return (call.shape(0), words)
 
 
 def _halved(call: Call) -> Results:
-    """[N,S,D] to [N,S,D/2]."""
+    """BiasSplitGelu: [N,S,D] to [N,S,D/2]."""
     dims = call.dims(0)
     return (replaced(dims, len(dims) - 1, quotient(call.terms, dims[-1], 2)),) if dims else NOTHING
 
 
-def _gated(call: Call) -> Results:
-    """The shape of the gate, halved along the last axis where the gate holds both parts."""
+def _swiglu(call: Call) -> Results:
+    """SwiGLU: the shape of operand 0, halved along the last axis if operand 0 holds both parts."""
     return (call.shape(0),) if call.has(1) else _halved(call)
 
 
-def _distances(call: Call) -> Results:
-    """[M,K] of [M,N] and [K,N]."""
+def _cdist(call: Call) -> Results:
+    """CDist: [M,N] and [K,N] to [M,K]."""
     left, right = ranked(call, 0, 2), ranked(call, 1, 2)
     return NOTHING if left is None or right is None else (Shape((left[0], right[0])),)
 
@@ -76,11 +76,11 @@ OPERATORS: Mapping[tuple[str, str], Operator] = {
     **{("", op): Operator(first, SAME) for op in EXPERIMENTAL},
     **{(MICROSOFT, op): Operator(first, SAME) for op in ACTIVATIONS},
     **{(MICROSOFT, op): Operator(multidirectional, SAME) for op in ("QLinearAdd", "QLinearMul", "MulInteger")},
-    (MICROSOFT, "BiasDropout"): Operator(_dropped, (like(0), BOOL)),
+    (MICROSOFT, "BiasDropout"): Operator(_bias_dropout, (like(0), BOOL)),
     (MICROSOFT, "BiasSplitGelu"): Operator(_halved, SAME),
-    (MICROSOFT, "BitmaskBiasDropout"): Operator(_bit_mask, (like(0), UINT32)),
-    (MICROSOFT, "BitmaskDropout"): Operator(_bit_mask, (like(0), UINT32)),
-    (MICROSOFT, "CDist"): Operator(_distances, SAME),
+    (MICROSOFT, "BitmaskBiasDropout"): Operator(_bitmask_dropout, (like(0), UINT32)),
+    (MICROSOFT, "BitmaskDropout"): Operator(_bitmask_dropout, (like(0), UINT32)),
+    (MICROSOFT, "CDist"): Operator(_cdist, SAME),
     (MICROSOFT, "DequantizeLinear"): Operator(dequantized, (like(1),)),
     (MICROSOFT, "LinearAttentionGate"): _like_operand(0, 2),
     (MICROSOFT, "MurmurHash3"): Operator(first, (_hash_type,)),
@@ -88,5 +88,5 @@ OPERATORS: Mapping[tuple[str, str], Operator] = {
     (MICROSOFT, "QLinearWhere"): Operator(multidirectional, (like(1),)),
     (MICROSOFT, "QuantizeLinear"): Operator(first, (_quantized_type,)),
     (MICROSOFT, "SampleOp"): Operator(first, SAME, moves="Identity"),
-    (MICROSOFT, "SwiGLU"): Operator(_gated, SAME),
+    (MICROSOFT, "SwiGLU"): Operator(_swiglu, SAME),
 }

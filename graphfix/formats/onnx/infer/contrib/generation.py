@@ -1,4 +1,4 @@
-"""Loops that generate text: they run a decoder that is a body of theirs, and return the tokens.
+"""Operators that generate text: they run a decoder, which is an attribute of the node, and return tokens.
 
 Source: onnxruntime's docs/ContribOperators.md and its CPU kernels (contrib_ops/cpu/transformers).
 """
@@ -20,7 +20,7 @@ def _batch(call: Call) -> Size:
 
 
 def _beams(call: Call) -> Results:
-    """Tokens [batch,returned,longest], scores [batch,returned], and scores of every step; operands hold the sizes."""
+    """Tokens [batch,returned,longest], scores [batch,returned], and scores of every step. Operands hold the sizes."""
     batch, returned, longest = _batch(call), scalar(call, 4), scalar(call, 1)
     ends = call.number("vocab_size", -1)
     steps = Shape((UNKNOWN, batch, scalar(call, 3), ends if ends > 0 else UNKNOWN))
@@ -29,7 +29,7 @@ def _beams(call: Call) -> Results:
 
 
 def _sampled(call: Call) -> Results:
-    """Tokens [batch,longest], and the logits that were drawn from."""
+    """Tokens [batch,longest], and logits of rank 2."""
     return (Shape((_batch(call), scalar(call, 1))), unknowns(2))
 
 

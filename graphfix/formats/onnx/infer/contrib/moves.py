@@ -24,8 +24,8 @@ from graphfix.formats.onnx.infer.contrib.operator import (
     Operator,
     fixed,
     like,
-    said,
     since,
+    type_attribute,
 )
 from graphfix.formats.onnx.infer.operands import NOTHING, Call, Results
 from graphfix.formats.onnx.infer.rules_elementwise import always
@@ -36,15 +36,16 @@ from graphfix.formats.onnx.infer.sizes import positive, product, ranked, scalar,
 from graphfix.shapes.shape import UNKNOWN, Shape, Size
 from graphfix.shapes.terms import as_size, bounds
 
-NEWEST = 18
-"""A version of ONNX's operators that have their axes, pads and bounds as operands."""
+BOUNDS_ARE_OPERANDS = 18
+"""An operator set in which axes, pads and bounds are operands."""
 IMAGE = 4
+"""The rank of [batch, channels, height, width]."""
 BYTE = 8
-"""Bits."""
+"""Bits of a byte."""
 
 
-def _with_unit_axis(call: Call) -> Results:
-    """A unit axis at the place that operand 1 holds, counted in the result."""
+def _expand_dims(call: Call) -> Results:
+    """ExpandDims: insert a unit axis; operand 1 holds its position in the result."""
     dims, axis = call.dims(0), call.scalar(1)
     if dims is None:
         return NOTHING
@@ -52,8 +53,8 @@ def _with_unit_axis(call: Call) -> Results:
     return (unknowns(len(dims) + 1),) if at is None else (Shape((*dims[: at[0]], 1, *dims[at[0] :])),)
 
 
-def _unfolded(call: Call) -> Results:
-    """Slices of `size` elements of an axis, each `step` further on, whose elements are a new last axis."""
+def _unfold_tensor(call: Call) -> Results:
+    """UnfoldTensor: windows of `size` elements along an axis, `step` apart; their elements are a new last axis."""
     dims, size, step = call.dims(0), call.number("size", 0), call.number("step", 1)
     if not dims:
         return NOTHING
@@ -66,18 +67,18 @@ def _unfolded(call: Call) -> Results:
     return (Shape((*replaced(dims, at[0], count).dims, size)),)
 
 
-def _joined(call: Call) -> Results:
-    """QLinearConcat: after the result's scale and zero point, each tensor is followed by its own."""
+def _concat(call: Call) -> Results:
+    """QLinearConcat: scale and zero point of the result, then (tensor, scale, zero point) for each tensor."""
     return parts.concat(call.reading(range(2, len(call.inputs), 3)))
 
 
-def _counted(call: Call) -> Results:
-    """Unique of a vector [n]: what is distinct, for each element its place among these, and how often each occurs."""
+def _unique(call: Call) -> Results:
+    """Unique of a vector [n]: the distinct elements, an index into these for each element, and their counts."""
     return (unknowns(1), call.shape(0), unknowns(1))
 
 
-def _looked_up_in_blocks(call: Call) -> Results:
-    """Gather of a table whose bytes hold 8 / bits elements of the last axis; other types hold one each."""
+def _gather_block_quantized(call: Call) -> Results:
+    """GatherBlockQuantized: a uint8 holds 8 / bits elements of the last axis; other types hold one element."""
     data = call.dims(0)
     indices = call.dims(1)
     at = None if data is None else placed((call.number("gather_axis", 0),), len(data))
@@ -92,33 +93,33 @@ def _looked_up_in_blocks(call: Call) -> Results:
     return (replaced(whole, len(whole) - 1, product(call.terms, data[-1], BYTE // bits)),)
 
 
-def _unpacked(call: Call) -> Results:
-    """Rows of `K` elements, one an index."""
+def _gather_packed(call: Call) -> Results:
+    """GatherPacked: a row of `K` elements for each index."""
     indices = call.dims(1)
     return NOTHING if indices is None else (Shape((*indices, positive(call, "K"))),)
 
 
-def _embedded(call: Call) -> Results:
-    """Rows of a table [N,M], one an index."""
+def _embedding(call: Call) -> Results:
+    """TorchEmbedding: a row of the table [N,M] for each index."""
     table, indices = ranked(call, 0, 2), call.dims(1)
     return NOTHING if indices is None else (Shape((*indices, table[1] if table else UNKNOWN)),)
 
 
-def _words_embedded(call: Call) -> Results:
-    """Characters [words,letters] under filters [count,..]: [words,count]."""
+def _word_embedding(call: Call) -> Results:
+    """WordConvEmbedding: characters [words,letters] and filters [count,..] to [words,count]."""
     words, filters = ranked(call, 0, 2), call.dims(1)
     return (Shape((words[0] if words else UNKNOWN, filters[0] if filters else UNKNOWN)),)
 
 
-def _tokens(call: Call) -> Results:
-    """[C] or [N,C] strings with a new axis of as many tokens as the longest has; without strings no axis is new."""
+def _tokenizer(call: Call) -> Results:
+    """Tokenizer: [C] or [N,C] strings get a last axis of tokens. Without strings onnxruntime adds no axis."""
     dims = call.dims(0)
     filled = dims is not None and all(bounds(size)[0] > 0 for size in dims)
     return (Shape((*dims, UNKNOWN)),) if dims is not None and filled else NOTHING
 
 
-def _cropped(call: Call) -> Results:
-    """[N,C,H,W] without borders (left, top, right, bottom), or of the sizes that `scale` holds."""
+def _crop(call: Call) -> Results:
+    """Crop: [N,C,H,W] without the borders (left, top, right, bottom), or cut to the sizes in `scale`."""
     dims, border, sizes = call.dims(0), call.list("border"), call.list("scale")
     if dims is None or len(dims) != IMAGE:
         return NOTHING
@@ -131,21 +132,21 @@ def _cropped(call: Call) -> Results:
     return (Shape((*dims[:2], height, width)),)
 
 
-def _filled(call: Call) -> Results:
-    """GivenTensorFill: the attribute `shape`, and `extra_shape` behind it."""
+def _given_tensor_fill(call: Call) -> Results:
+    """GivenTensorFill: the attribute `shape`, followed by `extra_shape`."""
     wanted, more = call.list("shape"), call.list("extra_shape") or ()
     if call.has(0) or wanted is None or min((*wanted, *more), default=0) < 0:
         return NOTHING
     return (Shape((*wanted, *more)),)
 
 
-def _transformed(call: Call) -> Results:
+def _rfft(call: Call) -> Results:
     """Rfft: [..,n] to [..,n/2+1,2]."""
     dims = call.dims(0)
     return (Shape((*dims[:-1], total(call.terms, call.terms.floordiv(dims[-1], 2), 1), 2)),) if dims else NOTHING
 
 
-def _transformed_back(call: Call) -> Results:
+def _irfft(call: Call) -> Results:
     """Irfft: [..,m,2] to [..,2*(m-1)]."""
     dims = call.dims(0)
     if dims is None or len(dims) < 2:  # noqa: PLR2004 -- the last axis holds the two parts of a number
@@ -153,20 +154,20 @@ def _transformed_back(call: Call) -> Results:
     return (Shape((*dims[:-2], total(call.terms, call.terms.mul(dims[-2], 2), -2))),)
 
 
-def _positions(call: Call) -> Results:
+def _relative_position_bias(call: Call) -> Results:
     """RelativePositionBias: [1,heads,query,key] of a table [buckets,heads], where operands 1 and 2 hold lengths."""
     table = ranked(call, 0, 2)
     return (Shape((1, table[1] if table else UNKNOWN, scalar(call, 1), scalar(call, 2))),)
 
 
-def _padding_removed(call: Call) -> Results:
+def _remove_padding(call: Call) -> Results:
     """[batch,sequence,hidden] to the tokens [?,hidden], their offsets, sums of lengths, and the greatest length."""
     dims = ranked(call, 0, 3)
     batch, sequence, hidden = dims or (UNKNOWN,) * 3
     return (Shape((UNKNOWN, hidden)), Shape((batch, sequence)), Shape((total(call.terms, batch, 1),)), Shape((1,)))
 
 
-def _padding_restored(call: Call) -> Results:
+def _restore_padding(call: Call) -> Results:
     """Tokens [?,hidden] at offsets [batch,sequence]: [batch,sequence,hidden]."""
     tokens, offsets = ranked(call, 0, 2), ranked(call, 1, 2)
     return (Shape((*(offsets or (UNKNOWN,) * 2), tokens[1] if tokens else UNKNOWN)),)
@@ -178,14 +179,14 @@ def _hashes(call: Call, tokens: tuple[Size, ...]) -> tuple[Shape, int]:
     return Shape((*tokens, kept * heads if min(kept, heads) > 0 else UNKNOWN)), kept
 
 
-def _hashed(call: Call) -> Results:
+def _ngram_hash_mapping(call: Call) -> Results:
     """NGramHashMapping of [batch,sequence], and the last ids of it."""
     dims = ranked(call, 0, 2) or (UNKNOWN,) * 2
     hashes, kept = _hashes(call, dims)
     return (hashes, Shape((dims[0], kept if kept > 0 else UNKNOWN)))
 
 
-def _packed_hashed(call: Call) -> Results:
+def _varlen_ngram_hash_mapping(call: Call) -> Results:
     """VarlenNGramHashMapping of packed tokens [total]; operand 3 holds the bounds [batch+1] of its sequences."""
     (tokens,), ends = ranked(call, 0, 1) or (UNKNOWN,), ranked(call, 3, 1)
     hashes, kept = _hashes(call, (tokens,))
@@ -195,18 +196,18 @@ def _packed_hashed(call: Call) -> Results:
     return (hashes, Shape((batch, ids)), Shape((batch, ids)), Shape((batch, capacity, ids)))
 
 
-def _warped(_: Call) -> Results:
+def _dynamic_time_warping(_: Call) -> Results:
     """DynamicTimeWarping: the points of a path."""
     return (Shape((2, UNKNOWN)),)
 
 
-def _bifurcated(_: Call) -> Results:
+def _bifurcation_detector(_: Call) -> Results:
     """BifurcationDetector: tokens, and the place of a suffix among them."""
     return (unknowns(1), Shape(()))
 
 
-def _held(call: Call) -> Results:
-    """The shape that operand 1 holds."""
+def _dequantize_bfp(call: Call) -> Results:
+    """DequantizeBFP: operand 1 holds the shape."""
     length, wanted = call.length(1), call.content(1)
     if wanted is not None and wanted.axes is not None:
         return (Shape(tuple(map(as_size, wanted.axes))),)
@@ -221,33 +222,35 @@ def _sum_type(types: Sequence[int], _: Attributes) -> int:
 
 
 OPERATORS: Mapping[tuple[str, str], Operator] = {
-    ("", "Crop"): Operator(_cropped, SAME),
-    ("", "DynamicSlice"): Operator(since(NEWEST, parts.slices), SAME),
-    ("", "GivenTensorFill"): Operator(_filled, (like(0),)),
-    (MICROSOFT, "BifurcationDetector"): Operator(_bifurcated, (INT64,)),
-    (MICROSOFT, "DequantizeBFP"): Operator(_held, (said("dtype", FLOAT),)),
-    (MICROSOFT, "DynamicTimeWarping"): Operator(_warped, (INT32,)),
-    (MICROSOFT, "ExpandDims"): Operator(_with_unit_axis, SAME, moves="Unsqueeze"),
-    (MICROSOFT, "GatherBlockQuantized"): Operator(_looked_up_in_blocks, (like(2),)),
+    ("", "Crop"): Operator(_crop, SAME),
+    ("", "DynamicSlice"): Operator(since(BOUNDS_ARE_OPERANDS, parts.slices), SAME),
+    ("", "GivenTensorFill"): Operator(_given_tensor_fill, (like(0),)),
+    (MICROSOFT, "BifurcationDetector"): Operator(_bifurcation_detector, (INT64,)),
+    (MICROSOFT, "DequantizeBFP"): Operator(_dequantize_bfp, (type_attribute("dtype", FLOAT),)),
+    (MICROSOFT, "DynamicTimeWarping"): Operator(_dynamic_time_warping, (INT32,)),
+    (MICROSOFT, "ExpandDims"): Operator(_expand_dims, SAME, moves="Unsqueeze"),
+    (MICROSOFT, "GatherBlockQuantized"): Operator(_gather_block_quantized, (like(2),)),
     (MICROSOFT, "GatherND"): Operator(layout.gather_nd, SAME),
-    (MICROSOFT, "GatherPacked"): Operator(_unpacked, (said("output_dtype", fixed(TensorProto.BFLOAT16)),)),
+    (MICROSOFT, "GatherPacked"): Operator(
+        _gather_packed, (type_attribute("output_dtype", fixed(TensorProto.BFLOAT16)),)
+    ),
     (MICROSOFT, "GridSample"): Operator(windows.grid_sample, SAME),
-    (MICROSOFT, "Irfft"): Operator(_transformed_back, SAME),
+    (MICROSOFT, "Irfft"): Operator(_irfft, SAME),
     (MICROSOFT, "IsAllFinite"): Operator(always(0), (BOOL,)),
-    (MICROSOFT, "NGramHashMapping"): Operator(_hashed, SAME),
-    (MICROSOFT, "Pad"): Operator(since(NEWEST, parts.pad), SAME),
-    (MICROSOFT, "QLinearConcat"): Operator(_joined, (like(1),)),
+    (MICROSOFT, "NGramHashMapping"): Operator(_ngram_hash_mapping, SAME),
+    (MICROSOFT, "Pad"): Operator(since(BOUNDS_ARE_OPERANDS, parts.pad), SAME),
+    (MICROSOFT, "QLinearConcat"): Operator(_concat, (like(1),)),
     (MICROSOFT, "QLinearReduceMean"): Operator(reduce, SAME),
     (MICROSOFT, "Range"): Operator(parts.integer_range, SAME, moves="Range"),
     (MICROSOFT, "ReduceSumInteger"): Operator(reduce, (_sum_type,)),
-    (MICROSOFT, "RelativePositionBias"): Operator(_positions, SAME),
-    (MICROSOFT, "RemovePadding"): Operator(_padding_removed, (like(0), INT32)),
-    (MICROSOFT, "RestorePadding"): Operator(_padding_restored, SAME),
-    (MICROSOFT, "Rfft"): Operator(_transformed, SAME),
-    (MICROSOFT, "Tokenizer"): Operator(_tokens, (STRING,)),
-    (MICROSOFT, "TorchEmbedding"): Operator(_embedded, SAME),
-    (MICROSOFT, "UnfoldTensor"): Operator(_unfolded, SAME),
-    (MICROSOFT, "Unique"): Operator(_counted, (like(0), INT64)),
-    (MICROSOFT, "VarlenNGramHashMapping"): Operator(_packed_hashed, (like(0), like(0), INT32, like(0))),
-    (MICROSOFT, "WordConvEmbedding"): Operator(_words_embedded, (FLOAT,)),
+    (MICROSOFT, "RelativePositionBias"): Operator(_relative_position_bias, SAME),
+    (MICROSOFT, "RemovePadding"): Operator(_remove_padding, (like(0), INT32)),
+    (MICROSOFT, "RestorePadding"): Operator(_restore_padding, SAME),
+    (MICROSOFT, "Rfft"): Operator(_rfft, SAME),
+    (MICROSOFT, "Tokenizer"): Operator(_tokenizer, (STRING,)),
+    (MICROSOFT, "TorchEmbedding"): Operator(_embedding, SAME),
+    (MICROSOFT, "UnfoldTensor"): Operator(_unfold_tensor, SAME),
+    (MICROSOFT, "Unique"): Operator(_unique, (like(0), INT64)),
+    (MICROSOFT, "VarlenNGramHashMapping"): Operator(_varlen_ngram_hash_mapping, (like(0), like(0), INT32, like(0))),
+    (MICROSOFT, "WordConvEmbedding"): Operator(_word_embedding, (FLOAT,)),
 }

@@ -7,18 +7,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from graphfix.formats.onnx.infer.contrib.operator import FLOAT, MICROSOFT, SAME, Operator, like, said
+from graphfix.formats.onnx.infer.contrib.operator import FLOAT, MICROSOFT, SAME, Operator, like, type_attribute
 from graphfix.formats.onnx.infer.operands import NOTHING, Call, Results
 from graphfix.formats.onnx.infer.rules_elementwise import first, normalization
 from graphfix.formats.onnx.infer.sizes import positive, quotient, ranked
 from graphfix.shapes.shape import Shape
 
 GRID = 2
-"""[batch, sequence]."""
+"""The rank of [batch, sequence] and of an embedding table [words, hidden]."""
 
 
-def _skipped(call: Call) -> Results:
-    """SkipLayerNormalization: the operand's shape, that of mean and deviation, and the sum that is normalized.
+def _skip(call: Call) -> Results:
+    """SkipLayerNormalization: result, mean, inverse deviation, and the sum that is normalized.
 
     Operand 1 is broadcast onto operand 0, whose shape the result has.
     """
@@ -28,13 +28,16 @@ def _skipped(call: Call) -> Results:
 
 
 def _simplified(call: Call) -> Results:
-    """As LayerNormalization without a mean: the operand's shape, and unit axes from `axis` on."""
+    """SimplifiedLayerNormalization: as LayerNormalization, without the result that is the mean."""
     whole, *kept = normalization(call) or (None,)
     return (whole, *kept[1:])
 
 
 def _embedded(call: Call) -> Results:
-    """[batch,sequence] of words in a table [words,hidden]: [batch,sequence,hidden], a mask index [batch], the sum."""
+    """EmbedLayerNormalization: [batch,sequence] and a table [words,hidden] to [batch,sequence,hidden].
+
+    The further results are a mask index [batch], and the sum that is normalized.
+    """
     words, table = ranked(call, 0, GRID), ranked(call, 2, GRID)
     if words is None or table is None:
         return NOTHING
@@ -42,8 +45,8 @@ def _embedded(call: Call) -> Results:
     return (whole, Shape(words[:1]), whole)
 
 
-def _branches_mixed(call: Call) -> Results:
-    """[..,C,H] to [..,H], or [..,C*H] to [..,H] where the attribute num_branches counts C."""
+def _pre_mix(call: Call) -> Results:
+    """HyperConnectionPreMix: [..,C,H] to [..,H], or [..,C*H] to [..,H] if the attribute num_branches is C."""
     dims, branches = call.dims(0), call.number("num_branches", 0)
     if not dims or branches < 0:
         return NOTHING
@@ -52,7 +55,7 @@ def _branches_mixed(call: Call) -> Results:
     return (Shape((*dims[:-2], dims[-1])),) if len(dims) > 1 else NOTHING
 
 
-def _low_rank_mixed(call: Call) -> Results:
+def _low_rank_mix(call: Call) -> Results:
     """HyperConnectionLowRankMix of [..,C*H]: [..,H], [..,C], and the streams themselves."""
     dims, branches = call.dims(0), positive(call, "num_branches")
     if not dims:
@@ -61,7 +64,7 @@ def _low_rank_mixed(call: Call) -> Results:
 
 
 def _twice(call: Call) -> Results:
-    """The operand's shape, of what is not normalized (or is) too."""
+    """Both results have the shape of operand 0."""
     return (call.shape(0), call.shape(0))
 
 
@@ -69,16 +72,16 @@ _LIKE_THE_OPERAND = """
 BranchwiseRMSNorm GatedRMSNorm GroupNorm HyperConnectionPostMix QOrderedLayerNormalization
 """.split()
 OPERATORS: Mapping[tuple[str, str], Operator] = {
-    ("", "SimplifiedLayerNormalization"): Operator(_simplified, (like(1, 0), said("stash_type", FLOAT))),
+    ("", "SimplifiedLayerNormalization"): Operator(_simplified, (like(1, 0), type_attribute("stash_type", FLOAT))),
     **{
-        (MICROSOFT, op): Operator(_skipped, (like(0), FLOAT, FLOAT, like(0)))
+        (MICROSOFT, op): Operator(_skip, (like(0), FLOAT, FLOAT, like(0)))
         for op in ("SkipLayerNormalization", "SkipSimplifiedLayerNormalization")
     },
     **{(MICROSOFT, op): Operator(first, SAME) for op in _LIKE_THE_OPERAND},
     (MICROSOFT, "EmbedLayerNormalization"): Operator(_embedded, (like(2), like(0), like(2))),
     (MICROSOFT, "EngramGate"): Operator(_twice, SAME),
-    (MICROSOFT, "HyperConnectionLowRankMix"): Operator(_low_rank_mixed, SAME),
-    (MICROSOFT, "HyperConnectionPreMix"): Operator(_branches_mixed, SAME),
+    (MICROSOFT, "HyperConnectionLowRankMix"): Operator(_low_rank_mix, SAME),
+    (MICROSOFT, "HyperConnectionPreMix"): Operator(_pre_mix, SAME),
     (MICROSOFT, "QEmbedLayerNormalization"): Operator(_embedded, (like(8), like(0))),
     (MICROSOFT, "SkipGroupNorm"): Operator(_twice, SAME),
 }

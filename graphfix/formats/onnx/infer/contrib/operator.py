@@ -1,4 +1,4 @@
-"""What is known of one operator: the record, its rules for element types, and adapters that reuse a standard rule."""
+"""The record of one operator, rules for element types, and adapters that reuse the rule of a standard operator."""
 
 from __future__ import annotations
 
@@ -16,25 +16,25 @@ CHANNELS = 2
 """The rank of [batch, channels]; spatial axes follow."""
 Attributes: TypeAlias = Mapping[str, object]
 ElementType: TypeAlias = Callable[[Sequence[int], Attributes], int]
-"""Return the element type of a result by the operands' element types and the attributes; 0 where it is not known."""
+"""Return the element type of a result, from the operands' element types and the attributes; 0 if it is unknown."""
 
 
 @dataclass(frozen=True, slots=True)
 class Operator:
-    """The facts of one operator: a shape and an element type for every result."""
+    """The rules of one operator: a shape and an element type for every result."""
 
     shapes: Rule
     types: tuple[ElementType, ...]
-    """By result; the last one is also that of all results that follow."""
+    """One rule a result; the last rule is also that of all further results."""
     moves: str = ""
-    """The standard operator that treats integer elements in the same way; empty where elements are not followed."""
+    """The standard operator whose rule for integer values applies too; empty if no rule does."""
 
 
 # --- element types ----------------------------------------------------------------------------------------------------
 
 
 def like(*operands: int) -> ElementType:
-    """The type of the first of these operands that has a known type."""
+    """Return the rule that a result has the type of the first of these operands whose type is known."""
 
     def ruled(types: Sequence[int], _: Attributes) -> int:
         return next((types[at] for at in operands if at < len(types) and types[at]), 0)
@@ -43,12 +43,12 @@ def like(*operands: int) -> ElementType:
 
 
 def fixed(code: int) -> ElementType:
-    """Always the same type."""
+    """Return the rule that a result always has this type."""
     return lambda _, __: code
 
 
-def said(attribute: str, default: ElementType) -> ElementType:
-    """The type that an attribute holds, another rule's where the attribute is absent or 0."""
+def type_attribute(attribute: str, default: ElementType) -> ElementType:
+    """Return the rule that an attribute holds the type; `default` decides if the attribute is absent or 0."""
 
     def ruled(types: Sequence[int], attributes: Attributes) -> int:
         code = attributes.get(attribute)
@@ -61,24 +61,24 @@ SAME = (like(0),)
 FLOAT, DOUBLE, INT32, INT64 = map(fixed, (TensorProto.FLOAT, TensorProto.DOUBLE, TensorProto.INT32, TensorProto.INT64))
 UINT8, UINT32, BOOL, STRING = map(fixed, (TensorProto.UINT8, TensorProto.UINT32, TensorProto.BOOL, TensorProto.STRING))
 NO_TENSOR = fixed(0)
-"""Of a sequence or a map."""
+"""The rule of a result that is a sequence or a map."""
 
 
 # --- adapters ---------------------------------------------------------------------------------------------------------
 
 
 def reading(rule: Rule, *operands: int) -> Rule:
-    """Return a rule that reads these operands in place of operands 0, 1, 2 ..."""
+    """Return a rule that takes these operands for operands 0, 1, 2 ..."""
     return lambda call: rule(call.reading(operands))
 
 
 def since(version: int, rule: Rule) -> Rule:
-    """Return a rule that reads the node as one of this version of the standard operator."""
+    """Return a rule that reads the node as this version of the standard operator."""
     return lambda call: rule(call.of_version(version))
 
 
 def channels_last(rule: Rule) -> Rule:
-    """Return the rule for [N,D1,D2 ..,C] of a rule for [N,C,D1,D2 ..]: operand 0 and result 0 have the channels last.
+    """Return the rule of operand 0 and result 0 [N,D1,D2 ..,C], from the rule of [N,C,D1,D2 ..].
 
     Of further results only the rank is known.
     """
@@ -98,7 +98,7 @@ def channels_last(rule: Rule) -> Rule:
 
 
 def by_layout(rule: Rule) -> Rule:
-    """Return a rule that reads the attribute `channels_last`, by default 0."""
+    """Return a rule that reads from the attribute `channels_last` (default 0) where the channels are."""
     last = channels_last(rule)
 
     def ruled(call: Call) -> Results:

@@ -8,7 +8,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from graphfix.formats.onnx.file.proto import TensorProto
-from graphfix.formats.onnx.infer.contrib.operator import FLOAT, MICROSOFT, SAME, Attributes, Operator, like, said
+from graphfix.formats.onnx.infer.contrib.operator import (
+    FLOAT,
+    MICROSOFT,
+    SAME,
+    Attributes,
+    Operator,
+    like,
+    type_attribute,
+)
 from graphfix.formats.onnx.infer.operands import NOTHING, Call, Results
 from graphfix.formats.onnx.infer.rules_elementwise import first
 from graphfix.formats.onnx.infer.rules_layout import unknowns
@@ -18,7 +26,7 @@ from graphfix.formats.onnx.infer.sizes import positive, product, quotient, ranke
 from graphfix.shapes.shape import UNKNOWN, Shape, Size
 
 OUTPUT_ZERO = 8
-"""The zero point of QGemm's result: without it the result is not quantized."""
+"""The operand of QGemm that is the result's zero point; without this operand the result is float32."""
 TRANSPOSES = ("transA", "transB", "transBatchA", "transBatchB")
 
 
@@ -41,7 +49,7 @@ def _fused(call: Call) -> Results:
 
 
 def _vector(left: Sequence[Size], right: Sequence[Size], *, turned_left: bool, turned_right: bool) -> Results:
-    """A vector is promoted and never transposed; of a transposed matrix beside it only the rank is known."""
+    """Return the result of a vector, which is never transposed; beside a transposed matrix only the rank is known."""
     if (turned_left and len(left) >= MATRIX) or (turned_right and len(right) >= MATRIX):
         found = multiplied(tuple(left), tuple(right))
         return tuple([unknowns(len(shape.dims)) for shape in found if shape is not None])
@@ -49,27 +57,27 @@ def _vector(left: Sequence[Size], right: Sequence[Size], *, turned_left: bool, t
 
 
 def _turned(dims: tuple[Size, ...], *, matrix: bool, batch: bool) -> tuple[Size, ...]:
-    """[M,B1..,K] is [B1..,M,K] with `batch`; then the last two change places with `matrix`."""
+    """Move the first axis before the last one if `batch`; then swap the last two axes if `matrix`."""
     if batch:
         dims = (*dims[1:-1], dims[0], dims[-1])
     return (*dims[:-2], dims[-1], dims[-2]) if matrix else dims
 
 
 def _sparse(call: Call) -> Results:
-    """A matrix by a matrix."""
+    """SparseToDenseMatMul: the shape of the sparse matrix is unknown."""
     dims = ranked(call, 1, MATRIX)
     turned = call.flag("transB", 0)
     return (Shape((UNKNOWN, UNKNOWN if dims is None or turned is None else dims[0 if turned else 1])),)
 
 
 def _columns(call: Call) -> Results:
-    """[..,K] by packed weights of `N` columns: [..,N]."""
+    """MatMulNBits: [..,K] by packed weights of `N` columns: [..,N]."""
     dims = call.dims(0)
     return (replaced(dims, len(dims) - 1, positive(call, "N")),) if dims else NOTHING
 
 
 def _columns_of_shape(call: Call) -> Results:
-    """[..,K] by a packed matrix whose shape [K,N] operand 2 holds."""
+    """MatMulFpQ4: [..,K] by a packed matrix; operand 2 holds its shape [K,N]."""
     dims, packed = call.dims(0), call.content(2)
     if not dims:
         return NOTHING
@@ -107,7 +115,7 @@ def _routed_and_gated(call: Call) -> Results:
 
 
 def _routed(call: Call) -> Results:
-    """MoEGroupRouter: a weight for each token and expert, in three forms of which one or two are returned."""
+    """MoEGroupRouter: up to three results, each with a weight for each token and expert."""
     dims, experts, projection = call.dims(0), ranked(call, 1, 1), ranked(call, 2, MATRIX)
     if not dims:
         return NOTHING
@@ -121,7 +129,7 @@ def _quantized_type(types: Sequence[int], _: Attributes) -> int:
 
 
 def _integer_type(types: Sequence[int], _: Attributes) -> int:
-    """MatMulInteger16: unsigned where both factors are."""
+    """MatMulInteger16: uint32 if both factors are unsigned."""
     known: Mapping[int, int] = {TensorProto.INT16: TensorProto.INT32, TensorProto.UINT16: TensorProto.UINT32}
     codes = {known.get(code, 0) for code in types[:2]}
     return codes.pop() if len(codes) == 1 else 0
@@ -139,7 +147,7 @@ OPERATORS: Mapping[tuple[str, str], Operator] = {
     (MICROSOFT, "DynamicQuantizeMatMul"): Operator(matmul, (FLOAT,)),
     (MICROSOFT, "FusedGemm"): Operator(gemm, SAME),
     (MICROSOFT, "GemmFastGelu"): Operator(matmul, SAME),
-    (MICROSOFT, "GemmFloat8"): Operator(gemm, (said("dtype", FLOAT),)),
+    (MICROSOFT, "GemmFloat8"): Operator(gemm, (type_attribute("dtype", FLOAT),)),
     (MICROSOFT, "MatMulFpQ4"): Operator(_columns_of_shape, SAME),
     (MICROSOFT, "MatMulInteger16"): Operator(matmul, (_integer_type,)),
     (MICROSOFT, "MatMulIntegerToFloat"): Operator(matmul, (like(2, 3),)),

@@ -1,4 +1,4 @@
-"""Operators that return a state for the next call beside their result: recurrent ones, linear attention, convolutions.
+"""Operators with a state: recurrent networks, linear attention, causal convolutions.
 
 Sources: onnxruntime's docs/ContribOperators.md and its CPU kernels; the ONNX operator specification.
 """
@@ -10,8 +10,8 @@ from collections.abc import Mapping
 from graphfix.formats.onnx.infer.contrib.operator import FLOAT, MICROSOFT, SAME, Operator, like
 from graphfix.formats.onnx.infer.operands import NOTHING, Call, Results
 from graphfix.formats.onnx.infer.rules_sequences import recurrent
-from graphfix.formats.onnx.infer.rules_states import causal_convolution, linear_attention
-from graphfix.formats.onnx.infer.sizes import product, ranked, total
+from graphfix.formats.onnx.infer.rules_states import causal_convolution, history_length, linear_attention
+from graphfix.formats.onnx.infer.sizes import ranked, total
 from graphfix.shapes.shape import UNKNOWN, Shape, Size
 
 STATE = 4
@@ -19,12 +19,12 @@ STATE = 4
 
 
 def _packed_convolution(call: Call) -> Results:
-    """VarlenCausalConvWithState of packed tokens [T,C]: the same shape, a state for each sequence, captured tokens."""
-    tokens, weight, ends = ranked(call, 0, 2), call.dims(1), ranked(call, 2, 1)
+    """VarlenCausalConvWithState of packed tokens [T,C]: [T,C], a state for each sequence, and captured tokens."""
+    tokens, ends = ranked(call, 0, 2), ranked(call, 2, 1)
     if tokens is None:
         return NOTHING
     batch = total(call.terms, ends[0], -1) if ends else UNKNOWN
-    history = product(call.terms, total(call.terms, weight[-1], -1), call.number("dilation", 1)) if weight else UNKNOWN
+    history = history_length(call)
     capacity = max(call.number("state_update_capacity", 0), 0)
     return (call.shape(0), Shape((batch, tokens[1], history)), Shape((batch, capacity, tokens[1])))
 
@@ -32,7 +32,8 @@ def _packed_convolution(call: Call) -> Results:
 def _delta(call: Call) -> Results:
     """GatedDeltaNet of queries [T,Q,key] (or [B,S,Q,key]) and values [T,V,value]: [T,max(Q,V),value], and its state.
 
-    The state is operand 6's; of query, key and value packed into one operand the result's heads are that state's.
+    The state has the shape of operand 6. If query, key and value are packed into one operand, the heads of the result
+    are those of the state.
     """
     query, value, state = call.dims(0), call.dims(2), ranked(call, 6, STATE)
     if query is None:
@@ -51,7 +52,7 @@ def _most(one: Size, other: Size) -> Size:
 
 
 def _replayed(call: Call) -> Results:
-    """The buffer that is written."""
+    """The result is the buffer (operand 2) that is written."""
     return (call.shape(2),)
 
 

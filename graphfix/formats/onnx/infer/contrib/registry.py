@@ -1,4 +1,4 @@
-"""All operators of this room, by domain and name."""
+"""All operators of this package, by domain and name."""
 
 from __future__ import annotations
 

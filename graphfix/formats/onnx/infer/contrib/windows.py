@@ -30,15 +30,16 @@ from graphfix.shapes.shape import UNKNOWN, Shape, Size
 NCHWC = "com.microsoft.nchwc"
 NHWC = "com.ms.internal.nhwc"
 LARGEST_BLOCK = 16
-"""Blocks of channels are of 8 or of 16, by the processor: a multiple of 16 needs no padding anywhere."""
+"""A block has 8 or 16 channels, by the processor; a multiple of 16 channels is never padded."""
 IMAGE = 4
+"""The rank of [batch, channels, height, width]."""
 
 
 # --- com.microsoft ----------------------------------------------------------------------------------------------------
 
 
 def _padded_at_run_time(call: Call) -> Results:
-    """ConvTransposeWithDynamicPads: operand 2 holds the pads, of which only the rank of the result follows."""
+    """ConvTransposeWithDynamicPads: with pads in operand 2 the spatial sizes are unknown."""
     (shape,) = windows.transposed(call) or (None,)
     dims = shape.axes if shape is not None else None
     if dims is None or len(dims) < CHANNELS:
@@ -62,7 +63,7 @@ def _block_aligned(size: Size) -> Size:
 
 
 def _reordered_in(call: Call) -> Results:
-    """[N,C,..], or [N,..,C] with channels_last: [N,C',..], where C' is C rounded up to whole blocks."""
+    """ReorderInput: [N,C,..] (or [N,..,C] with channels_last) to [N,C',..]; C' is C rounded up to whole blocks."""
     dims, last = call.dims(0), call.flag("channels_last", 0)
     if dims is None or len(dims) < CHANNELS:
         return NOTHING
@@ -73,7 +74,7 @@ def _reordered_in(call: Call) -> Results:
 
 
 def _reordered_out(call: Call) -> Results:
-    """[N,C',..] to [N,C,..], or with channels_last [N,..,C]; C is the attribute `channels`."""
+    """ReorderOutput: [N,C',..] to [N,C,..] (or [N,..,C] with channels_last); C is the attribute `channels`."""
     dims, last = call.dims(0), call.flag("channels_last", 0)
     if dims is None or len(dims) < CHANNELS:
         return NOTHING
@@ -85,7 +86,7 @@ def _reordered_out(call: Call) -> Results:
 
 
 def _repeated(call: Call) -> Results:
-    """Each size times its scale, a whole number."""
+    """Upsample: each size times its scale, an integer."""
     dims, scales = call.dims(0), call.list("scales")
     if dims is None:
         return NOTHING
