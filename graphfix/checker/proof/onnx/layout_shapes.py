@@ -145,8 +145,9 @@ def _top(call: Call, _: int) -> Dims:
     return (*sizes[:axis], count[0] if count is not None and len(count) == 1 else None, *sizes[axis + 1 :])
 
 
-def _depth_to_space(call: Call) -> Dims:
-    sizes, block = call.sizes(0), call.integer("blocksize", 0)
+def depth_to_space(call: Call, sizes: Sizes | None) -> Dims:
+    """Return the shape of data[batch,channels,rows,columns] whose channels became blocks of rows and columns."""
+    block = call.integer("blocksize", 0)
     if sizes is None or len(sizes) != PLANES or block < 1:
         return None
     channels, *plane = sizes[1:]
@@ -154,8 +155,9 @@ def _depth_to_space(call: Call) -> Dims:
     return (sizes[0], arithmetic.quotient(channels, block**2), *(arithmetic.mul(size, block) for size in plane))
 
 
-def _space_to_depth(call: Call) -> Dims:
-    sizes, block = call.sizes(0), call.integer("blocksize", 0)
+def space_to_depth(call: Call, sizes: Sizes | None) -> Dims:
+    """Return the shape of data[batch,channels,rows,columns] whose blocks of rows and columns became channels."""
+    block = call.integer("blocksize", 0)
     if sizes is None or len(sizes) != PLANES or block < 1:
         return None
     channels, *plane = sizes[1:]
@@ -228,7 +230,8 @@ RULES: Mapping[str, Callable[[Call], Dims]] = {
     "Slice": _slice, "Pad": _pad, "Squeeze": _squeeze, "Unsqueeze": _unsqueeze, "Flatten": _flatten, "Tile": _tile,
     "RandomNormal": _drawn, "RandomUniform": _drawn,
     "SequenceLength": _scalar, "OptionalHasElement": _scalar, "RegexFullMatch": lambda call: call.sizes(0),
-    "DepthToSpace": _depth_to_space, "SpaceToDepth": _space_to_depth, "OneHot": _one_hot, "Compress": _compress,
+    "DepthToSpace": lambda call: depth_to_space(call, call.sizes(0)),
+    "SpaceToDepth": lambda call: space_to_depth(call, call.sizes(0)), "OneHot": _one_hot, "Compress": _compress,
 }  # fmt: skip
 SEVERAL: Mapping[str, Callable[[Call, int], Dims]] = {
     "Split": _split, "TopK": _top, "Dropout": _dropout, "StringSplit": _split_texts,

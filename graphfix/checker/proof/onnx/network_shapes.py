@@ -78,9 +78,9 @@ def _letter(letter: str, terms: Sequence[str], shapes: Sequence[Sizes | None]) -
     return whole[0] if len(whole) == 1 else found.pop() if len(found) == 1 else None
 
 
-def grid_sample(call: Call) -> Dims:
-    """X[batch,channels,...] at a grid[batch,...,coordinates]."""
-    data, grid = call.sizes(0), call.sizes(1)
+def grid_sample(call: Call, data: Sizes | None) -> Dims:
+    """Return the shape of data[batch,channels,...] at a grid[batch,...,coordinates], operand 1."""
+    grid = call.sizes(1)
     if data is None or grid is None or len(data) < GRIDS or len(grid) != len(data):
         return None
     return (*data[:MATRIX], *grid[1:-1])
@@ -119,7 +119,8 @@ def _multinomial(call: Call) -> Dims:
 
 RULES: Mapping[str, Callable[[Call], Dims]] = {
     "Det": _determinant, "Multinomial": _multinomial,
-    "Gemm": lambda call: gemm(call, 0, 1), "Einsum": _einsum, "GridSample": grid_sample, "RoiAlign": _roi_align,
+    "Gemm": lambda call: gemm(call, 0, 1), "Einsum": _einsum, "RoiAlign": _roi_align,
+    "GridSample": lambda call: grid_sample(call, call.sizes(0)),
     "NonMaxSuppression": lambda _: (None, 3), "RotaryEmbedding": lambda call: call.sizes(0),
     "MatMulInteger": lambda call: stacked(call, call.sizes(0), call.sizes(1)),
     "QLinearMatMul": lambda call: stacked(call, call.sizes(0), call.sizes(3)),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from graphfix.checker.proof.onnx.contrib.results import Result, kind_of, like, moved, ranked
+from graphfix.checker.proof.onnx.layout_shapes import depth_to_space, space_to_depth
 from graphfix.checker.proof.onnx.network_shapes import grid_sample
 from graphfix.checker.proof.onnx.window_shapes import convolved, globally_pooled, pooled, transposed_convolution
 
@@ -89,29 +90,6 @@ def _out_of_blocks(call: Call) -> Dims:
     return _channels_last(made) if last else made
 
 
-def _spread(call: Call, data: Sizes | None) -> Dims:
-    """DepthToSpace of data[batch,channels,rows,columns]."""
-    block, arithmetic = call.integer("blocksize", 0), call.table.arithmetic
-    if data is None or len(data) != IMAGE or block < 1:
-        return None
-    return data[0], arithmetic.quotient(data[1], block**2), *(arithmetic.mul(size, block) for size in data[2:])
-
-
-def _gathered(call: Call, data: Sizes | None) -> Dims:
-    """SpaceToDepth of data[batch,channels,rows,columns]."""
-    block, arithmetic = call.integer("blocksize", 0), call.table.arithmetic
-    if data is None or len(data) != IMAGE or block < 1:
-        return None
-    return data[0], arithmetic.mul(data[1], block**2), *(arithmetic.quotient(size, block) for size in data[2:])
-
-
-def _sampled(call: Call, data: Sizes | None) -> Dims:
-    grid = call.sizes(1)
-    if data is None or grid is None or len(grid) != len(data):
-        return None
-    return (*data[:2], *grid[1:-1])
-
-
 MICROSOFT: Operators = {
     "FusedConv": (moved(0, _first(_convolution(1))),),
     "QLinearConv": (moved(7, _either(_convolution(3))),),
@@ -122,7 +100,7 @@ MICROSOFT: Operators = {
     "NhwcFusedConv": (moved(0, _last(_convolution(1))),),
     "MaxpoolWithMask": (moved(0, _first(pooled)),),
     "ConvTransposeWithDynamicPads": (moved(0, _free),),
-    "GridSample": (moved(0, grid_sample),),
+    "GridSample": (moved(0, _first(grid_sample)),),
 }
 """Of com.microsoft."""
 BLOCKED: Operators = {
@@ -149,9 +127,9 @@ CHANNELS_LAST: Operators = {
     ),
     "MaxUnpool": (moved(0, _free),),
     "Resize": (moved(0, lambda call: ranked(len(call.sizes(0) or ()))(call) or None),),
-    "GridSample": (moved(0, _last(_sampled)),),
-    "DepthToSpace": (moved(0, _last(_spread)),),
-    "SpaceToDepth": (moved(0, _last(_gathered)),),
+    "GridSample": (moved(0, _last(grid_sample)),),
+    "DepthToSpace": (moved(0, _last(depth_to_space)),),
+    "SpaceToDepth": (moved(0, _last(space_to_depth)),),
 }  # fmt: skip
 """Of com.ms.internal.nhwc: operators of the standard set with the channels of data last, in operand 0 and the result.
 
