@@ -1,4 +1,4 @@
-"""Print the notices of a long command on stderr where nobody watches its steps: off a terminal, and above the bar."""
+"""Print notices of a long command on stderr: off a terminal instead of progress, on a terminal above the bar."""
 
 from __future__ import annotations
 
@@ -9,6 +9,6 @@ from graphfix.results.progress import Notice
 
 
 def notices(text: str, _done: int = 0, _total: int = 0, /) -> None:
-    """Print a notice on stderr, and no other step."""
+    """Print `text` on stderr if it is a notice; ignore the names of steps."""
     if isinstance(text, Notice):
         print(f"graphfix: {printable(text)}", file=sys.stderr, flush=True)

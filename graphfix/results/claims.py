@@ -1,4 +1,4 @@
-"""What the view of a model claims of sizes, and what the runs of the model say of that."""
+"""Claims of the view about sizes, assumptions about stored sizes, and how the runs of the original confirm both."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ _PLACES_IF_MORE = 3
 
 @dataclass(frozen=True, slots=True)
 class Term:
-    """A size that is no number: what names it, and the least and the greatest that it can be."""
+    """A size that is not a number: its names, and its least and greatest possible value."""
 
     names: tuple[str, ...]
-    """One name is one size wherever it stands; several are the broadcast of those sizes; () is anonymous."""
+    """A name is the same size everywhere; several names are the broadcast of their sizes; () is anonymous."""
     least: int
     most: int | None
     """None is unbounded."""
@@ -30,7 +30,7 @@ ClaimedShape = tuple[int | Term, ...]
 
 @dataclass(frozen=True, slots=True)
 class StoredSize:
-    """A size that a file stores of a value, and that is believed: `s0 + 1`."""
+    """A stored size of a value that is believed, such as `s0 + 1`."""
 
     value: str
     axis: int
@@ -47,13 +47,13 @@ class StoredSize:
 
 @dataclass(frozen=True, slots=True)
 class StoredShape:
-    """A shape that a file stores of a result of an operator without a rule, and that is believed."""
+    """A stored shape that is believed, of a result of an operator without a rule."""
 
     value: str
     operator: str
-    """Whose result it is: `my.domain.Foo`."""
+    """The operator of which `value` is a result, such as `my.domain.Foo`."""
     dims: tuple[str | None, ...]
-    """By axis: None for a size that is not stored, or not understood."""
+    """One size for each axis; None for a size that is not stored or can't be parsed."""
 
     @property
     def sizes(self) -> Mapping[int, str]:
@@ -62,7 +62,7 @@ class StoredShape:
 
 
 def assumptions(believed: Iterable[StoredSize | StoredShape]) -> list[str]:
-    """Return what is assumed of stored sizes and shapes, a line for each operator and each single size."""
+    """Return the lines of assumptions about stored sizes and shapes: one for each operator and each single size."""
     lines: dict[str, None] = {}
     shapes: dict[str, list[str]] = {}
     for stored in believed:
@@ -89,17 +89,17 @@ def equal_dims(name: str, places: Sequence[str]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Claims:
-    """What the view of a model claims of the sizes that its broadcasting operators read."""
+    """The claims of a model's view about the sizes of the operands of its broadcasting operators."""
 
     inputs: Mapping[str, ClaimedShape]
-    """All inputs of the main graph that have a rank: they say what a name is in a run."""
+    """The inputs of the main graph with a known rank. In a run their sizes give the value of each name."""
     values: Mapping[str, ClaimedShape]
-    """What is read in the main graph, or from there; what is constant has its dims in the file, and none is claimed."""
+    """The operands that are values of the main graph, without constants, whose dims are in the file."""
     elsewhere: int = 0
-    """How many more there are in bodies and functions, where nothing is observed."""
+    """The number of further operands, in bodies and functions, where the runs observe nothing."""
 
     believed: Sequence[StoredSize | StoredShape] = ()
-    """The stored sizes and shapes that are believed: each is compared with what its text says of the inputs' sizes."""
+    """The stored sizes and shapes that are believed. The runs evaluate and compare each of them."""
 
     @property
     def named(self) -> Collection[str]:
@@ -108,20 +108,20 @@ class Claims:
 
     @property
     def count(self) -> int:
-        """How many values have a claim."""
+        """The number of values with a claim."""
         return len(self.named) + self.elsewhere
 
 
 @dataclass(frozen=True, slots=True)
 class Contradiction:
-    """A value of which the runtime gave other sizes than the view claims."""
+    """A value whose sizes in the runtime differ from those that the view claims."""
 
     value: str
     claim: str
     """As the report shows it: `[2,N]`."""
     observed: tuple[int, ...]
     why: str
-    """Which axis is not as claimed, where the numbers do not say it; else empty."""
+    """The axis that contradicts the claim, if the numbers do not show it; else empty."""
 
     def __str__(self) -> str:
         found = ",".join(map(str, self.observed))
@@ -131,13 +131,13 @@ class Contradiction:
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """What the runs of the original say of the sizes that the view claims."""
+    """How the runs of the original compare with the sizes that the view claims."""
 
     claimed: int
     observed: int
-    """Values whose sizes came out of at least one run, or follow in it from those that did."""
+    """The number of values whose sizes were observed in a run, or follow from observed ones."""
     contradicted: int
     first: Contradiction | None = None
     """The first one, in the order of execution."""
     ran: bool = True
-    """Whether a runtime runs the original, all of it: where none does, nobody witnesses a shape that is only stored."""
+    """Whether a runtime runs the whole original. If none does, stored shapes have no witness."""

@@ -1,4 +1,4 @@
-"""The files in which the control groups of this process say what it may use (cgroups(7)), of either version."""
+"""Find the files with the limits of this process's control groups (cgroups(7)), versions 1 and 2."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ CGROUPS: Final = Path("/sys/fs/cgroup")
 
 
 def files(name: str, version1: tuple[str, str] | None, proc: Path, cgroups: Path) -> Iterator[Path]:
-    """The files of this name, from the group of the process up to the root: each counts for those below it.
+    """Yield the files of this name, from the group of the process up to the root: a limit holds for all groups below.
 
     `version1` is a controller and the name of its file, where groups of version 1 are asked too. Inside a container the
     path may be the host's, which is not there: the container's own group is the root then.

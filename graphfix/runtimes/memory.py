@@ -1,4 +1,4 @@
-"""How much memory there is for a model: that of the machine, or of the container where that has less."""
+"""The memory of the machine, or that of the container if it is less."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from graphfix.runtimes.cgroups import CGROUPS, PROC, files
 
 
 def available(proc: Path = PROC, cgroups: Path = CGROUPS) -> int:
-    """Return the bytes that this machine has, or the container where that has fewer."""
+    """Return the bytes of memory of this machine, or of its container if that has fewer."""
     return min([_machine_memory(), *_allowed(proc, cgroups)])
 
 
 def unused(proc: Path = PROC, cgroups: Path = CGROUPS) -> int:
-    """Return the bytes that nobody uses now, at most those that the container may have."""
+    """Return the bytes of unused memory, at most the limit of the container."""
     try:
         free = int(psutil.virtual_memory().available)
     except OSError:

@@ -1,4 +1,4 @@
-"""How much time and memory the runs of a large model may take, by what its first run takes."""
+"""The budget of time and memory for the runs of a large model, planned by the time of its first run."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ if TYPE_CHECKING:
     from graphfix.runtimes.session import Session
 
 LARGE: Final = 1 << 30
-"""Bytes of a model with its data files: the runs of a smaller one have no budget."""
+"""Bytes of a model with its data files; the runs of a smaller model have no budget."""
 SECONDS: Final = 120.0
-"""The budget of the runs of both models together; the second model runs once in any case where the first one does."""
+"""The budget for the runs of both models. If the first model runs once, the second model does in any case."""
 _RUNS_OF_A_CASE: Final = 3
 """The first model runs twice on each set of sizes, the second model once."""
 _SHORTEST: Final = 1e-3
 """The seconds that a run is taken to last at least."""
 _LEAST: Final = 1.0
-"""The seconds that a run may take at least, once it is begun."""
+"""The least number of seconds that a started run is allowed."""
 _REPEATED: Final = 4
-"""A first run that takes longer than this part of the budget is not repeated."""
+"""The first run is repeated if it takes at most the budget divided by this number."""
 
 
 def _never(_: float) -> None:
@@ -43,14 +43,14 @@ class Budget:
     seconds: float = SECONDS
     clock: Callable[[], float] = monotonic
     stop_after: Callable[[float], None] = field(default=_never, repr=False)
-    """Sets the seconds after which a run of the original is stopped."""
+    """Set the number of seconds after which a run of the original is stopped."""
     started: float = field(init=False)
     taken: list[float] = field(default_factory=list)
     """The seconds of each run of the original that succeeded."""
     planned: int | None = None
-    """How many sets of sizes are run; None before the first run."""
+    """The number of sets of sizes to run; None before the first run."""
     total: int = 0
-    """How many sets of sizes are asked for."""
+    """The number of sets of sizes that are wanted."""
 
     def __post_init__(self) -> None:
         self.started = self.clock()
@@ -76,9 +76,9 @@ class Budget:
     def within(
         self, wanted: Sequence[tuple[str, Sizes]], done: Callable[[], int], left_out: list[Run]
     ) -> Iterator[tuple[str, Sizes]]:
-        """Yield the wanted sets of sizes, the smallest first, as far as the budget allows them.
+        """Yield the wanted sets of sizes within the budget, the smallest set first.
 
-        `done` counts the sets that the original has run; the others are entered into `left_out`.
+        `done` returns the number of sets that the original has run. Sets beyond the budget are added to `left_out`.
         """
         self.total = len(wanted)
         ordered = sorted(wanted, key=lambda each: each[0] != "1")
@@ -98,7 +98,7 @@ class Budget:
         return done < self.planned and self.left >= self.taken[0] + (done + _RUNS_OF_A_CASE) * recent
 
     def _plan(self, sizes: Mapping[str, int]) -> None:
-        """Choose how many sets of sizes are run, by the run at these first ones."""
+        """Choose the number of sets of sizes to run, from the times of the runs at these first sizes."""
         cold, warm = self.taken[0], self.taken[-1]
         more = int(max(self.left - cold - warm, 0.0) // (_RUNS_OF_A_CASE * max(warm, _SHORTEST)))
         self.planned = 1 + more
@@ -118,13 +118,13 @@ class Budget:
         return f"not run: {self._about}, and {budget}" if self.taken else f"not run: {budget}"
 
     def timed(self, session: Session) -> TimedSession:
-        """Return the session of the original, each run of which is timed."""
+        """Return the session of the original with every run timed."""
         return TimedSession(session, self)
 
 
 @dataclass(frozen=True, slots=True)
 class TimedSession:
-    """The original, whose runs are counted against a budget."""
+    """A session of the original whose runs are timed and stopped by a budget."""
 
     session: Session
     budget: Budget
@@ -135,7 +135,7 @@ class TimedSession:
         return self.session.outputs
 
     def run(self, feeds: Mapping[str, object]) -> list[object]:
-        """Run once. Raises RefusedError, also if no time is left."""
+        """Run once. Raises RefusedError if the model does not run, or if no time is left."""
         if self.budget.left <= 0:
             raise RefusedError(self.budget.why.removeprefix("not run: "))
         started = self.budget.clock()
@@ -153,7 +153,7 @@ class TimedSession:
 
 
 def memory_fault(needed: int, unused: int) -> str | None:
-    """Return why a model is not run that needs more memory than nobody uses now, in bytes; None if it has enough."""
+    """Return why a model that needs more bytes of memory than are unused is not run; None if they are enough."""
     if needed <= unused:
         return None
     have = f"its weights need about {needed >> 20} MiB of memory in onnxruntime, and {unused >> 20} MiB are unused"

@@ -1,4 +1,4 @@
-"""Sizes of a model's inputs that follow from one another, by what its operators ask for."""
+"""Apply relations between the sizes of a model's inputs, which its operators require, to the free sizes of the runs."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ class Relations:
     """How the sizes of a model's inputs depend on one another."""
 
     numbers: Mapping[str, int] = field(default_factory=dict)
-    """By label: its only size."""
+    """The only size of each of these labels."""
     equal: Sequence[tuple[str, str]] = ()
-    """Labels of one size."""
+    """Pairs of labels with the same size."""
     sums: Mapping[str, Sequence[int | str]] = field(default_factory=dict)
-    """By label: what it is the sum of."""
+    """The terms of each label that is a sum."""
     cases: Sequence[Mapping[str, int]] = ()
-    """Sizes of which each run needs one."""
+    """Assignments of sizes; every run must satisfy at least one of them."""
 
 
 def related(free: Free, relations: Relations) -> Free:
-    """Return what stays free under relations; the sizes that the user gives stay as they are."""
+    """Return the free sizes under relations. Sizes that the user gives are not changed."""
     for one, other in relations.equal:
         free = _with_same(free, one, other)
     for label, size in relations.numbers.items():
@@ -40,7 +40,7 @@ def related(free: Free, relations: Relations) -> Free:
 
 
 def _allows(free: Free, case: Mapping[str, int]) -> bool:
-    """Return whether a case contradicts no given size, no sum and no range."""
+    """Return whether a case is consistent with the given sizes, the sums and the ranges."""
     return all(
         label not in free.sums and free.given.get(label, size) == size and free.within_range(label, size) == size
         for label, size in case.items()
@@ -70,7 +70,7 @@ def _with_number(free: Free, label: str, size: int) -> Free:
 
 
 def _with_sum(free: Free, label: str, parts: Sequence[int | str]) -> Free:
-    """Enter a sum; if it is given, its free parts are numbers: 1, but for the first one."""
+    """Add a sum. If its total is given, the first free term gets the rest, and each other free term 1."""
     label = free.equal.get(label, label)
     own = [free.equal.get(part, part) if isinstance(part, str) else part for part in parts]
     if label in free.given:

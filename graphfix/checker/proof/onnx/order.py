@@ -1,4 +1,4 @@
-"""Files whose nodes are not in the order of execution: onnxruntime sorts them, so they are read as if they were."""
+"""Sort the nodes of files that are not in the order of execution, as onnxruntime does when it loads them."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def put_in_order(graph: GraphProto) -> bool:
             else:
                 path[late] = names_read(nodes[late])
     ranks = dict(zip(order, range(len(nodes)), strict=True))
-    places = iter(range(len(nodes)))  # a key is asked once for each node, in the order of the file
+    places = iter(range(len(nodes)))  # sort calls `key` once for each node, in the order of the file
     graph.node.sort(key=lambda _: ranks[next(places)])
     return list(order) != sorted(order)
 

@@ -1,4 +1,4 @@
-"""Rules for the shapes of attention and of operators that carry a state from call to call, since operator set 23."""
+"""Rules for the shapes of Attention and of operators with a state, which are new since operator set 23."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 IN_A_ROW, BY_HEAD = 3, 4
 """Ranks of data whose heads stand in a row, [batch,positions,hidden], or apart, [batch,heads,positions,size]."""
 KEY, VALUE, PAST_KEY = 1, 2, 4
-"""Operands of Attention; each past stands three behind what is added to it."""
+"""Operands of Attention; the past of operand i is operand i + 3."""
 
 
 def _heads(call: Call, at: int) -> tuple[Size, Size | None, Size, Size | None] | None:
@@ -80,7 +80,7 @@ def _row(call: Call, at: int) -> Sizes | None:
 
 
 def causal_convolution(call: Call, index: int) -> Dims:
-    """CausalConvWithState: the shape of data[batch,channels,positions], and as many positions as a filter reaches."""
+    """CausalConvWithState: the shape of data[batch,channels,positions]; a state of (filter-1)*dilation positions."""
     data, filters = call.sizes(0), call.sizes(1)
     if not index:
         return data

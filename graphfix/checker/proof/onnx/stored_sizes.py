@@ -1,4 +1,4 @@
-"""Stored shapes that are believed: of results of operators without a rule, and on request each size that none knows."""
+"""Stored shapes that are believed: those of results of operators without a rule; on request, of every unknown size."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class StoredSizes:
     def of(
         cls, graph: GraphProto, arithmetic: Arithmetic, inputs: Mapping[str, View], *, all_sizes: bool
     ) -> StoredSizes:
-        """Read them; the symbols are what the inputs say."""
+        """Return the stored sizes of a graph; the symbols are read from the dims of the inputs."""
         known: dict[str, Size] = {}
         for text, name, axis in symbols(graph):
             sizes = inputs[name].sizes if name in inputs else None
@@ -43,14 +43,14 @@ class StoredSizes:
         return cls(graph, arithmetic, known, all_sizes)
 
     def _stored(self, name: str) -> tuple[int | str | None, ...] | None:
-        """Return what is stored of a value's shape; None where nothing is. Most models are never asked."""
+        """Return the stored shape of a value, or None. It is read on the first call: most proofs need none."""
         if self._infos is None:
             infos = (*self.graph.value_info, *self.graph.output)
             self._infos = {info.name: info for info in infos if info.type.tensor_type.HasField("shape")}
         return stored_dims(self._infos[name]) if name in self._infos else None
 
     def complete(self, name: str, dims: Dims) -> Dims:
-        """Return the dims of a value with stored sizes in the place of those that no rule knows."""
+        """Return the dims of a value, with stored sizes for those that are unknown."""
         if not self.all_sizes or dims is None or None not in dims:
             return dims
         stored = self._stored(name)
@@ -64,7 +64,7 @@ class StoredSizes:
         return tuple(sizes)
 
     def shape(self, name: str, operator: str) -> Dims:
-        """Return the shape that is stored of a result of `operator`, which has no rule; None where none is."""
+        """Return the stored shape of a result of `operator`, which has no rule; None if there is none."""
         stored = self._stored(name)
         if stored is None:
             return None
@@ -75,5 +75,5 @@ class StoredSizes:
 
     def _size(self, text: int | str | None) -> Size | None:
         size = computed(text, self.symbols, self.arithmetic) if isinstance(text, str) else text
-        # no size is below 0, as rules know of theirs
+        # the size of a value is never below 0; a stored formula may be
         return None if size is None else self.arithmetic.greater(size, 0)

@@ -1,4 +1,4 @@
-"""Sizes of inputs that attention operators ask for: batches, heads, and lengths of past, new and all positions.
+"""Sizes of inputs that attention operators require: batches, heads, and numbers of past, new and all positions.
 
 A decoder declares a symbol for each of them, and few combinations run: a head size is a quotient of a weight's size, a
 mask is as long as past and new positions together. Source: docs/ContribOperators.md of onnxruntime, the checks of its
@@ -30,16 +30,16 @@ _BY_HEAD = 4
 
 @dataclass(frozen=True, slots=True)
 class _Places:
-    """The operands of an attention operator, by their numbers."""
+    """The operand indices of an attention operator, and the attributes that count heads."""
 
     pasts: tuple[int, int]
     masks: tuple[int, ...] = ()
-    """Operands whose last axis has past and new positions."""
+    """Operands whose last axis covers past and new positions."""
     total: int | None = None
-    """A number: how many positions there are, past and new."""
+    """The operand that holds the number of past and new positions; None if there is no such operand."""
     heads: str = "num_heads"
     groups: str = "num_heads"
-    """The attributes that count the heads of queries, and those of keys and values."""
+    """The attributes with the number of heads of queries (`heads`), and of keys and values (`groups`)."""
 
 
 _OPERATORS: Final[Mapping[tuple[str, str], _Places]] = {
@@ -51,7 +51,7 @@ _OPERATORS: Final[Mapping[tuple[str, str], _Places]] = {
 
 @dataclass(slots=True)
 class _Collected:
-    """The relations that were found, each once."""
+    """The relations found so far, without duplicates."""
 
     numbers: dict[str, int] = field(default_factory=dict)
     equal: dict[tuple[str, str], None] = field(default_factory=dict)
@@ -59,7 +59,7 @@ class _Collected:
     cases: dict[tuple[tuple[str, int], ...], None] = field(default_factory=dict)
 
     def same(self, one: Dim | None, other: Dim | None) -> None:
-        """Enter that two dims are equal."""
+        """Record that two dims are equal; None is an unknown dim."""
         if isinstance(one, int):
             one, other = other, one
         if not isinstance(one, str) or other is None or one == other:
@@ -71,7 +71,7 @@ class _Collected:
 
 
 def attention_sizes(model: onnx.ModelProto) -> Relations:
-    """Return how the sizes of a weightless model's inputs hang together by its attention operators."""
+    """Return the relations between the sizes of a weightless model's inputs that its attention operators require."""
     if not any((_domain(node), node.op_type) in _OPERATORS for node in model.graph.node):
         return Relations()
     known, found = value_dims(model), _Collected()
@@ -88,7 +88,7 @@ def _domain(node: onnx.NodeProto) -> str:
 
 
 def _collect(found: _Collected, known: ValueDims, node: onnx.NodeProto, places: _Places) -> None:
-    """Enter the relations that one node asks for."""
+    """Record the relations that one node requires."""
     query, key = _operand(node, 0), _operand(node, 1)
     batch, head_size = known.dim(query, 0), _head_size(known, node, places)
     groups = attribute(node, places.groups, 0) or None
@@ -98,7 +98,7 @@ def _collect(found: _Collected, known: ValueDims, node: onnx.NodeProto, places: 
         found.same(known.dim(past, HEAD_SIZE), head_size)
     cached = known.dims.get(key, ())
     if node.op_type == "MultiHeadAttention" and len(cached) == _BY_HEAD:
-        for operand in (key, _operand(node, 2)):  # keys and values of another model, as an encoder
+        for operand in (key, _operand(node, 2)):  # keys and values of another model, such as an encoder
             found.same(known.dim(operand, 0), batch)
             found.same(known.dim(operand, HEADS), groups)
             found.same(known.dim(operand, HEAD_SIZE), head_size)
@@ -109,7 +109,7 @@ def _collect(found: _Collected, known: ValueDims, node: onnx.NodeProto, places: 
 def _collect_lengths(
     found: _Collected, known: ValueDims, node: onnx.NodeProto, places: _Places, batch: Dim | None
 ) -> None:
-    """Enter how many positions there are: past ones, new ones, and both."""
+    """Record the relation between the numbers of past, new and all positions."""
     new, past = new_positions(known, node), known.dim(_operand(node, places.pasts[0]), POSITIONS)
     other = known.dim(_operand(node, places.pasts[1]), POSITIONS)
     found.same(other, past)
@@ -119,7 +119,7 @@ def _collect_lengths(
     totals = [known.dim(mask, -1) for mask in filter(None, (_operand(node, place) for place in places.masks))]
     if places.total is not None:
         totals.append(known.number(_operand(node, places.total)))
-    # a cache of a stated length has room for the new positions: they are its first ones
+    # a cache of fixed length has room for the new positions: the runs write them at its start
     parts = (new,) if not isinstance(past, str) else (past, new)
     for total in totals:
         if isinstance(total, str) and total not in parts and None not in parts:
@@ -129,7 +129,7 @@ def _collect_lengths(
 
 
 def _enter_cases(found: _Collected, batch: Dim | None, new: Dim | None, past: str) -> None:
-    """Enter what runs: several new positions behind past ones only in a batch of 1."""
+    """Record the cases that run: a batch of 1, one new position, or no past positions."""
     if new == 1 or batch == 1:
         return
     for label, size in ((batch, 1), (new, 1), (past, 0)):
@@ -138,7 +138,7 @@ def _enter_cases(found: _Collected, batch: Dim | None, new: Dim | None, past: st
 
 
 def _head_size(known: ValueDims, node: onnx.NodeProto, places: _Places) -> Dim | None:
-    """Return the size of a head by the size of the queries, which may have keys and values behind them."""
+    """Return the size of a head, from the last dim of the queries; this row may include keys and values."""
     query, heads = _operand(node, 0), attribute(node, places.heads, 0)
     if len(known.dims.get(query, ())) == _BY_HEAD:
         return known.dim(query, HEAD_SIZE)
@@ -149,8 +149,8 @@ def _head_size(known: ValueDims, node: onnx.NodeProto, places: _Places) -> Dim |
 
 
 def new_positions(known: ValueDims, node: onnx.NodeProto) -> Dim | None:
-    """Return how many new positions an attention operator's node reads."""
-    for place in (1, 2, 0):  # the queries of a decoder that reads an encoder's keys are others
+    """Return the number of new positions that a node of an attention operator reads."""
+    for place in (1, 2, 0):  # keys before queries: in cross attention the queries have another length
         operand = _operand(node, place)
         size = known.dim(operand, POSITIONS if len(known.dims.get(operand, ())) == _BY_HEAD else 1)
         if size is not None:
@@ -161,8 +161,8 @@ def new_positions(known: ValueDims, node: onnx.NodeProto) -> Dim | None:
 def attention_limits(model: onnx.ModelProto) -> Iterator[tuple[str, Interval]]:
     """Yield (operand, interval) for the lengths and positions that GroupQueryAttention reads as numbers.
 
-    The inputs' dims are numbers; under symbols an interval only says that the operand is limited. The last element of
-    a sequence has the index `total - 1`, and all sequences of a batch are as long: none has padding.
+    The dims of the inputs are numbers; with symbols an interval only shows that the operand is limited. The last
+    position of each sequence is `total - 1`: all sequences of a batch have the same length, without padding.
     """
     nodes = [node for node in model.graph.node if node.op_type == "GroupQueryAttention"]
     if not nodes:
@@ -175,13 +175,13 @@ def attention_limits(model: onnx.ModelProto) -> Iterator[tuple[str, Interval]]:
 
 
 def _rows(known: ValueDims, node: onnx.NodeProto) -> int | None:
-    """Return how many positions the table of a rotary embedding has."""
+    """Return the number of positions in the table of a rotary embedding."""
     rows = known.dim(_operand(node, 7), 0)
     return rows if isinstance(rows, int) else None
 
 
 def _total(known: ValueDims, node: onnx.NodeProto) -> int | None:
-    """Return how many positions there are, past and new, under known sizes of the inputs."""
+    """Return the number of past and new positions, if the sizes of the inputs are known."""
     stated = known.number(_operand(node, 6))
     if isinstance(stated, int):
         return stated

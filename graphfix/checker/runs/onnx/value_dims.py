@@ -1,7 +1,7 @@
-"""Follow the dims of a model's values from its inputs: numbers and the labels of the inputs' free dims.
+"""Propagate dims from a model's inputs to its values: numbers, and the labels of the inputs' free dims.
 
-The result chooses sizes and inputs for runs, so a wrong dim costs a refused run and nothing else. Source: the ONNX
-operator specification, and onnxruntime's docs/ContribOperators.md.
+The dims only choose sizes and inputs for runs, so a wrong dim costs a refused run and never a wrong verdict.
+Source: the ONNX operator specification, and onnxruntime's docs/ContribOperators.md.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from graphfix.checker.runs.interface import Dim
 
 Dims = tuple["Dim | None", ...]
-"""One dim an axis; None for a dim that is not known."""
+"""One dim for each axis; None if it is unknown."""
 
 _LIKE_FIRST: Final = frozenset(op for _, op in UNARY) | frozenset(
     "SimplifiedLayerNormalization SkipSimplifiedLayerNormalization SkipLayerNormalization LayerNormalization"
@@ -33,7 +33,7 @@ _LIKE_FIRST: Final = frozenset(op for _, op in UNARY) | frozenset(
 _SUM: Final = 3
 """The result of Skip*LayerNormalization that is the sum: it has the dims of operand 0 too."""
 _PASSING: Final = frozenset({"Cast", "Identity", "Squeeze", "Unsqueeze", "Reshape"})
-"""Operators that keep the element of a tensor that has one element."""
+"""Operators that do not change the element of a tensor with one element."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +49,7 @@ class ValueDims:
         return dims[axis] if dims is not None and -len(dims) <= axis < len(dims) else None
 
     def number(self, name: str) -> Dim | None:
-        """Return the element of an integer value with one element: a constant, or a dim that a Shape reads."""
+        """Return the element of an integer value with one element, if it is a constant or an element of a Shape."""
         node = self.graph.producers.get(name)
         while node is not None and node.op_type in _PASSING:
             name = node.input[0]
@@ -66,7 +66,7 @@ class ValueDims:
 
 
 def value_dims(model: onnx.ModelProto) -> ValueDims:
-    """Follow the dims through the main graph of a weightless model.
+    """Return the dims of the values in the main graph of a weightless model.
 
     Where no rule knows a dim, the dim that the file stores for the value is used.
     """
@@ -87,7 +87,7 @@ def value_dims(model: onnx.ModelProto) -> ValueDims:
 
 
 def _completed(dims: Dims | None, stored: Dims | None) -> Dims | None:
-    """Fill the dims that a rule leaves open from the stored ones."""
+    """Replace the unknown dims by the stored ones."""
     if dims is None or stored is None or len(dims) != len(stored):
         return stored if dims is None else dims
     return tuple(other if dim is None else dim for dim, other in zip(dims, stored, strict=True))
@@ -121,9 +121,9 @@ def _broadcast(operands: list[Dims | None]) -> Dims | None:
 
 
 def _broadcast_dim(dims: set[Dim | None]) -> Dim | None:
-    """Return the dim of an axis in which operands have these dims, apart from 1: a number decides."""
+    """Return the broadcast dim of these dims, which are not 1: the number, if there is one."""
     numbers = {dim for dim in dims if isinstance(dim, int)} or dims
-    return next(iter(numbers), 1) if len(numbers) < 2 else None  # noqa: PLR2004 - two dims: none decides
+    return next(iter(numbers), 1) if len(numbers) < 2 else None  # noqa: PLR2004 - of two dims neither is the result for certain
 
 
 def _product(known: ValueDims, node: onnx.NodeProto, first: Dims) -> Dims | None:

@@ -1,8 +1,8 @@
 """The sizes and element types of operators that onnx does not define, and of ai.onnx.ml: one entry an operator.
 
-Derived from the documents of onnxruntime's operators and from its CPU kernels. A rule holds where a runtime runs the
-node at all; where the runtime's own inference says another size than its kernel, nothing is known.
-`shapes` and `operator_types` ask; a module is one subject.
+The rules are derived from the documents of onnxruntime's operators and from its CPU kernels. A rule holds for nodes
+that a runtime runs. If onnxruntime's inference at load and its kernel disagree on a size, the size is unknown.
+`shapes` and `operator_types` call `sizes` and `kind`.
 """
 
 from __future__ import annotations
@@ -29,28 +29,28 @@ OPERATORS: Mapping[str, Operators] = {
     CHANNELS_LAST: windows.CHANNELS_LAST,
     LEARNING: learning.OPERATORS,
 }  # fmt: skip
-"""By domain."""
+"""The operators of each domain."""
 VERSIONED = frozenset({"", LEARNING, CHANNELS_LAST})
-"""Domains whose operator sets have several versions; the others have version 1, and no later one is known."""
+"""Domains with several versions of operator sets. Of the other domains only version 1 is known."""
 
 
 def sizes(call: Call, index: int) -> Dims:
-    """Return the dims of result `index`, as far as they are known; None where not even the rank is."""
+    """Return the dims of result `index`, None for each unknown size; None if the rank is unknown."""
     results = _results(call)
     return results[index].sizes(call) if index < len(results) else None
 
 
 def kind(call: Call, index: int) -> Kind:
-    """Return the element type of result `index`; None where it is not known.
+    """Return the element type of result `index`; None if it is unknown.
 
-    It depends on the node's spelling and the types of its operands alone.
+    It depends only on the node's operator and attributes and on the types of its operands.
     """
     results = _results(call)
     return results[index].kind(call) if index < len(results) else None
 
 
 def is_ruled(call: Call) -> bool:
-    """Return whether an operator of another domain than the standard one has rules, whatever they know of this node."""
+    """Return whether an operator of a domain other than the standard one has rules, even if they yield nothing."""
     return bool(_results(call))
 
 

@@ -1,4 +1,4 @@
-"""Attention of com.microsoft in its forms: packed weights, heads in a row, grouped heads, with a cache of the past."""
+"""Attention operators of com.microsoft: packed weights, heads in a row, grouped heads, and caches."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from graphfix.checker.proof.sizes import Dims, Size, Sizes
 
 MATRIX, IN_A_ROW, BY_HEAD, PAIRS = 2, 3, 4, 5
-"""Ranks: of weights, of data whose heads stand in a row, of a cache [batch,heads,positions,size], of two caches."""
+"""Ranks: weights, data whose heads are in one row, a cache [batch,heads,positions,size], and two caches in one."""
 
 
 def _of_rank(call: Call, at: int, rank: int) -> Sizes | None:
@@ -32,7 +32,7 @@ def _times(call: Call, size: Size | None, by: Size) -> Size | None:
 
 
 def _value_size(call: Call) -> Size | None:
-    """Return the size of all heads of the values: stated, or a third of the weights' columns."""
+    """Return the size of all heads of the values: an attribute, or a third of the weights' columns."""
     stated = call.integers("qkv_hidden_sizes")
     if stated:
         return stated[2] if len(stated) == 3 and stated[2] > 0 else None  # noqa: PLR2004 - queries, keys, values
@@ -47,7 +47,7 @@ def _packed(call: Call) -> Dims:
 
 
 def _present_pair(past: int) -> SizesRule:
-    """Return the rule of both caches in one: [2,batch,heads,past+new,size]; operand `past` is the one before."""
+    """Return the rule of keys and values in one cache [2,batch,heads,past+new,size]; `past` is an operand."""
 
     def rule(call: Call) -> Dims:
         data, heads, before = _of_rank(call, 0, IN_A_ROW), call.integer("num_heads", 0), call.sizes(past)
@@ -61,7 +61,7 @@ def _present_pair(past: int) -> SizesRule:
 
 
 def _length(call: Call, past: int, before: Sizes | None, new: Size) -> Size | None:
-    """Return how many positions a cache holds behind the new ones."""
+    """Return the number of positions in a present cache: past and new."""
     if call.operand(past) is None:
         return new
     return None if before is None or len(before) < BY_HEAD else call.table.arithmetic.add(before[-2], new)
@@ -71,7 +71,7 @@ def _length(call: Call, past: int, before: Sizes | None, new: Size) -> Size | No
 
 
 def _multi_head(call: Call) -> Dims:
-    """Queries [batch,positions,hidden] by keys and values of the same form, or by head, or packed."""
+    """MultiHeadAttention: queries [batch,positions,hidden]; keys and values likewise, by head, or packed."""
     asked, values = call.sizes(0), call.sizes(2)
     if asked is None:
         return None
@@ -87,7 +87,7 @@ def _multi_head(call: Call) -> Dims:
 
 
 def _cache(at: int, past: int) -> SizesRule:
-    """Return the rule of a cache of the keys or values that operand `at` adds to operand `past`."""
+    """Return the rule of a present cache: operand `past`, extended by the keys or values of operand `at`."""
 
     def rule(call: Call) -> Dims:
         asked, own = _of_rank(call, 0, IN_A_ROW), _of_rank(call, at, IN_A_ROW)
@@ -101,7 +101,7 @@ def _cache(at: int, past: int) -> SizesRule:
 
 
 def _shares(call: Call) -> bool:
-    """Whether the past and the present may be one buffer, or beams are told apart."""
+    """Return whether operand 8 or 9 is given: past and present may be one buffer, or there are beams."""
     return any(call.operand(at) is not None for at in (8, 9))
 
 
@@ -117,7 +117,7 @@ def _step(call: Call) -> Dims:
 
 
 def _head_size(call: Call) -> Size | None:
-    """Return the size of a head: queries, keys and values stand in one row where no keys are given."""
+    """Return the size of a head; without operand 1, operand 0 has queries, keys and values in one row."""
     asked = _of_rank(call, 0, IN_A_ROW)
     heads, own = call.integer("num_heads", 0), call.integer("kv_num_heads", 0)
     if asked is None or heads < 1 or own < 1:
@@ -135,7 +135,7 @@ def _grouped(call: Call) -> Dims:
 
 
 def _grouped_cache(past: int) -> SizesRule:
-    """Return the rule of GroupQueryAttention's cache: as long as the longer of the past and of all positions."""
+    """Return the rule of GroupQueryAttention's present: as long as the longer of the past and of all positions."""
 
     def rule(call: Call) -> Dims:
         asked, own, before = _of_rank(call, 0, IN_A_ROW), call.integer("kv_num_heads", 0), call.sizes(past)
@@ -152,7 +152,7 @@ def _grouped_cache(past: int) -> SizesRule:
 
 
 def _grouped_length(call: Call, past: int, before: Sizes | None) -> Size | None:
-    """Return how many positions the cache holds: all, or, if that is more, as many as the past has room for."""
+    """Return the length of the present: the number of all positions, or that of the past cache if it is longer."""
     if call.integer("sliding_window_cache", 0):
         return before[2] if before is not None and len(before) == BY_HEAD else None
     total = constant(call, 6, 1)
@@ -163,7 +163,7 @@ def _grouped_length(call: Call, past: int, before: Sizes | None) -> Size | None:
     if before is None or len(before) != BY_HEAD:
         return None
     length = call.table.arithmetic.greater(before[2], total[0])
-    # onnxruntime infers the length of the past where that is a number
+    # onnxruntime infers the length of the past if that is a number
     return None if isinstance(before[2], int) and length != before[2] else length
 
 

@@ -1,4 +1,4 @@
-"""Operators of onnxruntime whose results have the shape of an operand: activations, normalizations, mixtures."""
+"""Operators of onnxruntime whose results have the shape of an operand: activations, normalizations, experts."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def _premixed(call: Call) -> Dims:
 
 
 def _softmax(call: Call) -> Dims:
-    """QLinearSoftmax returns nothing, not even a value without elements, where a size is 0."""
+    """QLinearSoftmax: the operand's shape. If a size is 0, onnxruntime returns no value at all."""
     sizes = call.sizes(0)
     if sizes is not None and numbers(sizes) is None:
         call.table.assumes[SOME_SCORES] = None
@@ -57,7 +57,7 @@ def _halved(call: Call) -> Dims:
 
 
 def _gated(call: Call) -> Dims:
-    """SwiGLU: both halves in operand 0 where there is no other."""
+    """SwiGLU: without operand 1, operand 0 has both halves."""
     return _halved(call) if call.operand(1) is None else call.sizes(0)
 
 
@@ -84,7 +84,7 @@ OPERATORS: Operators = {
     ),
     "QLinearSoftmax": (moved(0, _softmax),),
     "NGramRepeatBlock": (like(1),),
-    # Terms by maps have the sizes of these.
+    # The sizes of the next four are known from their terms, which are by maps.
     "QLinearAdd": (moved(0, unknown),),
     "QLinearMul": (moved(0, unknown),),
     "QLinearWhere": (moved(1, unknown),),
@@ -114,7 +114,7 @@ STANDARD: Operators = {
     **dict.fromkeys(
         "Affine ImageScaler ParametricSoftplus Scale ScaledTanh MemcpyFromHost MemcpyToHost".split(), (like(0),)
     ),
-    # `table.ONTO` has the sizes of this one.
+    # Its sizes are those of the operators in `table.ONTO`.
     "SimplifiedLayerNormalization": (Result(unknown, kind_of(1)), typed(TensorProto.FLOAT, unknown)),
 }
 """Of the standard domain."""

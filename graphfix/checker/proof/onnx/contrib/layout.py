@@ -1,4 +1,4 @@
-"""Operators of com.microsoft that move elements, count, find, or divide texts."""
+"""Operators of com.microsoft that move, look up or count elements, and those that split texts."""
 
 from __future__ import annotations
 
@@ -17,10 +17,12 @@ if TYPE_CHECKING:
     from graphfix.checker.proof.onnx.operands import Call
     from graphfix.checker.proof.sizes import Dims, Size
 
-MATRIX, IMAGE = 2, 4
+MATRIX, TOKENS, IMAGE = 2, 3, 4
+"""Ranks: a matrix, [batch,positions,hidden], [batch,channels,rows,columns]."""
 PARTS = 3
-"""QLinearConcat lists each operand with its scale and zero point, behind those of the result."""
+"""The operands of QLinearConcat for each tensor: the tensor, its scale and its zero point."""
 BYTE = 8
+"""Bits of a byte."""
 
 
 def _free(call: Call, more: int = 0) -> Dims:
@@ -29,7 +31,7 @@ def _free(call: Call, more: int = 0) -> Dims:
 
 
 def _expanded(call: Call) -> Dims:
-    """ExpandDims: insert an axis of size 1 where operand 1 says."""
+    """ExpandDims: insert an axis of size 1; operand 1 is its position."""
     sizes, axis = call.sizes(0), numbers(call.content(1))
     if sizes is None or axis is None or len(axis) != 1 or not -len(sizes) - 1 <= axis[0] <= len(sizes):
         return _free(call, 1)
@@ -38,7 +40,7 @@ def _expanded(call: Call) -> Dims:
 
 
 def _gathered_points(call: Call) -> Dims:
-    """GatherND: known for points of all axes; for fewer, onnxruntime infers an axis too many."""
+    """GatherND of points with as many coordinates as data has axes; for fewer, onnxruntime infers an axis too many."""
     data, indices = call.sizes(0), call.sizes(1)
     return indices[:-1] if data and indices and indices[-1] == len(data) else None
 
@@ -56,7 +58,7 @@ def _natural(size: Size | None) -> Size | None:
 
 
 def _counted(call: Call) -> Dims:
-    """Range of integers that are known; the step is 1 where it is not given."""
+    """Range of known integers; the default of the step is 1."""
     ends = [call.content(at) for at in range(2 if call.operand(2) is None else 3)]
     known = numbers([end[0] if end else None for end in ends])
     kinds = {None if view is None else integer_type(view) for view in call.views}
@@ -67,7 +69,7 @@ def _counted(call: Call) -> Dims:
 
 
 def _unfolded(call: Call) -> Dims:
-    """UnfoldTensor: slices of `size` elements along an axis, which follow one behind the other on a new last axis."""
+    """UnfoldTensor: windows of `size` elements along an axis, `step` apart; their elements are a new last axis."""
     sizes, size, step, axis = call.sizes(0), call.integer("size", 0), call.integer("step", 1), call.integer("dim", -1)
     if sizes is None or size < 1 or step < 1 or not -len(sizes) <= axis < len(sizes):
         return _free(call, 1)
@@ -112,7 +114,7 @@ def _embedded(call: Call) -> Dims:
 
 
 def _tokens(call: Call) -> Dims:
-    """Tokenizer adds an axis, but for no texts."""
+    """Tokenizer: one more axis, unless there are no texts."""
     sizes = call.sizes(0)
     return (*sizes, None) if sizes and all(isinstance(size, int) and size for size in sizes) else None
 
@@ -148,12 +150,12 @@ def _restored(call: Call) -> Dims:
 
 def _compressed(call: Call) -> Dims:
     data = call.sizes(0)
-    return (None, data[2] if data is not None and len(data) == MATRIX + 1 else None)
+    return (None, data[2] if data is not None and len(data) == TOKENS else None)
 
 
 def _places(call: Call) -> Dims:
     data = call.sizes(0)
-    return data[:2] if data is not None and len(data) == MATRIX + 1 else None
+    return data[:2] if data is not None and len(data) == TOKENS else None
 
 
 def _ends(call: Call) -> Dims:
@@ -185,7 +187,7 @@ OPERATORS: Operators = {
         moved(0, _compressed), moved(1, _places), moved(1, _ends), moved(1, lambda _: (1,)),
     ),
     "RestorePadding": (moved(0, _restored),),
-    # Searches: [batch,...]; how long the texts are is decided as they run.
+    # Searches: [batch,...]; the length of the texts is known only when the model runs.
     "BeamSearch": (typed(TensorProto.INT32, ranked(3)), moved(5, ranked(2)), moved(5, ranked(4))),
     "WhisperBeamSearch": (typed(TensorProto.INT32, ranked(3)),),
     "GreedySearch": (typed(TensorProto.INT32, ranked(2)),),

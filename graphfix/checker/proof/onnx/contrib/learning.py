@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from graphfix.checker.proof.sizes import Dims, Size
 
 MATRIX = 2
+"""The rank of data [rows,features]."""
 _CASTS = {b"TO_FLOAT": TensorProto.FLOAT, b"TO_STRING": TensorProto.STRING, b"TO_INT64": TensorProto.INT64}
 _OTHER: Mapping[int, int] = {TensorProto.STRING: TensorProto.INT64, TensorProto.INT64: TensorProto.STRING}
 _VALUES = {
@@ -24,7 +25,7 @@ _VALUES = {
 
 
 def _extracted(call: Call) -> Dims:
-    """ArrayFeatureExtractor: columns of data[...,features]; of a vector it makes a row."""
+    """ArrayFeatureExtractor: columns of data[...,features]; a vector becomes a row."""
     data, indices = call.sizes(0), call.sizes(1)
     if not data or indices is None:
         return None
@@ -33,14 +34,14 @@ def _extracted(call: Call) -> Dims:
 
 
 def _other_text(call: Call) -> Kind:
-    """CategoryMapper, and LabelEncoder of version 1: texts become numbers, and numbers texts."""
+    """Return the type of CategoryMapper, and of LabelEncoder 1: strings become integers, and integers strings."""
     kind = kind_of(0)(call)
     return _OTHER.get(kind) if isinstance(kind, int) else None
 
 
 def _encoded(call: Call) -> Kind:
-    """LabelEncoder: by the attribute that holds what keys are mapped to."""
-    if call.version < MATRIX:
+    """Return the type of LabelEncoder: that of the attribute which has the values."""
+    if call.version == 1:
         return _other_text(call)
     found = [int(kind) for name, kind in _VALUES.items() if name in call.attributes]
     tensor = call.attributes.get("values_tensor")
@@ -49,7 +50,7 @@ def _encoded(call: Call) -> Kind:
 
 
 def _label_kind(call: Call) -> Kind:
-    """Return the type of a class: text where texts are given for the classes."""
+    """Return the type of a label: string if the classes are strings."""
     names = call.attributes.get("classlabels_strings")
     if names is not None and names.strings:
         return TensorProto.STRING
@@ -71,13 +72,13 @@ def _labels(call: Call) -> Dims:
 
 
 def _scores(call: Call) -> Dims:
-    """Return the rows alone: two classes may have one score."""
+    """Return (rows, unknown): a classifier of two classes may return one score."""
     rows = _rows(call)
     return None if rows is None else (rows, None)
 
 
 def _targets(name: str) -> Result:
-    """Return the rules of [rows,targets], where the attribute `name` says how many targets there are."""
+    """Return the rules of [rows,targets]; the attribute `name` is the number of targets."""
 
     def rule(call: Call) -> Dims:
         rows, count = _rows(call), call.integer(name, 1)
@@ -94,7 +95,7 @@ def _one_hot(call: Call) -> Dims:
 
 
 def _joined(call: Call) -> Dims:
-    """FeatureVectorizer: so many features of each operand as are stated, side by side."""
+    """FeatureVectorizer: the features of all operands, side by side; `inputdimensions` has their numbers."""
     rows, counts = _rows(call), call.integers("inputdimensions")
     if rows is None:
         return None

@@ -1,4 +1,4 @@
-"""Operators of onnxruntime that are products of matrices, with weights quantized or not."""
+"""Matrix products of onnxruntime, with weights quantized or not."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ MATRIX = 2
 
 
 def _weights(inner: str, outer: str) -> SizesRule:
-    """Return the rule of A[...,`inner`] by weights of stated sizes: [...,`outer`]. Both are attributes."""
+    """Return the rule of A[...,`inner`] to [...,`outer`], where both names are attributes of the node."""
 
     def rule(call: Call) -> Dims:
         data, size = call.sizes(0), call.integer(outer, 0)
@@ -42,9 +42,9 @@ def _of_stated_weights(call: Call) -> Dims:
 
 
 def _fused(call: Call) -> Dims:
-    """FusedMatMul: MatMul of operands that may be transposed; axes of a vector are not.
+    """FusedMatMul: MatMul of operands that may be transposed; a vector is not.
 
-    A transposed batch [rows,batch...,columns] stands for [batch...,rows,columns].
+    With transBatch an operand is [rows,batch...,columns] in place of [batch...,rows,columns].
     """
     turns = [call.flag(name) for name in ("transA", "transB", "transBatchA", "transBatchB")]
     one, two = call.sizes(0), call.sizes(1)

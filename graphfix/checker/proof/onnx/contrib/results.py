@@ -1,4 +1,4 @@
-"""What is known of one result of an operator: a rule for its sizes and a rule for its element type."""
+"""The rules of one result of an operator, for its sizes and for its element type, and how they are built."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ if TYPE_CHECKING:
     from graphfix.checker.proof.sizes import Dims, Size
 
 Kind: TypeAlias = "int | bytes | None"
-"""A TensorProto type; None for one that is not known."""
+"""A TensorProto type; None if it is unknown."""
 SizesRule: TypeAlias = "Callable[[Call], Dims]"
 KindRule: TypeAlias = "Callable[[Call], Kind]"
 
 
 class Result(NamedTuple):
-    """The rules of one result; each returns None for what it does not know."""
+    """The rules of one result; a rule returns None if it does not apply."""
 
     sizes: SizesRule
     kind: KindRule
 
 
 Operators: TypeAlias = "Mapping[str, tuple[Result, ...]]"
-"""By operator the rules of its results, in order; of results behind them nothing is known."""
+"""The rules of the results of each operator, in order. Further results are unknown."""
 
 
 def kind_of(at: int) -> KindRule:
@@ -53,21 +53,21 @@ def moved(at: int, sizes: SizesRule) -> Result:
 
 
 def unknown(_: Call) -> None:
-    """Return None: nothing is known."""
+    """Return None: the size or the type is unknown."""
 
 
 UNKNOWN = Result(unknown, unknown)
 
 
 def ranked(rank: int) -> SizesRule:
-    """Return the rule of a result of which only the rank is known."""
+    """Return the rule of a result with a known rank and unknown sizes."""
     return lambda _: (None,) * rank
 
 
 def constant(call: Call, at: int, length: int | None = None) -> Sequence[Size] | None:
-    """Return the elements of an operand that are known and may be sizes; None if there are not `length` of them.
+    """Return the elements of an operand if all are known and can be sizes, else None.
 
-    Elements that are known as terms count if they are sizes: any other term may be negative.
+    None is returned too if there are not `length` elements. A term counts if it is a size; other terms may be negative.
     """
     content = call.content(at)
     if content is None or (length is not None and len(content) != length):

@@ -15,11 +15,11 @@ if TYPE_CHECKING:
     from graphfix.checker.proof.sizes import Dims, Size
 
 STATES, TEXTS = 4, 2
-"""Ranks: of what a recurrent network returns, of the token numbers [batch,positions]."""
+"""Ranks: the first result of a recurrent network, and token numbers [batch,positions]."""
 
 
 def _windowed(call: Call, state: Dims) -> Dims:
-    """Put the states of the last `state_window` positions in front, where that is stated."""
+    """Return the shape of a state, or of the states of the last `state_window` positions."""
     slots = call.integer("state_window", 0)
     return None if state is None or slots < 0 else (slots, *state) if slots else state
 
@@ -29,14 +29,14 @@ def _recurrent_state(call: Call) -> Dims:
 
 
 def _convolution_state(call: Call) -> Dims:
-    """Return the state of a causal convolution over one axis; other forms are not followed."""
+    """Return the shape of a causal convolution's state over one axis; None for other forms."""
     if call.integer("channels_last", 0) or call.integer("ndim", 1) != 1 or call.integer("dilation", 1) < 1:
         return None
     return _windowed(call, state_shapes.causal_convolution(call, 1))
 
 
 def _past_kind(past: int) -> KindRule:
-    """Return the rule of a state's element type: that of the state before; unknown without one."""
+    """Return the rule that a state has the element type of operand `past`; unknown if this is absent."""
     return lambda call: None if call.operand(past) is None else kind_of(past)(call)
 
 
@@ -73,7 +73,7 @@ def _history(call: Call) -> Dims:
 
 
 def _texts(call: Call) -> Size | None:
-    """Return how many texts stand one behind the other: operand 3 has the places where they begin, and the end."""
+    """Return the number of packed texts: operand 3 has the offset of each text, and the end."""
     places = call.sizes(3)
     texts = None if places is None or len(places) != 1 else call.table.arithmetic.add(places[0], -1)
     return None if isinstance(texts, int) and texts < 0 else texts
@@ -90,13 +90,13 @@ def _captured(call: Call) -> Dims:
 
 
 def _words(call: Call) -> Dims:
-    """Embed words[count,letters] by as many numbers as there are filters [made,1,window,letter size]."""
+    """WordConvEmbedding: words[count,letters] and filters [made,1,window,letter size] to [count,made]."""
     words, filters = call.sizes(0), call.sizes(1)
     return None if words is None or len(words) != TEXTS or not filters else (words[0], filters[0])
 
 
 def _packed_rows(call: Call) -> Dims:
-    """GatedDeltaNet: [...,heads,size] of queries and values of that form; the greater number of heads counts."""
+    """GatedDeltaNet: queries and values [...,heads,size] to [...,heads,size], with the greater number of heads."""
     asked, values = call.sizes(0), call.sizes(2)
     if asked is None or values is None or len(asked) != len(values) or len(asked) < STATES - 1:
         return None

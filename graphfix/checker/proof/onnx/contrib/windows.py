@@ -30,17 +30,17 @@ def _channels_last(dims: Dims) -> Dims:
     return None if dims is None else (dims[0], *dims[2:], dims[1])
 
 
-def _last(rule: Callable[[Call, Sizes | None], Dims]) -> SizesRule:
-    """Return a rule of data[batch,channels,...] as one of data[batch,...,channels]."""
+def _channels_last_rule(rule: Callable[[Call, Sizes | None], Dims]) -> SizesRule:
+    """Return the rule for data[batch,...,channels], from the rule for data[batch,channels,...]."""
     return lambda call: _channels_last(rule(call, _channels_second(call.sizes(0))))
 
 
 def _either(rule: Callable[[Call, Sizes | None], Dims]) -> SizesRule:
-    """Return a rule of data whose channels are last where `channels_last` says so."""
+    """Return a rule that reads from the attribute `channels_last` where the channels are."""
 
     def chosen(call: Call) -> Dims:
         last = call.flag("channels_last")
-        return None if last is None else _last(rule)(call) if last else rule(call, call.sizes(0))
+        return None if last is None else _channels_last_rule(rule)(call) if last else rule(call, call.sizes(0))
 
     return chosen
 
@@ -54,18 +54,18 @@ def _global_pool(_: Call, data: Sizes | None) -> Dims:
     return globally_pooled(data)
 
 
-def _first(rule: Callable[[Call, Sizes | None], Dims]) -> SizesRule:
+def _of_operand_0(rule: Callable[[Call, Sizes | None], Dims]) -> SizesRule:
     return lambda call: rule(call, call.sizes(0))
 
 
-def _free(call: Call) -> Dims:
-    """Return the batch of data alone."""
+def _batch_only(call: Call) -> Dims:
+    """Return the batch of operand 0, and unknown sizes for its other axes."""
     data = call.sizes(0)
     return None if not data else (data[0], *(None,) * (len(data) - 1))
 
 
 def _upsampled(call: Call) -> Dims:
-    """Multiply each axis of an image by its whole scale."""
+    """Upsample: multiply each axis of an image by its scale, an integer."""
     data, scales = call.sizes(0), call.integers("scales")
     if data is None or scales is None or len(data) != IMAGE or len(scales) != IMAGE or min(scales) < 1:
         return None
@@ -82,7 +82,7 @@ def _into_blocks(call: Call) -> Dims:
 
 
 def _out_of_blocks(call: Call) -> Dims:
-    """ReorderOutput keeps so many channels as it states."""
+    """ReorderOutput: the attribute `channels` is the number of channels."""
     data, last, channels = call.sizes(0), call.flag("channels_last"), call.integer("channels", 0)
     if data is None or len(data) != IMAGE or last is None or channels < 1:
         return None
@@ -91,47 +91,48 @@ def _out_of_blocks(call: Call) -> Dims:
 
 
 MICROSOFT: Operators = {
-    "FusedConv": (moved(0, _first(_convolution(1))),),
+    "FusedConv": (moved(0, _of_operand_0(_convolution(1))),),
     "QLinearConv": (moved(7, _either(_convolution(3))),),
     "QLinearAveragePool": (moved(0, _either(pooled)),),
     "QLinearGlobalAveragePool": (moved(0, _either(_global_pool)),),
-    "NhwcMaxPool": (moved(0, _last(pooled)),),
-    "NhwcConv": (moved(0, _last(_convolution(1))),),
-    "NhwcFusedConv": (moved(0, _last(_convolution(1))),),
-    "MaxpoolWithMask": (moved(0, _first(pooled)),),
-    "ConvTransposeWithDynamicPads": (moved(0, _free),),
-    "GridSample": (moved(0, _first(grid_sample)),),
+    "NhwcMaxPool": (moved(0, _channels_last_rule(pooled)),),
+    "NhwcConv": (moved(0, _channels_last_rule(_convolution(1))),),
+    "NhwcFusedConv": (moved(0, _channels_last_rule(_convolution(1))),),
+    "MaxpoolWithMask": (moved(0, _of_operand_0(pooled)),),
+    "ConvTransposeWithDynamicPads": (moved(0, _batch_only),),
+    "GridSample": (moved(0, _of_operand_0(grid_sample)),),
 }
 """Of com.microsoft."""
 BLOCKED: Operators = {
-    "Conv": (moved(0, _first(_convolution(1))),),
-    "MaxPool": (moved(0, _first(pooled)),),
-    "AveragePool": (moved(0, _first(pooled)),),
-    "GlobalMaxPool": (moved(0, _first(_global_pool)),),
-    "GlobalAveragePool": (moved(0, _first(_global_pool)),),
+    "Conv": (moved(0, _of_operand_0(_convolution(1))),),
+    "MaxPool": (moved(0, _of_operand_0(pooled)),),
+    "AveragePool": (moved(0, _of_operand_0(pooled)),),
+    "GlobalMaxPool": (moved(0, _of_operand_0(_global_pool)),),
+    "GlobalAveragePool": (moved(0, _of_operand_0(_global_pool)),),
     "ReorderInput": (moved(0, _into_blocks),),
     "ReorderOutput": (moved(0, _out_of_blocks),),
     "Upsample": (moved(0, _upsampled),),
 }
-"""Of com.microsoft.nchwc: channels stand in blocks of as many as the processor's vectors hold."""
+"""Of com.microsoft.nchwc: channels are in blocks of the size of the processor's vectors."""
 CHANNELS_LAST: Operators = {
     **dict.fromkeys(("BatchNormalization", "InstanceNormalization", "LRN"), (like(0),)),
-    "Conv": (moved(0, _last(_convolution(1))),),
-    "ConvTranspose": (moved(0, _last(transposed_convolution)),),
-    "QLinearConv": (moved(7, _last(_convolution(3))),),
-    "QLinearConvTranspose": (Result(_free, kind_of(7)),),
-    **dict.fromkeys(("AveragePool", "LpPool", "QLinearAveragePool"), (moved(0, _last(pooled)),)),
-    "MaxPool": (moved(0, _last(pooled)),),
+    "Conv": (moved(0, _channels_last_rule(_convolution(1))),),
+    "ConvTranspose": (moved(0, _channels_last_rule(transposed_convolution)),),
+    "QLinearConv": (moved(7, _channels_last_rule(_convolution(3))),),
+    "QLinearConvTranspose": (Result(_batch_only, kind_of(7)),),
+    **dict.fromkeys(("AveragePool", "LpPool", "QLinearAveragePool"), (moved(0, _channels_last_rule(pooled)),)),
+    "MaxPool": (moved(0, _channels_last_rule(pooled)),),
     **dict.fromkeys(
-        ("GlobalAveragePool", "GlobalMaxPool", "GlobalLpPool"), (moved(0, _last(_global_pool)),)
+        ("GlobalAveragePool", "GlobalMaxPool", "GlobalLpPool"), (moved(0, _channels_last_rule(_global_pool)),)
     ),
-    "MaxUnpool": (moved(0, _free),),
+    "MaxUnpool": (moved(0, _batch_only),),
     "Resize": (moved(0, lambda call: ranked(len(call.sizes(0) or ()))(call) or None),),
-    "GridSample": (moved(0, _last(grid_sample)),),
-    "DepthToSpace": (moved(0, _last(depth_to_space)),),
-    "SpaceToDepth": (moved(0, _last(space_to_depth)),),
+    "GridSample": (moved(0, _channels_last_rule(grid_sample)),),
+    "DepthToSpace": (moved(0, _channels_last_rule(depth_to_space)),),
+    "SpaceToDepth": (moved(0, _channels_last_rule(space_to_depth)),),
 }  # fmt: skip
 """Of com.ms.internal.nhwc: operators of the standard set with the channels of data last, in operand 0 and the result.
 
-Filters stand as in the standard operators. Source: the layout transformation of onnxruntime (`NhwcInferenceContext`).
+Filters have the layout of the standard operators. Source: onnxruntime's layout transformation
+(`NhwcInferenceContext`).
 """
