@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 STANDARD = ("", "ai.onnx")
 BROADCASTING = frozenset(op for (domain, op), named in EACH.items() if domain == "" and not named)
 """The result has the broadcast of all operands."""
-PRESERVING = frozenset(op for domain, op in UNARY if domain == "") - {"Cast", "CastLike"}
+PRESERVING = frozenset(op for domain, op in UNARY if domain == "") - {"BitCast", "Cast", "CastLike"}
 """The result has the size of operand 0. A cast begins a chain: its operand may be of int4 or float8, of which
 onnxruntime observes no shape.
 """
