@@ -27,9 +27,8 @@ def advice(entries: Sequence[Entry]) -> str:
     named = [site for entry in entries if isinstance(entry, Outcome) for site in findings(entry)]
     if not named:
         return ""
-    fix = "`graphfix fix MODEL -o OUT` with the same options changes what is found; " * any(
-        site.status == "found" for site in named
-    )
+    found = sum(site.status == "found" for site in named)
+    fix = f"{counted(found, 'finding')} can be fixed: `graphfix fix MODEL -o OUT` with the same options; " * bool(found)
     return f"{fix}`graphfix explain {named[0].code}` says what a code means"
 
 
