@@ -1,4 +1,4 @@
-"""What the view claims of the sizes that broadcasting operators read: runs of the original are compared with it."""
+"""Collect the claims of the view about sizes that broadcasting operators read, for comparison with runs."""
 
 from __future__ import annotations
 

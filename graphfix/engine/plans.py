@@ -72,7 +72,7 @@ class Plans:
 
 
 def _reads_blocks(node: Node) -> bool:
-    """Whether a plan follows from what made an operand, which is not in its looks."""
+    """Return whether an operand is quantized in blocks: then a plan depends on the operand's producer, too."""
     return any(value is not None and in_blocks(value) for value in node.operands)
 
 

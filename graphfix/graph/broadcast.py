@@ -313,7 +313,7 @@ def exemption(alignment: Alignment, operand: BroadcastOperand, why: operators.Ex
 
 
 def in_blocks(value: Value) -> bool:
-    """Whether a value is what a DequantizeLinear makes of a constant that is quantized in blocks."""
+    """Return whether a value is the result of a DequantizeLinear of a constant that is quantized in blocks."""
     producer = value.producer
     if not is_quantizer(producer, DEQUANTIZE) or not producer.attributes.get("block_size"):
         return False

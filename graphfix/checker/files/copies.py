@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from graphfix.checker.files.constant_bytes import Opened, Payload
 
 _WHOLE = 1 << 25
-"""Bytes; of a larger model with data files renamed the constants are compared one by one, by the proof."""
+"""Bytes of the largest model file that is compared here if its data files were renamed; else the proof decides."""
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def is_copy(before: Path, after: Path, data_root: Sequence[Path] = (), *, tflite: bool) -> bool:
-    """Return whether both model files have the same bytes but for the names of data files, which have the same bytes.
+    """Return whether two model files and their data files have the same bytes; data files may have other names.
 
     Raises GraphfixError for a file that can't be read, and for a data file that is missing or refused.
     """
@@ -29,7 +29,7 @@ def is_copy(before: Path, after: Path, data_root: Sequence[Path] = (), *, tflite
 
 
 def _is_restated(before: Path, after: Path, data_root: Sequence[Path]) -> bool:
-    """Return whether two ONNX models differ in nothing but the names of their data files, which have the same bytes."""
+    """Return whether two ONNX models differ only in the names of their data files, whose bytes are the same."""
     from graphfix.checker.files.onnx import external_data, skeleton
 
     if max(path.stat().st_size for path in (before, after)) > _WHOLE:

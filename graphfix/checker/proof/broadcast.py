@@ -140,7 +140,7 @@ def _stripped(view: View) -> Axes | None:
 def onto(
     table: TermTable, key: Key, view: View, others: Sequence[View], description: str, *, keeps: bool = False
 ) -> View:
-    """Return the result of an operator that reads operand 0, of the result's shape, exactly, the others onto it.
+    """Return the result of an operator that broadcasts `others` onto operand 0, which has the result's shape.
 
     `keeps`: no runtime stretches operand 0, so the result has its shape wherever a runtime runs the node.
     """

@@ -92,7 +92,7 @@ def prove(
 
 
 def _in_any_order(compared: Callable[..., Proof], *given: object) -> Proof:
-    """Compare two ONNX files; if the nodes of one are not in the order of execution, once more with sorted nodes."""
+    """Compare two ONNX files. If the nodes of a file are not in the order of execution, sort them and compare again."""
     try:
         return compared(*given)
     except UnsortedError:

@@ -20,7 +20,7 @@ NONE_WITHOUT_ELEMENTS = "no tensor with a size of 0 is reduced over an axis that
 NO_SIZE_BESIDE_IS_0 = "no size beside a -1 of a RESHAPE is 0, which the kernel passes over"
 SOME_IMAGE = "no size that a window of a pool slides over is 0"
 SOME_SCORES = "no size of what a QLinearSoftmax reads is 0"
-"""What is assumed because onnxruntime returns no value there."""
+"""An assumption: onnxruntime returns no value for scores without elements."""
 ABOUT_SIZE_0 = frozenset({SOME_IMAGE, SOME_SCORES, NO_SIZE_IS_0, NONE_WITHOUT_ELEMENTS, NO_SIZE_BESIDE_IS_0})
 """What a proof assumes away: of runs at a size of 0 it says nothing then."""
 
@@ -84,4 +84,4 @@ class UnprovedError(Exception):
 
 
 class UnsortedError(UnprovedError):
-    """A node reads a value before any node has made it."""
+    """A node reads a value that only a later node makes."""

@@ -152,7 +152,7 @@ class Sweep:
     larger: bool = False
     """Whether one set of larger sizes is run too."""
     budget: Budget | None = None
-    """What the runs may take; None where nothing limits them."""
+    """The budget of the runs; None if they have no limit."""
 
     def run(self, free: Free, runs: int) -> Answers:
         """Run at most `runs` sets of sizes, and a larger one; where one is refused, look for others that are taken."""
@@ -183,7 +183,7 @@ class Sweep:
     def _wanted(
         self, free: Free, runs: int, accepted: Sequence[Answer], refused: list[Run]
     ) -> Iterable[tuple[str, Sizes]]:
-        """Return the sets of sizes to run, as far as the budget allows them."""
+        """Return the sets of sizes to run within the budget."""
         wanted = principal(free, runs)
         return wanted if self.budget is None else self.budget.within(wanted, lambda: len(accepted), refused)
 

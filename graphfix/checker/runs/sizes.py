@@ -48,7 +48,7 @@ class Free:
     ranges: Mapping[str, tuple[int, int]] = field(default_factory=dict)
     """By label: the least and the greatest size that the runs use."""
     cases: Sequence[Mapping[str, int]] = ()
-    """Sizes of which each set of sizes needs one: without them the model refuses most sets."""
+    """Assignments of sizes: every set of sizes contains one of them, because the model refuses most other sets."""
 
     def complete(self, sizes: Mapping[str, int]) -> Sizes:
         """Return every label a size; a label that is a sum of others, such as `past + 1`, follows from them."""
@@ -67,7 +67,7 @@ class Free:
         return {**known, **totals, **{label: totals[same] for label, same in self.equal.items() if same in totals}}
 
     def within_range(self, label: str, size: int) -> int:
-        """Return the nearest size in the range of a label."""
+        """Return the size, clamped to the range of a label."""
         low, high = self.ranges.get(label, (size, size))
         return min(max(size, low), high)
 
@@ -134,7 +134,7 @@ def principal(free: Free, runs: int) -> list[tuple[str, Sizes]]:
 
 
 def _in_case(free: Free, kind: str, sizes: Sizes, case: Mapping[str, int]) -> Sizes:
-    """Return the sizes of a case; where it has a size of 0 itself, the others are distinct."""
+    """Return the sizes with those of a case. In the set of zeros the sizes outside the case are distinct instead."""
     return {**(_distinct(free, 0) if case and kind == "0" else sizes), **case}
 
 

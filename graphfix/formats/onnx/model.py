@@ -33,7 +33,7 @@ from graphfix.results.regular_files import file_path
 from graphfix.shapes.shape import Size
 
 INLINED = "_inlfunc_"
-"""In the names of what onnxruntime makes of the nodes of functions; a model that it saved has them."""
+"""A part of the names that onnxruntime gives to inlined nodes of functions, also in models that it saves."""
 
 
 def load(source: Path | bytes | ModelProto, data_root: Sequence[Path] = ()) -> OnnxModel:

@@ -33,7 +33,7 @@ _SIGNS = (b"location", b"\x70\x01")
 """Every serialized model with external data has one: the key `location`, or `data_location: EXTERNAL`."""
 _HALVES = frozenset({TensorProto.FLOAT16, TensorProto.BFLOAT16})
 _IN_MEMORY = "*/_ORT_"
-"""A part of the locations that onnxruntime reads as addresses: `*/_ORT_MEM_ADDR_/*` and its like."""
+"""The mark of locations that onnxruntime reads as addresses in memory, such as `*/_ORT_MEM_ADDR_/*`."""
 _MOST_DIGITS = 20
 """Digits of 2**64 - 1, the largest size of a file. Python raises ValueError for more than 4300 digits."""
 _ROUTES = frozenset(
@@ -95,10 +95,10 @@ class ExternalData:
         return offset, stated if "length" in entries else rest
 
     def bytes_of(self, message: Message) -> tuple[int, int]:
-        """Return the bytes of a checked model with its data files, and those that onnxruntime needs beside them.
+        """Return the bytes of a checked model with its data files, and the bytes of memory that onnxruntime allocates.
 
-        A data file is mapped. Weights in the model file are held twice while it is loaded, and kernels of float32 hold
-        a copy of what is stored in 16 bits.
+        Data files are mapped and allocate nothing. Weights in the model file are in memory twice during loading, and
+        kernels of float32 make a copy of weights with 16 bits.
         """
         inside = self.model.stat().st_size
         files = sum(file.stat().st_size for file in set(self.files.values()))
@@ -143,7 +143,7 @@ class ExternalData:
                     entry.value = names.get(entry.value, entry.value)
 
     def number(self, message: Message) -> bool:
-        """Replace the locations in a checked model by numbers, in the order of the tensors.
+        """Replace the locations in a checked model by consecutive numbers, in the order of the tensors.
 
         Return False, and change nothing, for a location that not every runtime reads as a plain name.
         """

@@ -138,7 +138,7 @@ class Source:
         return Payload(file, *self.external.span(tensor, file.size))
 
     def stored(self, tensor: TensorProto) -> bytes:
-        """Return how a tensor is stored, without its name: the same bytes for data files of the same bytes.
+        """Return the serialized tensor without its name, with a digest of its data file in place of the location.
 
         Raises GraphfixError.
         """

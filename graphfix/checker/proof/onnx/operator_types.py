@@ -60,7 +60,7 @@ def infer_types(call: Call, results: Iterable[View | None]) -> None:
 
 
 def _kind(call: Call, index: int) -> int | bytes | None:
-    """Return the type of a result by onnx's definition, else by the rules for what that leaves open."""
+    """Return the type of a result by onnx's definition of the operator, or else by a rule of the proof."""
     operator = _operator(call.op, call.domain, call.version)
     rules = (("", ()),) if operator is None else operator.results
     found = _result(call, rules[min(index, len(rules) - 1)]) if rules else None
@@ -92,7 +92,7 @@ def _stated(name: str, default: int = 0) -> Callable[[Call], int | bytes | None]
 
 
 def _dequantized(call: Call) -> int | bytes | None:
-    """Return the type that `output_dtype` says, else that of the scale."""
+    """Return the type in `output_dtype`, or else that of the scale."""
     scale = call.operand(1)
     return call.integer("output_dtype", 0) or (None if scale is None else dtype(scale.core))
 

@@ -204,7 +204,7 @@ class Reading:
         return results
 
     def _shaped(self, call: Call, results: Sequence[View | None], stored: StoredSizes) -> Sequence[View | None]:
-        """Return the results of an operator without a rule in the shapes that the first file stores of them."""
+        """Return the results of a node; if its operator has no rule, with the shapes that the first file stores."""
         from graphfix.checker.proof.onnx import contrib  # most models have no operators of other domains
 
         if contrib.is_ruled(call):

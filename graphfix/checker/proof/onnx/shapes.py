@@ -68,7 +68,7 @@ def _standard(call: Call, index: int) -> Dims:
 
 
 def _of_a_state(call: Call, index: int) -> Dims:
-    """Ask the rules of the later operator sets, and of the operators that onnxruntime adds to the standard ones."""
+    """Return the dims by the rules of newer operators with a state, or of operators that onnxruntime adds."""
     from graphfix.checker.proof.onnx import contrib, state_shapes
 
     if call.op in state_shapes.SEVERAL:

@@ -190,7 +190,7 @@ _QUANTIZER = NodeForm(
     (2, 1),
     (3, 1),
 )
-"""A quantization of onnxruntime's own, which onnx does not define: a lift of what it quantizes moves its axis."""
+"""The form of onnxruntime's quantizing operators, which onnx does not define. A lift of operand 0 moves the axis."""
 
 
 @cache

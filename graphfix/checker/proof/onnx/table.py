@@ -53,7 +53,7 @@ ONTO: Final = {
 """Operand 0 has the result's shape; those named broadcast onto it, right-aligned."""
 
 ADDED: Final = "SimplifiedLayerNormalization"
-"""The operator of these that onnxruntime adds to the standard set."""
+"""An operator that onnxruntime adds to the standard domain."""
 
 PRODUCTS: Final = {
     ("", "MatMul"): (0, 1),
@@ -97,7 +97,7 @@ WRITING: Final = frozenset(
         " SpeculativePrefixCommit EPContext Snpe".split()
     )
 )
-"""Operators that write into an operand's buffer, or run another program, which may keep a state."""
+"""Operators that write into the buffer of an operand, or that run another program, which may have a state."""
 SHARING: Final = "past_present_share_buffer"
 """An attribute: the operator writes the present into the buffer of the past."""
 OF_ONE_VERSION: Final = frozenset({MS, BLOCKED})

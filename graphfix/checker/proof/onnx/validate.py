@@ -33,9 +33,9 @@ def loads(call: Call) -> bool:
 
 
 def is_separate(call: Call) -> bool:
-    """Whether two equal nodes are two values, and are executed in the same order in both files.
+    """Return whether equal nodes are different values, and must be executed in the same order in both files.
 
-    They draw anew, or they write where they or others read.
+    Such nodes are random, or write into a buffer that other nodes read.
     """
     if call.domain:
         operator = call.domain, call.op

@@ -48,7 +48,7 @@ if TYPE_CHECKING:
 
 _LAST_WITHOUT_KERNELS = 6
 _LONGEST = 24 * 3600.0
-"""Seconds that one run may take where no budget is wanted."""
+"""The most seconds of one run without a budget (`--thorough`)."""
 _RANKS_TO_TRY = (2, 1, 3, 4, 0)
 
 
@@ -180,13 +180,13 @@ def _by_onnxruntime(
         if witness is not None and witness.runs and verdict.status == "different":
             verdict, lacking = _run(task, comparison, models[0], interfaces)
     versions = {"onnxruntime": metadata.version("onnxruntime")}
-    # onnx's evaluator holds all weights in memory
+    # a model with a budget is too large for onnx's evaluator, which reads all weights into memory
     fallback = budget is None and (lacking or (legacy and not verdict.runs))
     return replace(verdict, versions=versions), fallback
 
 
 def _loaded(task: Task, openers: tuple[Callable[[], Session], Callable[..., Session]], why: str) -> Verdict:
-    """Load both models and run none, for this reason."""
+    """Load both models without a run, and return the verdict; `why` is the reason that none is run."""
     task.progress(Notice(why))
     try:
         openers[0]()

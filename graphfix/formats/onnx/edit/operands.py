@@ -42,7 +42,7 @@ def lift(state: State, value: Value, axes: tuple[int, ...], reader: Node, *, alo
 
 
 def _dequantize(state: State, value: Value) -> Node | None:
-    """Return the DequantizeLinear whose result this is, where edits can go in front of it."""
+    """Return the DequantizeLinear that makes a value, if edits can be made on its operand; else None."""
     producer = value.producer if state.quantizes else None
     if not is_quantizer(producer, DEQUANTIZE):
         return None

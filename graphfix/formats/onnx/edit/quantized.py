@@ -24,10 +24,10 @@ def moves_by_node(dequantize: Node) -> bool:
 
 
 def edited_in_front(dequantize: Node, version: int) -> bool:
-    """Whether edits of what a DequantizeLinear returns go in front of it; else behind, and it stays as it is.
+    """Return whether an edit of a DequantizeLinear's result is made on its operand; else its result is edited.
 
-    One that is quantized in blocks would need its scale edited as well. Before operator set 13 a scale has one element:
-    quantizers write scales of an axis into older sets too, which no runtime loads.
+    A DequantizeLinear in blocks would need an edit of its scale as well. Before operator set 13 a scale has one
+    element; some quantizers write per-axis scales into older sets too, and no runtime loads such files.
     """
     return not dequantize.attributes.get("block_size") and (version >= PER_AXIS_SINCE or not _per_axis(dequantize))
 

@@ -52,7 +52,7 @@ class Container:
     home: DataHome | None = None
     """The folders in which the model's data files may lie; None for a model of bytes."""
     locations: Sequence[str] = ()
-    """The locations of the data files when the model was read: copies are numbered by them, whatever edits drop."""
+    """The locations of the data files when the model was read. Copies are numbered by them, even if edits drop some."""
     additions: Additions | None = None
     """What is added while the model is written."""
 
@@ -87,10 +87,10 @@ class Container:
         refuse_data_name((self.home.folder / each for each in locations), out)
 
     def copied_data(self, out: Path) -> Mapping[str, Path]:
-        """Return by location the copies of data files that a model at `out` needs beside it.
+        """Return the path of the copy of each data file that a model at `out` needs, by location.
 
-        In the model's folder none is needed, nor in a folder where each location is the same file already. Raises
-        GraphfixError for a name of `out` that no data file can be named after.
+        No copy is needed in the model's folder, and in a folder where each location already refers to the same file.
+        Raises GraphfixError if no data file can be named after `out`.
         """
         home, locations = self.home, external_files(self.proto) if self.has_external else []
         if home is None or not locations or home.folder.samefile(out.parent):
@@ -127,7 +127,7 @@ class Container:
         return staging.placed
 
     def _place_external(self, out: Path, staging: Staging) -> Mapping[str, str]:
-        """Stage the data files that the new model needs; return their new locations by the old ones."""
+        """Stage the data files that the new model needs; return a mapping from old to new locations."""
         home = self.home
         if home is None or not self.has_external or not (locations := external_files(self.proto)):
             return {}

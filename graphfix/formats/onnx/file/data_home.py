@@ -20,7 +20,7 @@ from graphfix.results.records import dataclass
 NO_WAIT: Final[int] = getattr(os, "O_NONBLOCK", 0)
 """The flag of `open` without which `open` waits for the writer of a pipe."""
 ADDRESS: Final = "*/_ORT_"
-"""How onnxruntime marks a location whose offset is an address in memory (`tensor_external_data_info.h`)."""
+"""In locations whose offset onnxruntime reads as an address in memory (its `tensor_external_data_info.h`)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +76,7 @@ class DataHome:
         return any(file.is_relative_to(folder) for folder in folders)
 
     def is_kept(self, location: str, new: DataHome) -> bool:
-        """Return whether a location is the same data file in another model's home, which allows the file."""
+        """Return whether a location refers to the same, allowed data file from the folder of another model."""
         file = Path(os.path.realpath(new.folder / location))
         return file == Path(os.path.realpath(self.folder / location)) and new.allows(location, file)
 

@@ -36,7 +36,7 @@ class ForwardPass:
     terms: Terms = field(default_factory=Terms)
     assumes: dict[str, None] = field(default_factory=dict)
     hypotheses: Hypotheses | None = None
-    """The stored sizes that may be believed; None where none may."""
+    """The stored sizes that may be believed; None if no stored shape is believed."""
     leaning: bool = False
     """Whether anything leans on another program so far."""
     _plain: PlainNodes = field(init=False)
@@ -122,7 +122,7 @@ class ForwardPass:
             self._results(scope, step, answer, message, call)
 
     def _answer(self, scope: GraphScope, step: Step, message: NodeProto, call: Call | None = None) -> Answer:
-        """What the rules say of a node without bodies."""
+        """Return the shapes and element types of the results of a node without bodies, by the rules."""
         call = call or self._asked(scope, step, message)
         version = scope.versions.get(step.domain, 1)
         held = [scope.dtype(name) if name else 0 for name in step.inputs]
@@ -219,9 +219,9 @@ class ForwardPass:
     # --- values -------------------------------------------------------------------------------------------------------
 
     def _enter(self, scope: GraphScope, name: str, computed: Shape | None, code: int, step: Step | None = None) -> None:
-        """Enter the shape of a value, with names for what is open, and its type; claims where there is nothing else.
+        """Record the shape and the element type of a value; unknown sizes get names.
 
-        `step`: the node whose result it is.
+        The declared shape and type are used only if nothing is computed. `step`: the node that makes the value.
         """
         if computed is None or computed.axes is None:
             shape = self._unranked(scope, name, computed, step)
@@ -236,10 +236,10 @@ class ForwardPass:
         scope.types[name] = TensorType(shape, code or self._claim(scope, name))
 
     def _unranked(self, scope: GraphScope, name: str, computed: Shape | None, step: Step | None) -> Shape:
-        """A shape without a rank: in the main graph the stored rank is assumed.
+        """Return the shape of a value whose rank no rule knows: in the main graph with the stored rank.
 
-        Of an operator that nothing is known of the stored sizes are, too. A body's values may change their rank from
-        one call to the next.
+        If the operator has no rule, the stored sizes are believed, too. In a body nothing stored is believed, because
+        the rank of a value may change from one execution to the next.
         """
         claim = scope.claims.get(name)
         if claim is not None and scope.path == "main" and self.hypotheses is not None:
@@ -254,7 +254,7 @@ class ForwardPass:
         return Shape(None, (_term(scope, name),))
 
     def _is_unknown(self, scope: GraphScope, step: Step) -> bool:
-        """Whether an operator is no standard one, has no rule, and is no function of the model."""
+        """Return whether an operator is a custom one: not standard, without a rule, and not a function of the model."""
         if not step.domain or (step.domain, step.op) in self.calls.functions:
             return False
         row = operators.row(step.domain, step.op, scope.versions.get(step.domain, 1))

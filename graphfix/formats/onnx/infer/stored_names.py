@@ -60,7 +60,7 @@ class Hypotheses:
     """What the symbols of the inputs are, as far as they are known."""
     believed: list[StoredSize] = field(default_factory=list)
     shapes: dict[str, tuple[str | None, ...]] = field(default_factory=dict)
-    """The shapes that are believed of results of operators without a rule, by value: the sizes that are understood."""
+    """By value: the believed stored shape of a result of an operator without a rule; None for an unparsed size."""
     _found: dict[str, Size | None] = field(default_factory=dict)
     _refuted: dict[tuple[Parts, str], bool] = field(default_factory=dict)
     _chosen: list[dict[Parts, int]] = field(default_factory=list)
@@ -118,7 +118,7 @@ class Hypotheses:
         return Shape(tuple([found.get(axis, size) for axis, size in enumerate(axes)]))
 
     def shape(self, name: str, stored: Dims) -> Sequence[Size]:
-        """Take the shape that is stored of a result of an operator without a rule; an odd size stays open."""
+        """Believe the stored shape of a result of an operator without a rule; return it with unparsed sizes unknown."""
         sizes = [self.size(text) for text in stored]
         known = [None if size is None else str(text) for text, size in zip(stored, sizes, strict=True)]
         self.shapes[name] = tuple(known)
