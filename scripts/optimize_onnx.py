@@ -34,7 +34,8 @@ def cases(table: Mapping[str, str]) -> dict[str, Deployed]:
 
 def _write(stem: str, recipe: str, target: Path) -> None:
     """Put a file of models/exported through a recipe."""
-    from exporting.onnxruntime_recipes import RECIPES, quiet
+    from exporting.onnxruntime_recipes import RECIPES
+    from exporting.silence import quiet
 
     inputs, sets = feeds_of(sizes_of(EXPORTED)[stem])
     feeds = [{name: feed.numbers(sizes) for name, feed in inputs.items()} for sizes in sets]

@@ -18,7 +18,7 @@ from tokenizers.models import WordLevel
 
 from exporting.decoder_cases import Decoder
 from exporting.onnx_weights import set_weights
-from exporting.quiet import quiet
+from exporting.silence import quiet
 
 
 def _builder() -> Any:  # noqa: ANN401 - a module without types

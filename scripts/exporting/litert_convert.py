@@ -11,7 +11,7 @@ import torch
 from torch import nn
 
 from exporting.onnx_weights import set_weights
-from exporting.quiet import quiet
+from exporting.silence import quiet
 from exporting.tflite_model import Export
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from ai_edge_quantizer import qtyping, quantizer, recipe, recipe_manager
 
-from exporting.quiet import quiet
+from exporting.silence import quiet
 from exporting.tflite_model import Export
 
 _EVERY = qtyping.TFLOperationName.ALL_SUPPORTED

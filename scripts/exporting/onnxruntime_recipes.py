@@ -5,11 +5,7 @@ A recipe is a function of three arguments: the file to read, the file to write, 
 
 from __future__ import annotations
 
-import contextlib
-import io
-import logging
-import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -27,22 +23,6 @@ from exporting.onnx_feeds import Array
 
 Feeds = Sequence[Mapping[str, Array]]
 Recipe = Callable[[Path, Path, Feeds], None]
-
-
-@contextlib.contextmanager
-def quiet() -> Iterator[None]:
-    """Keep what the tools print and log from the terminal."""
-    logging.disable(logging.CRITICAL)
-    with (
-        warnings.catch_warnings(),
-        contextlib.redirect_stdout(io.StringIO()),
-        contextlib.redirect_stderr(io.StringIO()),
-    ):
-        warnings.simplefilter("ignore")
-        try:
-            yield
-        finally:
-            logging.disable(logging.NOTSET)
 
 
 def saved(level: str, data: str = "") -> Recipe:
