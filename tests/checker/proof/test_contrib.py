@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
 import onnx.parser
 import pytest
 from onnx import TensorProto
 
-from graphfix.checker.proof.onnx.compare import note_nodes
 from graphfix.checker.proof.onnx.contrib import OPERATORS
 from graphfix.checker.proof.onnx.types import dtype
 from graphfix.checker.proof.sizes import Symbol
+from tests.support.last_results import last_results
 from tests.support.needs import by_release
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
     from pathlib import Path
 
     from graphfix.checker.proof.terms import View
@@ -384,16 +382,6 @@ SIZES: dict[str, tuple[str, str, list[str]]] = {
 }  # fmt: skip
 
 
-class Seen:
-    """What the proof says of a file's nodes."""
-
-    def __init__(self) -> None:
-        self.taken: list[Sequence[View | None]] = []
-
-    def take(self, results: Sequence[View | None], _before: int, _note: object) -> None:
-        self.taken.append(results)
-
-
 def shown(view: View) -> str:
     """Print a type and a shape: `float[B,3]`; `?` is a size that is not known, `-` a type."""
     kind = dtype(view.core)
@@ -420,10 +408,7 @@ def read(folder: Path, text: str) -> list[str]:
     model = onnx.parser.parse_model(text)
     model.graph.output[0].ClearField("type")
     path.write_bytes(model.SerializeToString())
-    seen = Seen()
-    with ExitStack() as stack:
-        note_nodes(path, stack, {}, {}, seen)  # type: ignore[arg-type]  # takes what is noted
-    return ["" if view is None else shown(view) for view in seen.taken[-1]]
+    return ["" if view is None else shown(view) for view in last_results(path)[0]]
 
 
 @pytest.mark.parametrize(("inputs", "node", "expected"), SIZES.values(), ids=list(SIZES))

@@ -6,7 +6,6 @@ A rule may know nothing; what it knows is what comes out, wherever the node runs
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import ExitStack
 from pathlib import Path
 from random import Random
 from typing import Any, NamedTuple
@@ -15,12 +14,11 @@ import numpy as np
 import pytest
 from onnx import ModelProto, helper, numpy_helper
 
-from graphfix.checker.proof.onnx.compare import note_nodes
 from graphfix.checker.proof.onnx.shapes import NO_SIZE_IS_0, NONE_WITHOUT_ELEMENTS
 from graphfix.checker.proof.onnx.window_shapes import SOME_IMAGE
-from graphfix.checker.proof.terms import View
 from graphfix.runtimes.process import Child
 from graphfix.runtimes.session import RefusedError
+from tests.support.last_results import last_results
 from tests.support.term_values import value
 
 IR = 8
@@ -383,16 +381,6 @@ KINDS: dict[str, Callable[[Random], Asked]] = {
 }  # fmt: skip
 
 
-class Seen:
-    """What the proof says of a file's nodes."""
-
-    def __init__(self) -> None:
-        self.taken: list[Sequence[View | None]] = []
-
-    def take(self, results: Sequence[View | None], _before: int, _note: object) -> None:
-        self.taken.append(results)
-
-
 def model(asked: Asked, rng: Random) -> ModelProto:
     """A model of the one node; some sizes of its inputs are declared, the others are free."""
     names = ["" if operand is None else f"x{at}" for at, operand in enumerate(asked.operands)]
@@ -421,10 +409,8 @@ def claimed(
 ) -> tuple[list[Sequence[int | None] | None], set[str]]:
     """What the proof knows of the results' sizes, terms of declared sizes computed; and what it assumes for that."""
     path.write_bytes(proto.SerializeToString())
-    seen = Seen()
-    with ExitStack() as stack:
-        table = note_nodes(path, stack, {}, {}, seen)  # type: ignore[arg-type]  # takes what is noted
-    known = [None if view is None else view.sizes for view in seen.taken[-1]]
+    results, table = last_results(path)
+    known = [None if view is None else view.sizes for view in results]
     return [None if dims is None else [value(size, sizes) for size in dims] for dims in known], set(table.assumes)
 
 
