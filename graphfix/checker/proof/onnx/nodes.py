@@ -53,8 +53,11 @@ def view_or_term(call: Call) -> View | None:
 
 
 def read(call: Call) -> View | None:
-    """Return the result of an operator that reads its operands by maps; None where it reads them exactly."""
-    rule = RULES.get((call.domain, call.op))
+    """Return the result of an operator that reads its operands by maps; None where it reads them exactly.
+
+    None of several results: a rule returns the first alone.
+    """
+    rule = None if any(call.outputs[1:]) else RULES.get((call.domain, call.op))
     result = rule(call) if rule is not None and call.views and call.views[0] is not None else None
     if result is not None:
         enter_mapped(call, result.core)
@@ -211,7 +214,7 @@ def _along(call: Call, data: View, parameters: Sequence[View]) -> View | None:
 
 def _onto(call: Call) -> View | None:
     data, indices = call.views[0], onnx_ops.ONTO[call.domain, call.op]
-    if data is None or any(call.outputs[1:]):
+    if data is None:
         return None
     parts = [view for index in indices if (view := call.operand(index)) is not None]
     if call.domain and any(

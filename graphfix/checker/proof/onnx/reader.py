@@ -210,7 +210,7 @@ class Reading:
         if contrib.is_ruled(call):
             return results
         shown = list(results)
-        for at, (view, name) in enumerate(zip(results, call.outputs, strict=True)):
+        for at, (view, name) in enumerate(zip(results, call.outputs, strict=False)):  # names may be empty at the end
             if view is None or view.core.sizes is not None or not name:
                 continue
             sizes = stored.shape(name, f"{call.domain}.{call.op}")
