@@ -18,7 +18,7 @@ _LIMITS = {"int32": 1 << 31, "int64": 1 << 63}
 _EXACT_AS_DOUBLE = 1 << 53
 _SIZE_BITS = 31
 """Of the number of elements on an axis."""
-SMALL = "sizes that shapes are computed from, and what is computed of them, are below 2**31"
+SMALL = "in shape arithmetic, sizes and the numbers computed from them are below 2**31"
 """What is assumed where an operator takes 32 bits of them."""
 LARGE = "what shapes are computed from products of sizes by is below 2**63"
 """What is assumed of products that do not fit into 64 bits wherever each size fits into 31."""
