@@ -1,4 +1,4 @@
-"""The results of a file's last node as the proof reads them."""
+"""The results of a file's nodes as the proof reads them."""
 
 from __future__ import annotations
 
@@ -13,20 +13,28 @@ if TYPE_CHECKING:
 
     from graphfix.checker.proof.terms import TermTable, View
 
+    Results = Sequence[View | None]
 
-class _Last:
-    """Keeps the results of the node that was read last."""
+
+class _Seen:
+    """The results of each node that was read."""
 
     def __init__(self) -> None:
-        self.views: Sequence[View | None] = ()
+        self.taken: list[Results] = []
 
-    def take(self, results: Sequence[View | None], _before: int, _note: object) -> None:
-        self.views = results
+    def take(self, results: Results, _before: int, _note: object) -> None:
+        self.taken.append(results)
 
 
-def last_results(path: Path) -> tuple[Sequence[View | None], TermTable]:
-    """Return the results of the last node of an ONNX file, and the table of its terms. Raises UnprovedError."""
-    last = _Last()
+def every_result(path: Path) -> tuple[list[Results], TermTable]:
+    """Return the results of each node of an ONNX file, and the table of their terms. Raises UnprovedError."""
+    seen = _Seen()
     with ExitStack() as stack:
-        table = note_nodes(path, stack, {}, {}, last)  # type: ignore[arg-type]  # takes what is noted
-    return last.views, table
+        table = note_nodes(path, stack, {}, {}, seen)  # type: ignore[arg-type]  # takes what is noted
+    return seen.taken, table
+
+
+def last_results(path: Path) -> tuple[Results, TermTable]:
+    """Return the results of the last node, and the table of all terms. Raises UnprovedError."""
+    taken, table = every_result(path)
+    return taken[-1], table

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from contextlib import ExitStack
+from collections.abc import Sequence
 from itertools import count
 from pathlib import Path
 from random import Random
@@ -13,13 +13,12 @@ import pytest
 from onnx import ModelProto, NodeProto, TensorProto, helper, numpy_helper
 
 from graphfix.checker.proof.integer_values import LARGE, SMALL
-from graphfix.checker.proof.onnx.compare import note_nodes
 from graphfix.checker.proof.sizes import Size
 from graphfix.checker.proof.terms import View
 from graphfix.runtimes import onnxruntime
 from graphfix.runtimes.process import Child
 from graphfix.runtimes.session import RefusedError
-from tests.checker.proof.test_shapes import Seen
+from tests.support.last_results import every_result, last_results
 from tests.support.term_values import value
 
 SIZES = (0, 1, 2, 3, 4, 7, 64, 65)
@@ -131,20 +130,26 @@ def told(seed: int, path: Path, child: Child) -> Told:
         chain.step()
     chain.size()
     path.write_bytes(chain.model().SerializeToString())
-    seen = Seen()
-    with ExitStack() as stack:
-        assumed = set(note_nodes(path, stack, {}, {}, seen).assumes)  # type: ignore[arg-type]  # takes what is noted
-    answers = [compared(chain, seen, assumed, (rng.choice(SIZES), rng.choice(SIZES)), path, child) for _ in range(4)]
+    taken, table = every_result(path)
+    assumed = set(table.assumes)
+    answers = [compared(chain, taken, assumed, (rng.choice(SIZES), rng.choice(SIZES)), path, child) for _ in range(4)]
     return Told(sum(answer.count for answer in answers), [text for answer in answers for text in answer.wrong])
 
 
-def compared(chain: Chain, seen: Seen, assumed: set[str], sizes: tuple[int, int], path: Path, child: Child) -> Told:
+def compared(
+    chain: Chain,
+    taken: Sequence[Sequence[View | None]],
+    assumed: set[str],
+    sizes: tuple[int, int],
+    path: Path,
+    child: Child,
+) -> Told:
     """Compute what the proof told for two sizes, where what it assumes is so and the model runs.
 
     It runs in a child process: onnxruntime below 1.26 ends the process at an integer division by 0.
     """
     declared = dict(zip("NM", sizes, strict=True))
-    views = [view for (view, *_) in seen.taken if view is not None]
+    views = [view for (view, *_) in taken if view is not None]
     elements = [value(element, declared) or 0 for view in views for element in view.content or ()]
     if assumed & {SMALL, LARGE} and max(map(abs, elements)) >= LIMIT:
         return Told(0, [])
@@ -225,14 +230,12 @@ def test_a_part_of_a_sequence_has_the_shape_that_onnxruntime_gives_it(
     for sizes in [(2, 0), (2, 1), (0, 3), (3, 4), (1, 5)]:
         model = split(*parts, place, sizes)
         (tmp_path / "m.onnx").write_bytes(model.SerializeToString())
-        seen = Seen()
-        with ExitStack() as stack:
-            note_nodes(tmp_path / "m.onnx", stack, {}, {}, seen)  # type: ignore[arg-type]  # takes what is noted
+        results, _ = last_results(tmp_path / "m.onnx")
         try:
             (result,) = onnxruntime.load(model.SerializeToString()).run({"x": np.ones(sizes, np.float32)})
         except RefusedError:
             continue
-        (view,) = seen.taken[-1]
+        (view,) = results
         assert view is not None
         told = None if view.sizes is None else tuple(value(size, {"N": sizes[0]}) for size in view.sizes)
         assert told in (None, np.asarray(result).shape)
