@@ -8,7 +8,6 @@ from __future__ import annotations
 import random
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
@@ -21,14 +20,13 @@ from onnxruntime.capi import onnxruntime_pybind11_state as runtime
 
 from graphfix import api
 from graphfix.checker import proof
-from graphfix.checker.proof.onnx.compare import note_nodes
 from graphfix.checker.proof.onnx.types import dtype
-from graphfix.checker.proof.terms import View
 from graphfix.results import GraphfixError
 from graphfix.shapes.shape import Size
 from tests.support.audit_inference import results_of, wrong_shape
 from tests.support.audit_terms import Observed, UnreadableError
 from tests.support.audit_views import of_symbol, runs_as_stated, stated
+from tests.support.last_results import last_results
 from tests.support.onnx.contrib_calls import CALLS, trials
 from tests.support.onnx.contrib_calls.drawing import STANDARD, Key
 from tests.support.onnx.contrib_calls.unrun import UNRUN
@@ -88,30 +86,18 @@ def _number(name: str) -> int | None:
         return None
 
 
-class _Noted:
-    """Notes the results of the nodes of a proof."""
-
-    def __init__(self) -> None:
-        self.results: list[Sequence[View | None]] = []
-
-    def take(self, results: Sequence[View | None], _before: int, _note: object) -> None:
-        """Note one node's results."""
-        self.results.append(results)
-
-
 def by_proof(model: ModelProto, _: Mapping[str, object], folder: Path) -> Claims:
     """What the proof claims of the last node's results; nothing where it can't read the model."""
-    path, noted = folder / "audited.onnx", _Noted()
+    path = folder / "audited.onnx"
     path.write_bytes(model.SerializeToString())
     try:
-        with ExitStack() as stack:
-            note_nodes(path, stack, {}, {}, noted)  # type: ignore[arg-type]  # takes what is noted
+        results, _ = last_results(path)
     except (GraphfixError, proof.UnprovedError):
         return {}
     symbols = {dim.dim_param for info in model.graph.input for dim in info.type.tensor_type.shape.dim}
     declared = {name: size for name in symbols if (size := of_symbol(name)) is not None}
     found = {}
-    for name, view in zip(model.graph.node[-1].output, noted.results[-1], strict=False):
+    for name, view in zip(model.graph.node[-1].output, results, strict=False):
         if name and view is not None:
             kind = dtype(view.core)
             sizes = None if view.sizes is None else [value(size, declared) for size in view.sizes]
