@@ -23,6 +23,8 @@ from graphfix.checker.proof.onnx import set_inputs, unrolled_loops
 from graphfix.checker.proof.onnx.closed_world import ClosedWorld
 from graphfix.checker.proof.onnx.constants import FileConstants
 from graphfix.checker.proof.onnx.declared import element_type
+from graphfix.checker.proof.onnx.external_operands import moved_operand
+from graphfix.checker.proof.onnx.function_names import shared_name
 from graphfix.checker.proof.onnx.input_sizes import FreeSizes, declared_dims, is_named
 from graphfix.checker.proof.onnx.model_parts import key_of, unlisted
 from graphfix.checker.proof.onnx.names import INLINED
@@ -102,7 +104,8 @@ def compared(
     check_effects(first.effects, second.effects, "random or unknown operators")
     for source in sources:
         source.check()
-    odd = world.reason, world.size_names.unknown(), unlisted(one, two, (first.called, second.called))
+    odd = [world.reason, world.size_names.unknown(), unlisted(one, two, (first.called, second.called))]
+    odd += [moved_operand(one, two), shared_name(one, two)]
     table.objections += [reason for reason in odd if reason is not None]
     outcome = list(zip((output.name for output in one.graph.output), outputs, theirs, strict=True))
     believed = () if environment.believed is None else tuple(environment.believed.believed)

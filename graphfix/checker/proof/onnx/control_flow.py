@@ -10,6 +10,7 @@ from onnx import TensorProto
 from graphfix.checker.proof import constant_folding
 from graphfix.checker.proof.onnx.inferred_shapes import mark_stacks, mark_uninferred, told, undeclared
 from graphfix.checker.proof.onnx.types import dtype, set_type
+from graphfix.checker.proof.onnx.uncopied_outputs import enter_uncopied
 from graphfix.checker.proof.onnx.unrolled_loops import as_trips
 from graphfix.checker.proof.onnx.validate import loads
 from graphfix.checker.proof.result import UnprovedError
@@ -248,6 +249,7 @@ def _looped(
     `outside` holds the sizes that are the same in each iteration; None where there may be no iteration.
     """
     body, scans = _body(call), call.op == "Scan"
+    enter_uncopied(reader.constants.world, key, body, call.description)
     if reader.table.closed:
         _check_count(call, len(given))
         if len(given) < len(states):

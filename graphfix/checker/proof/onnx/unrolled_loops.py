@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from onnx import GraphProto, ModelProto, ValueInfoProto
 
     from graphfix.checker.proof.constants import Constants
+    from graphfix.checker.proof.onnx.closed_world import ClosedWorld
     from graphfix.checker.proof.onnx.operands import Call, Environment
     from graphfix.checker.proof.sizes import Place
     from graphfix.checker.proof.terms import Core, View
@@ -40,6 +41,10 @@ class FileConstants(Protocol):
     @property
     def shared(self) -> Constants:
         """Those of both files."""
+
+    @property
+    def world(self) -> ClosedWorld:
+        """What the first file is made of."""
 
 
 class Reader(Protocol):

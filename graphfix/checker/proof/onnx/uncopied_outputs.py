@@ -1,0 +1,30 @@
+"""Find outputs of a loop's body that no node computes, where onnxruntime returns wrong values for them.
+
+onnxruntime does not copy such a value. A Loop that stacks its iteration number returns [3, 3, 3] instead of [0, 1, 2],
+because it counts in that buffer. A Scan whose body returns a slice or a state returns wrong elements. A node between the input and the output, such as Identity, makes a copy. A Loop copies its other inputs itself.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from onnx import GraphProto
+
+    from graphfix.checker.proof.onnx.closed_world import ClosedWorld
+
+_ITERATION = 0
+"""The input of a Loop's body that counts the iterations."""
+
+
+def enter_uncopied(world: ClosedWorld, loop: tuple[object, ...], body: GraphProto, description: str) -> None:
+    """Enter each output of a body that onnxruntime does not copy: the second file may have it if the first has.
+
+    `loop` is the term of the Loop or Scan, which is the same for both files if the loops are equal.
+    """
+    inputs = {info.name: at for at, info in enumerate(body.input)}
+    for at, output in enumerate(body.output):
+        source = inputs.get(output.name)
+        if source is not None and (loop[0] == "scan" or source == _ITERATION):
+            why = f"the body of {description} of the second file returns {output.name!r} without a node that copies it"
+            world.odd(("uncopied", loop, at, source), why)
