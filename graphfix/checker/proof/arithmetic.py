@@ -57,7 +57,10 @@ class Arithmetic:
     def _product(self, *sizes: Size) -> Size | None:
         whole: Polynomial = poly.number_term(1)
         for size in sizes:
-            whole = poly.times(whole, poly.polynomial(size))
+            factor = poly.polynomial(size)
+            if not poly.may_multiply(whole, factor):
+                return None
+            whole = poly.times(whole, factor)
             if len(whole) > poly.MOST_TERMS:
                 return None
         return self._term(whole)

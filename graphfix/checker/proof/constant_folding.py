@@ -15,7 +15,7 @@ from graphfix.checker.proof.terms import CONSTANTS
 from graphfix.results.runtime_facts import MOST_AXES
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
     from graphfix.checker.proof.constants import Constants
     from graphfix.checker.proof.terms import View
@@ -75,8 +75,18 @@ def _core(view: View) -> Array | None:
     return np.frombuffer(data, dtype).reshape(sizes).astype(native)
 
 
+def may_broadcast(arrays: Sequence[Array | None]) -> bool:
+    """Return whether arrays, broadcast together, have few elements; True where they do not fit."""
+    try:
+        shape = np.broadcast_shapes(*(array.shape for array in arrays if array is not None))
+    except ValueError:
+        return True
+    return prod(shape) <= MOST
+
+
 def as_constant(constants: Constants, array: Array, description: str) -> View:
     """See an array as the constant that a file may hold in its place."""
+    constants.table.budget.fold(array.nbytes, description)
     data = array.astype(array.dtype.newbyteorder("<")).tobytes()
     return constants.view(array.dtype.name, array.shape, constant_bytes.held(data), array.dtype.itemsize, description)
 

@@ -19,6 +19,10 @@ Polynomial: TypeAlias = "tuple[tuple[Factors, int], ...]"
 
 MOST_TERMS = 24
 """Longer polynomials are not followed."""
+MOST_FACTORS = 64
+"""Products of more symbols are not followed: the number doubles each time a size is multiplied by itself."""
+MOST_BITS = 1 << 10
+"""Products of larger numbers are not followed: their length doubles in the same way."""
 MOST_CASES = 3
 """Of so many symbols in one polynomial both cases are looked at: positive, and not."""
 SUM, FLOOR, POSITIVE = "sum", "floor", "positive"
@@ -122,6 +126,14 @@ def cases(whole: Polynomial) -> Sequence[Polynomial]:
         return (whole,)
     choices = product(*(((), held(symbol)) for symbol in split))
     return [replaced(whole, dict(zip(split, chosen, strict=True))) for chosen in choices]
+
+
+def may_multiply(one: Polynomial, two: Polynomial) -> bool:
+    """Return whether the product has few symbols and a small number in each of its terms."""
+    if not one or not two:
+        return True
+    longest = len(one[-1][0]) + len(two[-1][0])  # terms are sorted by degree
+    return longest <= MOST_FACTORS and bits(one, 0) + bits(two, 0) <= MOST_BITS
 
 
 def replaced(whole: Polynomial, values: Mapping[Symbol, Polynomial]) -> Polynomial:

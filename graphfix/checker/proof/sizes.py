@@ -31,6 +31,8 @@ class Symbol:
 
 Size: TypeAlias = int | Symbol
 Sizes: TypeAlias = tuple[Size, ...]
+_LONGEST_NAME = 1 << 10
+"""Longer names of symbols are replaced by a number: a name contains the names of other symbols, some of them twice."""
 Dims: TypeAlias = "tuple[Size | None, ...] | None"
 """What is known of a shape: None for a size that is not, or where not even the rank is."""
 Place: TypeAlias = tuple[object, ...]
@@ -68,7 +70,8 @@ class Algebra:
         """Return the symbol of a term, the same object each time."""
         found = self.known.get(key)
         if found is None:
-            found = self.known[key] = Symbol(key, len(self.known), name or f"s{len(self.known)}")
+            shown = name if 0 < len(name) <= _LONGEST_NAME else f"s{len(self.known)}"
+            found = self.known[key] = Symbol(key, len(self.known), shown)
         return found
 
     def broadcast_size(self, sizes: Sizes) -> Size:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from graphfix.checker.proof.arithmetic import Arithmetic
+from graphfix.checker.proof.budget import Budget
 from graphfix.checker.proof.nests import Nest
 from graphfix.checker.proof.sizes import add_once, reached, result_size
 
@@ -97,6 +98,8 @@ class TermTable:
     algebra: Algebra
     arithmetic: Arithmetic = field(init=False)
     """Of sizes, and of integers that are known as terms."""
+    budget: Budget = field(default_factory=Budget)
+    """The steps that are left, of both files."""
     cores: dict[tuple[object, ...], Core] = field(default_factory=dict)
     closed: bool = False
     """Whether the first file is read: what is entered from then on, it does not have."""

@@ -61,6 +61,8 @@ def _results(rule: Rule, call: Call) -> list[Array]:
     arrays = [constant_folding.literal(view) for view in call.views]
     if any(array is None and view is not None for array, view in zip(arrays, call.views, strict=True)):
         return []
+    if not constant_folding.may_broadcast(arrays):
+        return []
     try:
         found = rule(call, arrays)
     except (ValueError, IndexError, TypeError):  # operands that do not fit: a runtime refuses them as well

@@ -48,11 +48,6 @@ if TYPE_CHECKING:
 _FLOW = frozenset({"If", "Loop", "Scan"})
 _DEEPEST = 64
 """Nested calls and bodies; a function that calls itself is no model."""
-_MOST_NODES = 1 << 17
-"""The most nodes of bodies and functions that a proof reads, which takes about 13 s.
-
-A node counts once for each call: if every function calls the next one twice, the number doubles with each function.
-"""
 
 
 @dataclass(slots=True, eq=False)
@@ -74,9 +69,6 @@ class Reading:
     """What operators of the first file stand for."""
     unrolled: bool = False
     """Whether loops of known trip count are read as they run."""
-    within: int = 0
-    """How many nodes of bodies and functions were read."""
-
     inlined: bool = False
     """Whether the file may hold a name as runtimes make them."""
 
@@ -152,9 +144,8 @@ class Reading:
 
     def nodes(self, graph: str, nodes: Sequence[NodeProto], environment: Environment) -> None:
         """Read the nodes of a graph in their order. Raises UnprovedError."""
-        self.within += len(nodes) if environment.depth else 0
-        if self.within > _MOST_NODES:
-            raise UnprovedError(f"more than {_MOST_NODES} nodes of bodies and functions would have to be read")
+        if environment.depth:
+            self.table.budget.read(len(nodes), environment.path)
         learns = self.notes is None and not (self.table.closed and self.definitions.defined)
         alike = Alike(self.table, environment.values, set(environment.absent), learns)
         alike.read(nodes, partial(self.node, graph, environment))

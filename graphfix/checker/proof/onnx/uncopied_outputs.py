@@ -1,7 +1,8 @@
 """Find outputs of a loop's body that no node computes, where onnxruntime returns wrong values for them.
 
 onnxruntime does not copy such a value. A Loop that stacks its iteration number returns [3, 3, 3] instead of [0, 1, 2],
-because it counts in that buffer. A Scan whose body returns a slice or a state returns wrong elements. A node between the input and the output, such as Identity, makes a copy. A Loop copies its other inputs itself.
+because it counts in that buffer. A Scan whose body returns a slice or a state returns wrong
+elements. A node between the input and the output, such as Identity, makes a copy. A Loop copies its other inputs.
 """
 
 from __future__ import annotations

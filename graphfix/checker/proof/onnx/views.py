@@ -12,7 +12,7 @@ from graphfix.checker.proof.onnx.table import LEGACY_END
 from graphfix.checker.proof.onnx.validate import loads
 from graphfix.checker.proof.onnx.versions import inference_mode
 from graphfix.checker.proof.sizes import numbers
-from graphfix.checker.proof.terms import View, extent, integer_type, whole
+from graphfix.checker.proof.terms import MOST_ELEMENTS, View, extent, integer_type, whole
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -125,9 +125,10 @@ def _stretched(table: TermTable, view: View) -> View:
 
 def _elements(table: TermTable, target: View) -> Sizes | None:
     """Name the elements of a computed vector of known length, as the sizes that they are where a shape is expected."""
-    if target.sizes is None or len(target.sizes) != 1 or not isinstance(target.sizes[0], int):
+    count = target.sizes[0] if target.sizes is not None and len(target.sizes) == 1 else None
+    if not isinstance(count, int) or count > MOST_ELEMENTS:
         return None
-    return tuple(table.algebra.symbol(("element", target, index)) for index in range(target.sizes[0]))
+    return tuple(table.algebra.symbol(("element", target, index)) for index in range(count))
 
 
 def _tile(call: Call) -> View | None:

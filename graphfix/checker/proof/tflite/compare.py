@@ -67,6 +67,7 @@ def compared(
     constant = set_inputs.arrays(one, values)
     given = {name: constant[place].shape for place, name in enumerate(own_names(one).values()) if place in constant}
     one, two = (bound(model, {}, given) for model in (one, two))
+    table.budget.allow(sum(len(graph.operators) for model in (one, two) for graph in model.subgraphs))
     check_parts(one, two)
     entries, known = _callable(one), Known(table.objections)
     reached = [_reached(model) for model in (one, two)]
@@ -78,7 +79,7 @@ def compared(
     ours += [_run(first, index, equal) for index in rest]
     entries += rest
     table.close()
-    second = replace(first, model=two, first=False, effects=[], occurrences={}, within=0)
+    second = replace(first, model=two, first=False, effects=[], occurrences={})
     theirs = [_run(second, index, equal, constant) for index in entries]
     check_effects(first.effects, second.effects, "operators with a state")
     for _, file in read_files:

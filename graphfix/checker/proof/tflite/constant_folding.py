@@ -79,7 +79,8 @@ def _by_rule(constants: Constants, call: Call) -> View | None:
     if rule is None or not all(view is not None and constant_folding.is_constant(view) for view in call.views):
         return None
     arrays = [array for view in call.views if (array := constant_folding.literal(view)) is not None]
-    if len(arrays) < len(call.views) or call.integer("fusedActivationFunction"):
+    is_plain = len(arrays) == len(call.views) and not call.integer("fusedActivationFunction")
+    if not is_plain or not constant_folding.may_broadcast(arrays):
         return None
     try:
         found = rule(call, arrays)

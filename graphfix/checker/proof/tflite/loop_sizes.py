@@ -34,7 +34,6 @@ class Reading(Protocol):
     __dataclass_fields__: ClassVar[dict[str, Any]]
     table: TermTable
     model: Model
-    within: int
 
     def parameter(
         self, graph: Subgraph, owner: tuple[object, ...], place: int, same: Mapping[Spot, Spot] = ...
@@ -86,7 +85,7 @@ def _firsts(classes: Classes) -> Mapping[Spot, Spot]:
 
 def _turn(reading: Reading, at: int, same: Mapping[Spot, Spot]) -> Sequence[View | None]:
     """What a turn leaves of a state whose sizes are alike so; nothing where the body can't be read."""
-    table = TermTable(Algebra())
+    table = TermTable(Algebra(), budget=reading.table.budget)
     scratch = replace(
         reading, table=table, constants=Constants(table), known=Known([]), effects=[], occurrences={}, notes=None
     )
@@ -97,5 +96,4 @@ def _turn(reading: Reading, at: int, same: Mapping[Spot, Spot]) -> Sequence[View
     except UnprovedError:
         return ()
     reading.table.assumes.update(table.assumes)
-    reading.within = scratch.within
     return results if len(results) == len(graph.outputs) == len(given) else ()

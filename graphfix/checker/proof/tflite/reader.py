@@ -47,8 +47,6 @@ if TYPE_CHECKING:
     from graphfix.checker.proof.tflite.loop_sizes import Spot
 
 _DEEPEST = 64
-_MOST_OPERATORS = 1 << 18
-"""Operators of bodies that are read in all: each of a few that run the next one twice is read twice as often."""
 READING = frozenset({*VIEWS, *OWN})
 """Operators with a rule each, all without a state."""
 
@@ -70,8 +68,6 @@ class Reading:
     definitions: Definitions = field(default_factory=Definitions)
     unrolled: frozenset[int] = frozenset()
     """The bodies of loops that are read as they run."""
-    within: int = 0
-    """How many operators of bodies were read."""
 
     def occurrence(self, key: object) -> int:
         """Return how many nodes with this key were read before: two of them are not taken as one value."""
@@ -85,9 +81,8 @@ class Reading:
         graph = self.model.subgraphs[index]
         if len(given) != len(graph.inputs):
             raise UnprovedError(f"subgraph {index} has {len(graph.inputs)} inputs and is given {len(given)}")
-        self.within += len(graph.operators) if self.depth else 0
-        if self.within > _MOST_OPERATORS:
-            raise UnprovedError(f"more than {_MOST_OPERATORS} operators of bodies would have to be read")
+        if self.depth:
+            self.table.budget.read(len(graph.operators), path or f"subgraph {index}")
         values: dict[int, View] = dict(zip(graph.inputs, given, strict=True))
         self.depth += 1
         for place, operator in enumerate(graph.operators):
