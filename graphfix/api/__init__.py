@@ -192,12 +192,14 @@ def verify(
     atol: float | None = None,
     rtol: float | None = None,
     proof: Literal["with", "only", "without"] = "with",
+    load: bool = False,
     progress: Progress | None = None,
 ) -> Verdict:
     """Whether two files compute the same, by a proof and by runs on the same inputs.
 
     An ONNX model of 1 GiB and more is run within a budget of time and memory, which `thorough` lifts.
-    With `proof` "only" nothing is run; with "without" the runs alone are asked. `inputs` is an .npz file, or a folder
+    With `proof` "only" nothing is run or loaded, and the verdict says so; with `load` both files are loaded in each way
+    of their runtime, as the runs do. With "without" the runs alone are asked. `inputs` is an .npz file, or a folder
     `test_data_set_N`. `atol` and `rtol` replace the equality of bits: |a - b| <= atol + rtol * |b| for every element.
 
     Raises GraphfixError for what can't be read, and for two files of different formats; a difference is no error.

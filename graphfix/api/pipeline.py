@@ -243,6 +243,7 @@ def compare(
             seed=request.seed,
             criterion=Criterion(request.atol, request.rtol),
             proof=request.proof,
+            load=request.load,
             progress=request.progress,
             same=sizes.same,
             values=sizes.values,

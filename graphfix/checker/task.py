@@ -60,6 +60,8 @@ class Task:
     proof: Literal["with", "only", "without"]
     """Whether the proof is asked as well as the runs, alone (no runtime is imported), or not at all."""
     progress: Progress = field(repr=False)
+    load: bool = False
+    """Whether both files are loaded where `proof` is "only". The runs observe the loads in any case."""
     same: Sequence[Sequence[str]] = ()
     """Sizes of inputs that are stated to be equal: symbols, or `name[axis]`, two or more each time."""
     values: Mapping[str, InputValue] = field(default_factory=dict)

@@ -15,7 +15,7 @@ from graphfix.checker.files.asked import AskedError
 from graphfix.checker.files.equal_sizes import stated
 from graphfix.checker.files.set_values import assumed
 from graphfix.checker.task import ROUNDED
-from graphfix.results import Claims, GraphfixError, Verdict
+from graphfix.results import Claims, GraphfixError, Load, Verdict
 from graphfix.results.runtime_facts import newer_than_measured
 
 if TYPE_CHECKING:
@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from graphfix.checker.task import Criterion, Task
     from graphfix.results import StoredShape, StoredSize
 
+NOT_LOADED = "nothing was run, and the load was not observed"
+"""The reason of a verdict by the proof alone."""
 COPIED = "the second file is a copy of the first, so it was not run"
 """The reason of a verdict for two files with the same bytes."""
 
@@ -58,18 +60,12 @@ def _renamed(task: Task) -> Task:
 
 def _answer(task: Task, *, tflite: bool) -> Verdict:
     proof, document = _proof(task, tflite=tflite)
-    not_run = Verdict("undecided", reason="nothing was run")
     believed = () if proof is None else proof.believed
     task = replace(task, runs_alone=proof is None or not proof.proved)
     if proof is not None and proof.inexact:
         task = replace(task, inexact=proof.inexact, criterion=_rounded(task.criterion))
     task = _watching(task, believed)
-    if task.proof == "only":
-        verdict = not_run
-    elif proof is not None and proof.copied and proof.proved and task.inputs is None:
-        verdict = _of_copies(task, tflite=tflite)
-    else:
-        verdict = _by_runs(task, tflite=tflite)
+    verdict = _observed(task, proof, tflite=tflite)
     if not task.criterion.exact and verdict.status == "equal" and not task.inexact:
         verdict = replace(verdict, reason=f"the outputs were compared {task.criterion}, not bit for bit")
     if proof is not None:
@@ -85,12 +81,21 @@ def _answer(task: Task, *, tflite: bool) -> Verdict:
     )
 
 
+def _observed(task: Task, proof: Proof | None, *, tflite: bool) -> Verdict:
+    """Return the verdict of the runs, or of the loads alone, as far as the task asks for them."""
+    if task.proof == "only" and not task.load:
+        return Verdict("undecided", reason=NOT_LOADED, load=Load(reason=NOT_LOADED))
+    if proof is not None and proof.copied and proof.proved and task.inputs is None:
+        return _of_copies(task, tflite=tflite)
+    return (_by_loads if task.proof == "only" else _by_runs)(task, tflite=tflite)
+
+
 def _of_copies(task: Task, *, tflite: bool) -> Verdict:
     """Return the verdict for two files with the same bytes; run the first file once if there are claims to check."""
     verdict = Verdict("undecided")
     if task.claims is not None and task.claims.named:
         verdict = _by_runs(replace(task, copied=True, runs=1), tflite=tflite)
-    return Verdict("undecided", reason=COPIED, facts=verdict.facts, versions=verdict.versions)
+    return Verdict("undecided", reason=COPIED, load=Load(reason=COPIED), facts=verdict.facts, versions=verdict.versions)
 
 
 def _rounded(criterion: Criterion) -> Criterion:
@@ -178,7 +183,9 @@ def _excused(task: Task, verdict: Verdict, proof: Proof) -> Verdict | None:
     from graphfix.checker.runs import exceptions
 
     if not any(run.status == "different" for run in verdict.runs):
-        return None  # the models are not alike for a caller: nothing was run
+        return None  # the models are not alike for a caller, or the second one does not load
+    if verdict.load is not None and verdict.load.failure is not None:
+        return None
     reason = verdict.reason
     entry = None if ABOUT_SIZE_0.isdisjoint(proof.assumes) else exceptions.size_0(verdict.runs)
     if entry is not None:
@@ -211,6 +218,16 @@ def _by_runs(task: Task, *, tflite: bool) -> Verdict:
     from graphfix.checker.runs.onnx import verdict as onnx_runs
 
     return onnx_runs.by_runs(task)
+
+
+def _by_loads(task: Task, *, tflite: bool) -> Verdict:
+    if tflite:
+        from graphfix.checker.runs.tflite import verdict as tflite_runs
+
+        return tflite_runs.by_loads(task)
+    from graphfix.checker.runs.onnx import loads as onnx_loads
+
+    return onnx_loads.by_loads(task)
 
 
 def _check_numbers(task: Task) -> None:

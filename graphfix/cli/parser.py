@@ -184,8 +184,10 @@ def _verify(command: Parser) -> None:
         dest="proof",
         action="store_const",
         const="only",
-        help="only prove it, for all inputs and sizes: nothing is run",
+        help="only prove it, for all inputs and sizes: nothing is run or loaded",
     )
+    what = "--proof-only: load both files too, without and with optimizations (TFLite: on each kernel set)"
+    command.add_argument("--load", action="store_true", help=what)
     options.strict(command)
     command.add_argument(
         "--atol", metavar="X", type=options.tolerance, help="absolute tolerance instead of bit equality, at least 0"

@@ -74,6 +74,8 @@ class Request:
     check_result: bool = True
     strict_proof: bool = False
     proof: Literal["with", "only", "without"] = "with"
+    load: bool = False
+    """Whether both files are loaded where `proof` is "only"."""
     runs: int = 4
     thorough: bool = False
     """Whether the runs of a large model have no budget of time and memory."""

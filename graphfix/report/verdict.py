@@ -73,6 +73,8 @@ def noted_lines(verdict: Verdict | None) -> Iterator[str]:
     notes = list((verdict.proof or {}).get("notes", ()))
     failed = [run.reason for run in verdict.runs if run.optimizations == "on" and run.status == "undecided"]
     notes += [f"with optimizations on (the default of onnxruntime) {why}{NEVER_DECIDES}" for why in failed[:1]]
+    if verdict.load is not None and verdict.load.reason not in (None, verdict.reason):
+        notes.append(f"the load of the second file was not observed {verdict.load.reason}")
     notes += verdict.newer
     yield from (f"  note: {printable(text)}" for text in notes)
 

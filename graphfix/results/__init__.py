@@ -151,6 +151,18 @@ class Run:
 
 
 @dataclass(frozen=True, slots=True)
+class Load:
+    """Where the load of the second file was observed: a runtime decides much when it loads a file."""
+
+    observed: Sequence[str] = ()
+    """The ways to load a file in which the second file loads, such as `onnxruntime with optimizations`."""
+    reason: str | None = None
+    """Why the load was not observed in other ways."""
+    failure: str | None = None
+    """Why the second file does not load in a way in which the first file does."""
+
+
+@dataclass(frozen=True, slots=True)
 class Verdict:
     """What `verify` says of two files."""
 
@@ -168,6 +180,8 @@ class Verdict:
     assumes: Sequence[str] = ()
     facts: Facts | None = None
     """What the runs say of the sizes that were claimed, where any were."""
+    load: Load | None = None
+    """Where the second file was loaded; None where that was not asked, or where the interfaces differ already."""
     seed: int = 0
     """Of the inputs."""
     versions: Mapping[str, str] = field(default_factory=dict)

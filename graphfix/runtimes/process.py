@@ -105,7 +105,7 @@ class Child:
         except GONE:
             why = f"{runtime} aborts the process ({cause(self._stop())})"
             stopped = f"{runtime} was stopped: no answer within {self.seconds:g} seconds"
-            raise RefusedError(stopped if watch.expired else why, aborted=True) from None
+            raise RefusedError(stopped if watch.expired else why, aborted=True, stopped=watch.expired) from None
         if kind == "refused":
             text, missing, custom = answer
             raise RefusedError(str(text), missing_kernel=bool(missing), custom=str(custom))

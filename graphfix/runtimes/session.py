@@ -20,14 +20,23 @@ class RefusedError(GraphfixError):
 
     `missing_kernel`: the runtime lacks something (an operator for a type, an operator set newer than it is),
     the model need not be wrong; `custom` names the custom operator that it lacks. `aborted`:
-    the process died, or was stopped, so the next request takes a new one.
+    the process died, or was stopped, so the next request takes a new one; `stopped`: it gave no answer in time.
     """
 
-    def __init__(self, message: str, *, missing_kernel: bool = False, custom: str = "", aborted: bool = False) -> None:
+    def __init__(
+        self,
+        message: str,
+        *,
+        missing_kernel: bool = False,
+        custom: str = "",
+        aborted: bool = False,
+        stopped: bool = False,
+    ) -> None:
         super().__init__(message)
         self.missing_kernel = missing_kernel
         self.custom = custom
         self.aborted = aborted
+        self.stopped = stopped
 
 
 class Session(Protocol):

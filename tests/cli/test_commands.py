@@ -380,7 +380,7 @@ OFFERED = {
     "-q --quiet --exclude --select --ignore --baseline --write-baseline --exit-zero --format --statistics "
     "--data-root",
     "verify": "--data-root --dim --shape --same --trust-stored --signature --set --inputs --runs --thorough --seed "
-    "--proof-only --strict-proof --narrow-inputs --atol --rtol --report --json -q --quiet",
+    "--proof-only --load --strict-proof --narrow-inputs --atol --rtol --report --json -q --quiet",
     "show": "--maps --broadcasts-only --node --around --graph --dim --shape --same --trust-stored --signature "
     "--narrow-inputs --set -q --quiet --data-root",
     "tosa": "-o --output --data-root --run --inputs --atol --rtol --seed --only --skip --rewrites --dim --shape --same "

@@ -59,15 +59,15 @@ class _Finding:
     """By output that was compared: whether it shows a number; None for one of no elements."""
 
 
-def weigh(comparison: Comparison, answers: Answers) -> tuple[Verdict, bool]:
-    """Run the second model and compare; also return whether it lacks a kernel that the first did not need."""
+def weigh(comparison: Comparison, answers: Answers) -> Verdict:
+    """Run the second model and compare."""
     comparison.progress("running the second model")
     try:
         session = comparison.opened[1]()
     except RefusedError as error:
         reason = f"the second model does not load, the first runs: {error}"
         failed = Run({}, "off", "different", reason=reason)
-        return Verdict("different", runs=(failed, *answers.refused), reason=reason), error.missing_kernel
+        return Verdict("different", runs=(failed, *answers.refused), reason=reason)
     given: list[Outputs] = []
     left_out: list[Run] = []
     for done, answer in enumerate(answers.accepted):
@@ -85,7 +85,7 @@ def weigh(comparison: Comparison, answers: Answers) -> tuple[Verdict, bool]:
     verdict = _verdict(findings)
     optimized = _optimized(comparison.optimized, comparison, answers) if comparison.optimized is not None else []
     runs = [*(finding.run for finding in findings), *optimized, *answers.refused]
-    return replace(verdict, runs=tuple(runs)), False
+    return replace(verdict, runs=tuple(runs))
 
 
 def _verdict(findings: Sequence[_Finding]) -> Verdict:
@@ -210,7 +210,7 @@ def _compared(answer: Answer, outputs: Mapping[str, object], criterion: Criterio
 
 
 def _optimized(openers: tuple[Opener, Opener], comparison: Comparison, answers: Answers) -> list[Run]:
-    """Run both models with all optimizations; this is reported and decides nothing."""
+    """Run both models with all optimizations; this is reported and decides nothing, but for a load that fails."""
     comparison.progress("running both models with optimizations")
     results: list[list[Outputs]] = []
     refusals: list[RefusedError | None] = []
@@ -222,6 +222,9 @@ def _optimized(openers: tuple[Opener, Opener], comparison: Comparison, answers: 
             del session  # one model in memory at a time
         except RefusedError as error:
             refusals.append(error)
+    if refusals[0] is None and refusals[1] is not None and not refusals[1].stopped:
+        reason = f"the second model does not load, the first does: {refusals[1]}"
+        return [Run({}, "on", "different", reason=reason)]
     why = _failure(*refusals)
     if why is not None:
         return [Run({}, "on", "undecided", reason=why)]

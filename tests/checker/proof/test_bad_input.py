@@ -44,7 +44,8 @@ def fault(end: End) -> str | None:
     if err or end.status not in (0, 3):
         return "words, or another status"
     answer = out[0].partition(": ")[2] if out else ""
-    words = "proved for all inputs and sizes" if end.status == 0 else "undecided: nothing was run; not proved: "
+    undecided = "undecided: nothing was run, and the load was not observed; not proved: "
+    words = "proved for all inputs and sizes" if end.status == 0 else undecided
     return None if answer.startswith(words) else "another answer"
 
 

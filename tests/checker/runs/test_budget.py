@@ -90,7 +90,7 @@ def test_the_second_model_is_run_once_in_any_case_and_no_more_when_the_time_is_o
     budget = Budget(lambda *_: None, 120.0, lambda: second.now)
     opened = (lambda: slow), (lambda: second)
     compared = Comparison(opened, Criterion(), lambda *_: None, "onnxruntime", lambda *_: None, budget=budget)
-    verdict, _ = weigh(compared, Answers(accepted))
+    verdict = weigh(compared, Answers(accepted))
     assert (verdict.status, second.fed) == ("equal", [(1, 1)])
     reason = "not run: the budget of the runs is 120 s; --thorough lifts it"
     assert [run.reason for run in verdict.runs] == [None, reason, reason, reason]

@@ -142,7 +142,7 @@ def weighed(before: Opened, after: Opened, sizes: tuple[int, ...] = (3, 0)) -> V
     cases = [Case({"N": size}, {}) for size in sizes]
     answers = Answers(tuple(Answer(case, {"y": np.float32([1])}) for case in cases))
     comparison = Comparison((before, after), Criterion(), lambda *_: None, "LiteRT", lambda *_: None)
-    return weigh(comparison, answers)[0]
+    return weigh(comparison, answers)
 
 
 def test_a_failure_that_the_first_model_shares_from_a_fresh_interpreter_decides_nothing() -> None:

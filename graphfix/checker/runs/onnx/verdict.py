@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 import onnx
 
-from graphfix.checker.files.onnx import external_data
 from graphfix.checker.files.onnx.skeleton import read
 from graphfix.checker.files.onnx.stored_sizes import symbols
 from graphfix.checker.runs import given_inputs
@@ -18,10 +17,12 @@ from graphfix.checker.runs.comparison import Comparison, weigh
 from graphfix.checker.runs.first_difference import Place, first_place
 from graphfix.checker.runs.inexact_sites import bounded, observed
 from graphfix.checker.runs.interface import Interface, assumed_defaults, disagreement, onnx_interface
+from graphfix.checker.runs.loads import Loads
 from graphfix.checker.runs.onnx.attention_sizes import attention_sizes
 from graphfix.checker.runs.onnx.dropped_inputs import without
 from graphfix.checker.runs.onnx.input_limits import limits
 from graphfix.checker.runs.onnx.kept_casts import with_kept_casts
+from graphfix.checker.runs.onnx.loads import checked_data, copies_fault, ways
 from graphfix.checker.runs.onnx.observed_sizes import in_onnxruntime, in_reference
 from graphfix.checker.runs.original_runs import Answers, Sweep, given_answers
 from graphfix.checker.runs.recast import fed_with_int64, int64_inputs, narrowed, widened, within_int32
@@ -95,10 +96,9 @@ def _by_runs(
     if reason is not None:
         return Verdict("different", reason=reason)
     verdict, fallback = _by_onnxruntime(task, models, interfaces, witness)
-    if fallback:
+    if fallback and verdict.status != "different":
         second = _by_reference(task, models, interfaces, witness)
-        if second.status != "undecided" or verdict.status != "different":
-            return second
+        return replace(second, load=verdict.load)
     return verdict
 
 
@@ -114,19 +114,10 @@ def _adapted(
     return fed_with_int64(without(opener, _missing(task, models[1])), _narrow(task, models))
 
 
-def _external_data(task: Task, models: tuple[onnx.ModelProto, onnx.ModelProto]) -> tuple[ExternalData, ExternalData]:
-    """Check the data files of both models. Raises GraphfixError."""
-    before, after = (
-        external_data.checked(path, model, task.data_root)
-        for path, model in zip((task.before, task.after), models, strict=True)
-    )
-    return before, after
-
-
 def with_casts_kept(task: Task) -> Verdict | None:
     """Run copies of both models in which onnxruntime drops no rounding to float16; None where there are none."""
     models = read(task.before), read(task.after)
-    data = _external_data(task, models)
+    data = checked_data(task, models)
     copies = [with_kept_casts(each) for each in data]
     if copies[0] is None or copies[1] is None:
         return None
@@ -153,17 +144,21 @@ def _by_onnxruntime(
     what decides is the model itself.
     """
     legacy = any(_opset(model) <= _LAST_WITHOUT_KERNELS for model in models)
-    data = _external_data(task, models)
+    data = checked_data(task, models)
+    loads = Loads(task.progress)
     size, needed = data[0].bytes_of(models[0])
     budget = None if size < LARGE or task.thorough or task.inputs is not None else Budget(task.progress)
     with Child(_LONGEST if task.thorough else LONGEST_SECONDS) as child:
         load = partial(child.load, arena=budget is None)
-        before, after = (partial(load, each.runnable(), folder=each.folder) for each in data)
+        before, after = (
+            loads.watched(side, partial(load, each.runnable(), folder=each.folder)) for side, each in enumerate(data)
+        )
         why = memory_fault(needed, unused()) if budget is not None else None
         if budget is not None:
             budget.stop_after = partial(setattr, child, "seconds")
         if why is not None:
-            return _loaded(task, (before, _adapted(after, task, models)), why), False
+            task.progress(Notice(why))
+            return _loaded(loads, (before, after), why, copies_fault(data[1], models[1])), False
         openers = (lambda expose: before(expose=expose)), _adapted(lambda expose: after(expose=expose), task, models)
         comparison = replace(
             _comparison(task, models, openers, "onnxruntime"),
@@ -179,24 +174,25 @@ def _by_onnxruntime(
         verdict, lacking = _run(task, watched, models[0], interfaces, budget)
         if witness is not None and witness.runs and verdict.status == "different":
             verdict, lacking = _run(task, comparison, models[0], interfaces)
+        if not task.copied:
+            fault = copies_fault(data[1], models[1]) if budget is not None else None
+            verdict = loads.judge(verdict, *ways(before, after, fault))
     versions = {"onnxruntime": metadata.version("onnxruntime")}
     # a model with a budget is too large for onnx's evaluator, which reads all weights into memory
     fallback = budget is None and (lacking or (legacy and not verdict.runs))
     return replace(verdict, versions=versions), fallback
 
 
-def _loaded(task: Task, openers: tuple[Callable[[], Session], Callable[..., Session]], why: str) -> Verdict:
+def _loaded(
+    loads: Loads, openers: tuple[Callable[..., Session], Callable[..., Session]], why: str, fault: str | None
+) -> Verdict:
     """Load both models without a run, and return the verdict; `why` is the reason that none is run."""
-    task.progress(Notice(why))
     try:
         openers[0]()
     except RefusedError as error:
-        return Verdict("undecided", reason=f"the first model does not load: {error}")
-    try:
-        openers[1]()
-    except RefusedError as error:
-        return Verdict("different", reason=f"the second model does not load, the first does: {error}")
-    return Verdict("undecided", reason=why, versions={"onnxruntime": metadata.version("onnxruntime")})
+        why = f"the first model does not load: {error}"
+    verdict = loads.judge(Verdict("undecided", reason=why), *ways(*openers, fault))
+    return replace(verdict, versions={"onnxruntime": metadata.version("onnxruntime")})
 
 
 def _by_reference(
@@ -211,7 +207,7 @@ def _by_reference(
     def opener(data: ExternalData) -> ExposingOpener:
         return lambda expose: onnx_reference.load(data.whole(), expose=expose)
 
-    first_data, second_data = _external_data(task, models)
+    first_data, second_data = checked_data(task, models)
     openers = opener(first_data), _adapted(opener(second_data), task, models)
     comparison = _comparison(task, models, openers, "onnx.reference")
     if witness is not None:
@@ -252,7 +248,7 @@ def _run(
     interfaces: tuple[Interface, Interface],
     budget: Budget | None = None,
 ) -> tuple[Verdict, bool]:
-    """Return the verdict, and whether a kernel was lacking."""
+    """Return the verdict, and whether the first model lacks a kernel."""
     try:
         answers = _answers(task, comparison, model, interfaces, budget)
     except RefusedError as error:
@@ -266,13 +262,13 @@ def _run(
         return Verdict("undecided"), False
     if budget is not None:  # optimizations hold copies of the weights
         comparison = replace(comparison, optimized=None, budget=budget)
-    verdict, lacking = weigh(comparison, answers)
+    verdict = weigh(comparison, answers)
     if task.inexact and verdict.status == "equal" and comparison.exposing is not None:
         task.progress("observing what is inexact")
         feeds = [answer.case.feeds for answer in answers.accepted]
         shown = [site for site in task.inexact if not site.inside]
         verdict = bounded(verdict, task.inexact, [observed(comparison.exposing, shown, feeds)] if shown else [])
-    return verdict, lacking
+    return verdict, False
 
 
 def _answers(

@@ -145,7 +145,7 @@ class KernelRunner:
 
     def _weighed(self, opener: Opener, comparison: Comparison, answers: Answers) -> Verdict:
         """Weigh, and where something differs put the original in the second one's place: it must not differ there."""
-        verdict, _ = weigh(comparison, answers)
+        verdict = weigh(comparison, answers)
         if verdict.status != "different":
             return verdict
         self.task.progress("running the first model in the place of the second")
@@ -159,7 +159,7 @@ class KernelRunner:
         stable = stable.without(self._loose(opener))
         known = sum(len(answer.undetermined) for answer in answers.accepted)
         found = sum(len(answer.undetermined) for answer in stable.accepted)
-        return weigh(comparison, stable)[0] if found > known else verdict
+        return weigh(comparison, stable) if found > known else verdict
 
     def _unwritten(self, opener: Opener) -> dict[str, Undetermined]:
         """Return the outputs that follow from a variable which nothing has written before it is read."""

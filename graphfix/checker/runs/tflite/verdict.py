@@ -5,12 +5,14 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from graphfix.checker.runs.inexact_sites import bounded
 from graphfix.checker.runs.interface import disagreement, litert_interface, outputs_disagree
+from graphfix.checker.runs.loads import Loads, without_runs
 from graphfix.checker.runs.tflite.kernel_run import KERNEL_NAMES, KernelRun, KernelRunner
 from graphfix.checker.runs.tflite.without_custom_ops import cut_alike
 from graphfix.checker.runs.witness import Witness
@@ -20,6 +22,7 @@ from graphfix.runtimes.process import Child
 from graphfix.runtimes.session import ModelDetails, RefusedError
 
 if TYPE_CHECKING:
+    from graphfix.checker.runs.loads import Ways
     from graphfix.checker.runs.seeded_inputs import Case
     from graphfix.checker.task import Task
 
@@ -36,6 +39,39 @@ def by_runs(task: Task) -> Verdict:
     return replace(verdict, versions=versions)
 
 
+def by_loads(task: Task) -> Verdict:
+    """Load two TFLite files on every kernel set, without a run."""
+    with Child() as child:
+        verdict = Loads(task.progress).judge(Verdict("undecided"), _ways(task, child), {})
+    versions = {"ai-edge-litert": metadata.version("ai-edge-litert")}
+    return replace(verdict, reason=without_runs(verdict.load), versions=versions)
+
+
+def _ways(task: Task, child: Child) -> Ways:
+    """Return functions that load the two files of a task on each kernel set, and allocate their tensors."""
+
+    def allocating(path: Path, kernels: str) -> None:
+        child.ask(child.load_tflite(path, kernels).request, "allocate", {})
+
+    return {
+        _way(kernels): (partial(allocating, task.before, kernels), partial(allocating, task.after, kernels))
+        for kernels in litert.KERNELS
+    }
+
+
+def _way(kernels: str) -> str:
+    return f"LiteRT with {KERNEL_NAMES[kernels]}"
+
+
+def _loads(task: Task, kernel_runs: Iterable[KernelRun]) -> Loads:
+    """Return what the runs show of the loads: a second model that has run was loaded."""
+    loads = Loads(task.progress)
+    for each in kernel_runs:
+        if each.cases and each.verdict.status != "different":
+            loads.record_loaded(_way(each.kernels))
+    return loads
+
+
 def _by_runs(task: Task, child: Child, witness: Witness | None) -> Verdict:
     facts = witness.facts(ran=False) if witness is not None else None
     before, after = (_declared(child, path, task.signature) for path in (task.before, task.after))
@@ -47,14 +83,16 @@ def _by_runs(task: Task, child: Child, witness: Witness | None) -> Verdict:
     if reason is not None:
         return Verdict("different", reason=reason)
     runner = KernelRunner(task, child, (task.before, task.after), witness=witness)
-    others = [] if task.copied or task.signature is not None else [key for key, at in before.signatures if at]
     kernel_runs = list(_on_each_kernel_set(runner, task.signature))
+    loads = _loads(task, kernel_runs)
+    others = [] if task.copied or task.signature is not None else [key for key, at in before.signatures if at]
     for key in others:
         kernel_runs += _on_each_kernel_set(replace(runner, own_inputs=True), key)
     cut, assumes = _without_custom_ops(runner, [each for each in kernel_runs if not each.signature])
     if witness is not None:
         facts = witness.facts(ran=any(each.cases for each in kernel_runs))
-    return replace(_combined([*kernel_runs, *cut], runner), assumes=assumes, facts=facts)
+    verdict = replace(_combined([*kernel_runs, *cut], runner), assumes=assumes, facts=facts)
+    return verdict if task.copied else loads.judge(verdict, _ways(task, child), {})
 
 
 def _declared(child: Child, path: Path, signature: str | None) -> ModelDetails | RefusedError:

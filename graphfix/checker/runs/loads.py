@@ -1,0 +1,125 @@
+"""Observe whether the second file loads wherever the first file does.
+
+A runtime decides much when it loads a file: it infers shapes, plans buffers, and folds constants. The proof does not
+model that, so a load is an observation like a run. The checker's runs share their loads with this module.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+from graphfix.results import Load, Verdict
+from graphfix.results.progress import Progress
+from graphfix.runtimes.session import RefusedError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from typing import TypeAlias
+
+    from graphfix.runtimes.process import OnnxSession
+
+    Ways: TypeAlias = Mapping[str, tuple[Callable[[], object], Callable[[], object]]]
+
+PLAIN = "onnxruntime without optimizations"
+OPTIMIZED = "onnxruntime with optimizations"
+NOT_LOADED = "the first file does not load"
+"""Why the load of the second file decides nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Loads:
+    """The loads of two files that have been seen so far."""
+
+    progress: Progress = field(repr=False)
+    _refusals: dict[tuple[str, int], RefusedError | None] = field(default_factory=dict)
+    """By way to load and file (0 or 1): why the runtime refused the file, or None where the file loaded."""
+
+    def watched(self, side: int, load: Callable[..., OnnxSession]) -> Callable[..., OnnxSession]:
+        """Return `load` of file 0 or 1 in onnxruntime, with its outcomes recorded.
+
+        A load with more outputs is not recorded, because it loads a copy and not the file itself.
+        """
+
+        def opened(*, optimized: bool = False, **options: object) -> OnnxSession:
+            key = OPTIMIZED if optimized else PLAIN, side
+            is_copy = any(options.values())
+            try:
+                session = load(optimized=optimized, **options)
+            except RefusedError as error:
+                if not is_copy:
+                    self._refusals[key] = error
+                raise
+            if not is_copy:
+                self._refusals[key] = None
+            return session
+
+        return opened
+
+    def record_loaded(self, way: str) -> None:
+        """Record that a run has shown that the second file loads."""
+        self._refusals[way, 1] = None
+
+    def judge(self, verdict: Verdict, ways: Ways, left_out: Mapping[str, str]) -> Verdict:
+        """Add the loads to a verdict: "different" if the second file does not load in a way in which the first does.
+
+        `ways` maps each way to load a file to functions that open the first and the second file. A file is opened
+        only where its outcome is not recorded, and the first file only where the second one was refused. `left_out`
+        maps the ways that are not tried to the reason.
+        """
+        observed: list[str] = []
+        reasons = dict(left_out)
+        for way, openers in ways.items():
+            error = self._refusal(way, openers)
+            if error is None:
+                observed.append(way)
+            elif self._first_refuses(way, openers):
+                reasons[way] = NOT_LOADED
+            elif error.stopped:
+                reasons[way] = str(error)
+            else:
+                failure = f"the second file does not load in {way}, the first does: {error}"
+                return _failed(verdict, Load(tuple(observed), reason=_joined(reasons), failure=failure))
+        return replace(verdict, load=Load(tuple(observed), reason=_joined(reasons)))
+
+    def _refusal(self, way: str, openers: tuple[Callable[[], object], Callable[[], object]]) -> RefusedError | None:
+        """Return why the second file is refused, or the first one if that is known already; None where it loads."""
+        return self._refusals.get((way, 0)) or self._outcome(way, 1, openers[1])
+
+    def _first_refuses(self, way: str, openers: tuple[Callable[[], object], Callable[[], object]]) -> bool:
+        return self._outcome(way, 0, openers[0]) is not None
+
+    def _outcome(self, way: str, side: int, opener: Callable[[], object]) -> RefusedError | None:
+        if (way, side) not in self._refusals:
+            self.progress(f"loading the {'second' if side else 'first'} model in {way}")
+            try:
+                opener()
+            except RefusedError as error:
+                self._refusals[way, side] = error
+            else:
+                self._refusals[way, side] = None
+        return self._refusals[way, side]
+
+
+def without_runs(load: Load | None) -> str:
+    """Return the reason of a verdict for which the loads were observed, and nothing was run."""
+    load = load or Load()
+    if load.failure is not None:
+        return load.failure
+    if load.observed:
+        return f"nothing was run; the second file loads in {', '.join(load.observed)}"
+    return f"nothing was run, and the load was not observed: {load.reason}"
+
+
+def _failed(verdict: Verdict, load: Load) -> Verdict:
+    if verdict.status == "different":
+        return replace(verdict, load=load)  # a run shows more: the values or the message
+    return replace(verdict, status="different", reason=load.failure, load=load)
+
+
+def _joined(reasons: Mapping[str, str]) -> str | None:
+    """Return `in LiteRT with XNNPACK: why`, with the ways of one reason beside each other; None without a reason."""
+    ways: dict[str, list[str]] = {}
+    for way, reason in reasons.items():
+        ways.setdefault(reason, []).append(way)
+    return "; ".join(f"in {', '.join(named)}: {reason}" for reason, named in ways.items()) or None
