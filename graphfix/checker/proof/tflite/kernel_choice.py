@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from graphfix.checker.proof import constant_folding
 from graphfix.checker.proof.sizes import broadcast_parts
+from graphfix.checker.proof.tflite.unit_constants import dropped_rank, selecting_kernel
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -50,6 +51,10 @@ def ways(call: Call, views: Sequence[View]) -> tuple[object, ...]:
     """Say by what the kernel chooses its way of computing; nothing where there is one way."""
     if len(views) != PAIR:
         return ()
+    return (*_computing(call, views), *selecting_kernel(call, views), *dropped_rank(call, views))
+
+
+def _computing(call: Call, views: Sequence[View]) -> tuple[object, ...]:
     if call.operator.name == "POW":
         return (_multiplied_out(*views),)
     if call.operator.name not in ("ADD", "MUL") or call.result.dtype not in INTEGERS:
@@ -58,6 +63,23 @@ def ways(call: Call, views: Sequence[View]) -> tuple[object, ...]:
     # XNNPACK squares one tensor with another rounding than it multiplies two that hold the same
     squared = call.operator.name == "MUL" and views[0] == views[1] and call.inputs[0] is call.inputs[1]
     return (*stretches, "squared") if squared else stretches
+
+
+def by_equal_shapes(call: Call, views: Sequence[View]) -> tuple[object, ...]:
+    """Return what PRELU's choice of a kernel depends on: whether both shapes are equal; () where kernels agree.
+
+    Of int16, which no kernel is written for, the kernel for equal shapes and the broadcasting one return other numbers.
+    """
+    if call.result.dtype != "int16":
+        return ()
+    one, two = (view.sizes for view in views)
+    if one is None or two is None:
+        return ("equal shapes", *views)
+    pairs = list(zip(one, two, strict=False))
+    if len(one) != len(two) or any(isinstance(a, int) and isinstance(b, int) and a != b for a, b in pairs):
+        return ("equal shapes", False)
+    unequal = frozenset(pair for pair in pairs if pair[0] != pair[1])
+    return ("equal shapes", unequal or True)
 
 
 # --- a power ----------------------------------------------------------------------------------------------------------

@@ -126,6 +126,6 @@ class Maker:
         array = elements if isinstance(elements, np.ndarray) else np.asarray(elements, kind)
         view = constant_folding.as_constant(self.constants, array, self.call.description)
         shape = array.shape
-        return Value(
-            view, self.call.result._replace(dtype=array.dtype.name, dims=shape, stored=shape, quantization=None)
-        )
+        result, payload = self.call.result, view.core.payload
+        tensor = result._replace(dtype=array.dtype.name, dims=shape, stored=shape, quantization=None, payload=payload)
+        return Value(view, tensor)
