@@ -108,7 +108,7 @@ class Compaction:
         read = {
             at: replace(value, shape=with_rank(value.shape, before.rank))
             for at, value in broadcast_operands(node)
-            if at not in chains and before.rank and is_at_hand(value) and may_lift(before, at)
+            if at not in chains and before.rank and is_at_hand(value) and may_lift(node, before, at)
         }
         kept = _kept(node, before, chains, read)
         self.passed.update({(node, at): chain[: kept[at]] for at, chain in chains.items()})

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TypeAlias
 
-from graphfix.graph.broadcast import MATRIX, Alignment, align_anyhow, exemption, over_limit, taking_part
+from graphfix.graph.broadcast import MATRIX, Alignment, align_anyhow, over_limit, taking_part
+from graphfix.graph.litert_kernels import drops_rank, left_reason
 from graphfix.graph.liveness import is_live
 from graphfix.graph.passing import constant
 from graphfix.graph.view import Node, Value
@@ -35,7 +36,7 @@ def keeps_result(node: Node, before: Alignment, read: Operands, *, lifts: bool =
     """
     if not all(_is_matrix(node, node.operand(at), value) for at, value in read.items()) or becomes_square(node, read):
         return False
-    if _loses_rank(node, before, read):
+    if _changes_rank(node, before, read):
         return False
     try:
         after = align_anyhow(reading(node, read))
@@ -48,13 +49,13 @@ def keeps_result(node: Node, before: Alignment, read: Operands, *, lifts: bool =
     return same_shape(after.result, before.result) and not (before.onto and _checks_less(before, read))
 
 
-def _loses_rank(node: Node, before: Alignment, read: Operands) -> bool:
-    """Whether only constants of one element would have the rank of an activated result of 8 bits: XNNPACK drops it."""
-    if not (before.rank and _is_of_8_bits(node) and node.attributes.get("fused_activation_function")):
+def _changes_rank(node: Node, before: Alignment, read: Operands) -> bool:
+    """Whether other operands change the rank that XNNPACK gives a result, which ignores constants of one element."""
+    if not (before.rank and drops_rank(node)):
         return False
     was = [operand.value for operand in before.operands]
     now = [read.get(operand.index, operand.value) for operand in before.operands]
-    return _carried_rank(now) < before.rank <= _carried_rank(was)
+    return min(_carried_rank(now), before.rank) != min(_carried_rank(was), before.rank)
 
 
 def _is_of_8_bits(node: Node) -> bool:
@@ -113,8 +114,8 @@ def keeps_bits(node: Node, before: Alignment, read: Operands) -> bool:
         return False
     changed = [(operand, old[operand.index].value) for operand in after.operands if operand.index in read]
     return not any(
-        (_is_lifted(operand.value, to) and exemption(after, operand, operand.operand.keep_rank) is not None)
-        or (_is_stretched(operand.value, to) and exemption(after, operand, operand.operand.keep_dims) is not None)
+        (_is_lifted(operand.value, to) and left_reason(node, after, operand, stretched=False) is not None)
+        or (_is_stretched(operand.value, to) and left_reason(node, after, operand, stretched=True) is not None)
         for operand, to in changed
     )
 
@@ -137,10 +138,10 @@ def with_rank(shape: Shape, rank: int) -> Shape:
     return Shape((1,) * (rank - shape.rank) + shape.dims)
 
 
-def may_lift(before: Alignment, at: int) -> bool:
+def may_lift(node: Node, before: Alignment, at: int) -> bool:
     """Whether equalize-ranks would lift an operand that has fewer axes than the result."""
     operand = next(operand for operand in before.operands if operand.index == at)
-    return exemption(before, operand, operand.operand.keep_rank) is None
+    return left_reason(node, before, operand, stretched=False) is None
 
 
 def is_alone(value: Value) -> bool:

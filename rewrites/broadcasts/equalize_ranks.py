@@ -12,7 +12,8 @@ batch axes take part; a Gemm's C gets the rank of its matrix.
 Left as they are, with the reason: rank-1 operands of a matrix product (they are promoted, not broadcast), a constant
 matrix weight (onnxruntime prepacks it: another kernel, other last bits), the scale and bias of a normalization, a Pow
 exponent of one element under axes of size 1, PRELU's alpha, the condition of TFLite's SELECT (a scalar, or it
-follows axis 0), the operands of TFLite's POW where both may have one element, and an operand whose rank is not known.
+follows axis 0), the operands of TFLite's POW where both may have one element, an operand
+of which LiteRT's other kernel returns other bits or another rank, and an operand whose rank is not known.
 `--keep-fusions` also leaves the operands by whose rank onnxruntime fuses operators, with the name of the fusion.
 
 Left as findings: a result of more axes than the runtime broadcasts (GF301), and operands of different shapes where an
@@ -23,8 +24,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from graphfix.graph.broadcast import Alignment, BroadcastOperand, align, exemption, has_ranks, over_limit
+from graphfix.graph.broadcast import Alignment, BroadcastOperand, align, has_ranks, over_limit
 from graphfix.graph.edits import Edit, Leave, Lift
+from graphfix.graph.litert_kernels import left_reason
 from graphfix.graph.protocols import BROADCASTING
 from graphfix.graph.view import Node
 from graphfix.operators import Row
@@ -47,11 +49,11 @@ def plan(node: Node) -> Iterator[Edit]:
     limit = over_limit(node, alignment)
     for operand in alignment.operands:
         if operand.value.shape.rank < alignment.rank:
-            yield _lifted(alignment, operand, limit)
+            yield _lifted(node, alignment, operand, limit)
 
 
-def _lifted(alignment: Alignment, operand: BroadcastOperand, limit: str | None) -> Edit:
-    reason = exemption(alignment, operand, operand.operand.keep_rank)
+def _lifted(node: Node, alignment: Alignment, operand: BroadcastOperand, limit: str | None) -> Edit:
+    reason = left_reason(node, alignment, operand, stretched=False)
     if reason is not None:
         return Leave(operand.index, reason, CODE)
     if limit is not None:

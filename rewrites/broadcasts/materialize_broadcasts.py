@@ -18,7 +18,9 @@ form), `keep` (left, reported), `assume` (sizes that are not known are taken to 
 assumption is written into the report and the model's metadata) or `error`.
 
 Left as they are, with the reason: an exponent that may have one element, the operands of an ONNX matrix product, the
-scale and bias of a normalization, PRELU's alpha in TFLite; with `--keep-fusions` what onnxruntime fuses by its sizes.
+scale and bias of a normalization, PRELU's alpha in TFLite, an operand of TFLite's MAXIMUM or MINIMUM of floats along
+the innermost axis, an operand of one of TFLite's activated 8-bit operators where only a constant of one element has the
+result's rank; with `--keep-fusions` what onnxruntime fuses by its sizes.
 Left as findings: a result of more axes than the runtime broadcasts (GF301), and an operand of lower rank than the
 result that `equalize-ranks` did not lift, for example with `--skip equalize-ranks`.
 """
@@ -32,11 +34,11 @@ from graphfix.graph.broadcast import (
     BroadcastOperand,
     align,
     align_at_run_time,
-    exemption,
     has_ranks,
     over_limit,
 )
 from graphfix.graph.edits import Edit, Leave, Stretch
+from graphfix.graph.litert_kernels import left_reason
 from graphfix.graph.protocols import BROADCASTING
 from graphfix.graph.view import Node
 from graphfix.shapes.axis import Certainty
@@ -56,7 +58,7 @@ def plan(node: Node) -> Iterator[Edit]:
         axes = alignment.stretches(operand)
         if all(axis == "no" for axis in axes):
             continue
-        reason = exemption(alignment, operand, operand.operand.keep_dims)
+        reason = left_reason(node, alignment, operand, stretched=True)
         if reason is not None:
             yield Leave(operand.index, reason, "GF102" if alignment.result.ranked else CODE)
         elif limit is None:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from graphfix.checker.proof import constant_folding
 from graphfix.checker.proof.sizes import broadcast_parts
-from graphfix.checker.proof.tflite.unit_constants import dropped_rank, selecting_kernel
+from graphfix.checker.proof.tflite.unit_constants import selecting_kernel
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -51,7 +51,7 @@ def ways(call: Call, views: Sequence[View]) -> tuple[object, ...]:
     """Say by what the kernel chooses its way of computing; nothing where there is one way."""
     if len(views) != PAIR:
         return ()
-    return (*_computing(call, views), *selecting_kernel(call, views), *dropped_rank(call, views))
+    return (*_computing(call, views), *selecting_kernel(call, views))
 
 
 def _computing(call: Call, views: Sequence[View]) -> tuple[object, ...]:

@@ -10,6 +10,7 @@ from graphfix.checker.proof.terms import View, whole
 from graphfix.checker.proof.tflite import kernel_choice
 from graphfix.checker.proof.tflite.shapes import shaped
 from graphfix.checker.proof.tflite.table import CHOOSING, EACH, STATEFUL, UNARY
+from graphfix.checker.proof.tflite.unit_constants import dropped_rank
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -41,6 +42,9 @@ def read(call: Call) -> View | None:
         return None
     if kernel_choice.by_place(call, given[0]):
         return None
+    dropped = dropped_rank(call, given)
+    if dropped:  # the kernel sets return results of different ranks
+        return call.table.result(("rank", *key, dropped, *given), call.description, None)
     result = _broadcast(call, (*key, *kernel_choice.ways(call, given)), given)
     if result is not None:
         kernel_choice.enter_reach(call, given, result.core)

@@ -20,6 +20,7 @@ SELECTING = frozenset({"MAXIMUM", "MINIMUM"})
 """Operators that return one of their operands: which one, for a NaN or for two zeros, depends on the kernel."""
 FLOATS = frozenset({"float32", "float16"})
 RANK_DROPPING = frozenset({"ADD", "SUB", "MUL"})
+PAIR = 2
 BYTES = frozenset({"int8", "uint8"})
 
 
@@ -82,7 +83,7 @@ def dropped_rank(call: Call, views: Sequence[View]) -> tuple[object, ...]:
     c[1,1,1] its result is [2,3], and [1,2,3] in the other kernel sets.
     """
     name, activation = call.operator.name, call.integer("fusedActivationFunction")
-    if name not in RANK_DROPPING or call.result.dtype not in BYTES or not activation:
+    if len(views) != PAIR or name not in RANK_DROPPING or call.result.dtype not in BYTES or not activation:
         return ()
     return tuple(("rank", unit.rank, unit.other) for unit in _units(call, views) if unit.outranks)
 

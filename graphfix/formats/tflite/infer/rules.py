@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from graphfix.formats.tflite.file.schema import FLOAT32
 from graphfix.formats.tflite.infer import rules_layout as layout
 from graphfix.formats.tflite.infer import rules_windows as windows
+from graphfix.formats.tflite.infer.delegate_choice import rank_depends_on_kernels
 from graphfix.formats.tflite.infer.operands import Call, Results, Rule
 from graphfix.formats.tflite.infer.strided_slice import strided_slice
 from graphfix.operators import Row
@@ -43,7 +44,10 @@ def multidirectional(call: Call) -> Results:
     if row is None:
         return ()
     parts = [shape for operand in row.taking_part(call.count) if (shape := call.shape(operand.index)) is not None]
-    return (shapes.broadcast(*parts),) if parts else ()
+    if not parts:
+        return ()
+    whole = shapes.broadcast(*parts)
+    return (UNRANKED if rank_depends_on_kernels(call, whole) else whole,)
 
 
 def unidirectional(call: Call) -> Results:

@@ -1,0 +1,86 @@
+"""Reasons to leave an operand because LiteRT would choose another kernel for the lifted or stretched one.
+
+The rewrites of broadcasts and the compact target ask `left_reason` before they edit. Measured with LiteRT 2.3 on its
+three kernel sets: tests/whole/test_kernel_choice.py.
+"""
+
+from __future__ import annotations
+
+from graphfix.graph.broadcast import Alignment, BroadcastOperand, exemption
+from graphfix.graph.view import Node
+from graphfix.operators.row import TFLITE
+from graphfix.shapes.shape import never_one, same
+
+SELECTED = (
+    "XNNPACK returns another operand of {op} where one is NaN or both are zero, once this operand is stretched along "
+    "the innermost axis"
+)
+SELECTED_BESIDE = (
+    "XNNPACK returns another operand of {op} where one is NaN or both are zero, once this operand has as many axes as "
+    "the constant of one element"
+)
+RANK = (
+    "XNNPACK drops the rank of a constant of one element here, so lifting or stretching an operand changes the "
+    "result's rank"
+)
+_SELECTING = frozenset({"MAXIMUM", "MINIMUM"})
+_FLOATS = frozenset({"float32", "float16"})
+_RANK_DROPPING = frozenset({"ADD", "SUB", "MUL"})
+_BYTES = frozenset({"int8", "uint8"})
+
+
+def left_reason(node: Node, alignment: Alignment, operand: BroadcastOperand, *, stretched: bool) -> str | None:
+    """Return why an operand is not lifted, or not stretched; None where the edit keeps every bit."""
+    why = operand.operand.keep_dims if stretched else operand.operand.keep_rank
+    return exemption(alignment, operand, why) or _other_kernel(node, alignment, operand, stretched=stretched)
+
+
+def _other_kernel(node: Node, alignment: Alignment, operand: BroadcastOperand, *, stretched: bool) -> str | None:
+    if node.domain != TFLITE:
+        return None
+    if drops_rank(node):
+        carried = carried_rank(alignment)
+        return RANK if carried is None or carried < alignment.rank else None
+    if node.op not in _SELECTING or operand.value.dtype not in _FLOATS:
+        return None
+    if stretched:
+        return SELECTED.format(op=node.op) if _reaches_innermost(alignment, operand) else None
+    return SELECTED_BESIDE.format(op=node.op) if _outranked(alignment, operand) else None
+
+
+def drops_rank(node: Node) -> bool:
+    """Return whether XNNPACK ignores the rank of constants of one element in a node: 8 bits, a fused activation."""
+    if node.domain != TFLITE or node.op not in _RANK_DROPPING or not node.attributes.get("fused_activation_function"):
+        return False
+    return any(value is not None and value.dtype in _BYTES for value in node.operands[:1])
+
+
+def carried_rank(alignment: Alignment) -> int | None:
+    """Return the highest rank among the operands that are no constants of one element; None if one is unknown."""
+    shapes = [each.value.shape for each in alignment.operands if not _is_unit_constant(each)]
+    return max((shape.rank for shape in shapes), default=0) if all(shape.ranked for shape in shapes) else None
+
+
+def _is_unit_constant(operand: BroadcastOperand) -> bool:
+    return operand.value.kind == "constant" and set(operand.value.shape.axes or ()) <= {1}
+
+
+def _reaches_innermost(alignment: Alignment, operand: BroadcastOperand) -> bool:
+    """Return whether a stretch may repeat the operand along the innermost axis of the result that is not 1."""
+    if not alignment.result.ranked:
+        return True
+    for size, certainty in zip(reversed(alignment.result.dims), reversed(alignment.stretches(operand)), strict=True):
+        if certainty != "no":
+            return True
+        if never_one(size) and not same(size, 1):
+            return False
+    return False
+
+
+def _outranked(alignment: Alignment, operand: BroadcastOperand) -> bool:
+    """Return whether a constant of one element has more axes than the operand."""
+    return any(
+        _is_unit_constant(other) and other.value.shape.rank > operand.value.shape.rank
+        for other in alignment.operands
+        if other.index != operand.index
+    )
