@@ -191,7 +191,7 @@ def _placed(
     entries: list[dict[str, object]] = [
         {"class": kind, "output": name, "site": site, "count": count}
         for name, found in differences.items()
-        for kind, count in exceptions.kinds(found).items()
+        for kind, count in found.counts.items()
     ]
     return replace(finding, exceptions=(*finding.exceptions, *entries))
 

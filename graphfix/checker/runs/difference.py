@@ -32,8 +32,6 @@ class Difference:
     counts: Mapping[str, int] = field(default_factory=dict)
     largest: float | None = None
     """The largest |a - b|, inf where one is not finite, None where there is no such number."""
-    one_sided_nan: int = 0
-    """How many of the `value` ones are NaN on one side only."""
 
     @property
     def count(self) -> int:
@@ -66,8 +64,7 @@ def _first_of(pairs: Mapping[Any, tuple[object, object]], criterion: Criterion) 
         for name, count in each.counts.items():
             counts[name] = counts.get(name, 0) + count
     largest = [d.largest for _, d in found if d.largest is not None]
-    one_sided_nan = sum(each.one_sided_nan for _, each in found)
-    return Difference((key, *first.index), first.before, first.after, counts, max(largest, default=None), one_sided_nan)
+    return Difference((key, *first.index), first.before, first.after, counts, max(largest, default=None))
 
 
 def _arrays(a: Array, b: Array, criterion: Criterion) -> Difference | None:
@@ -85,8 +82,7 @@ def _arrays(a: Array, b: Array, criterion: Criterion) -> Difference | None:
     counts = {name: n for name, mask in classes.items() if (n := int(np.count_nonzero(mask)))}
     where = classes["value"] if "value" in counts else differs
     index = tuple(int(axis[0]) for axis in np.nonzero(np.atleast_1d(where)))[: a.ndim]
-    one_sided_nan = int(np.count_nonzero(np.isnan(a) != np.isnan(b))) if is_float(a) else 0
-    return Difference(index, plain(a[index]), plain(b[index]), counts, _largest(a[differs], b[differs]), one_sided_nan)
+    return Difference(index, plain(a[index]), plain(b[index]), counts, _largest(a[differs], b[differs]))
 
 
 def _halves(array: Array) -> Array:

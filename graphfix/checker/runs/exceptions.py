@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Sequence
 
     from graphfix.checker.runs.difference import Difference
     from graphfix.results import Run, Verdict
@@ -62,27 +62,6 @@ SIGNED_ZERO = Row(
     "Add(x, [0.0]) and Add(x, [-0.0]) where x is -0.0, onnxruntime 1.31.1, optimizations off",
     frozenset({"onnxruntime", "onnx.reference"}),
     frozenset({"Add", "Mul", "Sum", "Mean", "Max", "Min", "PRelu"}),
-)
-# XNNPACK returns the one or the other operand, as its loop for that pattern of shapes has them in the processor's
-# registers; the sign of the larger of two zeros goes the same way.
-_SELECTING = frozenset({"MAXIMUM", "MINIMUM"})
-XNNPACK_NAN = Row(
-    "nan-against-number",
-    "of a NaN and a number XNNPACK selects by the pattern of the operands' shapes",
-    "excused",
-    "NaN on one side only, and a MAXIMUM or MINIMUM before it that is given a NaN",
-    "MAXIMUM(k[1,1], SQRT(x[4,4])) with and without a TILE of k, ai-edge-litert 2.3.0",
-    frozenset({"XNNPACK"}),
-    _SELECTING,
-)
-XNNPACK_ZERO = Row(
-    "signed-zero",
-    "of two zeros XNNPACK selects by the pattern of the operands' shapes",
-    "excused",
-    "another sign of zero, and a MAXIMUM or MINIMUM before it that is given a zero",
-    "as for nan-against-number",
-    frozenset({"XNNPACK"}),
-    _SELECTING,
 )
 REUSED_INTERPRETER = Row(
     "reused-interpreter",
@@ -162,8 +141,6 @@ TABLE = (
     NAN_PAYLOAD,
     TOLERANCE,
     SIGNED_ZERO,
-    XNNPACK_NAN,
-    XNNPACK_ZERO,
     REUSED_INTERPRETER,
     SHARED_FAILURE,
     UNWRITTEN_VARIABLE,
@@ -176,20 +153,9 @@ TABLE = (
 )
 
 
-def kinds(found: Difference) -> Mapping[str, int]:
-    """Return the elements that differ by the names of this table; `value` is of no row."""
-    one_sided = found.one_sided_nan == found.counts.get("value", 0)
-    return {XNNPACK_NAN.name if kind == "value" and one_sided else kind: count for kind, count in found.counts.items()}
-
-
 def excused(found: Difference, runtime: Runtime, op: str | None) -> bool:
     """Tell whether all that differs is of excused rows; `op` makes the first tensor that differs, None: not found."""
-    return kinds(found).keys() <= {row.name for row in _rows(runtime) if not row.operators or op in row.operators}
-
-
-def may_be_excused(found: Difference, runtime: Runtime) -> bool:
-    """Tell whether some operator, at the right place, would excuse it."""
-    return kinds(found).keys() <= {row.name for row in _rows(runtime)}
+    return found.counts.keys() <= {row.name for row in _rows(runtime) if not row.operators or op in row.operators}
 
 
 def _rows(runtime: Runtime) -> Iterator[Row]:

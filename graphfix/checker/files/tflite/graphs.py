@@ -139,3 +139,14 @@ def unique_names(names: Sequence[str]) -> Iterator[str]:
         while name not in taken and made in taken:
             made += "_"
         yield made
+
+
+def ancestors(graph: Graph, tensors: Sequence[int]) -> set[int]:
+    """Return the places of the operators that tensors come from."""
+    left, found = list(tensors), set[int]()
+    while left:
+        maker = graph.makers.get(left.pop())
+        if maker is not None and maker not in found:
+            found.add(maker)
+            left.extend(graph.ops[maker].inputs)
+    return found

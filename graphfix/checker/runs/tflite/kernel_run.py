@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
-from graphfix.checker.files.tflite.graphs import read_graphs
+from graphfix.checker.files.tflite.graphs import ancestors, read_graphs
 from graphfix.checker.runs import given_inputs, inexact_sites
 from graphfix.checker.runs.comparison import Comparison, weigh
 from graphfix.checker.runs.exceptions import READS_PAST_THE_END
@@ -26,7 +26,6 @@ from graphfix.checker.runs.sizes import Free, free_dims
 from graphfix.checker.runs.tflite.find_abort import aborting_operator
 from graphfix.checker.runs.tflite.input_limits import limits
 from graphfix.checker.runs.tflite.observed_sizes import observed
-from graphfix.checker.runs.tflite.selecting_place import ancestors, selecting_place
 from graphfix.checker.runs.unwritten_variables import reads_variables, unwritten_outputs
 from graphfix.results import Run, Verdict
 from graphfix.runtimes.process import Child
@@ -241,17 +240,14 @@ class KernelRunner:
         return self._graphs[path]
 
     def _comparison(self, before: Opener, after: Opener) -> Comparison:
-        def locate(feeds: Mapping[str, object], differences: Mapping[str, Difference]) -> Place | None:
+        def locate(feeds: Mapping[str, object], _: Mapping[str, Difference]) -> Place | None:
             if before.signature is not None:
                 return None  # LiteRT lists the operators of the first subgraph only
             graphs = self._read(self.paths[0])[0], self._read(self.paths[1])[0]
             ends = [graphs[0].names[index] for index in graphs[0].outputs]
             models = graphs[0].producers(), graphs[1].producers()
             opened = before.exposing, after.exposing
-            place = first_place(models, ends, opened, feeds, self.task.criterion)
-            if place is not None or before.kernels != "xnnpack":
-                return place
-            return selecting_place(before.exposing, graphs[0], feeds, differences)
+            return first_place(models, ends, opened, feeds, self.task.criterion)
 
         runtime: Runtime = "XNNPACK" if before.kernels == "xnnpack" else "LiteRT"
         return Comparison((before, after), self.task.criterion, locate, runtime, self.task.progress)
