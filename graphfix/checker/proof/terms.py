@@ -134,6 +134,8 @@ class TermTable:
     """By value of int32: the one of int64 that holds the same numbers."""
     stored: dict[Core, set[tuple[int, ...]]] = field(default_factory=dict)
     """By result which of its operands the first file holds, and no node computes."""
+    unsupported: set[str] = field(default_factory=set)
+    """The values of the second file whose declared shape has a number that no rule derives."""
     objections: list[str] = field(default_factory=list)
     """What is in the second file, beside its terms, and neither in the first nor on a list of what may be new.
 

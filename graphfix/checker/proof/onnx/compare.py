@@ -19,7 +19,7 @@ from graphfix.checker.proof.compare import (
     refuse_unknown,
 )
 from graphfix.checker.proof.constants import Constants
-from graphfix.checker.proof.onnx import set_inputs, unrolled_loops
+from graphfix.checker.proof.onnx import load_inference, set_inputs, unrolled_loops
 from graphfix.checker.proof.onnx.closed_world import ClosedWorld
 from graphfix.checker.proof.onnx.constants import FileConstants
 from graphfix.checker.proof.onnx.declared import element_type
@@ -106,7 +106,7 @@ def compared(
     for source in sources:
         source.check()
     odd = [world.reason, world.size_names.unknown(), unlisted(one, two, (first.called, second.called))]
-    odd += [moved_operand(one, two), shared_name(one, two)]
+    odd += [moved_operand(one, two), shared_name(one, two), load_inference.objection(one, two, second)]
     table.objections += [reason for reason in odd if reason is not None]
     outcome = list(zip((output.name for output in one.graph.output), outputs, theirs, strict=True))
     believed = () if environment.believed is None else tuple(environment.believed.believed)

@@ -69,6 +69,8 @@ class Reading:
     """What operators of the first file stand for."""
     unrolled: bool = False
     """Whether loops of known trip count are read as they run."""
+    scopes: list[tuple[GraphProto, Environment]] = field(default_factory=list)
+    """The graphs of the second file that were read, each with its values."""
     inlined: bool = False
     """Whether the file may hold a name as runtimes make them."""
 
@@ -106,6 +108,8 @@ class Reading:
                 environment.values[sparse.values.name] = self.constants.sparse(sparse)
                 environment.stored.add(sparse.values.name)
         self.nodes(graph.name, graph.node, environment)
+        if self.table.closed:
+            self.scopes.append((graph, environment))
         body = environment.outer is not None
         infos = declared((*graph.input, *graph.output)), declared(graph.value_info)
         enter_graph_names(world, graph, infos, environment.values, body=body, inlined=self.inlined)

@@ -119,6 +119,7 @@ def _check_shape(table: TermTable, name: str, view: View, dims: tuple[int, ...])
     if not _agrees(dims, (sizes, *table.declared.get((name, view), ()))):
         shape = ",".join("?" if size < 0 else str(size) for size in dims)
         table.objections.append(f"the second file declares {name!r} as [{shape}], which it is not known to be")
+    table.unsupported.add(name)
 
 
 @lru_cache(maxsize=1 << 8)

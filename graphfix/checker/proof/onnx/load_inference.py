@@ -1,0 +1,265 @@
+"""What onnx infers of the second file's shapes when a runtime loads it, where that may differ from what it computes.
+
+onnxruntime infers the shape of every value with onnx's own rules and with the shapes that the file stores. It lays out
+memory by what it inferred: a value may take the buffer of another one of the same inferred shape, and an If allocates
+its result. A few of onnx's rules are wrong for some attributes, and a stored shape may be wrong. In the first file
+that does no harm as long as it runs. In the second a new node may meet the wrong size: then the file does not load, or
+fails when it runs.
+
+So a size that onnx infers, and that the proof does not derive, is compared with the first file and with the shapes of
+the other values. Only files that hold an operator of `SUSPECT` or such a stored shape are given to onnx's inference.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, TypeAlias
+
+import onnx
+from onnx import ModelProto
+
+from graphfix.checker.files.onnx.external_data import tensors
+from graphfix.checker.files.onnx.schema import schema
+from graphfix.checker.proof.onnx.operands import bodies, domain_of
+from graphfix.checker.proof.onnx.validate import imported
+from graphfix.checker.proof.sizes import numbers, result_sizes
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+
+    from onnx import GraphProto, NodeProto, TensorProto
+
+    from graphfix.checker.proof.onnx.operands import Environment
+    from graphfix.checker.proof.onnx.reader import Reading
+    from graphfix.checker.proof.sizes import Sizes
+
+Shape: TypeAlias = "tuple[int | None, ...]"
+"""An inferred shape; None for a size that is not inferred as a number."""
+_FEW_BYTES = 1024
+"""Constants up to this size are given to the inference: it reads no larger ones."""
+
+
+# --- operators whose inference may be wrong ----------------------------------------------------------------------------
+
+
+def _text(node: NodeProto, name: str) -> str:
+    return next((each.s.decode(errors="replace") for each in node.attribute if each.name == name), "")
+
+
+def _numbers(node: NodeProto, name: str) -> list[int]:
+    return next((list(each.ints) or [each.i] for each in node.attribute if each.name == name), [])
+
+
+def _pool(node: NodeProto, environment: Environment) -> bool:
+    """A last window that begins in the padding is counted; padding to SAME leaves dilations out."""
+    del environment
+    dilated = any(size != 1 for size in _numbers(node, "dilations"))
+    return any(_numbers(node, "ceil_mode")) or (dilated and _text(node, "auto_pad").startswith("SAME"))
+
+
+def _conv_transpose(node: NodeProto, environment: Environment) -> bool:
+    """The output's padding or shape beside automatic padding."""
+    del environment
+    padded = _text(node, "auto_pad") not in ("", "NOTSET")
+    return padded or bool(_numbers(node, "output_shape")) or any(_numbers(node, "output_padding"))
+
+
+def _slice(node: NodeProto, environment: Environment) -> bool:
+    """Backwards to an end that is a largest number."""
+    if len(node.input) <= 4 or not node.input[4]:  # noqa: PLR2004 - the operand that holds the steps
+        return False
+    known = numbers(environment.find(node.input[4]).content)
+    return known is None or any(step < 0 for step in known)
+
+
+def _recurrence(node: NodeProto, environment: Environment) -> bool:
+    """The batch in front."""
+    del environment
+    return any(_numbers(node, "layout"))
+
+
+def _always(node: NodeProto, environment: Environment) -> bool:
+    del node, environment
+    return True
+
+
+SUSPECT: Mapping[str, Callable[[NodeProto, Environment], bool]] = {
+    **dict.fromkeys("MaxPool AveragePool LpPool".split(), _pool),
+    "ConvTranspose": _conv_transpose,
+    "Slice": _slice,
+    **dict.fromkeys("LSTM GRU RNN".split(), _recurrence),
+    **dict.fromkeys(
+        "Attention CenterCropPad Col2Im ConcatFromSequence DFT Einsum MaxRoiPool MaxUnpool Range Resize RoiAlign "
+        "SequenceAt SequenceMap SimplifiedLayerNormalization SplitToSequence STFT Unique Upsample".split(),
+        _always,
+    ),
+}
+"""Operators of the standard set for which onnx's inference, of some version, says another size than a kernel returns."""
+
+
+# --- what is inferred --------------------------------------------------------------------------------------------------
+
+
+@dataclass(slots=True)
+class _Inferred:
+    """What onnx infers of a file: by graph (the names of the graphs around it and its own place) and by value."""
+
+    shapes: dict[str, Shape] = field(default_factory=dict)
+    fault: str | None = None
+    """Why the inference refuses the file."""
+
+
+def objection(one: ModelProto, two: ModelProto, reading: Reading) -> str | None:
+    """Say where onnx's inference of the second file may make it fail though the first file runs.
+
+    `reading` is that of the second file, behind its `run`. Returns None where nothing can differ.
+    """
+    doubtful = _doubtful_values(reading)
+    has_bodies = len(reading.scopes) > 1
+    if not (doubtful or has_bodies) or one.graph == two.graph:
+        return None
+    after = _inferred(two)
+    if after is None:
+        return None
+    if after.fault is not None:
+        before = _inferred(one)
+        if before is None or before.fault is None:
+            return f"onnx's inference refuses the second file, and not the first: {after.fault}"
+        return None
+    return _clash(one, reading, doubtful, after) if doubtful else None
+
+
+def _doubtful_values(reading: Reading) -> set[str]:
+    """Name the values whose inferred shape may be wrong, and all that is computed from them."""
+    found = set(reading.table.unsupported)
+    for graph, environment in reading.scopes:
+        for node in graph.node:
+            asked = SUSPECT.get(node.op_type)
+            if asked is not None and not domain_of(node.domain) and asked(node, environment):
+                found.update(node.output)
+    for function in reading.model.functions if reading.called else ():
+        if any(node.op_type in SUSPECT for node in function.node):
+            found.update(_calls(reading, function.name))
+    if found:
+        _spread(reading.model.graph, found)
+    found.discard("")
+    return found
+
+
+def _calls(reading: Reading, name: str) -> Iterator[str]:
+    """Name the results of the calls of a function."""
+    for graph, _ in reading.scopes:
+        for node in graph.node:
+            if node.op_type == name:
+                yield from node.output
+
+
+def _spread(graph: GraphProto, found: set[str]) -> bool:
+    """Add the results of the nodes that read one of these values, in the order of execution."""
+    for node in graph.node:
+        inside = [_spread(body, found) for body in bodies([node])]
+        if any(inside) or not found.isdisjoint(node.input):
+            found.update(node.output)
+    return not found.isdisjoint(value.name for value in graph.output)
+
+
+def _inferred(model: ModelProto) -> _Inferred | None:
+    """Return what onnx infers; None where its code must not be asked, because a node lacks operands that it reads."""
+    bare = ModelProto()
+    bare.CopyFrom(model)
+    for tensor in tensors(bare):
+        _strip(tensor)
+    if not all(_has_operands(node, imported(bare.opset_import)) for node in _nodes(bare)):
+        return None
+    found = _Inferred()
+    try:
+        onnx.shape_inference.infer_shapes(bare, strict_mode=True)
+    except onnx.shape_inference.InferenceError as error:
+        found.fault = str(error).splitlines()[-1]
+    try:
+        whole = onnx.shape_inference.infer_shapes(bare, data_prop=True)
+    except onnx.shape_inference.InferenceError:
+        return found
+    _enter(whole.graph, found.shapes)
+    return found
+
+
+def _strip(tensor: TensorProto) -> None:
+    """Leave out the elements of a large constant, and the place of those in another file."""
+    if tensor.ByteSize() > _FEW_BYTES or tensor.external_data:
+        kept = tensor.name, tensor.data_type, list(tensor.dims)
+        tensor.Clear()
+        tensor.name, tensor.data_type = kept[:2]
+        tensor.dims.extend(kept[2])
+
+
+def _nodes(model: ModelProto) -> Iterator[NodeProto]:
+    pending: list[Iterable[NodeProto]] = [model.graph.node, *(each.node for each in model.functions)]
+    while pending:
+        nodes = pending.pop()
+        yield from nodes
+        pending += [body.node for body in bodies(nodes)]
+
+
+def _has_operands(node: NodeProto, versions: Mapping[str, int]) -> bool:
+    """Whether a node gives the operands that its operator asks for: onnx's inference reads them without looking."""
+    domain = domain_of(node.domain)
+    asked = schema(node.op_type, domain, versions.get(domain, 0))
+    if asked is None:
+        return True
+    return len(node.input) >= asked.min_input and len(node.output) >= asked.min_output and all(node.input[: asked.min_input])
+
+
+def _enter(graph: GraphProto, shapes: dict[str, Shape]) -> None:
+    for value in (*graph.value_info, *graph.output):
+        tensor = value.type.tensor_type
+        if value.type.HasField("tensor_type") and tensor.HasField("shape"):
+            shapes[value.name] = tuple(
+                dim.dim_value if dim.HasField("dim_value") else None for dim in tensor.shape.dim
+            )
+    for body in bodies(graph.node):
+        _enter(body, shapes)
+
+
+# --- where a wrong size would count ------------------------------------------------------------------------------------
+
+
+def _clash(one: ModelProto, reading: Reading, doubtful: set[str], after: _Inferred) -> str | None:
+    """Say which inferred size is not derived and may count: it is new, or a value without doubt has the same shape."""
+    wrong: dict[str, str] = {}
+    sure: set[Shape] = set()
+    ifs: set[str] = set()
+    for graph, environment in reading.scopes:
+        for node in graph.node:
+            for name in node.output:
+                shape = after.shapes.get(name)
+                if shape is None or name not in environment.values:
+                    continue
+                told = _difference(shape, environment.values[name].sizes) if name in doubtful else None
+                if told is not None:
+                    wrong[name] = told
+                    ifs.update([name] if node.op_type == "If" else [])
+                elif None not in shape:
+                    sure.add(shape)
+    if not wrong:
+        return None
+    before = _inferred(one)
+    known: Mapping[str, Shape] = {} if before is None else before.shapes
+    for name, told in wrong.items():
+        shape = after.shapes[name]
+        if name in ifs or shape in sure or known.get(name) != shape:
+            return f"onnx's inference at load takes {name!r} of the second file for {told}"
+    return None
+
+
+def _difference(shape: Shape, sizes: Sizes | None) -> str | None:
+    """Say how an inferred shape differs from what the proof derives; None where each number is derived."""
+    stated = ",".join("?" if size is None else str(size) for size in shape)
+    derived: Sequence[object] | None = None if sizes is None else result_sizes(sizes)
+    if derived is None:
+        return None if all(size is None for size in shape) else f"[{stated}], and no rule derives its shape"
+    if len(derived) != len(shape):
+        return f"[{stated}], which has another rank"
+    if all(size is None or size == known for size, known in zip(shape, derived, strict=True)):
+        return None
+    return f"[{stated}], which is [{','.join(map(str, derived))}]"
