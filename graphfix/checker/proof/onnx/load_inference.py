@@ -7,7 +7,7 @@ that does no harm as long as it runs. In the second a new node may meet the wron
 fails when it runs.
 
 So a size that onnx infers, and that the proof does not derive, is compared with the first file and with the shapes of
-the other values. Only files that hold an operator of `SUSPECT` or such a stored shape are given to onnx's inference.
+the other values. Only files that hold an suspect operator or such a stored shape are given to onnx's inference.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ from graphfix.checker.files.onnx.external_data import tensors
 from graphfix.checker.files.onnx.schema import schema
 from graphfix.checker.proof.onnx.operands import bodies, domain_of
 from graphfix.checker.proof.onnx.validate import imported
-from graphfix.checker.proof.sizes import numbers, result_sizes
+from graphfix.checker.proof.onnx.wrong_inference import SUSPECT, is_suspect
+from graphfix.checker.proof.sizes import result_sizes
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from onnx import GraphProto, NodeProto, TensorProto
 
-    from graphfix.checker.proof.onnx.operands import Environment
     from graphfix.checker.proof.onnx.reader import Reading
     from graphfix.checker.proof.sizes import Sizes
 
@@ -37,67 +37,6 @@ Shape: TypeAlias = "tuple[int | None, ...]"
 """An inferred shape; None for a size that is not inferred as a number."""
 _FEW_BYTES = 1024
 """Constants up to this size are given to the inference: it reads no larger ones."""
-
-
-# --- operators whose inference may be wrong ----------------------------------------------------------------------------
-
-
-def _text(node: NodeProto, name: str) -> str:
-    return next((each.s.decode(errors="replace") for each in node.attribute if each.name == name), "")
-
-
-def _numbers(node: NodeProto, name: str) -> list[int]:
-    return next((list(each.ints) or [each.i] for each in node.attribute if each.name == name), [])
-
-
-def _pool(node: NodeProto, environment: Environment) -> bool:
-    """A last window that begins in the padding is counted; padding to SAME leaves dilations out."""
-    del environment
-    dilated = any(size != 1 for size in _numbers(node, "dilations"))
-    return any(_numbers(node, "ceil_mode")) or (dilated and _text(node, "auto_pad").startswith("SAME"))
-
-
-def _conv_transpose(node: NodeProto, environment: Environment) -> bool:
-    """The output's padding or shape beside automatic padding."""
-    del environment
-    padded = _text(node, "auto_pad") not in ("", "NOTSET")
-    return padded or bool(_numbers(node, "output_shape")) or any(_numbers(node, "output_padding"))
-
-
-def _slice(node: NodeProto, environment: Environment) -> bool:
-    """Backwards to an end that is a largest number."""
-    if len(node.input) <= 4 or not node.input[4]:  # noqa: PLR2004 - the operand that holds the steps
-        return False
-    known = numbers(environment.find(node.input[4]).content)
-    return known is None or any(step < 0 for step in known)
-
-
-def _recurrence(node: NodeProto, environment: Environment) -> bool:
-    """The batch in front."""
-    del environment
-    return any(_numbers(node, "layout"))
-
-
-def _always(node: NodeProto, environment: Environment) -> bool:
-    del node, environment
-    return True
-
-
-SUSPECT: Mapping[str, Callable[[NodeProto, Environment], bool]] = {
-    **dict.fromkeys("MaxPool AveragePool LpPool".split(), _pool),
-    "ConvTranspose": _conv_transpose,
-    "Slice": _slice,
-    **dict.fromkeys("LSTM GRU RNN".split(), _recurrence),
-    **dict.fromkeys(
-        "Attention CenterCropPad Col2Im ConcatFromSequence DFT Einsum MaxRoiPool MaxUnpool Range Resize RoiAlign "
-        "SequenceAt SequenceMap SimplifiedLayerNormalization SplitToSequence STFT Unique Upsample".split(),
-        _always,
-    ),
-}
-"""Operators of the standard set for which onnx's inference, of some version, says another size than a kernel returns."""
-
-
-# --- what is inferred --------------------------------------------------------------------------------------------------
 
 
 @dataclass(slots=True)
@@ -134,8 +73,7 @@ def _doubtful_values(reading: Reading) -> set[str]:
     found = set(reading.table.unsupported)
     for graph, environment in reading.scopes:
         for node in graph.node:
-            asked = SUSPECT.get(node.op_type)
-            if asked is not None and not domain_of(node.domain) and asked(node, environment):
+            if is_suspect(node, environment):
                 found.update(node.output)
     for function in reading.model.functions if reading.called else ():
         if any(node.op_type in SUSPECT for node in function.node):
@@ -207,49 +145,55 @@ def _has_operands(node: NodeProto, versions: Mapping[str, int]) -> bool:
     asked = schema(node.op_type, domain, versions.get(domain, 0))
     if asked is None:
         return True
-    return len(node.input) >= asked.min_input and len(node.output) >= asked.min_output and all(node.input[: asked.min_input])
+    return (
+        len(node.input) >= asked.min_input
+        and len(node.output) >= asked.min_output
+        and all(node.input[: asked.min_input])
+    )
 
 
 def _enter(graph: GraphProto, shapes: dict[str, Shape]) -> None:
     for value in (*graph.value_info, *graph.output):
         tensor = value.type.tensor_type
         if value.type.HasField("tensor_type") and tensor.HasField("shape"):
-            shapes[value.name] = tuple(
-                dim.dim_value if dim.HasField("dim_value") else None for dim in tensor.shape.dim
-            )
+            shapes[value.name] = tuple(dim.dim_value if dim.HasField("dim_value") else None for dim in tensor.shape.dim)
     for body in bodies(graph.node):
         _enter(body, shapes)
 
 
-# --- where a wrong size would count ------------------------------------------------------------------------------------
-
-
 def _clash(one: ModelProto, reading: Reading, doubtful: set[str], after: _Inferred) -> str | None:
-    """Say which inferred size is not derived and may count: it is new, or a value without doubt has the same shape."""
-    wrong: dict[str, str] = {}
-    sure: set[Shape] = set()
-    ifs: set[str] = set()
-    for graph, environment in reading.scopes:
-        for node in graph.node:
-            for name in node.output:
-                shape = after.shapes.get(name)
-                if shape is None or name not in environment.values:
-                    continue
-                told = _difference(shape, environment.values[name].sizes) if name in doubtful else None
-                if told is not None:
-                    wrong[name] = told
-                    ifs.update([name] if node.op_type == "If" else [])
-                elif None not in shape:
-                    sure.add(shape)
-    if not wrong:
-        return None
-    before = _inferred(one)
+    """Say which inferred size is not derived and may count.
+
+    It counts if an If has it, if the first file has no such value, or if another value is rightly of the same shape.
+    """
+    wrong, sure = _sorted(reading, doubtful, after)
+    before = _inferred(one) if wrong else None
     known: Mapping[str, Shape] = {} if before is None else before.shapes
-    for name, told in wrong.items():
+    for name, (op, told) in wrong.items():
         shape = after.shapes[name]
-        if name in ifs or shape in sure or known.get(name) != shape:
+        if op == "If" or shape in sure or known.get(name) != shape:
             return f"onnx's inference at load takes {name!r} of the second file for {told}"
     return None
+
+
+def _sorted(reading: Reading, doubtful: set[str], after: _Inferred) -> tuple[dict[str, tuple[str, str]], set[Shape]]:
+    """Return the values with an inferred size that is not derived, and the inferred shapes of all others.
+
+    Of the first by name: the operator, and how the shapes differ.
+    """
+    wrong: dict[str, tuple[str, str]] = {}
+    sure: set[Shape] = set()
+    results = ((node.op_type, name, at) for graph, at in reading.scopes for node in graph.node for name in node.output)
+    for op, name, environment in results:
+        shape, view = after.shapes.get(name), environment.values.get(name)
+        if shape is None or view is None:
+            continue
+        told = _difference(shape, view.sizes) if name in doubtful else None
+        if told is not None:
+            wrong[name] = op, told
+        elif None not in shape:
+            sure.add(shape)
+    return wrong, sure
 
 
 def _difference(shape: Shape, sizes: Sizes | None) -> str | None:
