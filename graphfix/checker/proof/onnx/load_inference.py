@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import onnx
 from onnx import ModelProto
+from onnx.defs import OpSchema
 
 from graphfix.checker.files.onnx.external_data import tensors
 from graphfix.checker.files.onnx.schema import schema
@@ -113,7 +114,7 @@ def _inferred(model: ModelProto) -> _Inferred | None:
     try:
         onnx.shape_inference.infer_shapes(bare, strict_mode=True)
     except onnx.shape_inference.InferenceError as error:
-        found.fault = str(error).splitlines()[-1]
+        found.fault = str(error).strip().splitlines()[-1]
     try:
         whole = onnx.shape_inference.infer_shapes(bare, data_prop=True)
     except onnx.shape_inference.InferenceError:
@@ -145,11 +146,9 @@ def _has_operands(node: NodeProto, versions: Mapping[str, int]) -> bool:
     asked = schema(node.op_type, domain, versions.get(domain, 0))
     if asked is None:
         return True
-    return (
-        len(node.input) >= asked.min_input
-        and len(node.output) >= asked.min_output
-        and all(node.input[: asked.min_input])
-    )
+    needed = [at for at, formal in enumerate(asked.inputs) if formal.option == OpSchema.FormalParameterOption.Single]
+    given = all(at < len(node.input) and node.input[at] for at in needed)
+    return given and len(node.input) >= asked.min_input and len(node.output) >= asked.min_output
 
 
 def _enter(graph: GraphProto, shapes: dict[str, Shape]) -> None:

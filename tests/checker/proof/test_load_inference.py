@@ -1,0 +1,206 @@
+"""Shapes that onnx infers wrongly at load, or that a file stores wrongly, and what a new node then does.
+
+Each pair is asked of onnxruntime too: the first file runs, and the second fails when it is loaded or when it runs.
+"""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import onnx.parser
+import onnxruntime
+import pytest
+from onnx import ModelProto
+
+from tests.support.proved import unproved
+
+CONSTANTS = {
+    "step": "int64 step = {4}", "frame": "int64 frame = {8}", "zero": "int64[1] zero = {0}",
+    "three": "int64[1] three = {3}",
+    "far": "int64[1] far = {2147483647}", "farther": "int64[1] farther = {9223372036854775807}",
+    "back": "int64[1] back = {-1}", "kept": "bool[5] kept = {1,0,0,0,1}", "yes": "bool yes = {1}",
+}  # fmt: skip
+KINDS = {"tensor(float)": np.float32, "tensor(bool)": np.bool_, "tensor(int64)": np.int64}
+
+
+def model(inputs: str, nodes: str, opset: int = 17, *told: str) -> ModelProto:
+    """Return a model with the output y, of no declared shape; `told` are further constants and stored shapes."""
+    words = set(re.findall(r"\w+", nodes))
+    held = ", ".join([*(constant for name, constant in CONSTANTS.items() if name in words), *filter(None, told)])
+    head = f'<ir_version: 8, opset_import: ["" : {opset}]>'
+    made = onnx.parser.parse_model(f"{head}\ng ({inputs}) => (float[] y) {f'<{held}>' if held else ''} {{ {nodes} }}")
+    made.graph.output[0].type.tensor_type.ClearField("shape")
+    return made
+
+
+def error_of(made: ModelProto) -> str | None:
+    """Load and run a model without optimizations, every input ones; return the error."""
+    options = onnxruntime.SessionOptions()
+    options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
+    options.log_severity_level = 4
+    try:
+        session = onnxruntime.InferenceSession(made.SerializeToString(), options, providers=["CPUExecutionProvider"])
+        shapes = {each.name: (each.shape, KINDS[each.type]) for each in session.get_inputs()}
+        session.run(None, {name: np.full(shape, name != "never", kind) for name, (shape, kind) in shapes.items()})
+    except Exception as error:  # noqa: BLE001 - onnxruntime's errors have no class of their own above them
+        return str(error)
+    return None
+
+
+def text(shape: list[int]) -> str:
+    return ",".join(map(str, shape))
+
+
+POOL = "kernel_shape = [3], strides = [3], pads = [1, 1], ceil_mode = 1"
+WRONG = {
+    "max-pool": ("float[1,1,5] x", f"MaxPool <{POOL}> (x)", [1, 1, 3], (11, 12, 17, 18, 20)),
+    "max-pool-narrow": (
+        "float[1,1,7] x", "MaxPool <kernel_shape = [2], strides = [4], pads = [1, 1], ceil_mode = 1> (x)", [1, 1, 3],
+        (11, 12, 17, 20),
+    ),
+    "max-pool-2d": (
+        "float[1,1,5,5] x",
+        "MaxPool <kernel_shape = [3, 3], strides = [3, 3], pads = [1, 1, 1, 1], ceil_mode = 1> (x)", [1, 1, 3, 3],
+        (11, 17, 18),
+    ),
+    "average-pool": ("float[1,1,5] x", f"AveragePool <{POOL}> (x)", [1, 1, 3], (11, 17, 18, 20)),
+    "lp-pool": ("float[1,1,5] x", f"LpPool <{POOL}> (x)", [1, 1, 3], (18, 20)),
+    "max-pool-same-dilated": (
+        "float[1,1,9] x", 'MaxPool <kernel_shape = [3], dilations = [2], auto_pad = "SAME_UPPER", strides = [2]> (x)',
+        [1, 1, 5], (11, 17, 20, 22),
+    ),
+    "transposed-padding": (
+        "float[1,1,4] x, float[1,1,3] w",
+        'ConvTranspose <auto_pad = "SAME_UPPER", strides = [2], output_padding = [1]> (x, w)', [1, 1, 9],
+        (11, 17, 20, 22),
+    ),
+}  # fmt: skip
+"""By name: the inputs, a node, the shape that onnx infers of its result and that is none of it, operator sets."""
+CASES = [(name, opset) for name, (_, _, _, opsets) in WRONG.items() for opset in opsets]
+
+
+def meeting(name: str, opset: int, *, stretched: bool, shape: list[int] | None = None) -> ModelProto:
+    """A sum beside a value whose shape is inferred wrongly; a new Expand makes the inferred shape, or the given one."""
+    inputs, node, inferred, _ = WRONG[name]
+    made = text(inferred if shape is None else shape)
+    addend = "e = Expand(s, t) y = Add(z, e)" if stretched else "y = Add(z, s)"
+    nodes = f"v = {node} a = Exp(v) s = ReduceSum <keepdims = 0> (a) {addend}"
+    target = f"int64[{made.count(',') + 1}] t = {{{made}}}" if stretched else ""
+    return model(f"{inputs}, float[{made}] z", nodes, opset, target)
+
+
+def reason(one: ModelProto, two: ModelProto) -> str:
+    """Say why a pair is not proved; empty where it is."""
+    return unproved(one.SerializeToString(), two.SerializeToString()) or ""
+
+
+@pytest.mark.parametrize(("name", "opset"), CASES)
+def test_an_expand_that_meets_a_wrong_inference_is_not_proved(name: str, opset: int) -> None:
+    before, after = (meeting(name, opset, stretched=stretched) for stretched in (False, True))
+    assert error_of(before) is None
+    assert "re-use buffer" in (error_of(after) or "")
+    assert "onnx's inference at load takes" in reason(before, after)
+
+
+@pytest.mark.parametrize(("name", "opset"), CASES)
+def test_an_expand_of_another_shape_beside_it_is_proved(name: str, opset: int) -> None:
+    before, after = (meeting(name, opset, stretched=stretched, shape=[7]) for stretched in (False, True))
+    assert error_of(after) is None
+    assert reason(before, after) == ""
+
+
+STORED = {
+    "compress": ("float[5] x", "Compress <axis = 0> (x, kept)", "float[3] v"),
+    "compress-all": ("float[5] x", "Compress (x, kept)", "float[4] v"),
+    "compress-2d": ("float[5,2] x", "Compress <axis = 0> (x, kept)", "float[3,2] v"),
+}
+"""By name: the input, a node, and a wrong shape that both files store of its result."""
+
+
+@pytest.mark.parametrize("opset", [11, 17, 20])
+@pytest.mark.parametrize("name", STORED)
+def test_an_expand_that_meets_a_wrong_stored_shape_is_not_proved(name: str, opset: int) -> None:
+    inputs, node, info = STORED[name]
+    shape = info[info.index("[") + 1 : info.index("]")]
+    nodes = f"v = {node} a = Exp(v) s = ReduceSum <keepdims = 0> (a)"
+    inputs, target = f"{inputs}, float[{shape}] z", f"int64[{shape.count(',') + 1}] t = {{{shape}}}"
+    stretched = f"{nodes} e = Expand(s, t) y = Add(z, e)"
+    before, after = model(inputs, f"{nodes} y = Add(z, s)", opset, info), model(inputs, stretched, opset, info, target)
+    assert error_of(before) is None
+    assert "re-use buffer" in (error_of(after) or "")
+    assert "and no rule" in reason(before, after) or "which is" in reason(before, after)
+    before, after = model(inputs, f"{nodes} y = Add(z, s)", opset), model(inputs, stretched, opset, target)
+    assert error_of(after) is None
+    assert reason(before, after) == ""
+
+
+SLICES = ["Slice(x, zero, far, zero, back)", "Slice(x, three, far, zero, back)", "Slice(x, three, farther, zero, back)"]
+
+
+@pytest.mark.parametrize("op", ["Ceil", "Neg", "Abs"])
+@pytest.mark.parametrize("node", SLICES)
+def test_an_if_around_a_wrong_inference_is_not_proved(node: str, op: str) -> None:
+    """The result of an If is allocated."""
+    before = model("float[4] x", f"v = {node} y = {op}(v)")
+    body = "{{ {0} = {1}(v) }}"
+    then, other = (f"{at} () => (float {name}) {body.format(name, op)}" for at, name in (("t", "a"), ("e", "b")))
+    after = model("float[4] x", f"v = {node} y = If(yes) <then_branch = {then}, else_branch = {other}>")
+    for branch in after.graph.node[-1].attribute:
+        branch.g.output[0].type.tensor_type.ClearField("shape")
+    assert error_of(before) is None
+    assert error_of(after) is not None
+    assert "onnx's inference at load takes" in reason(before, after)
+
+
+# --- a clash in a body that is not executed ---------------------------------------------------------------------------
+
+HIDDEN = {"a product": "ReduceProd <keepdims = 1> (c)", "a maximum": "Max(c, c)", "an amount": "Abs(c)"}
+"""Nodes that return a constant as it is: onnx's inference does not follow them."""
+CLASHES = {
+    "expand": "e = Expand(w, s) r = Add(x, e)",
+    "tile": "e = Tile(w, s) r = Add(x, e)",
+    "filled": "e = ConstantOfShape(s) r = Add(x, e)",
+    "multiplied": "e = Expand(w, s) r = Mul(e, x)",
+}
+PLACES = ["then_branch", "else_branch", "loop"]
+
+
+def clash(place: str, nodes: str, target: str) -> ModelProto:
+    """A body that is not executed, in which three elements meet two; `target` makes the 3."""
+    held = "c = Constant <value = int64[1] {3}> ()"
+    inside = f"{{ {held} s = {target} {nodes} }}"
+    if place == "loop":
+        body = f"b (int64 i, bool go, float[2] state) => (bool on, float r) {{ on = Identity(go) {inside[1:]}"
+        made = model("float[2] x, float[1] w, int64 n", f"y = Loop(n, , x) <body = {body}>")
+        made.graph.node[0].attribute[0].g.output[1].type.tensor_type.ClearField("shape")
+        return made
+    quiet, busy = "q () => (float q) { q = Neg(x) }", f"b () => (float r) {inside}"
+    then, other = (busy, quiet) if place == "then_branch" else (quiet, busy)
+    made = model("float[2] x, float[1] w, bool never", f"y = If(never) <then_branch = {then}, else_branch = {other}>")
+    for branch in made.graph.node[0].attribute:
+        branch.g.output[0].type.tensor_type.ClearField("shape")
+    return made
+
+
+@pytest.mark.parametrize("hidden", HIDDEN)
+@pytest.mark.parametrize("nodes", CLASHES)
+@pytest.mark.parametrize("place", PLACES)
+def test_a_clash_that_a_constant_makes_visible_is_not_proved(place: str, nodes: str, hidden: str) -> None:
+    before = clash(place, CLASHES[nodes], HIDDEN[hidden])
+    after = clash(place, CLASHES[nodes], "Constant <value = int64[1] {3}> ()")
+    assert loads(before)
+    assert not loads(after)
+    assert reason(before, after) != ""
+
+
+def loads(made: ModelProto) -> bool:
+    options = onnxruntime.SessionOptions()
+    options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
+    options.log_severity_level = 4
+    try:
+        onnxruntime.InferenceSession(made.SerializeToString(), options, providers=["CPUExecutionProvider"])
+    except Exception as error:  # noqa: BLE001 - onnxruntime's errors have no class of their own above them
+        assert "Incompatible dimensions" in str(error) or "inference" in str(error).lower()  # noqa: PT017 - of any class
+        return False
+    return True
