@@ -8,14 +8,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-from graphfix.checker.proof.result import UnprovedError
-
 _FEWEST_NODES: Final = 1 << 12
 """Nodes of bodies and functions that are read for any two files, which takes about 1 s."""
 _NODES_A_NODE: Final = 64
 """How many more are read for each node of the files: a function counts once for each call, a body for each reading."""
 _MOST_BYTES: Final = 1 << 27
 """Bytes of constants that are computed; each of them is at most 512 KiB."""
+
+
+class TooLargeError(Exception):
+    """The proof would take more steps than its budget: the two files are undecided."""
 
 
 @dataclass(slots=True, eq=False)
@@ -30,13 +32,13 @@ class Budget:
         self.nodes += _NODES_A_NODE * nodes
 
     def read(self, nodes: int, where: str) -> None:
-        """Count nodes of a body or function. Raises UnprovedError beyond the budget."""
+        """Count nodes of a body or function. Raises TooLargeError beyond the budget."""
         self.nodes -= nodes
         if self.nodes < 0:
-            raise UnprovedError(f"too large to decide: {where} is read too often, in calls or loops within each other")
+            raise TooLargeError(f"too large to decide: {where} is read too often, in calls or loops within each other")
 
     def fold(self, count: int, where: str) -> None:
-        """Count the bytes of a computed constant. Raises UnprovedError beyond the budget."""
+        """Count the bytes of a computed constant. Raises TooLargeError beyond the budget."""
         self.folded -= count
         if self.folded < 0:
-            raise UnprovedError(f"too large to decide: {where} and nodes before it compute too many constants")
+            raise TooLargeError(f"too large to decide: {where} and nodes before it compute too many constants")

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 InputDims: TypeAlias = "Mapping[str, tuple[int | str, ...] | None]"
 """Inputs by name: for each axis its size, or the symbol of a free one; None where the rank is not known."""
+LARGEST_MESSAGE = (1 << 31) - 1
+"""Bytes of the largest protobuf message and of the largest FlatBuffer: places in both are signed, of 32 bits."""
 Dims: TypeAlias = "Sequence[int | None] | None"
 """A declared shape: None for a free size; None where the rank is not declared."""
 
@@ -118,6 +120,18 @@ def check_effects(one: Sequence[tuple[Core, Place]], two: Sequence[tuple[Core, P
     ours, theirs = ([(core.number, place) for core, place in effects] for effects in (one, two))
     if ours != theirs:
         raise UnprovedError(f"{operators} are not the same, or not in the same order")
+
+
+def check_size(before: int, after: int) -> None:
+    """Raise UnprovedError if runtimes may load the first file, and the second is too large for them.
+
+    An ONNX file is one protobuf message; larger models keep weights in data files. The tables and inline buffers of a
+    TFLite file are one FlatBuffer; larger models keep buffers behind it. `before` and `after` are the bytes of these.
+    """
+    if before <= LARGEST_MESSAGE < after:
+        raise UnprovedError(
+            f"the second file holds {after} bytes in one message, and runtimes load at most {LARGEST_MESSAGE}"
+        )
 
 
 def concluded(table: TermTable, outputs: Sequence[tuple[str, View, View]], assumes: Sequence[str]) -> Proof:

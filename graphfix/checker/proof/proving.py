@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from graphfix.checker.files import set_values
 from graphfix.checker.files.copies import is_copy
 from graphfix.checker.files.equal_sizes import stated
+from graphfix.checker.proof.budget import TooLargeError
 from graphfix.checker.proof.compare import assumed
 from graphfix.checker.proof.explain import Notes, explained
 from graphfix.checker.proof.indexing_maps import reads_of
@@ -87,7 +88,7 @@ def prove(
         with ExitStack() as stack:
             compared(before, after, stack, bindings, shapes, same, notes)
         return explained(proof, notes)
-    except UnprovedError as unproved:
+    except (UnprovedError, TooLargeError) as unproved:
         return Proof("not proved", str(unproved))
 
 

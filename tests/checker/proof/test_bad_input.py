@@ -187,7 +187,7 @@ GIVEN: dict[str, tuple[Made, int, str]] = {
     "a-location-out-of-the-folder": (
         held_elsewhere(location="../w.bin"), 2, "at '../w.bin', out of the model's folder; copy it into the folder"),
     "a-range-behind-the-end": (held_elsewhere(location="w.bin", offset="9"), 2, "w.bin: holds 0 bytes from 9 on"),
-    "functions-that-double": (doubling, 3, "nodes of bodies and functions would have to be read"),
+    "functions-that-double": (doubling, 3, "too large to decide"),
     "functions-that-call-themselves": (
         lambda: functions(3, closed=True).SerializeToString(), 3, "is nested too deeply to be read"),
     "messages-in-messages": (lambda: messages(2000), 2, "no ONNX model: "),

@@ -12,9 +12,8 @@ import onnx.parser
 import pytest
 from onnx import ModelProto, TensorProto, helper
 
-from graphfix.checker.proof.budget import Budget
+from graphfix.checker.proof.budget import Budget, TooLargeError
 from graphfix.checker.proof.onnx import compare
-from graphfix.checker.proof.result import UnprovedError
 
 HEAD = '<ir_version: 10, opset_import: ["" : 18, "f" : 1]>'
 STEPS = 40
@@ -215,7 +214,7 @@ def test_a_proof_ends_in_seconds_and_in_little_memory(name: str, answers: dict[s
 def test_computed_constants_are_counted() -> None:
     budget = Budget(folded=100)
     budget.fold(60, "Add#0")
-    with pytest.raises(UnprovedError, match="too large to decide: Add#1 and nodes before it"):
+    with pytest.raises(TooLargeError, match="too large to decide: Add#1 and nodes before it"):
         budget.fold(60, "Add#1")
 
 
@@ -224,7 +223,7 @@ def test_the_budget_grows_with_the_files() -> None:
     large.allow(10)
     assert large.nodes - small.nodes == 10 * (large.nodes - small.nodes) // 10 > 0
     small.read(small.nodes, "main")
-    with pytest.raises(UnprovedError, match="too large to decide: main is read too often"):
+    with pytest.raises(TooLargeError, match="too large to decide: main is read too often"):
         small.read(1, "main")
 
 

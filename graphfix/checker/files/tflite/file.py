@@ -84,6 +84,7 @@ def _model(tables: Tables, file: Opened) -> Model:
         tuple(_entry(entry, payloads) for entry in model.each(_METADATA)),
         _given(model),
         tables.data[4:8] == TFLITE_IDENTIFIER,
+        min((start for buffer in model.each(_BUFFERS) if (start := _start_behind(buffer))), default=file.size),
     )
 
 
@@ -121,6 +122,12 @@ def _payload(buffer: Table, file: Opened) -> Payload | None:
     if not 0 <= start <= start + length <= file.size:
         raise ValueError(f"a buffer of {length} bytes at byte {start} is cut short")
     return Payload(file, start, length) if length > SMALL else held(buffer.data[start : start + length])
+
+
+def _start_behind(buffer: Table) -> int:
+    """Return where a buffer lies behind the tables; 0 for one that is inline or empty."""
+    start = buffer.number(_OFFSET, _LONG)
+    return 0 if buffer.offsets[_DATA] or start <= 1 else start
 
 
 def _subgraph(graph: Table, codes: list[tuple[str, int]], payloads: list[Payload | None]) -> Subgraph:

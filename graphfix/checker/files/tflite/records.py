@@ -118,3 +118,5 @@ class Model:
     """Which of its fields are there."""
     identified: bool
     """Whether the file has TFLite's identifier."""
+    flat_bytes: int
+    """Bytes of the FlatBuffer: of the file up to the first buffer that lies behind the tables."""

@@ -15,6 +15,7 @@ from graphfix.checker.proof.compare import (
     check_declared_input,
     check_declared_output,
     check_effects,
+    check_size,
     concluded,
     refuse_unknown,
 )
@@ -74,6 +75,7 @@ def compared(
 
     `sorts`: their nodes are put in order first, which most files have.
     """
+    check_size(before.stat().st_size, after.stat().st_size)
     table, sources = TermTable(Algebra()), (Source(before, stack, data_root), Source(after, stack, data_root))
     constants = Constants(table)
     one, two = sources[0].read({INLINED, *unrolled_loops.LOOPS}), sources[1].read({INLINED})

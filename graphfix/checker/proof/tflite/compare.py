@@ -16,6 +16,7 @@ from graphfix.checker.proof.compare import (
     check_asked,
     check_declared_output,
     check_effects,
+    check_size,
     concluded,
     refuse_unknown,
 )
@@ -68,6 +69,7 @@ def compared(
     given = {name: constant[place].shape for place, name in enumerate(own_names(one).values()) if place in constant}
     one, two = (bound(model, {}, given) for model in (one, two))
     table.budget.allow(sum(len(graph.operators) for model in (one, two) for graph in model.subgraphs))
+    check_size(one.flat_bytes, two.flat_bytes)
     check_parts(one, two)
     entries, known = _callable(one), Known(table.objections)
     reached = [_reached(model) for model in (one, two)]
