@@ -117,6 +117,9 @@ def _external(tensor: TensorProto, held: set[int]) -> str | None:
         return "lies in another file, and holds elements or strings"
     if len(set(keys)) < len(keys) or not _KEYS.issuperset(keys):
         return "says where it lies in a form that runtimes do not know"
+    numbers = [entry.value for entry in tensor.external_data if entry.key in ("offset", "length")]
+    if any(len(number) > 1 and number.startswith("0") for number in numbers):
+        return "says where it lies by a number that begins with 0, which some libraries read as octal"
     return None
 
 
