@@ -1,4 +1,4 @@
-"""Data files whose location, offset or length a runtime may read in another way: the second file has none of its own."""
+"""Data files whose location, offset or length a runtime may read in another way: only the first file may have them."""
 
 from __future__ import annotations
 
