@@ -315,3 +315,19 @@ def test_a_load_that_is_left_out_is_said() -> None:
         Verdict("equal"), {PLAIN: (_refusing(None), _refusing(None))}, {OPTIMIZED: "why"}
     )
     assert verdict.load == Load((PLAIN,), f"in {OPTIMIZED}: why")
+
+
+def test_a_large_model_is_loaded_with_optimizations_only_if_there_is_memory_for_copies(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before, after = _saved(tmp_path, "before"), _saved(tmp_path, "after", HARMLESS["one name"])
+    monkeypatch.setattr("graphfix.checker.runs.onnx.verdict.LARGE", 0)
+    monkeypatch.setattr("graphfix.checker.runs.onnx.loads.LARGE", 0)
+    assert graphfix.verify(before, after, proof="without").load == Load((PLAIN, OPTIMIZED))
+    monkeypatch.setattr("graphfix.checker.runs.onnx.loads.unused", lambda: 0)
+    left_out = "that may take 0 MiB of memory, and 0 MiB are unused; --thorough loads it all the same"
+    for proof in ("without", "only"):
+        verdict = graphfix.verify(before, after, proof=proof, load=True)  # type: ignore[arg-type]  # a literal
+        assert verdict.load == Load((PLAIN,), f"in {OPTIMIZED}: {left_out}")
+    thorough = graphfix.verify(before, after, proof="only", load=True, thorough=True)
+    assert thorough.load == Load((PLAIN, OPTIMIZED))

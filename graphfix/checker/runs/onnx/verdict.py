@@ -12,7 +12,7 @@ import onnx
 from graphfix.checker.files.onnx.skeleton import read
 from graphfix.checker.files.onnx.stored_sizes import symbols
 from graphfix.checker.runs import given_inputs
-from graphfix.checker.runs.budget import LARGE, Budget, memory_fault
+from graphfix.checker.runs.budget import LARGE, SECONDS, Budget, memory_fault
 from graphfix.checker.runs.comparison import Comparison, weigh
 from graphfix.checker.runs.first_difference import Place, first_place
 from graphfix.checker.runs.inexact_sites import bounded, observed
@@ -175,7 +175,10 @@ def _by_onnxruntime(
         if witness is not None and witness.runs and verdict.status == "different":
             verdict, lacking = _run(task, comparison, models[0], interfaces)
         if not task.copied:
-            fault = copies_fault(data[1], models[1]) if budget is not None else None
+            fault = None
+            if budget is not None:
+                child.seconds = SECONDS  # optimizing a large model may take long
+                fault = copies_fault(data[1], models[1])
             verdict = loads.judge(verdict, *ways(before, after, fault))
     versions = {"onnxruntime": metadata.version("onnxruntime")}
     # a model with a budget is too large for onnx's evaluator, which reads all weights into memory
