@@ -33,7 +33,7 @@ ONE_POWER = Exempt(
 EXPLICIT = Exempt("it is a broadcast spelled out already: normalize-expand brings it to the standard form")
 
 SAME_BITS = "LiteRT: implicit, lifted and stretched operands give the same bits on all three kernel sets"
-BUT_NAN = f"{SAME_BITS}; XNNPACK may choose the other operand where one is NaN"
+BUT_NAN = f"{SAME_BITS}; of floats XNNPACK may return the other operand where one is NaN or both are zero"
 NO_KERNEL = "no kernel in LiteRT 2.3: from the specification of StableHLO"
 REFUSES = "LiteRT refuses operands of different shapes"
 

@@ -124,6 +124,8 @@ class TermTable:
     """What sequences were split from."""
     counts: dict[Core, Size] = field(default_factory=dict)
     """The integers of which floats are made."""
+    first_operands: dict[tuple[object, ...], Core] = field(default_factory=dict)
+    """By commutative operator and both operands: the operand 0 where the operator was read first."""
     product_ops: dict[Core, str] = field(default_factory=dict)
     """By which operator a product that several operators compute was written first."""
     routines: dict[Core, object] = field(default_factory=dict)

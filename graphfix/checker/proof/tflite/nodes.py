@@ -26,6 +26,10 @@ PAIR, IMAGE_RANK = 2, 4
 WHOLE = frozenset({"int32", "int64"})
 """Of these types x * 1 and x + 0 are x. Of floats they are not: kernels cut an infinity off at the largest float, and
 XNNPACK takes what is no normal number for 0."""
+COMMUTATIVE = frozenset("ADD MUL MAXIMUM MINIMUM LOGICAL_AND LOGICAL_OR BITWISE_XOR EQUAL NOT_EQUAL".split())
+EXACT = frozenset({*WHOLE, "bool", "int8", "uint8", "int16", "uint16", "uint32"})
+WITH_AXIS = {"CONCATENATION": 0, "GATHER": 0, "UNPACK": 0, "PACK": 1}
+"""Operators whose option `axis` may be negative, by how many axes the result has more than operand 0."""
 OLD_COORDINATES = ("alignCorners", False), ("halfPixelCenters", False)
 CENTERS = ("alignCorners", False), ("halfPixelCenters", True)
 ALIKE = {"SELECT": "SELECT", "SELECT_V2": "SELECT", "REAL": "REAL", "RFFT2D": "RFFT2D"}
@@ -45,12 +49,28 @@ def read(call: Call) -> View | None:
     dropped = dropped_rank(call, given)
     if dropped:  # the kernel sets return results of different ranks
         return call.table.result(("rank", *key, dropped, *given), call.description, None)
-    result = _broadcast(call, (*key, *kernel_choice.ways(call, given)), given)
+    result = _broadcast(call, (*key, *kernel_choice.ways(call, given)), _in_order(call, key, given))
     if result is not None:
         kernel_choice.enter_reach(call, given, result.core)
         kernel_choice.enter_rounding(call, given, result.core)
         _enter_whole(call, result)
     return result
+
+
+def _in_order(call: Call, key: tuple[object, ...], views: Sequence[View]) -> Sequence[View]:
+    """Return the operands of a commutative operator in the order in which the same operands were read first.
+
+    Floats keep their order: of two NaNs kernels return the bits of one operand. Quantized integers keep it too.
+    """
+    tensors = [tensor for tensor in call.inputs if tensor is not None]
+    if call.operator.name not in COMMUTATIVE or len(views) != PAIR:
+        return views
+    kinds = {*EXACT, "float32"} if call.result.dtype == "bool" else EXACT
+    if any(tensor.dtype not in kinds or tensor.quantization is not None for tensor in (*tensors, call.result)):
+        return views
+    one, two = views
+    first = call.table.first_operands.setdefault((key, frozenset((one.core, two.core))), one.core)
+    return views if one.core is first else (two, one)
 
 
 def _enter_whole(call: Call, result: View) -> None:
@@ -102,6 +122,8 @@ def canonical(operator: Operator, views: Sequence[View | None]) -> Operator:
 
     floor(i / f) is floor((i + 0.5) / f) for whole i and f, and floats divide by a power of 2 without rounding.
     """
+    if operator.name in WITH_AXIS:
+        return _counted_from_the_front(operator, views)
     if operator.name != NEAREST or len(views) != PAIR or None in views:
         return operator
     data, target = (view for view in views if view is not None)
@@ -114,6 +136,19 @@ def canonical(operator: Operator, views: Sequence[View | None]) -> Operator:
     if others != OLD_COORDINATES:
         return operator
     return operator._replace(key=(name, kind, newer, CENTERS, *rest))
+
+
+def _counted_from_the_front(operator: Operator, views: Sequence[View | None]) -> Operator:
+    """Spell a negative axis as the axis that it is: kernels add the rank."""
+    axis, data = operator.options.get("axis"), views[0] if views else None
+    if not isinstance(axis, int) or axis >= 0 or data is None or data.sizes is None:
+        return operator
+    place = axis + len(data.sizes) + WITH_AXIS[operator.name]
+    name, kind, newer, others, *rest = operator.key
+    if place < 0 or not isinstance(others, tuple):
+        return operator
+    fields = tuple(("axis", place) if field == ("axis", axis) else field for field in others)
+    return operator._replace(key=(name, kind, newer, fields, *rest))
 
 
 def without_empty(

@@ -31,6 +31,7 @@ from graphfix.checker.proof.tflite.results import always_taken, branch_taken, ch
 from graphfix.checker.proof.tflite.sequence_lstm import has_own_state
 from graphfix.checker.proof.tflite.shapes import refined
 from graphfix.checker.proof.tflite.table import EACH, STATEFUL, UNARY
+from graphfix.checker.proof.tflite.unmoved import unmoved
 from graphfix.checker.proof.tflite.unrolled_loops import as_trips
 from graphfix.checker.proof.tflite.views import MOVING, VIEWS, ranked, viewed
 from graphfix.checker.proof.tflite.written_out import CONCERNED, Definitions
@@ -281,7 +282,7 @@ class Reading:
         call = self._call(graph, operator, views, operator.outputs[0], description)
         moved = computed(self.constants, call)
         if moved is None and (operator.name not in MOVING or keeps_quantization(call)):
-            moved = viewed(call)
+            moved = viewed(call) or unmoved(call)
         if moved is not None:
             self.known.reads(graph, operator, [call], [moved], first=self.first)
             return moved
