@@ -1,0 +1,314 @@
+"""Mutations of an ONNX model after which it computes the same: each returns whether it found a place."""
+
+# ruff: noqa: ARG001 -- every mutation has the same parameters
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from onnx import TensorProto, helper, numpy_helper
+
+from attacking.onnx_draft import AXES_ARE_OPERANDS, KINDS, meet
+
+if TYPE_CHECKING:
+    import random
+    from collections.abc import Callable, Iterator
+
+    from onnx import GraphProto, ModelProto, NodeProto
+
+    from attacking.onnx_draft import Draft, Value
+
+DEFAULTS = {
+    "Softmax": {"axis": -1}, "LogSoftmax": {"axis": -1}, "Gemm": {"alpha": 1.0, "transA": 0},
+    "Gather": {"axis": 0}, "LayerNormalization": {"axis": -1, "epsilon": 1e-5}, "BatchNormalization": {"momentum": 0.9},
+    "MaxPool": {"ceil_mode": 0}, "Conv": {"group": 1},
+    "LSTM": {"direction": "forward"}, "GRU": {"linear_before_reset": 0}, "Elu": {"alpha": 1.0},
+    "ReduceMean": {"keepdims": 1}, "ReduceMax": {"keepdims": 1}, "Resize": {"cubic_coeff_a": -0.75},
+}  # fmt: skip
+NEGATIVE = ("Softmax", "LogSoftmax", "Concat", "Gather", "ArgMax", "LayerNormalization")
+BROADCASTING = ("Add", "Mul", "Sub", "Div", "Max", "Min", "Less", "Greater", "Where")
+Place = "tuple[GraphProto, int, int, Value]"
+
+
+def graphs(graph: GraphProto) -> Iterator[GraphProto]:
+    """Yield a graph and the bodies inside it."""
+    yield graph
+    for node in graph.node:
+        for attribute in node.attribute:
+            if attribute.HasField("g"):
+                yield from graphs(attribute.g)
+
+
+def places(
+    model: ModelProto, draft: Draft, accept: Callable[[NodeProto, int, Value], bool]
+) -> list[tuple[GraphProto, int, int, Value]]:
+    """Return the operands of known type and sizes that are accepted: graph, node, operand, value."""
+    return [
+        (graph, at, place, draft.known[name])
+        for graph in graphs(model.graph)
+        for at, node in enumerate(graph.node)
+        for place, name in enumerate(node.input)
+        if name in draft.known and accept(node, place, draft.known[name])
+    ]
+
+
+def store(graph: GraphProto, name: str, array: np.ndarray) -> str:
+    """Add an initializer and return its name."""
+    graph.initializer.append(numpy_helper.from_array(array, name))
+    return name
+
+
+def insert(graph: GraphProto, at: int, operator: str, operands: list[str], result: str, **more: object) -> None:
+    """Insert a node."""
+    graph.node.insert(at, helper.make_node(operator, operands, [result], **more))
+
+
+def _moved(graph: GraphProto, at: int, draft: Draft, operator: str, operand: str, axes: list[int]) -> str:
+    result = draft.fresh("m")
+    if draft.opset < AXES_ARE_OPERANDS:
+        insert(graph, at, operator, [operand], result, axes=axes)
+    else:
+        insert(graph, at, operator, [operand, store(graph, draft.fresh("m"), np.array(axes, np.int64))], result)
+    return result
+
+
+def default_stated(model: ModelProto, draft: Draft, rng: random.Random) -> bool:
+    """State a default attribute."""
+    found = [
+        (node, name, value)
+        for graph in graphs(model.graph)
+        for node in graph.node
+        for name, value in DEFAULTS.get(node.op_type, {}).items()
+        if all(held.name != name for held in node.attribute)
+    ]
+    if draft.opset < AXES_ARE_OPERANDS or not found:
+        return False
+    node, name, value = rng.choice(found)
+    node.attribute.append(helper.make_attribute(name, value))
+    return True
+
+
+def axis_negative(model: ModelProto, draft: Draft, rng: random.Random) -> bool:
+    """Count an axis from the end."""
+    found = [
+        (held, draft.known[node.input[0]].rank)
+        for node in model.graph.node
+        if node.op_type in NEGATIVE and node.input[0] in draft.known
+        for held in node.attribute
+        if held.name == "axis"
+    ]
+    if draft.opset < AXES_ARE_OPERANDS or not found:
+        return False
+    held, rank = rng.choice(found)
+    held.i += rank if held.i < 0 else -rank
+    return True
+
+
+def there_and_back(model: ModelProto, draft: Draft, rng: random.Random) -> bool:
+    """Lift an operand and take the axis out again, by Unsqueeze and Squeeze or by Reshape."""
+    found = places(model, draft, lambda _node, _, value: value.rank < 4 and value.kind in ("float32", "int64", "int32"))
+    if not found:
+        return False
+    graph, at, place, value = rng.choice(found)
+    if value.is_static and rng.random() < 0.5:
+        lifted, back = draft.fresh("m"), draft.fresh("m")
+        insert(
+            graph,
+            at,
+            "Reshape",
+            [value.name, store(graph, draft.fresh("m"), np.array([1, *value.shape], np.int64))],
+            lifted,
+        )
+        insert(
+            graph, at + 1, "Reshape", [lifted, store(graph, draft.fresh("m"), np.array(value.shape, np.int64))], back
+        )
+    else:
+        axis = rng.randint(0, value.rank)
+        back = _moved(
+            graph, at + 1, draft, "Squeeze", _moved(graph, at, draft, "Unsqueeze", value.name, [axis]), [axis]
+        )
+    graph.node[at + 2].input[place] = back
+    return True
+
+
+def _broadcasts(node: NodeProto, draft: Draft) -> tuple[int | str, ...] | None:
+    shape: tuple[int | str, ...] | None = ()
+    for name in node.input:
+        if name not in draft.known or shape is None:
+            return None
+        shape = meet(shape, draft.known[name].shape)
+    return None if shape is None or any(str(dim).startswith("?") for dim in shape) else shape
+
+
+def lifted(model: ModelProto, draft: Draft, rng: random.Random) -> bool:
+    """Write the leading unit axes that a broadcast adds, by Unsqueeze or Reshape."""
+    found = places(
+        model,
+        draft,
+        lambda node, _, value: (
+            node.op_type in BROADCASTING
+            and (_broadcasts(node, draft) is not None)
+            and value.kind != "bool"
+            and value.rank < len(_broadcasts(node, draft) or ())
+        ),
+    )
+    if not found:
+        return False
+    graph, at, place, value = rng.choice(found)
+    missing = len(_broadcasts(graph.node[at], draft) or ()) - value.rank
+    if rng.random() < 0.5 and value.is_static:
+        result = draft.fresh("m")
+        insert(
+            graph,
+            at,
+            "Reshape",
+            [value.name, store(graph, draft.fresh("m"), np.array([1] * missing + [*value.shape], np.int64))],
+            result,
+        )
+    else:
+        result = _moved(graph, at, draft, "Unsqueeze", value.name, list(range(missing)))
+    graph.node[at + 1].input[place] = result
+    return True
+
+
+def stretched(model: ModelProto, draft: Draft, rng: random.Random) -> bool:
+    """Expand an operand of a broadcast to the shape of the result."""
+
+    def accept(node: NodeProto, _: int, value: Value) -> bool:
+        shape = _broadcasts(node, draft) if node.op_type in BROADCASTING else None
+        return shape is not None and shape != value.shape and value.kind in ("float32", "int32", "int64")
+
+    found = places(model, draft, accept) if draft.opset >= 8 else []
+    if not found:
+        return False
+    graph, at, place, value = rng.choice(found)
+    shape = _broadcasts(graph.node[at], draft) or ()
+    result, target = draft.fresh("m"), draft.fresh("m")
+    full = [name for name in graph.node[at].input if draft.known[name].shape == shape]
+    if all(isinstance(dim, int) for dim in shape):
+        store(graph, target, np.array(shape, np.int64))
+    elif full:
+        insert(graph, at, "Shape", [full[0]], target)
+        at += 1
+    else:
+        return False
+    insert(graph, at, "Expand", [value.name, target], result)
+    graph.node[at + 1].input[place] = result
+    return True
+
+
+def identity(model: ModelProto, draft: Draft, rng: random.Random) -> bool:
+    """Insert an Identity."""
+    found = places(model, draft, lambda _, _place, value: value.kind in ("float32", "int64") and value.rank > 1)
+    if not found:
+        return False
+    graph, at, place, value = rng.choice(found)
+    result = draft.fresh("m")
+    insert(graph, at, "Identity", [value.name], result)
+    graph.node[at + 1].input[place] = result
+    return True
+
+
+def constant_form(model: ModelProto, draft: Draft, rng: random.Random) -> bool:
+    """Turn an initializer into a Constant, or an initializer of numbers into one of raw bytes."""
+    held = [one for one in model.graph.initializer if one.data_type in (TensorProto.FLOAT, TensorProto.INT64)]
+    if not held:
+        return False
+    tensor = rng.choice(held)
+    if rng.random() < 0.5:
+        model.graph.node.insert(0, helper.make_node("Constant", [], [tensor.name], value=tensor))
+        model.graph.initializer.remove(tensor)
+        return True
+    array = numpy_helper.to_array(tensor)
+    tensor.CopyFrom(helper.make_tensor(tensor.name, tensor.data_type, array.shape, array.flatten().tolist()))
+    return True
+
+
+def constant_stretched(model: ModelProto, draft: Draft, rng: random.Random) -> bool:
+    """Write a constant operand of a broadcast out in full."""
+    stored = {one.name for one in model.graph.initializer}
+    found = [
+        one
+        for one in places(model, draft, lambda node, _, value: node.op_type in BROADCASTING and value.name in stored)
+        if (shape := _broadcasts(one[0].node[one[1]], draft)) is not None and all(isinstance(dim, int) for dim in shape)
+    ]
+    if not found:
+        return False
+    graph, at, place, value = rng.choice(found)
+    array = numpy_helper.to_array(next(one for one in model.graph.initializer if one.name == value.name))
+    graph.node[at].input[place] = store(
+        model.graph, draft.fresh("m"), np.broadcast_to(array, _broadcasts(graph.node[at], draft) or ()).copy()
+    )
+    return True
+
+
+def declared(model: ModelProto, draft: Draft, rng: random.Random) -> bool:
+    """Declare the type and the sizes of an inner value, or drop a declaration."""
+    if model.graph.value_info and rng.random() < 0.5:
+        model.graph.value_info.pop()
+        return True
+    outputs = {one.name for one in model.graph.output}
+    made = [
+        draft.known[name]
+        for node in model.graph.node
+        for name in node.output
+        if name in draft.known and name not in outputs and node.op_type not in ("Loop", "Scan")
+    ]
+    made = [value for value in made if not any(str(dim).startswith("?") for dim in value.shape)]
+    if not made:
+        return False
+    value = rng.choice(made)
+    model.graph.value_info.append(helper.make_tensor_value_info(value.name, KINDS[value.kind], value.shape))
+    return True
+
+
+def twin(model: ModelProto, draft: Draft, rng: random.Random) -> bool:
+    """Compute a value twice, and let one reader read the second."""
+    makers = {name: node for node in model.graph.node for name in node.output if len(node.output) == 1}
+    found = [
+        one
+        for one in places(model, draft, lambda _, _place, value: value.name in makers)
+        if one[0] is model.graph or one[0] == model.graph
+    ]
+    if not found:
+        return False
+    graph, at, place, value = rng.choice(found)
+    node = helper.make_node("Identity", [], [])
+    node.CopyFrom(makers[value.name])
+    node.output[0] = draft.fresh("m")
+    graph.node[at].input[place] = node.output[0]
+    graph.node.insert(at, node)
+    return True
+
+
+def renamed(model: ModelProto, draft: Draft, rng: random.Random) -> bool:
+    """Give all inner values of the main graph a new name, and nodes too."""
+    if len([*graphs(model.graph)]) > 1:
+        return False
+    outside = {one.name for one in (*model.graph.input, *model.graph.output)}
+    names = {name: name + "_r" for node in model.graph.node for name in node.output if name not in outside}
+    for node in model.graph.node:
+        node.input[:] = [names.get(name, name) for name in node.input]
+        node.output[:] = [names.get(name, name) for name in node.output]
+    for info in model.graph.value_info:
+        info.name = names.get(info.name, info.name)
+    return True
+
+
+EQUAL = (
+    default_stated,
+    axis_negative,
+    *(there_and_back, lifted, stretched, constant_form, twin),
+    there_and_back,
+    lifted,
+    lifted,
+    stretched,
+    stretched,
+    identity,
+    constant_form,
+    constant_stretched,
+    declared,
+    twin,
+)
+"""`renamed` comes last, since it changes the names that all others know."""

@@ -1,0 +1,81 @@
+"""Make a random pair of ONNX files of a family."""
+
+from __future__ import annotations
+
+import random
+
+from onnx import ModelProto, TensorProto, helper
+
+from attacking.onnx_equal import EQUAL, renamed
+from attacking.onnx_graphs import FAMILIES, drafted
+from attacking.onnx_unequal import UNEQUAL
+from attacking.pair import Pair
+
+EQUALS = 0.6
+"""The share of pairs whose mutations are all harmless."""
+
+
+def pair(seed: int, family: str) -> Pair:
+    """Return the pair of a seed: the second file is the first with one to three mutations."""
+    rng = random.Random(f"{family} {seed}")  # noqa: S311 - not for secrets
+    draft = drafted(rng, family)
+    before = draft.model()
+    after = ModelProto.FromString(before.SerializeToString())
+    equal = rng.random() < EQUALS
+    changes: list[str] = []
+    wanted = rng.randint(1, 3)
+    for turn in range(12):
+        wrong = not equal and (not changes or rng.random() < 0.2)
+        change = rng.choice(UNEQUAL if wrong else EQUAL)
+        if change(after, draft, rng):
+            changes.append(change.__name__)
+        if len(changes) == wanted or turn == 11:
+            break
+    if equal and rng.random() < 0.15 and renamed(after, draft, rng):
+        changes.append("renamed")
+    if family == "narrow" and rng.random() < 0.5:
+        changes += _narrowed(after)
+    data = _external(after, rng) if family == "external" else {}
+    feeds = tuple(draft.feeds)
+    return Pair(
+        seed,
+        family,
+        before.SerializeToString(),
+        after.SerializeToString(),
+        equal,
+        tuple(changes),
+        feeds,
+        draft.options,
+        draft.sizes,
+        data,
+    )
+
+
+def _narrowed(model: ModelProto) -> list[str]:
+    """Declare the inputs of int64 that are looked up by as int32, and cast them back."""
+    read = {node.input[1] for node in model.graph.node if node.op_type == "Gather"}
+    for info in model.graph.input:
+        if info.name in read:
+            info.type.tensor_type.elem_type = TensorProto.INT32
+            for node in model.graph.node:
+                node.input[:] = [f"{name}_wide" if name == info.name else name for name in node.input]
+            cast = helper.make_node("Cast", [info.name], [f"{info.name}_wide"], to=TensorProto.INT64)
+            model.graph.node.insert(0, cast)
+    return ["narrowed"]
+
+
+def _external(model: ModelProto, rng: random.Random) -> dict[str, bytes]:
+    """Move some constants into another file, shapes among them at times."""
+    data = b""
+    for tensor in model.graph.initializer:
+        if tensor.raw_data and rng.random() < 0.5 and (tensor.data_type == TensorProto.FLOAT or rng.random() < 0.1):
+            place, raw = len(data), tensor.raw_data
+            data += raw
+            tensor.ClearField("raw_data")
+            tensor.data_location = TensorProto.EXTERNAL
+            for key, value in (("location", "after.data"), ("offset", str(place)), ("length", str(len(raw)))):
+                tensor.external_data.add(key=key, value=value)
+    return {"after.data": data} if data else {}
+
+
+__all__ = ["FAMILIES", "pair"]
