@@ -198,16 +198,27 @@ def slice_(draft: Draft) -> None:
             (0, 2**63 - 1, 2),
             (-1, -(2**31), -1),
             (size - 1, -(2**63), -1),
-            (-1, 2**31 - 1, -1),
+            (0, 2**31 - 1, -1),
             (0, -1, 1),
             (-2, 2**63 - 1, 1),
         ]
     )
-    count = len(range(*slice(start, end, step).indices(size)))
+    count: int | str = len(range(*slice(start, end, step).indices(size)))
+    if step < 0 < end:
+        count = draft.fresh("?s")  # onnxruntime's kernel and the inference at load time read this end differently
     if not count:
         return
     operands = [value, *(draft.constant([number]) for number in (start, end, axis, step))]
     draft.node("Slice", operands, value.kind, (*value.shape[:axis], count, *value.shape[axis + 1 :]))
+
+
+def collapse(draft: Draft) -> None:
+    """Reduce a value to one number and add it to a small input, so that memory of the value may be used again."""
+    value = draft.some()
+    total = draft.node("ReduceMax", [value], value.kind, (), keepdims=0)
+    size = draft.rng.choice([2, 3, 4])
+    other = draft.input("float32", (1,) * (value.rank - 1) + (size,) if value.rank else (size,))
+    draft.node("Add", [other, total], "float32", other.shape)
 
 
 def reshape(draft: Draft) -> None:

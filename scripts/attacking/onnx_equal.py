@@ -31,13 +31,19 @@ BROADCASTING = ("Add", "Mul", "Sub", "Div", "Max", "Min", "Less", "Greater", "Wh
 Place = "tuple[GraphProto, int, int, Value]"
 
 
+def graphs_of(node: NodeProto) -> Iterator[GraphProto]:
+    """Yield the bodies of a node."""
+    for attribute in node.attribute:
+        if attribute.HasField("g"):
+            yield attribute.g
+
+
 def graphs(graph: GraphProto) -> Iterator[GraphProto]:
     """Yield a graph and the bodies inside it."""
     yield graph
     for node in graph.node:
-        for attribute in node.attribute:
-            if attribute.HasField("g"):
-                yield from graphs(attribute.g)
+        for body in graphs_of(node):
+            yield from graphs(body)
 
 
 def places(
@@ -138,7 +144,7 @@ def _broadcasts(node: NodeProto, draft: Draft) -> tuple[int | str, ...] | None:
         if name not in draft.known or shape is None:
             return None
         shape = meet(shape, draft.known[name].shape)
-    return None if shape is None or any(str(dim).startswith("?") for dim in shape) else shape
+    return shape
 
 
 def lifted(model: ModelProto, draft: Draft, rng: random.Random) -> bool:
@@ -282,6 +288,31 @@ def twin(model: ModelProto, draft: Draft, rng: random.Random) -> bool:
     return True
 
 
+def wrapped(model: ModelProto, draft: Draft, rng: random.Random) -> bool:
+    """Move a node of one result into both branches of an If whose condition is a constant."""
+    found = [
+        at
+        for at, node in enumerate(model.graph.node)
+        if len(node.output) == 1 and len([*graphs_of(node)]) == 0 and node.output[0] in draft.known
+    ]
+    if not found:
+        return False
+    at = rng.choice(found)
+    node = model.graph.node[at]
+    branches = []
+    for name in ("then", "else"):
+        inner = helper.make_node("Identity", [], [])
+        inner.CopyFrom(node)
+        inner.output[0] = draft.fresh("m")
+        value = draft.known[node.output[0]]
+        info = helper.make_tensor_value_info(inner.output[0], KINDS[value.kind], [None] * value.rank)
+        branches.append(helper.make_graph([inner], name, [], [info]))
+    flag = store(model.graph, draft.fresh("m"), np.array(rng.random() < 0.5))
+    made = helper.make_node("If", [flag], [node.output[0]], then_branch=branches[0], else_branch=branches[1])
+    node.CopyFrom(made)
+    return True
+
+
 def renamed(model: ModelProto, draft: Draft, rng: random.Random) -> bool:
     """Give all inner values of the main graph a new name, and nodes too."""
     if len([*graphs(model.graph)]) > 1:
@@ -310,5 +341,6 @@ EQUAL = (
     constant_stretched,
     declared,
     twin,
+    wrapped,
 )
 """`renamed` comes last, since it changes the names that all others know."""

@@ -150,7 +150,9 @@ def windows(draft: Draft) -> None:
             return
     else:
         return
-    made = draft.node(operator, operands, "float32", (value.shape[0], channels, "?h", "?w"), **more)
+    made = draft.node(
+        operator, operands, "float32", (value.shape[0], channels, draft.fresh("?h"), draft.fresh("?w")), **more
+    )
     if operator != "Einsum":
         _scaled(draft, made)
 
@@ -164,7 +166,21 @@ def pools(draft: Draft) -> None:
     if operator != "LpPool" or draft.opset >= 18:
         more["ceil_mode"] = rng.choice([0, 1, 1])
     more |= rng.choice([{"pads": [1, 1, 1, 1]}, {"pads": [0, 1, 1, 0]}, {}, {"auto_pad": "SAME_UPPER"}])
-    _scaled(draft, draft.node(operator, [value], "float32", (value.shape[0], 2, "?h", "?w"), **more))
+    _scaled(
+        draft,
+        draft.node(operator, [value], "float32", (value.shape[0], 2, draft.fresh("?h"), draft.fresh("?w")), **more),
+    )
+
+
+def small_pool(draft: Draft) -> None:
+    """Append a MaxPool of one row, of which load-time inference tells another size than the kernel returns."""
+    rng = draft.rng
+    value = draft.input("float32", (1, 1, rng.choice([4, 5, 6])))
+    step = rng.choice([2, 3])
+    pads = [rng.choice([0, 1]), 1]
+    more = {"kernel_shape": [3], "strides": [step], "pads": pads, "ceil_mode": 1}
+    made = draft.node("MaxPool", [value], "float32", (1, 1, draft.fresh("?w")), **more)
+    draft.node("Exp", [made], "float32", made.shape)
 
 
 def _scaled(draft: Draft, made: Value) -> None:
@@ -227,7 +243,7 @@ def loop(draft: Draft) -> None:
     )
     keep = "" if rng.random() < 0.3 else draft.constant(np.array(True))
     draft.node("Loop", [trips, keep, value], "float32", value.shape, body=graph)
-    stacked = draft.note(Value(draft.fresh("v"), collected.kind, ("?trips", *collected.shape)))
+    stacked = draft.note(Value(draft.fresh("v"), collected.kind, (draft.fresh("?trips"), *collected.shape)))
     draft.nodes[-1].output.append(stacked.name)
 
 

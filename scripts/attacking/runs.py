@@ -131,7 +131,7 @@ def _litert(pair: Pair, folder: str, *, near: bool, empty: bool) -> tuple[bool, 
                 return True, f"{kernel} {sizes}: fails: {str(error)[:200]}"
             if why := unlike(results, other, near=near or kernel == "AUTO"):
                 return True, f"{kernel} {sizes}: {why}"
-            if not sizes and run >= 1 and kernel != "AUTO":
+            if not sizes and run >= 1:
                 break
     return ran, ""
 

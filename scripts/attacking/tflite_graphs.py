@@ -110,7 +110,15 @@ def choice(graph: Subgraph) -> None:
 
 
 def prelu(graph: Subgraph) -> None:
-    """Append a PRELU whose slope broadcasts."""
+    """Append a PRELU whose slope broadcasts, of floats or quantized."""
+    kind = graph.model.rng.choice(["float32", "float32", "int8", "int16"])
+    if kind != "float32":
+        scale = Scale(0.1, 0)
+        value = graph.input(kind, graph.model.rng.choice([(1, 4), (1, 2, 2, 3)]), scale)
+        shape = graph.shape(value)
+        slope = graph.model.rng.choice([(1,) * len(shape), shape[-1:], shape])
+        graph.like("PRELU", [value, graph.constant(numbers(graph.model.rng, slope, kind), scale)])
+        return
     value = _some(graph, "float32", 4)
     shape = graph.shape(value)
     slope = graph.model.rng.choice([shape[1:], shape[-1:], (1, 1, shape[-1])])

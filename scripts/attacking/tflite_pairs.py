@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from attacking.tflite_draft import Subgraph, TfliteDraft
 
 EQUALS = 0.6
-BROADCASTING = ("ADD", "MUL", "SUB", "DIV", "MAXIMUM", "MINIMUM", "SQUARED_DIFFERENCE", "LESS")
+BROADCASTING = ("ADD", "MUL", "SUB", "DIV", "MAXIMUM", "MINIMUM", "SQUARED_DIFFERENCE", "LESS", "PRELU")
 OTHERS = {
     "ADD": "SUB",
     "SUB": "ADD",
