@@ -61,8 +61,8 @@ def unlike(one: Sequence[Any], other: Sequence[Any], *, near: bool) -> str:
             return f"output {place} is {b.dtype}{list(b.shape)}, not {a.dtype}{list(a.shape)}"
         if a.dtype.kind == "f":
             a, b = (np.where(np.isnan(each), np.array(np.nan, each.dtype), each) for each in (a, b))  # noqa: PLW2901
-            if near and np.all(np.isclose(a, b, rtol=NEAR, atol=NEAR) | np.isnan(a) | np.isnan(b)):
-                continue  # XNNPACK's MAXIMUM returns either operand where one is NaN
+            if near and np.allclose(a, b, rtol=NEAR, atol=NEAR, equal_nan=True):
+                continue
         if a.tolist() != b.tolist() if a.dtype == object else a.tobytes() != b.tobytes():
             return f"output {place} has other values"
     return ""

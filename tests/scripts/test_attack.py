@@ -14,11 +14,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-FAMILIES = [
-    name for name in attack.MADE_BY if name not in ("bodies", "lies", "windows", "dims", "tflite-units", "external")
-]
-"""The families whose first pairs meet none of the faults that other tests hold."""
-SEEDS = range(3)
+FAMILIES = [name for name in attack.MADE_BY if name != "tflite-lstm"]
+"""All families but one, whose runs are slow."""
+SEEDS = range(2)
 
 
 @pytest.fixture(scope="module")
@@ -47,4 +45,4 @@ def test_a_proof_that_takes_every_pair_is_found(
     family: str, tmp_path: Path, runner: Runner, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(attack.graphfix, "verify", lambda *_, **__: results.Verdict("proved"))
-    assert wrong(family, range(12), tmp_path, runner)
+    assert wrong(family, range(8), tmp_path, runner)
