@@ -49,8 +49,11 @@ def _other_kernel(node: Node, alignment: Alignment, operand: BroadcastOperand, *
 
 
 def drops_rank(node: Node) -> bool:
-    """Return whether XNNPACK ignores the rank of constants of one element in a node: 8 bits, a fused activation."""
-    if node.domain != TFLITE or node.op not in _RANK_DROPPING or not node.attributes.get("fused_activation_function"):
+    """Return whether XNNPACK ignores the rank of constants of one element in a node: of 8 bits.
+
+    The wrong rank shows at a fused activation, here or in a node of the same kind that follows.
+    """
+    if node.domain != TFLITE or node.op not in _RANK_DROPPING:
         return False
     return any(value is not None and value.dtype in _BYTES for value in node.operands[:1])
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from onnx import TensorProto
 
 from graphfix.checker.files.onnx.external_data import is_external, tensors
+from graphfix.checker.proof.onnx.operands import bodies, domain_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -29,13 +30,16 @@ _EVER_READ: Mapping[int, int | None] = {
 int64 holds shapes, axes, and the sizes of parts (Split). Other integers are scalars (Range, DFT) or vectors with an
 element for each axis. Floats are the scalars of Range, and the scales of Resize and Upsample, of eight axes at most.
 """
+_INTEGERS = frozenset({TensorProto.INT64, TensorProto.INT32, TensorProto.INT16})
+_READS_FLOATS = frozenset("Resize Upsample Range OneHot Identity Loop Scan".split())
+"""Operators whose operands of floats inference reads, and those that hand an operand on."""
 
 
 def moved_operand(one: ModelProto, two: ModelProto) -> str | None:
     """Return why the second model may not load: inference may read a constant that only it keeps in a data file.
 
-    Constants are matched by name, type and dims. All operators are treated alike, because a constant reaches them
-    through Identity, bodies and functions too. Returns None if there is no such constant.
+    Constants are matched by name, type and dims without unit axes. For integers all operators are treated alike,
+    because a constant reaches them through Identity, bodies and functions too. Returns None if there is none.
     """
     theirs = _external(two)
     found = next(iter(theirs - _external(one)), None) if theirs else None
@@ -46,11 +50,26 @@ def moved_operand(one: ModelProto, two: ModelProto) -> str | None:
 
 def _external(model: ModelProto) -> Counter[tuple[str, int, tuple[int, ...]]]:
     """Count the constants of a model that lie in data files and may be read by inference."""
+    found = [tensor for tensor in tensors(model) if is_external(tensor) and _may_be_read(tensor)]
+    names = _read_as_floats(model) if found else frozenset()
     return Counter(
-        (tensor.name, tensor.data_type, tuple(tensor.dims))
-        for tensor in tensors(model)
-        if is_external(tensor) and _may_be_read(tensor)
+        (tensor.name, tensor.data_type, tuple(size for size in tensor.dims if size != 1))
+        for tensor in found
+        if tensor.data_type in _INTEGERS or tensor.name in names
     )
+
+
+def _read_as_floats(model: ModelProto) -> frozenset[str]:
+    """Name what nodes read whose inference reads floats, or may, or which hand it on to others."""
+    found: set[str] = set()
+    pending = [model.graph.node, *(function.node for function in model.functions)]
+    while pending:
+        nodes = pending.pop()
+        pending += [body.node for body in bodies(nodes)]
+        for node in nodes:
+            if node.op_type in _READS_FLOATS or domain_of(node.domain):
+                found.update(node.input)
+    return frozenset(found)
 
 
 def _may_be_read(tensor: TensorProto) -> bool:

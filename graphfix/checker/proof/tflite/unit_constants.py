@@ -79,11 +79,11 @@ def _exceeds_one(size: Size) -> bool:
 def dropped_rank(call: Call, views: Sequence[View]) -> tuple[object, ...]:
     """Return the result's rank in XNNPACK where only a constant of one element has the broadcast's rank; else ().
 
-    XNNPACK ignores the rank of that constant in ADD, SUB and MUL of 8 bits with a fused activation: for x[2,3] and
-    c[1,1,1] its result is [2,3], and [1,2,3] in the other kernel sets.
+    XNNPACK ignores the rank of that constant in ADD, SUB and MUL of 8 bits: for x[2,3] and c[1,1,1] its result is
+    [2,3], and [1,2,3] in the other kernel sets. It shows where the node has a fused activation, or where another such
+    node follows.
     """
-    name, activation = call.operator.name, call.integer("fusedActivationFunction")
-    if len(views) != PAIR or name not in RANK_DROPPING or call.result.dtype not in BYTES or not activation:
+    if len(views) != PAIR or call.operator.name not in RANK_DROPPING or call.result.dtype not in BYTES:
         return ()
     return tuple(("rank", unit.rank, unit.other) for unit in _units(call, views) if unit.outranks)
 
