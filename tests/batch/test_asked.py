@@ -35,6 +35,7 @@ OTHERS: dict[str, Any] = {
     "check_result": False,
     "strict_proof": True,
     "proof": "without",
+    "load": True,
     "runs": 5,
     "thorough": True,
     "seed": 1,
