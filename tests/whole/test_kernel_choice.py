@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 DEFAULT = KERNELS.index("AUTO")
-FEW, MANY = 2, 20
+FEW, MANY = 2, 15
 
 
 def is_proved(folder: Path, before: bytes, after: bytes) -> bool | None:
