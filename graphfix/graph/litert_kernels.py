@@ -49,9 +49,9 @@ def _other_kernel(node: Node, alignment: Alignment, operand: BroadcastOperand, *
 
 
 def drops_rank(node: Node) -> bool:
-    """Return whether XNNPACK ignores the rank of constants of one element in a node: of 8 bits.
+    """Return whether XNNPACK may ignore the rank of constants of one element in a node: sums and products of 8 bits.
 
-    The wrong rank shows at a fused activation, here or in a node of the same kind that follows.
+    Without a fused activation the result has the wrong rank only if another such node reads it.
     """
     if node.domain != TFLITE or node.op not in _RANK_DROPPING:
         return False

@@ -80,10 +80,11 @@ def dropped_rank(call: Call, views: Sequence[View]) -> tuple[object, ...]:
     """Return the result's rank in XNNPACK where only a constant of one element has the broadcast's rank; else ().
 
     XNNPACK ignores the rank of that constant in ADD, SUB and MUL of 8 bits: for x[2,3] and c[1,1,1] its result is
-    [2,3], and [1,2,3] in the other kernel sets. It shows where the node has a fused activation, or where another such
-    node follows.
+    [2,3], and [1,2,3] in the other kernel sets. Without a fused activation the result is [1,2,3] as well, unless
+    another ADD, SUB or MUL reads it: that operator's result then has the wrong rank.
     """
-    if len(views) != PAIR or call.operator.name not in RANK_DROPPING or call.result.dtype not in BYTES:
+    name = call.operator.name
+    if len(views) != PAIR or name not in RANK_DROPPING or call.result.dtype not in BYTES:
         return ()
     return tuple(("rank", unit.rank, unit.other) for unit in _units(call, views) if unit.outranks)
 

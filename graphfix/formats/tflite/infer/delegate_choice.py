@@ -20,10 +20,11 @@ BYTES = frozenset({"int8", "uint8"})
 def rank_depends_on_kernels(call: Call, whole: Shape) -> bool:
     """Return whether only constants of one element have the rank of the broadcast `whole`.
 
-    ADD(x[2,3], c[1,1,1]) of 8 bits with a fused activation is [2,3] in XNNPACK, [1,2,3] in the other kernel sets.
+    ADD(x[2,3], c[1,1,1]) of 8 bits is [2,3] in XNNPACK if it has a fused activation or another such operator reads it.
+    It is [1,2,3] in the other kernel sets.
     """
     record = call.result()
-    if call.op not in RANK_DROPPING or record is None or not call.option("fused_activation_function"):
+    if call.op not in RANK_DROPPING or record is None:
         return False
     if TENSOR_TYPES[record.type][0] not in BYTES or not whole.ranked:
         return False
