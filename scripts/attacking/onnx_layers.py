@@ -77,9 +77,9 @@ def normalization(draft: Draft) -> None:
         + ["RMS"] * (draft.opset >= 23)
     )
     shape = (rng.choice([1, 2, "N"]), 4, rng.choice([2, "M"]), 3)
-    value = draft.find(lambda one: one.kind == "float32" and one.rank == 4 and one.shape[1] == 4) or draft.input(
-        "float32", shape
-    )
+    value = draft.find(
+        lambda one: one.kind == "float32" and one.rank == 4 and one.shape[1] == 4 and isinstance(one.shape[-1], int)
+    ) or draft.input("float32", shape)
     four = [draft.weights(4) for _ in range(4)]
     if operator == "Batch":
         positive = draft.constant(np.array([1, 2, 0.5, 3], np.float32))

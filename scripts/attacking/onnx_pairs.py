@@ -65,10 +65,11 @@ def _narrowed(model: ModelProto) -> list[str]:
 
 
 def _external(model: ModelProto, rng: random.Random) -> dict[str, bytes]:
-    """Move some constants into another file, shapes among them at times."""
+    """Move some constants into another file, shapes and scalars among them at times."""
     data = b""
     for tensor in model.graph.initializer:
-        if tensor.raw_data and rng.random() < 0.5 and (tensor.data_type == TensorProto.FLOAT or rng.random() < 0.1):
+        is_matrix = sum(size > 1 for size in tensor.dims) > 1
+        if tensor.raw_data and rng.random() < (0.7 if is_matrix else 0.02):
             place, raw = len(data), tensor.raw_data
             data += raw
             tensor.ClearField("raw_data")
