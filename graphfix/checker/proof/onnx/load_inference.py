@@ -13,7 +13,7 @@ the other values. Only files that hold an suspect operator or such a stored shap
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import onnx
 from onnx import ModelProto
@@ -42,9 +42,10 @@ _FEW_BYTES = 1024
 
 @dataclass(slots=True)
 class _Inferred:
-    """What onnx infers of a file: by graph (the names of the graphs around it and its own place) and by value."""
+    """What onnx infers of a file."""
 
-    shapes: dict[str, Shape] = field(default_factory=dict)
+    shapes: dict[str, set[Shape]] = field(default_factory=dict)
+    """By name: a name that several bodies have may have several shapes."""
     fault: str | None = None
     """Why the inference refuses the file."""
 
@@ -96,6 +97,9 @@ def _calls(reading: Reading, name: str) -> Iterator[str]:
 def _spread(graph: GraphProto, found: set[str]) -> bool:
     """Add the results of the nodes that read one of these values, in the order of execution."""
     for node in graph.node:
+        for body in bodies([node]):
+            if not found.isdisjoint(node.input):
+                found.update(value.name for value in body.input)
         inside = [_spread(body, found) for body in bodies([node])]
         if any(inside) or not found.isdisjoint(node.input):
             found.update(node.output)
@@ -151,47 +155,59 @@ def _has_operands(node: NodeProto, versions: Mapping[str, int]) -> bool:
     return given and len(node.input) >= asked.min_input and len(node.output) >= asked.min_output
 
 
-def _enter(graph: GraphProto, shapes: dict[str, Shape]) -> None:
+def _enter(graph: GraphProto, shapes: dict[str, set[Shape]]) -> None:
     for value in (*graph.value_info, *graph.output):
         tensor = value.type.tensor_type
         if value.type.HasField("tensor_type") and tensor.HasField("shape"):
-            shapes[value.name] = tuple(dim.dim_value if dim.HasField("dim_value") else None for dim in tensor.shape.dim)
+            dims = [dim.dim_value if dim.HasField("dim_value") else None for dim in tensor.shape.dim]
+            shapes.setdefault(value.name, set()).add(tuple(dims))
     for body in bodies(graph.node):
         _enter(body, shapes)
+
+
+class _Wrong(NamedTuple):
+    """An inferred shape of a value of the second file that is not derived."""
+
+    name: str
+    op: str
+    shape: Shape
+    derived: Sizes | None
+    told: str
+    """How the shapes differ."""
 
 
 def _clash(one: ModelProto, reading: Reading, doubtful: set[str], after: _Inferred) -> str | None:
     """Say which inferred size is not derived and may count.
 
-    It counts if an If has it, if the first file has no such value, or if another value is rightly of the same shape.
+    It counts if an If has it, if the first file has no such value, or if a value of other sizes has the same shape.
     """
-    wrong, sure = _sorted(reading, doubtful, after)
+    wrong, sure = _compared(reading, doubtful, after)
     before = _inferred(one) if wrong else None
-    known: Mapping[str, Shape] = {} if before is None else before.shapes
-    for name, (op, told) in wrong.items():
-        shape = after.shapes[name]
-        if op == "If" or shape in sure or known.get(name) != shape:
-            return f"onnx's inference at load takes {name!r} of the second file for {told}"
+    known: Mapping[str, set[Shape]] = {} if before is None else before.shapes
+    sizes: dict[Shape, list[Sizes | None]] = {}
+    for each in wrong:
+        sizes.setdefault(each.shape, []).append(each.derived)
+    for each in wrong:
+        alike = sizes[each.shape]
+        apart = each.shape in sure or (len(alike) > 1 and (None in alike or len(set(alike)) > 1))
+        if each.op == "If" or apart or each.shape not in known.get(each.name, ()):
+            return f"onnx's inference at load takes {each.name!r} of the second file for {each.told}"
     return None
 
 
-def _sorted(reading: Reading, doubtful: set[str], after: _Inferred) -> tuple[dict[str, tuple[str, str]], set[Shape]]:
-    """Return the values with an inferred size that is not derived, and the inferred shapes of all others.
-
-    Of the first by name: the operator, and how the shapes differ.
-    """
-    wrong: dict[str, tuple[str, str]] = {}
+def _compared(reading: Reading, doubtful: set[str], after: _Inferred) -> tuple[list[_Wrong], set[Shape]]:
+    """Return the inferred shapes with a size that is not derived, and all others without an unknown size."""
+    wrong: list[_Wrong] = []
     sure: set[Shape] = set()
     results = ((node.op_type, name, at) for graph, at in reading.scopes for node in graph.node for name in node.output)
     for op, name, environment in results:
-        shape, view = after.shapes.get(name), environment.values.get(name)
-        if shape is None or view is None:
-            continue
-        told = _difference(shape, view.sizes) if name in doubtful else None
-        if told is not None:
-            wrong[name] = op, told
-        elif None not in shape:
-            sure.add(shape)
+        view = environment.values.get(name)
+        for shape in after.shapes.get(name, ()) if view is not None else ():
+            told = _difference(shape, view.sizes) if name in doubtful and view is not None else None
+            if told is not None:
+                wrong.append(_Wrong(name, op, shape, None if view is None else view.sizes, told))
+            elif None not in shape:
+                sure.add(shape)
     return wrong, sure
 
 
