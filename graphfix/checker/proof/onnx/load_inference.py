@@ -12,11 +12,10 @@ the other values. Only files that hold an suspect operator or such a stored shap
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import onnx
-from onnx import ModelProto
+from onnx import ModelProto, TensorProto
 from onnx.defs import OpSchema
 
 from graphfix.checker.files.onnx.external_data import tensors
@@ -29,25 +28,16 @@ from graphfix.checker.proof.sizes import result_sizes
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from onnx import GraphProto, NodeProto, TensorProto
+    from onnx import GraphProto, NodeProto
 
     from graphfix.checker.proof.onnx.reader import Reading
     from graphfix.checker.proof.sizes import Sizes
 
 Shape: TypeAlias = "tuple[int | None, ...]"
 """An inferred shape; None for a size that is not inferred as a number."""
+Shapes: TypeAlias = "dict[str, set[Shape]]"
 _FEW_BYTES = 1024
 """Constants up to this size are given to the inference: it reads no larger ones."""
-
-
-@dataclass(slots=True)
-class _Inferred:
-    """What onnx infers of a file."""
-
-    shapes: dict[str, set[Shape]] = field(default_factory=dict)
-    """By name: a name that several bodies have may have several shapes."""
-    fault: str | None = None
-    """Why the inference refuses the file."""
 
 
 def objection(one: ModelProto, two: ModelProto, reading: Reading) -> str | None:
@@ -55,33 +45,32 @@ def objection(one: ModelProto, two: ModelProto, reading: Reading) -> str | None:
 
     `reading` is that of the second file, behind its `run`. Returns None where nothing can differ.
     """
-    doubtful = _doubtful_values(reading)
+    sources = _sources(reading)
     has_bodies = len(reading.scopes) > 1
-    if not (doubtful or has_bodies) or one.graph == two.graph:
+    if not (sources or has_bodies) or one.graph == two.graph:
         return None
-    after = _inferred(two)
-    if after is None:
+    bare = _bare(two)
+    if bare is None:
         return None
-    if after.fault is not None:
-        before = _inferred(one)
-        if before is None or before.fault is None:
-            return f"onnx's inference refuses the second file, and not the first: {after.fault}"
+    fault = _fault(bare)
+    if fault is not None:
+        before = _bare(one)
+        if before is not None and _fault(before) is None:
+            return f"onnx's inference refuses the second file, and not the first: {fault}"
         return None
-    return _clash(one, reading, doubtful, after) if doubtful else None
+    return _clash(one, reading, sources, _shapes(bare)) if sources else None
 
 
-def _doubtful_values(reading: Reading) -> set[str]:
-    """Name the values whose inferred shape may be wrong, and all that is computed from them."""
+def _sources(reading: Reading) -> set[str]:
+    """Name the values whose inferred shape may be wrong for themselves, whatever they are computed from."""
     found = set(reading.table.unsupported)
     for graph, environment in reading.scopes:
         for node in graph.node:
-            if is_suspect(node, environment):
+            if node.op_type in SUSPECT and is_suspect(node, environment):
                 found.update(node.output)
     for function in reading.model.functions if reading.called else ():
         if any(node.op_type in SUSPECT for node in function.node):
             found.update(_calls(reading, function.name))
-    if found:
-        _spread(reading.model.graph, found)
     found.discard("")
     return found
 
@@ -106,34 +95,50 @@ def _spread(graph: GraphProto, found: set[str]) -> bool:
     return not found.isdisjoint(value.name for value in graph.output)
 
 
-def _inferred(model: ModelProto) -> _Inferred | None:
-    """Return what onnx infers; None where its code must not be asked, because a node lacks operands that it reads."""
-    bare = ModelProto()
-    bare.CopyFrom(model)
+def _bare(model: ModelProto) -> ModelProto | None:
+    """Return a model without the elements of large constants, for onnx's inference.
+
+    Returns None where its code must not be asked, because a node lacks operands that it reads.
+    """
+    bare = ModelProto(ir_version=model.ir_version, opset_import=model.opset_import, functions=model.functions)
+    graph = model.graph
+    bare.graph.name = graph.name
+    for ours, theirs in (
+        (bare.graph.node, graph.node),
+        (bare.graph.input, graph.input),
+        (bare.graph.output, graph.output),
+        (bare.graph.value_info, graph.value_info),
+        (bare.graph.initializer, map(_small, graph.initializer)),
+    ):
+        ours.extend(theirs)
     for tensor in tensors(bare):
-        _strip(tensor)
-    if not all(_has_operands(node, imported(bare.opset_import)) for node in _nodes(bare)):
-        return None
-    found = _Inferred()
+        if tensor.external_data or tensor.ByteSize() > _FEW_BYTES:
+            tensor.CopyFrom(_small(tensor))
+    versions = imported(bare.opset_import)
+    return bare if all(_has_operands(node, versions) for node in _nodes(bare)) else None
+
+
+def _small(tensor: TensorProto) -> TensorProto:
+    """Return a constant; one that is large, or lies in another file, without its elements."""
+    if not tensor.external_data and tensor.ByteSize() <= _FEW_BYTES:
+        return tensor
+    return TensorProto(name=tensor.name, data_type=tensor.data_type, dims=tensor.dims)
+
+
+def _fault(bare: ModelProto) -> str | None:
+    """Return why onnx's inference refuses a file; None where it does not."""
     try:
         onnx.shape_inference.infer_shapes(bare, strict_mode=True)
     except onnx.shape_inference.InferenceError as error:
-        found.fault = str(error).strip().splitlines()[-1]
-    try:
-        whole = onnx.shape_inference.infer_shapes(bare, data_prop=True)
-    except onnx.shape_inference.InferenceError:
-        return found
-    _enter(whole.graph, found.shapes)
+        return str(error).strip().splitlines()[-1]
+    return None
+
+
+def _shapes(bare: ModelProto) -> Shapes:
+    """Return what onnx infers, by the names of values: a name that several bodies have may have several shapes."""
+    found: Shapes = {}
+    _enter(onnx.shape_inference.infer_shapes(bare, data_prop=True).graph, found)
     return found
-
-
-def _strip(tensor: TensorProto) -> None:
-    """Leave out the elements of a large constant, and the place of those in another file."""
-    if tensor.ByteSize() > _FEW_BYTES or tensor.external_data:
-        kept = tensor.name, tensor.data_type, list(tensor.dims)
-        tensor.Clear()
-        tensor.name, tensor.data_type = kept[:2]
-        tensor.dims.extend(kept[2])
 
 
 def _nodes(model: ModelProto) -> Iterator[NodeProto]:
@@ -155,7 +160,7 @@ def _has_operands(node: NodeProto, versions: Mapping[str, int]) -> bool:
     return given and len(node.input) >= asked.min_input and len(node.output) >= asked.min_output
 
 
-def _enter(graph: GraphProto, shapes: dict[str, set[Shape]]) -> None:
+def _enter(graph: GraphProto, shapes: Shapes) -> None:
     for value in (*graph.value_info, *graph.output):
         tensor = value.type.tensor_type
         if value.type.HasField("tensor_type") and tensor.HasField("shape"):
@@ -176,33 +181,37 @@ class _Wrong(NamedTuple):
     """How the shapes differ."""
 
 
-def _clash(one: ModelProto, reading: Reading, doubtful: set[str], after: _Inferred) -> str | None:
+def _clash(one: ModelProto, reading: Reading, sources: set[str], after: Shapes) -> str | None:
     """Say which inferred size is not derived and may count.
 
     It counts if an If has it, if the first file has no such value, or if a value of other sizes has the same shape.
     """
+    doubtful = {each.name for each in _compared(reading, sources, after)[0]}
+    if not doubtful:
+        return None
+    _spread(reading.model.graph, doubtful)
     wrong, sure = _compared(reading, doubtful, after)
-    before = _inferred(one) if wrong else None
-    known: Mapping[str, set[Shape]] = {} if before is None else before.shapes
+    before = _bare(one)
+    known: Shapes = {} if before is None else _shapes(before)
     sizes: dict[Shape, list[Sizes | None]] = {}
     for each in wrong:
         sizes.setdefault(each.shape, []).append(each.derived)
     for each in wrong:
-        alike = sizes[each.shape]
+        alike = [] if None in each.shape else sizes[each.shape]  # a buffer of an unknown size serves no other value
         apart = each.shape in sure or (len(alike) > 1 and (None in alike or len(set(alike)) > 1))
         if each.op == "If" or apart or each.shape not in known.get(each.name, ()):
             return f"onnx's inference at load takes {each.name!r} of the second file for {each.told}"
     return None
 
 
-def _compared(reading: Reading, doubtful: set[str], after: _Inferred) -> tuple[list[_Wrong], set[Shape]]:
+def _compared(reading: Reading, doubtful: set[str], after: Shapes) -> tuple[list[_Wrong], set[Shape]]:
     """Return the inferred shapes with a size that is not derived, and all others without an unknown size."""
     wrong: list[_Wrong] = []
     sure: set[Shape] = set()
     results = ((node.op_type, name, at) for graph, at in reading.scopes for node in graph.node for name in node.output)
     for op, name, environment in results:
         view = environment.values.get(name)
-        for shape in after.shapes.get(name, ()) if view is not None else ():
+        for shape in after.get(name, ()) if view is not None else ():
             told = _difference(shape, view.sizes) if name in doubtful and view is not None else None
             if told is not None:
                 wrong.append(_Wrong(name, op, shape, None if view is None else view.sizes, told))

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from graphfix.checker.proof.constant_folding import literal
 from graphfix.checker.proof.onnx.operands import domain_of
 from graphfix.checker.proof.sizes import numbers
 
@@ -16,6 +17,10 @@ if TYPE_CHECKING:
     from onnx import NodeProto
 
     from graphfix.checker.proof.onnx.operands import Environment
+
+
+_LARGEST = (1 << 31) - 1
+"""What exporters write for the end of an axis, or a larger number."""
 
 
 def is_suspect(node: NodeProto, environment: Environment) -> bool:
@@ -34,9 +39,23 @@ def _numbers(node: NodeProto, name: str) -> list[int]:
 
 def _pool(node: NodeProto, environment: Environment) -> bool:
     """A last window that begins in the padding is counted; padding to SAME leaves dilations out."""
-    del environment
-    dilated = any(size != 1 for size in _numbers(node, "dilations"))
-    return any(_numbers(node, "ceil_mode")) or (dilated and _text(node, "auto_pad").startswith("SAME"))
+    kernel, dilations = _numbers(node, "kernel_shape"), _numbers(node, "dilations")
+    if any(size != 1 for size in dilations) and _text(node, "auto_pad").startswith("SAME"):
+        return True
+    if not any(_numbers(node, "ceil_mode")):
+        return False
+    operand, result = environment.find(node.input[0]).sizes, environment.find(node.output[0]).sizes
+    if operand is None or result is None or len(operand) != len(result) or len(operand) != len(kernel) + 2:
+        return True
+    rank = len(kernel)
+    pads, strides = _numbers(node, "pads") or [0] * 2 * rank, _numbers(node, "strides") or [1] * rank
+    if {len(pads), 2 * len(strides), 2 * len(dilations or kernel)} != {2 * rank} or _text(node, "auto_pad"):
+        return True
+    for axis, (size, found) in enumerate(zip(operand[2:], result[2:], strict=True)):
+        window = (dilations[axis] if dilations else 1) * (kernel[axis] - 1) + 1
+        if isinstance(size, int) and found != -(-(size + pads[axis] + pads[axis + rank] - window) // strides[axis]) + 1:
+            return True
+    return False
 
 
 def _conv_transpose(node: NodeProto, environment: Environment) -> bool:
@@ -47,11 +66,22 @@ def _conv_transpose(node: NodeProto, environment: Environment) -> bool:
 
 
 def _slice(node: NodeProto, environment: Environment) -> bool:
-    """Backwards to an end that is a largest number."""
+    """Backwards to an end that is a largest number: a kernel takes that for the beginning."""
     if len(node.input) <= 4 or not node.input[4]:  # noqa: PLR2004 - the operand that holds the steps
         return False
-    known = numbers(environment.find(node.input[4]).content)
-    return known is None or any(step < 0 for step in known)
+    ends, steps = (numbers(environment.find(node.input[at]).content) for at in (2, 4))
+    if steps is not None and all(step > 0 for step in steps):
+        return False
+    return steps is None or ends is None or any(end >= _LARGEST for end in ends)
+
+
+def _resize(node: NodeProto, environment: Environment) -> bool:
+    """Scales that are no whole numbers: sizes are rounded."""
+    for name in node.input[1:]:
+        scales = literal(environment.find(name)) if name else None
+        if scales is not None and scales.dtype.kind == "f" and (scales % 1).any():
+            return True
+    return False
 
 
 def _recurrence(node: NodeProto, environment: Environment) -> bool:
@@ -69,10 +99,11 @@ SUSPECT: Mapping[str, Callable[[NodeProto, Environment], bool]] = {
     **dict.fromkeys("MaxPool AveragePool LpPool".split(), _pool),
     "ConvTranspose": _conv_transpose,
     "Slice": _slice,
+    **dict.fromkeys("Resize Upsample".split(), _resize),
     **dict.fromkeys("LSTM GRU RNN".split(), _recurrence),
     **dict.fromkeys(
-        "Attention CenterCropPad Col2Im ConcatFromSequence DFT Einsum MaxRoiPool MaxUnpool Range Resize RoiAlign "
-        "SequenceAt SequenceMap SimplifiedLayerNormalization SplitToSequence STFT Unique Upsample".split(),
+        "Attention CenterCropPad Col2Im ConcatFromSequence DFT Einsum MaxRoiPool MaxUnpool Range RoiAlign "
+        "SequenceAt SequenceMap SimplifiedLayerNormalization SplitToSequence STFT Unique".split(),
         _always,
     ),
 }
