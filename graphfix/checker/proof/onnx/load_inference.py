@@ -184,7 +184,8 @@ class _Wrong(NamedTuple):
 def _clash(one: ModelProto, reading: Reading, sources: set[str], after: Shapes) -> str | None:
     """Say which inferred size is not derived and may count.
 
-    It counts if an If has it, if the first file has no such value, or if a value of other sizes has the same shape.
+    It counts if a new If has it, which allocates it, if the first file has no such value, or if a value of other sizes
+    has the same shape.
     """
     doubtful = {each.name for each in _compared(reading, sources, after)[0]}
     if not doubtful:
@@ -193,13 +194,14 @@ def _clash(one: ModelProto, reading: Reading, sources: set[str], after: Shapes) 
     wrong, sure = _compared(reading, doubtful, after)
     before = _bare(one)
     known: Shapes = {} if before is None else _shapes(before)
+    chosen = {name for node in _nodes(one) if node.op_type == "If" for name in node.output}
     sizes: dict[Shape, list[Sizes | None]] = {}
     for each in wrong:
         sizes.setdefault(each.shape, []).append(each.derived)
     for each in wrong:
         alike = [] if None in each.shape else sizes[each.shape]  # a buffer of an unknown size serves no other value
         apart = each.shape in sure or (len(alike) > 1 and (None in alike or len(set(alike)) > 1))
-        if each.op == "If" or apart or each.shape not in known.get(each.name, ()):
+        if (each.op == "If" and each.name not in chosen) or apart or each.shape not in known.get(each.name, ()):
             return f"onnx's inference at load takes {each.name!r} of the second file for {each.told}"
     return None
 
