@@ -200,7 +200,7 @@ ROWS: Sequence[Row] = (
     ),
     Row(
         ("ConvTranspose",),
-        "`auto_pad` is SAME_UPPER or SAME_LOWER, and `output_padding` is not 0: inference adds it, the kernel ignores it",
+        "`auto_pad` is SAME_UPPER or SAME_LOWER, and `output_padding` is not 0: inference adds it, the kernel does not",
         _same_with_output_padding,
     ),
     Row(

@@ -195,12 +195,15 @@ def _clash(one: ModelProto, reading: Reading, sources: set[str], after: Shapes) 
     before = _bare(one)
     known: Shapes = {} if before is None else _shapes(before)
     chosen = {name for node in _nodes(one) if node.op_type == "If" for name in node.output}
+    outputs = {value.name for value in reading.model.graph.output}
     sizes: dict[Shape, list[Sizes | None]] = {}
     for each in wrong:
         sizes.setdefault(each.shape, []).append(each.derived)
     for each in wrong:
-        alike = [] if None in each.shape else sizes[each.shape]  # a buffer of an unknown size serves no other value
-        apart = each.shape in sure or (len(alike) > 1 and (None in alike or len(set(alike)) > 1))
+        # The buffer of an output, or of an unknown size, serves no other value.
+        alone = None in each.shape or each.name in outputs
+        alike = [] if alone else sizes[each.shape]
+        apart = (not alone and each.shape in sure) or (len(alike) > 1 and (None in alike or len(set(alike)) > 1))
         if (each.op == "If" and each.name not in chosen) or apart or each.shape not in known.get(each.name, ()):
             return f"onnx's inference at load takes {each.name!r} of the second file for {each.told}"
     return None
