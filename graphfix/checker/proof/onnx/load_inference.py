@@ -36,6 +36,8 @@ if TYPE_CHECKING:
 Shape: TypeAlias = "tuple[int | None, ...]"
 """An inferred shape; None for a size that is not inferred as a number."""
 Shapes: TypeAlias = "dict[str, set[Shape]]"
+_ONLY_STORED = "Inferred shape and existing shape differ"
+"""What onnx's inference says of a wrong stored shape: onnxruntime only warns of it."""
 _FEW_BYTES = 1024
 """Constants up to this size are given to the inference: it reads no larger ones."""
 
@@ -130,7 +132,8 @@ def _fault(bare: ModelProto) -> str | None:
     try:
         onnx.shape_inference.infer_shapes(bare, strict_mode=True)
     except onnx.shape_inference.InferenceError as error:
-        return str(error).strip().splitlines()[-1]
+        faults = [line for line in str(error).splitlines() if line and _ONLY_STORED not in line]
+        return faults[-1] if faults else None
     return None
 
 
