@@ -9,7 +9,7 @@ from pathlib import Path
 from graphfix.formats import editing, set_values
 from graphfix.formats.editing import FreshNames
 from graphfix.formats.equal_sizes import Member, Same, Sum, assumed
-from graphfix.formats.onnx import binding, stated_axes, validate
+from graphfix.formats.onnx import binding, load_inference, stated_axes, validate
 from graphfix.formats.onnx.edit import cleanup
 from graphfix.formats.onnx.edit.checks import check
 from graphfix.formats.onnx.edit.inline import inline
@@ -30,7 +30,7 @@ from graphfix.graph.protocols import Applier
 from graphfix.graph.view import Graph, Node, Value
 from graphfix.results import InputValue, StoredShape, StoredSize
 from graphfix.results.regular_files import file_path
-from graphfix.shapes.shape import Size
+from graphfix.shapes.shape import Shape, Size
 
 INLINED = "_inlfunc_"
 """A part of the names that onnxruntime gives to inlined nodes of functions, also in models that it saves."""
@@ -103,6 +103,8 @@ class OnnxModel:
         """Whether the file is upgraded, and the view still that of the older opset."""
         self._written = False
         """Whether the edits of this view are in the file."""
+        self._wrong: dict[str, tuple[load_inference.Told, Shape]] | None = None
+        """The shapes that onnxruntime infers wrongly at load, None until the first edit."""
 
     def trust_stored(self, *, trust: bool) -> None:
         """Believe all stored sizes that the rules neither prove nor refute, or no stored shape; before any edit."""
@@ -164,7 +166,18 @@ class OnnxModel:
 
     def applier(self, edits: Sequence[Edit]) -> Applier:
         """What carries edits that are no upgrade out on nodes that look the same."""
-        return editing.applier(self, self._state, edits, check, lift, stretch, restate, carry_out)
+        apply = editing.applier(self, self._state, edits, check, lift, stretch, restate, carry_out)
+        if self._wrong is None:
+            self._wrong = load_inference.wrong_shapes(self.proto, self.graphs[0])
+        wrong = self._wrong
+        if not wrong:
+            return apply
+
+        def checked(node: Node) -> Node:
+            load_inference.check_load(wrong, node, edits)  # by names, so for each of the nodes that look the same
+            return apply(node)
+
+        return checked
 
     def _upgrade(self, version: int) -> None:
         """Convert the whole model to a newer opset, once. Raises Refused.

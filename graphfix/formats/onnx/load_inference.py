@@ -1,0 +1,89 @@
+"""Find the values for which onnx's shape inference, which onnxruntime runs at load, contradicts the rules.
+
+onnxruntime plans buffers by inferred shapes. A wrong shape is harmless until a value of the same shape may share the
+buffer: then the run ends with "Shape mismatch attempting to re-use buffer". `check_load` refuses the edits that could
+make such a value. The main graph is examined; bodies and functions are not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TypeAlias
+
+from graphfix.formats.onnx.file.messages import declared
+from graphfix.formats.onnx.file.proto import ModelProto
+from graphfix.formats.onnx.wrong_inference import may_be_wrong, slices_backwards
+from graphfix.graph.edits import Edit, Evaluate, Fold, Lift, Refused, Replace, Stretch
+from graphfix.graph.view import Graph, Node
+from graphfix.shapes.shape import Shape, with_axes
+
+Told: TypeAlias = tuple[int | str | None, ...]
+"""The dims that inference returns: a number, a symbol, or None where it returns none."""
+
+
+def wrong_shapes(proto: ModelProto, main: Graph) -> dict[str, tuple[Told, Shape]]:
+    """Return (inferred dims, right shape) by name of each value of the main graph that is inferred wrongly.
+
+    `main` is the view of the main graph. Models without an operator of `wrong_inference` are not inferred.
+    """
+    if not any(map(may_be_wrong, proto.graph.node)) and not any(map(slices_backwards, main.nodes)):
+        return {}
+    from onnx.shape_inference import infer_shapes
+
+    inferred = infer_shapes(proto, data_prop=True).graph
+    told = {
+        info.name: dims for info in (*inferred.value_info, *inferred.output) if (dims := declared(info)) is not None
+    }
+    results = [value for node in main.nodes for value in node.results if value is not None and value.name in told]
+    return {
+        value.name: (tuple(told[value.name]), value.shape)
+        for value in results
+        if _contradicts(tuple(told[value.name]), value.shape)
+    }
+
+
+def _contradicts(told: Told, shape: Shape) -> bool:
+    dims = shape.json
+    if dims is None:
+        return False
+    pairs = zip(told, dims, strict=False)
+    return len(told) != len(dims) or any(isinstance(a, int) and isinstance(b, int) and a != b for a, b in pairs)
+
+
+def check_load(wrong: Mapping[str, tuple[Told, Shape]], node: Node, edits: Sequence[Edit]) -> None:
+    """Raise Refused if a value that the edits make may share a buffer with a value of a wrong inferred shape."""
+    edits = [edit for edit in edits if not isinstance(edit, Fold | Evaluate)]
+    for value in (*node.operands, *node.results) if any(_adds_nodes(edit) for edit in edits) else ():
+        if value is not None and value.name in wrong:
+            raise Refused(_reason(value.name, *wrong[value.name]))
+    made = [dims for dims in _made(node, edits) if dims is not None and None not in dims]
+    for name, (told, shape) in wrong.items():
+        if told in made:
+            raise Refused(_reason(name, told, shape))
+
+
+def _adds_nodes(edit: Edit) -> bool:
+    return isinstance(edit, Lift | Stretch | Replace)
+
+
+def _made(node: Node, edits: Sequence[Edit]) -> list[Told | None]:
+    """Return the dims of the values that lifts and stretches make, None where a dim is not known."""
+    made: list[Shape] = []
+    for edit in edits:
+        if isinstance(edit, Lift):
+            made.append(with_axes(node.operand(edit.operand).shape, edit.axes))
+        elif isinstance(edit, Stretch):
+            made.append(edit.to)
+    return [None if shape.json is None else tuple(shape.json) for shape in made]
+
+
+def _reason(name: str, told: Told, shape: Shape) -> str:
+    right = _notation(tuple(shape.json or ()))
+    return (
+        f"onnx's inference at load takes {_notation(told)} for '{name}', which is {right}: "
+        "a new value could share its buffer"
+    )
+
+
+def _notation(dims: Told) -> str:
+    return f"[{','.join('?' if dim is None else str(dim) for dim in dims)}]"

@@ -1,0 +1,87 @@
+"""Sites beside values that onnx infers wrongly at load: left with the reason, and made explicit beside equal twins."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import onnx
+import onnxruntime
+import pytest
+
+import graphfix
+
+POOLS = [
+    (op, size, kernel, pads, strides)
+    for op in ("MaxPool", "AveragePool", "LpPool")
+    for size, kernel, pads, strides in [
+        (5, 3, 1, 3),
+        (8, 3, 1, 3),
+        (11, 3, 1, 3),
+        (3, 2, 1, 2),
+        (7, 4, 2, 4),
+        (5, 2, 1, 2),
+    ]
+]
+"""Pools whose last window, of those that ceil_mode counts, begins in the padding."""
+EQUAL = [(op, size, 3, 1, 2) for op in ("MaxPool", "AveragePool", "LpPool") for size in (4, 6, 9)]
+"""Pools that onnx infers rightly."""
+
+
+def model_of(op: str, size: int, kernel: int, pads: int, strides: int, z: int) -> onnx.ModelProto:
+    """Return v = Pool(x), and an implicit broadcast of a scalar beside v to the shape [1,1,z]."""
+    windows = f"kernel_shape: ints = [{kernel}], pads: ints = [{pads}, {pads}], strides: ints = [{strides}]"
+    text = f"""<ir_version: 8, opset_import: ["" : 18]>
+g (float[1,1,{size}] x, float[1,1,{z}] z) => (float[1,1,{z}] y) {{
+    v = {op} <ceil_mode: int = 1, {windows}> (x)
+    a = Exp (v)
+    rs = ReduceSum <keepdims: int = 0> (a)
+    y = Add (z, rs)
+}}"""
+    return onnx.parser.parse_model(text)
+
+
+def sizes(model: onnx.ModelProto, size: int) -> tuple[int, int]:
+    """Return the size of v that onnx infers, and the size that onnxruntime computes."""
+    probe = onnx.ModelProto()
+    probe.CopyFrom(model)
+    inferred = onnx.shape_inference.infer_shapes(model).graph.value_info
+    told = next(info for info in inferred if info.name == "v").type.tensor_type.shape.dim[2].dim_value
+    probe.graph.output.append(onnx.helper.make_tensor_value_info("v", onnx.TensorProto.FLOAT, ["a", "b", "c"]))
+    session = onnxruntime.InferenceSession(probe.SerializeToString(), providers=["CPUExecutionProvider"])
+    z = model.graph.input[1].type.tensor_type.shape.dim[2].dim_value
+    feeds = {"x": np.ones((1, 1, size), np.float32), "z": np.ones((1, 1, z), np.float32)}
+    return told, session.run(["v"], feeds)[0].shape[2]
+
+
+def left(outcome: graphfix.Outcome) -> list[str]:
+    """Return the reasons of the sites that are left because of the inference at load."""
+    reasons = [site.reason or "" for site in outcome.sites if site.status == "left"]
+    return [reason for reason in reasons if "inference at load" in reason]
+
+
+@pytest.mark.parametrize(("op", "size", "kernel", "pads", "strides"), POOLS)
+def test_no_value_is_made_of_a_size_that_is_inferred_wrongly(
+    op: str, size: int, kernel: int, pads: int, strides: int, tmp_path: Path
+) -> None:
+    told, right = sizes(model_of(op, size, kernel, pads, strides, 1), size)
+    assert told != right
+    onnx.save(model_of(op, size, kernel, pads, strides, told), tmp_path / "in.onnx")
+    outcome = graphfix.fix_file(tmp_path / "in.onnx", tmp_path / "out.onnx", runs=1)
+    assert len(left(outcome)) == 1
+    session = onnxruntime.InferenceSession(str(tmp_path / "out.onnx"), providers=["CPUExecutionProvider"])
+    feeds = {"x": np.ones((1, 1, size), np.float32), "z": np.ones((1, 1, told), np.float32)}
+    assert session.run(None, feeds)[0].shape == (1, 1, told)
+
+
+@pytest.mark.parametrize(("op", "size", "kernel", "pads", "strides"), EQUAL)
+def test_beside_a_pool_that_is_inferred_rightly_all_is_made_explicit(
+    op: str, size: int, kernel: int, pads: int, strides: int, tmp_path: Path
+) -> None:
+    told, right = sizes(model_of(op, size, kernel, pads, strides, 1), size)
+    assert told == right
+    onnx.save(model_of(op, size, kernel, pads, strides, told), tmp_path / "in.onnx")
+    outcome = graphfix.fix_file(tmp_path / "in.onnx", tmp_path / "out.onnx", runs=1)
+    assert outcome.changed
+    assert not left(outcome)
+    assert outcome.sites_left == 0
