@@ -10,7 +10,7 @@ from graphfix.formats import editing, set_values
 from graphfix.formats.editing import FreshNames
 from graphfix.formats.equal_sizes import Member, Same, Sum, assumed
 from graphfix.formats.onnx import binding, load_inference, stated_axes, validate
-from graphfix.formats.onnx.edit import cleanup
+from graphfix.formats.onnx.edit import cleanup, stored_shapes
 from graphfix.formats.onnx.edit.checks import check
 from graphfix.formats.onnx.edit.inline import inline
 from graphfix.formats.onnx.edit.new_nodes import NodeBuilder
@@ -296,6 +296,8 @@ class OnnxModel:
             return
         state = self._state
         cleanup.drop_dead(state)
+        for graph, scope in self._views.scopes.items():
+            stored_shapes.repair(scope, graph, self._equal_names)
         for builder in state.builders.values():
             cleanup.share_payloads(state, builder, self.container.is_cut)
             value_infos = cleanup.declare_shapes(builder, state.removed.get(builder.graph, ()), self._equal_names)

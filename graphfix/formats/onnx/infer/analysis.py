@@ -97,6 +97,7 @@ def analyse(
     facts = Facts(main, functions, [*assumes, *forward.assumes, *assumptions(believed)], stored, believed)
     for scope in facts.scopes():
         _compare_stored(scope)
+        scope.too_narrow.update(_too_narrow(scope, hypotheses))
     main.misnamed.update(hypotheses.refutations(main.own_shape))
     return facts
 
@@ -197,6 +198,16 @@ def _input_shape(shapes: Sequence[Shape | None], term: str) -> Shape:
             size if isinstance(size, int) or size.parts else name for size, name in zip(shape.dims, named, strict=True)
         )
     )
+
+
+def _too_narrow(scope: GraphScope, hypotheses: Hypotheses) -> Iterator[str]:
+    """Yield the values with a stored number where the size follows from free ones; none that a stored shape decides."""
+    for name, claim in scope.claims.items():
+        shape = scope.own_shape(name)
+        if shape is None or shape.axes is None or name in scope.stale or name in scope.leaning:
+            continue
+        if hypotheses.exceeds(shape.axes, claim):
+            yield name
 
 
 def _compare_stored(scope: GraphScope) -> None:

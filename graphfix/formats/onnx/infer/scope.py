@@ -70,6 +70,8 @@ class GraphScope:
     """Why a stored shape can't be trusted."""
     misnamed: dict[str, str] = field(default_factory=dict)
     """Why a name that is stored of a size is wrong; the computed size stands."""
+    too_narrow: set[str] = field(default_factory=set)
+    """Values with a stored number in the place of a size that follows from free sizes of the inputs."""
     assumed: set[str] = field(default_factory=set)
     """Values whose rank is the stored one, for it could not be computed."""
     leaning: set[str] = field(default_factory=set)
@@ -177,6 +179,7 @@ class GraphScope:
         facts = self.types, self.elements, self.unranked, self.sequences, self.tensors
         for each in (*facts, self.stale, self.misnamed):
             each.clear()
+        self.too_narrow.clear()
         self.assumed.clear()
         self.leaning.clear()
 

@@ -140,6 +140,15 @@ class Hypotheses:
                 have = self.terms.text(axes[axis])
                 yield name, f"the stored size '{stored[axis]}' of '{name}'[{axis}] contradicts the computed {have}"
 
+    def exceeds(self, computed: Sequence[Size], stored: Dims) -> bool:
+        """Whether a number is stored where the size follows from free sizes of inputs and is another one for some."""
+        return len(computed) == len(stored) and any(
+            isinstance(said, int)
+            and isinstance(size, Dim)
+            and any(have is not None and have != said for have, _ in self._tried(size, said))
+            for size, said in zip(computed, stored, strict=True)
+        )
+
     def _refuted_axis(self, computed: Sequence[Size], stored: Dims) -> int | None:
         """The first axis whose stored name is refuted."""
         for axis, text in enumerate(stored):
