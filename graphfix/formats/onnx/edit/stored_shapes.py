@@ -1,4 +1,4 @@
-"""Stored shapes of intermediate values that could make an edited file fail: they are restated or dropped.
+"""Stored shapes that could make an edited file fail: they are restated or dropped.
 
 onnxruntime plans buffers by stored shapes. A wrong one is harmless until a new value may share its buffer.
 """
@@ -10,17 +10,20 @@ from collections.abc import Container, Iterator, Sequence
 from graphfix.formats.onnx.file.messages import Dims, declared, write_dims
 from graphfix.formats.onnx.infer.scope import GraphScope
 from graphfix.graph.view import Graph, Value
-from graphfix.shapes.shape import Size
+from graphfix.shapes.shape import Shape, Size
 
 
 def repair(scope: GraphScope, graph: Graph, equal: Container[str]) -> None:
-    """Correct the value_info of a graph before the shapes of new values are declared. Functions are left.
+    """Correct the value_info and the outputs of a graph, before new values are declared. Functions are left.
 
     A number in the place of a size that follows from free sizes of the inputs is restated; a symbol that is `equal`
     to others stays open. A number that nothing derives is dropped if a new value has that shape, or reads the value.
     """
-    if scope.graph is None or not scope.graph.value_info:
+    if scope.graph is None:
         return
+    for info in scope.graph.output:
+        if info.name in scope.too_narrow:
+            write_dims(info.type.tensor_type, _dims(scope.shape(info.name), equal))
     read = {value.name for node in graph.made for value in node.operands if value is not None}
     shapes = set(_static_shapes(graph))
     for info in scope.graph.value_info:
@@ -28,10 +31,13 @@ def repair(scope: GraphScope, graph: Graph, equal: Container[str]) -> None:
         if stored is None or shape is None or shape.axes is None or info.name in scope.stale:
             continue
         if info.name in scope.too_narrow:
-            dims = [None if isinstance(size, str) and size in equal else size for size in shape.json or ()]
-            write_dims(info.type.tensor_type, dims)
+            write_dims(info.type.tensor_type, _dims(shape, equal))
         elif (info.name in read or stored in shapes) and _has_underived_number(stored, shape.axes):
             info.type.tensor_type.ClearField("shape")
+
+
+def _dims(shape: Shape, equal: Container[str]) -> Sequence[int | str | None]:
+    return [None if isinstance(size, str) and size in equal else size for size in shape.json or ()]
 
 
 def _static_shapes(graph: Graph) -> Iterator[Dims]:

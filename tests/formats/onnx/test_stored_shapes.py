@@ -1,0 +1,104 @@
+"""Stored shapes that could make an edited file fail are restated or dropped; others stay as they are."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import onnx
+import onnxruntime
+import pytest
+
+import graphfix
+
+
+def declare(text: str, **dims: list[int | str]) -> onnx.ModelProto:
+    """Return a parsed model with these stored shapes."""
+    model = onnx.parser.parse_model('<ir_version: 8, opset_import: ["" : 18]> ' + text)
+    infos = [onnx.helper.make_tensor_value_info(name, onnx.TensorProto.FLOAT, shape) for name, shape in dims.items()]
+    model.graph.value_info.extend(infos)
+    return model
+
+
+def underived(stored: int, kept: int) -> onnx.ModelProto:
+    """Return a model in which v, of `kept` elements, is stored with another number that z has too."""
+    bits = ",".join("1" if at < kept else "0" for at in range(8))
+    text = f"""g (float[8] x, float[{stored}] z) => (float[{stored}] y) <bool[8] c = {{{bits}}}> {{
+        v = Compress <axis: int = 0> (x, c)
+        a = Exp (v)
+        rs = ReduceSum <keepdims: int = 0> (a)
+        y = Add (z, rs)
+    }}"""
+    return declare(text, v=[stored])
+
+
+def exported_at(number: int, rank: int, operator: str) -> onnx.ModelProto:
+    """Return a model whose intermediate values are stored with `number` in the place of the input's size N."""
+    dims = ",".join(["N", *["2"] * (rank - 1)])
+    stored = ",".join([str(number), *["2"] * (rank - 1)])
+    text = f"""g (float[{dims}] x) => (float[{stored}] y) <float[1] w = {{0.5}}> {{
+        a = {operator} (x)
+        b = Mul (a, w)
+        y = Neg (b)
+    }}"""
+    sizes: list[int | str] = [number, *[2] * (rank - 1)]
+    return declare(text, a=sizes, b=sizes)
+
+
+def fixed(model: onnx.ModelProto, folder: Path) -> tuple[graphfix.Outcome, onnx.ModelProto]:
+    """Return the outcome of `fix` and the model that it wrote."""
+    onnx.save(model, folder / "in.onnx")
+    outcome = graphfix.fix_file(folder / "in.onnx", folder / "out.onnx", runs=1)
+    return outcome, onnx.load(folder / "out.onnx")
+
+
+def stored_dims(model: onnx.ModelProto, name: str) -> list[int | str] | None:
+    """Return the stored shape of a value, None where none is stored."""
+    infos = [info for info in (*model.graph.value_info, *model.graph.output) if info.name == name]
+    if not infos or not infos[0].type.tensor_type.HasField("shape"):
+        return None
+    return [dim.dim_param or dim.dim_value for dim in infos[0].type.tensor_type.shape.dim]
+
+
+@pytest.mark.parametrize(("stored", "kept"), [(3, 2), (2, 3), (5, 1), (4, 7), (7, 6), (6, 2), (9, 8)])
+def test_a_number_that_nothing_derives_is_dropped_beside_a_new_value_of_that_shape(
+    stored: int, kept: int, tmp_path: Path
+) -> None:
+    outcome, written = fixed(underived(stored, kept), tmp_path)
+    assert (outcome.verdict.status, outcome.sites_left) == ("proved", 0)
+    assert stored_dims(written, "v") is None
+    session = onnxruntime.InferenceSession(written.SerializeToString(), providers=["CPUExecutionProvider"])
+    result = session.run(None, {"x": np.zeros(8, np.float32), "z": np.zeros(stored, np.float32)})[0]
+    assert result.tolist() == [kept] * stored
+
+
+@pytest.mark.parametrize(("stored", "beside"), [(3, 4), (2, 5), (5, 3), (4, 2)])
+def test_a_number_that_no_new_value_has_stays(stored: int, beside: int, tmp_path: Path) -> None:
+    model = underived(stored, stored)
+    for info in (model.graph.input[1], model.graph.output[0]):
+        info.type.tensor_type.shape.dim[0].dim_value = beside
+    outcome, written = fixed(model, tmp_path)
+    assert outcome.verdict.status in ("proved", "equal")
+    assert stored_dims(written, "v") == [stored]
+
+
+@pytest.mark.parametrize("operator", ["Exp", "Relu", "Abs", "Sigmoid"])
+@pytest.mark.parametrize("rank", [2, 3, 4])
+@pytest.mark.parametrize("number", [3, 7])
+def test_a_number_in_the_place_of_a_free_size_is_restated(
+    number: int, rank: int, operator: str, tmp_path: Path
+) -> None:
+    outcome, written = fixed(exported_at(number, rank, operator), tmp_path)
+    assert (outcome.verdict.status, outcome.sites_left) == ("proved", 0)
+    assert [stored_dims(written, name) for name in "aby"] == [["N", *[2] * (rank - 1)]] * 3
+    session = onnxruntime.InferenceSession(written.SerializeToString(), providers=["CPUExecutionProvider"])
+    shape = (number + 2, *[2] * (rank - 1))
+    assert session.run(None, {"x": np.zeros(shape, np.float32)})[0].shape == shape
+
+
+@pytest.mark.parametrize("number", [3, 7])
+def test_a_file_that_needs_no_edit_is_copied_with_its_stored_shapes(number: int, tmp_path: Path) -> None:
+    model = exported_at(number, 1, "Exp")
+    model.graph.node[1].input[1] = "a"
+    fixed(model, tmp_path)
+    assert (tmp_path / "in.onnx").read_bytes() == (tmp_path / "out.onnx").read_bytes()
