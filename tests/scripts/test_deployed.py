@@ -14,6 +14,7 @@ from exporting.decoder_cases import NOT_RUN
 from exporting.deployed_files import DEPLOYED, Deployed, committed, parts, sizes_of
 from exporting.onnx_feeds import numbers
 
+from tests.support.needs import of_16_channels
 from tests.support.tiers import COVER_DEPLOYED, tiered
 
 CASES = {
@@ -58,13 +59,13 @@ def test_there_are_as_many_files_of_each_tool_as_are_asked_for() -> None:
     assert sum(path.parent == export_litert.QUANTIZED for path in LITERT) >= 40
 
 
-@pytest.mark.parametrize("name", tiered(FOR_ALL_RELEASES, is_covering))
+@pytest.mark.parametrize("name", of_16_channels(tiered(FOR_ALL_RELEASES, is_covering)))
 def test_an_onnx_file_is_small_and_runs(name: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert_small_and_runs(name, capsys)
 
 
 @pytest.mark.needs_release("onnxruntime>=1.31")
-@pytest.mark.parametrize("name", tiered(sorted(NEWER), is_covering))
+@pytest.mark.parametrize("name", of_16_channels(tiered(sorted(NEWER), is_covering)))
 def test_an_onnx_file_of_newer_kernels_is_small_and_runs(name: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert_small_and_runs(name, capsys)
 

@@ -76,7 +76,14 @@ def _explorer() -> str:
     return "" if found else "explorer: not installed (pip install --no-deps ai-edge-model-explorer)"
 
 
+def avx512_absent() -> str:
+    """Return why what needs a processor with AVX-512 is left out, or an empty string."""
+    flags = Path("/proc/cpuinfo").read_text(encoding="utf-8") if Path("/proc/cpuinfo").exists() else ""
+    return "" if "avx512f" in flags else "avx512: the processor has no AVX-512, or /proc/cpuinfo does not say so"
+
+
 NEEDS = (
+    Need("avx512", "GRAPHFIX_AVX512", avx512_absent),
     Need("zoo", "GRAPHFIX_ZOO", _zoo),
     Need("tosa", "GRAPHFIX_TOSA", _tosa),
     Need("iree", "GRAPHFIX_IREE", _iree),
@@ -85,6 +92,19 @@ NEEDS = (
     Need("onnxsim", "GRAPHFIX_ONNXSIM", _onnxsim),
     Need("explorer", "GRAPHFIX_EXPLORER", _explorer),
 )
+
+
+def of_16_channels(parameters: Iterable[ParameterSet]) -> list[ParameterSet]:
+    """Mark the parameters of deployed models in onnxruntime's layout of 16 channels (recipe `all`).
+
+    onnxruntime runs such a file only where the processor has AVX-512: it uses blocks of 8 channels elsewhere.
+    """
+    return [
+        pytest.param(*each.values, id=each.id, marks=(*each.marks, pytest.mark.avx512))
+        if str(each.id).endswith("_all")
+        else each
+        for each in parameters
+    ]
 
 
 RELEASES = "GRAPHFIX_RELEASES"

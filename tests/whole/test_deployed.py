@@ -11,6 +11,7 @@ import pytest
 import graphfix
 from graphfix.results.runtime_facts import SIZE_0_KEEPS_AXES
 from tests.support.fixed_files import FixedFiles, assert_runs_equal
+from tests.support.needs import of_16_channels
 from tests.support.places import MODELS
 from tests.support.tiers import COVER_DEPLOYED, tiered
 
@@ -63,12 +64,12 @@ def test_a_deployed_model_is_fixed_and_proved(path: Path, target: str, fixed: Fi
 @pytest.mark.full
 @pytest.mark.needs_release("onnxruntime>=1.31")  # an older one has not the kernels (tests/scripts/test_deployed.py)
 @pytest.mark.parametrize("target", TARGETS)
-@pytest.mark.parametrize("path", PATHS, ids=name_of)
+@pytest.mark.parametrize("path", of_16_channels(pytest.param(path, id=name_of(path)) for path in PATHS))
 def test_a_deployed_model_runs_equal(path: Path, target: str, fixed: FixedFiles) -> None:
     assert_runs_equal(path, target, fixed, name_of(path), NOT_EQUAL_BY_RUNS)
 
 
 @pytest.mark.ci
-@pytest.mark.parametrize("path", COVER, ids=name_of)
+@pytest.mark.parametrize("path", of_16_channels(pytest.param(path, id=name_of(path)) for path in COVER))
 def test_a_deployed_model_of_the_cover_runs_equal(path: Path, fixed: FixedFiles) -> None:
     assert_runs_equal(path, "explicit", fixed, name_of(path), NOT_EQUAL_BY_RUNS)

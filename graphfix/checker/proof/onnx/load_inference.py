@@ -116,8 +116,21 @@ def _bare(model: ModelProto) -> ModelProto | None:
     for tensor in tensors(bare):
         if tensor.external_data or tensor.ByteSize() > _FEW_BYTES:
             tensor.CopyFrom(_small(tensor))
+    _drop_constants(bare.graph)
     versions = imported(bare.opset_import)
     return bare if all(_has_operands(node, versions) for node in _nodes(bare)) else None
+
+
+def _drop_constants(graph: GraphProto) -> None:
+    """Drop the stored shapes of constants: onnxruntime reads those of the tensors alone."""
+    held = {name for node in graph.node if node.op_type == "Constant" for name in node.output}
+    held.update(tensor.name for tensor in graph.initializer)
+    kept = [value for value in graph.value_info if value.name not in held]
+    if len(kept) < len(graph.value_info):
+        del graph.value_info[:]
+        graph.value_info.extend(kept)
+    for body in bodies(graph.node):
+        _drop_constants(body)
 
 
 def _small(tensor: TensorProto) -> TensorProto:
@@ -140,7 +153,12 @@ def _fault(bare: ModelProto) -> str | None:
 def _shapes(bare: ModelProto) -> Shapes:
     """Return what onnx infers, by the names of values: a name that several bodies have may have several shapes."""
     found: Shapes = {}
-    _enter(onnx.shape_inference.infer_shapes(bare, data_prop=True).graph, found)
+    try:
+        inferred = onnx.shape_inference.infer_shapes(bare, data_prop=True)
+    except onnx.shape_inference.InferenceError:  # a stored shape is wrong: onnxruntime takes the inferred one
+        del bare.graph.value_info[:]
+        inferred = onnx.shape_inference.infer_shapes(bare)
+    _enter(inferred.graph, found)
     return found
 
 
