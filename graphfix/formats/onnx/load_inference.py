@@ -2,7 +2,8 @@
 
 onnxruntime plans buffers by inferred shapes. A wrong shape is harmless until a value of the same shape may share the
 buffer: then the run ends with "Shape mismatch attempting to re-use buffer". `check_load` refuses the edits that could
-make such a value. The main graph is examined; bodies and functions are not.
+make such a value, and the folding of shape arithmetic where it lets the inference see a size that it then gets wrong.
+The main graph is examined; bodies and functions are not.
 """
 
 from __future__ import annotations
@@ -10,15 +11,19 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TypeAlias
 
-from graphfix.formats.onnx.file.messages import declared
-from graphfix.formats.onnx.file.proto import ModelProto
+from graphfix.formats.onnx.file.messages import declared, write_dims
+from graphfix.formats.onnx.file.proto import ModelProto, TypeProto, ValueInfoProto
+from graphfix.formats.onnx.view import onnx_type
 from graphfix.formats.onnx.wrong_inference import may_be_wrong, slices_backwards
 from graphfix.graph.edits import Edit, Evaluate, Fold, Lift, Refused, Replace, Stretch
-from graphfix.graph.view import Graph, Node
+from graphfix.graph.view import Graph, Node, Value
 from graphfix.shapes.shape import Shape, with_axes
 
 Told: TypeAlias = tuple[int | str | None, ...]
 """The dims that inference returns: a number, a symbol, or None where it returns none."""
+
+FEW_BYTES = 1024
+"""Constants up to this size are given to the inference of one operator: it reads no larger ones."""
 
 
 def wrong_shapes(proto: ModelProto, main: Graph) -> dict[str, tuple[Told, Shape]]:
@@ -40,6 +45,51 @@ def wrong_shapes(proto: ModelProto, main: Graph) -> dict[str, tuple[Told, Shape]
         for value in results
         if _contradicts(tuple(told[value.name]), value.shape)
     }
+
+
+def hidden_shapes(proto: ModelProto, main: Graph) -> dict[str, tuple[Told, Shape]]:
+    """Return (inferred dims, right shape) by name of each value that is inferred wrongly once its operands are known.
+
+    Each operator of `wrong_inference` is inferred alone, with the operands' shapes of the view `main`.
+    """
+    suspect = {name for node in proto.graph.node if may_be_wrong(node) for name in node.output if name}
+    if not suspect:
+        return {}
+    shapes = {
+        value.name: value for node in main.nodes for value in (*node.operands, *node.results) if value is not None
+    }
+    found: dict[str, tuple[Told, Shape]] = {}
+    for node in proto.graph.node:
+        operands = [shapes[name] for name in node.input if name in shapes]
+        if suspect.isdisjoint(node.output) or not all(value.shape.static for value in operands):
+            continue
+        alone = ModelProto(ir_version=proto.ir_version, opset_import=proto.opset_import)
+        alone.graph.node.append(node)
+        alone.graph.input.extend(ValueInfoProto(name=value.name, type=_type_of(value)) for value in operands)
+        alone.graph.initializer.extend(
+            tensor for tensor in proto.graph.initializer if tensor.name in node.input and tensor.ByteSize() < FEW_BYTES
+        )
+        alone.graph.output.extend(ValueInfoProto(name=name) for name in node.output if name)
+        found |= wrong_shapes(alone, main)
+    return found
+
+
+def _type_of(value: Value) -> TypeProto:
+    declared_type = TypeProto()
+    declared_type.tensor_type.elem_type = onnx_type(value.dtype)
+    write_dims(declared_type.tensor_type, value.shape.json or ())
+    return declared_type
+
+
+def check_folding(hidden: Mapping[str, tuple[Told, Shape]], node: Node) -> None:
+    """Raise Refused if a value that is inferred wrongly, once its operands are known, is computed from the node's."""
+    reached = {value.name for value in node.results if value is not None}
+    for later in node.graph.nodes if hidden else ():
+        if not reached.isdisjoint(value.name for value in later.operands if value is not None):
+            reached.update(value.name for value in later.results if value is not None)
+    for name, (told, shape) in hidden.items():
+        if name in reached:
+            raise Refused(f"{_claim(name, told, shape)}, once this is a constant")
 
 
 def _contradicts(told: Told, shape: Shape) -> bool:
@@ -78,11 +128,12 @@ def _made(node: Node, edits: Sequence[Edit]) -> list[Told | None]:
 
 
 def _reason(name: str, told: Told, shape: Shape) -> str:
+    return f"{_claim(name, told, shape)}: a new value could share its buffer"
+
+
+def _claim(name: str, told: Told, shape: Shape) -> str:
     right = _notation(tuple(shape.json or ()))
-    return (
-        f"onnx's inference at load takes {_notation(told)} for '{name}', which is {right}: "
-        "a new value could share its buffer"
-    )
+    return f"onnx's inference at load takes {_notation(told)} for '{name}', which is {right}"
 
 
 def _notation(dims: Told) -> str:

@@ -25,7 +25,7 @@ from graphfix.formats.onnx.infer.analysis import Facts, analyse
 from graphfix.formats.onnx.infer.stored_names import StoredNames
 from graphfix.formats.onnx.view import Views
 from graphfix.formats.onnx.view_builder import build
-from graphfix.graph.edits import EXPAND_LIMIT, Edit, Refused, Upgrade
+from graphfix.graph.edits import EXPAND_LIMIT, Edit, Evaluate, Refused, Upgrade
 from graphfix.graph.protocols import Applier
 from graphfix.graph.view import Graph, Node, Value
 from graphfix.results import InputValue, StoredShape, StoredSize
@@ -105,6 +105,8 @@ class OnnxModel:
         """Whether the edits of this view are in the file."""
         self._wrong: dict[str, tuple[load_inference.Told, Shape]] | None = None
         """The shapes that onnxruntime infers wrongly at load, None until the first edit."""
+        self._hidden: dict[str, tuple[load_inference.Told, Shape]] = {}
+        """The shapes that it infers wrongly once their operands' shapes are known."""
 
     def trust_stored(self, *, trust: bool) -> None:
         """Believe all stored sizes that the rules neither prove nor refute, or no stored shape; before any edit."""
@@ -169,11 +171,13 @@ class OnnxModel:
         apply = editing.applier(self, self._state, edits, check, lift, stretch, restate, carry_out)
         if self._wrong is None:
             self._wrong = load_inference.wrong_shapes(self.proto, self.graphs[0])
-        wrong = self._wrong
-        if not wrong:
+            self._hidden = load_inference.hidden_shapes(self.proto, self.graphs[0])
+        wrong, hidden = self._wrong, self._hidden if any(isinstance(edit, Evaluate) for edit in edits) else {}
+        if not (wrong or hidden):
             return apply
 
         def checked(node: Node) -> Node:
+            load_inference.check_folding(hidden, node)
             load_inference.check_load(wrong, node, edits)  # by names, so for each of the nodes that look the same
             return apply(node)
 

@@ -85,3 +85,46 @@ def test_beside_a_pool_that_is_inferred_rightly_all_is_made_explicit(
     assert outcome.changed
     assert not left(outcome)
     assert outcome.sites_left == 0
+
+
+def hidden_model(op: str, size: int, kernel: int, pads: int, strides: int, z: int) -> onnx.ModelProto:
+    """Return the same model with a reshape in front of the pool, to sizes that only folding makes a constant."""
+    model = model_of(op, size, kernel, pads, strides, z)
+    text = f"""<ir_version: 8, opset_import: ["" : 18]>
+g (float[{size}] x) => (float[1,1,{size}] q) <int64[3] one = {{1,1,1}}, int64[3] to = {{1,1,{size}}}> {{
+    s = Max (one, to)
+    q = Reshape (x, s)
+}}"""
+    front = onnx.parser.parse_model(text)
+    model.graph.node[0].input[0] = "q"
+    for node in reversed(front.graph.node):
+        model.graph.node.insert(0, node)
+    model.graph.initializer.extend(front.graph.initializer)
+    model.graph.input[0].CopyFrom(front.graph.input[0])
+    return model
+
+
+@pytest.mark.parametrize(("op", "size", "kernel", "pads", "strides"), POOLS)
+def test_a_constant_that_lets_a_size_be_inferred_wrongly_is_not_folded(
+    op: str, size: int, kernel: int, pads: int, strides: int, tmp_path: Path
+) -> None:
+    told, right = sizes(model_of(op, size, kernel, pads, strides, 1), size)
+    assert told != right
+    onnx.save(hidden_model(op, size, kernel, pads, strides, told), tmp_path / "in.onnx")
+    outcome = graphfix.fix_file(tmp_path / "in.onnx", tmp_path / "out.onnx", target="tosa", runs=1)
+    assert any("once this is a constant" in reason for reason in left(outcome))
+    session = onnxruntime.InferenceSession(str(tmp_path / "out.onnx"), providers=["CPUExecutionProvider"])
+    assert [each.name for each in session.get_inputs()] == ["x", "z"]
+    assert outcome.verdict.status in ("proved", "equal")
+
+
+@pytest.mark.parametrize(("op", "size", "kernel", "pads", "strides"), EQUAL)
+def test_in_front_of_a_pool_that_is_inferred_rightly_constants_are_folded(
+    op: str, size: int, kernel: int, pads: int, strides: int, tmp_path: Path
+) -> None:
+    told, right = sizes(model_of(op, size, kernel, pads, strides, 1), size)
+    assert told == right
+    onnx.save(hidden_model(op, size, kernel, pads, strides, told), tmp_path / "in.onnx")
+    outcome = graphfix.fix_file(tmp_path / "in.onnx", tmp_path / "out.onnx", target="tosa", runs=1)
+    assert not left(outcome)
+    assert "Max" not in [node.op_type for node in onnx.load(tmp_path / "out.onnx").graph.node]
