@@ -65,6 +65,7 @@ def test_a_number_that_nothing_derives_is_dropped_beside_a_new_value_of_that_sha
     stored: int, kept: int, tmp_path: Path
 ) -> None:
     outcome, written = fixed(underived(stored, kept), tmp_path)
+    assert outcome.verdict is not None
     assert (outcome.verdict.status, outcome.sites_left) == ("proved", 0)
     assert stored_dims(written, "v") is None
     session = onnxruntime.InferenceSession(written.SerializeToString(), providers=["CPUExecutionProvider"])
@@ -78,6 +79,7 @@ def test_a_number_that_no_new_value_has_stays(stored: int, beside: int, tmp_path
     for info in (model.graph.input[1], model.graph.output[0]):
         info.type.tensor_type.shape.dim[0].dim_value = beside
     outcome, written = fixed(model, tmp_path)
+    assert outcome.verdict is not None
     assert outcome.verdict.status in ("proved", "equal")
     assert stored_dims(written, "v") == [stored]
 
@@ -89,6 +91,7 @@ def test_a_number_in_the_place_of_a_free_size_is_restated(
     number: int, rank: int, operator: str, tmp_path: Path
 ) -> None:
     outcome, written = fixed(exported_at(number, rank, operator), tmp_path)
+    assert outcome.verdict is not None
     assert (outcome.verdict.status, outcome.sites_left) == ("proved", 0)
     assert [stored_dims(written, name) for name in "aby"] == [["N", *[2] * (rank - 1)]] * 3
     session = onnxruntime.InferenceSession(written.SerializeToString(), providers=["CPUExecutionProvider"])
