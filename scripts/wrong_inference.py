@@ -24,6 +24,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+from onnx import defs
 from wrong_inference_rows import ROWS, Row, row_of
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -36,7 +37,7 @@ from tests.support.pairs.onnx_instances import Instance, elements  # noqa: E402
 PAGE = ROOT / "docs" / "load-inference.md"
 HEAD = "<!-- wrong_inference.py writes what follows -->"
 WORKER = Path(__file__).with_name("inference_worker.py")
-DEFAULT = Counts(varied=20, drawn=300, added=50)
+DEFAULT = Counts(varied=20, drawn=600, added=50)
 VERSIONS = "import onnx, onnxruntime; print(f'onnx {onnx.__version__}, onnxruntime {onnxruntime.__version__}')"
 Answer = Mapping[str, Any]
 """`real` and `inferred` shapes, or why the model is `refused`; see inference_worker.py."""
@@ -77,6 +78,8 @@ class Result:
     ran: Counter[str] = field(default_factory=Counter)
     """By environment."""
     wrong: Counter[str] = field(default_factory=Counter)
+    operators: dict[str, bool] = field(default_factory=dict)
+    """By operator: whether a model of it ran."""
     rows: dict[tuple[Row, str], Measured] = field(default_factory=dict)
     """By row and operator."""
     unlisted: list[str] = field(default_factory=list)
@@ -113,6 +116,8 @@ def measure(instances: Iterable[Instance], pythons: Sequence[str]) -> Result:
         run = subprocess.run([python, "-c", VERSIONS], check=True, capture_output=True, text=True)
         environment = run.stdout.strip()
         for (instance, _), answer in zip(asked, answers([made for _, made in asked], python), strict=True):
+            name = name_of(instance.node.domain, instance.node.op_type)
+            result.operators[name] = result.operators.get(name, False) or "refused" not in answer
             if "refused" not in answer:
                 result.ran[environment] += 1
                 add(result, environment, instance, wrong_results(instance, answer))
@@ -206,15 +211,29 @@ def report(result: Result) -> list[str]:
                 sets = sorted(measured.sets)
                 lines.append(
                     _cells(
-                        f"{row.domain}.{operator}".strip("."),
+                        name_of(row.domain, operator),
                         str(sets[0]) if len(sets) == 1 else f"{sets[0]} to {sets[-1]}",
-                        row.words,
+                        row.words + (f" (before onnxruntime {row.versions.before})" if row.versions.before else ""),
                         f"`{example(measured.example)}`",
                         "; ".join(sorted(measured.sources)),
                         f"{measured.wrong} / {measured.described}",
                     )
                 )
-    return lines
+    silent = sorted(name for name, ran in result.operators.items() if not ran)
+    lines += ["", f"No model ran of: {', '.join(silent)}."] if silent else []
+    missing = sorted(standard_operators() - result.operators.keys())
+    return lines + (["", f"No model was made of: {', '.join(missing)}."] if missing else [])
+
+
+def standard_operators() -> set[str]:
+    """Return the operators of the standard domain that onnx's newest operator set has."""
+    found = {each.name: each for each in defs.get_all_schemas() if not each.domain}
+    return {name for name, schema in found.items() if not schema.deprecated}
+
+
+def name_of(domain: str, operator: str) -> str:
+    """Return an operator's name with its domain in front, if that is not the standard one."""
+    return f"{domain.removeprefix('ai.onnx')}.{operator}".removeprefix(".")
 
 
 def _cells(*cells: object) -> str:

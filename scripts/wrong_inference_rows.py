@@ -8,11 +8,13 @@ row describes. A node that a row describes may be inferred correctly all the sam
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from math import floor
+from math import ceil, floor
 from typing import Any, NamedTuple
 
 import numpy as np
 from onnx import AttributeProto, GraphProto, NodeProto, helper
+
+from graphfix.results.runtime_facts import EVERY, SIZE_0_KEEPS_AXES, Versions
 
 Operands = Sequence[np.ndarray[Any, Any] | None]
 """The operands in order; None for an absent operand and for one that is no tensor."""
@@ -32,6 +34,8 @@ class Row(NamedTuple):
     """When the inference is wrong; completes the sentence "the inferred sizes may be wrong if"."""
     condition: Condition
     domain: str = ""
+    versions: Versions = EVERY
+    """The versions of onnxruntime in which it was seen; without a limit where one version alone was asked."""
 
 
 def attribute(node: NodeProto, name: str, default: Any) -> Any:  # noqa: ANN401 -- any attribute's value
@@ -69,7 +73,10 @@ _EXPLICIT = ("NOTSET", "VALID")
 
 
 def _same_and_rounded_up(node: NodeProto, _: Operands, __: int) -> bool:
-    return bool(attribute(node, "ceil_mode", 0)) and attribute(node, "auto_pad", "NOTSET").startswith("SAME")
+    if not attribute(node, "ceil_mode", 0) or not attribute(node, "auto_pad", "NOTSET").startswith("SAME"):
+        return False
+    kernel = attribute(node, "kernel_shape", ())
+    return any(stride > size for stride, size in zip(attribute(node, "strides", ()), kernel, strict=False))
 
 
 def _ceil_mode_of_another_number(node: NodeProto, _: Operands, __: int) -> bool:
@@ -77,7 +84,7 @@ def _ceil_mode_of_another_number(node: NodeProto, _: Operands, __: int) -> bool:
 
 
 def _pads_beside_auto_pad(node: NodeProto, _: Operands, __: int) -> bool:
-    return attribute(node, "auto_pad", "NOTSET") != "NOTSET" and any(attribute(node, "pads", ()))
+    return attribute(node, "auto_pad", "NOTSET") != "NOTSET" and bool(attribute(node, "pads", ()))
 
 
 def _same_with_output_padding(node: NodeProto, _: Operands, __: int) -> bool:
@@ -127,8 +134,13 @@ def _long_slope(_: NodeProto, operands: Operands, __: int) -> bool:
     return data is not None and slope is not None and np.broadcast_shapes(data.shape, slope.shape) != data.shape
 
 
-def _float_range(_: NodeProto, operands: Operands, __: int) -> bool:
-    return operands[0] is not None and operands[0].dtype == np.float32
+def _rounded_difference(_: NodeProto, operands: Operands, __: int) -> bool:
+    """Whether the length of a Range of float32 depends on the precision of the subtraction."""
+    if any(it is None or it.dtype != np.float32 for it in operands):
+        return False
+    start, limit, step = (np.float32(it.item()) for it in operands if it is not None)
+    exact = float(limit) - float(start)
+    return ceil(float(limit - start) / float(step)) != ceil(exact / float(step))
 
 
 def _backwards_to_a_huge_end(_: NodeProto, operands: Operands, __: int) -> bool:
@@ -157,6 +169,11 @@ def _scaled_to_another_number(node: NodeProto, operands: Operands, version: int)
     )
 
 
+def _negative_axes_keep_the_ratio(node: NodeProto, _: Operands, __: int) -> bool:
+    kept = attribute(node, "keep_aspect_ratio_policy", "stretch") != "stretch"
+    return kept and any(axis < 0 for axis in attribute(node, "axes", ()))
+
+
 def _both_sides(node: NodeProto, _: Operands, __: int) -> bool:
     return bool(attribute(node, "onesided", 1))
 
@@ -169,6 +186,26 @@ def _axis_before_the_last(node: NodeProto, operands: Operands, _: int) -> bool:
     return operands[0] is not None and attribute(node, "axis", -1) not in (-1, operands[0].ndim - 1)
 
 
+def _letter_of_two_sizes(node: NodeProto, operands: Operands, _: int) -> bool:
+    """Whether an index of an Einsum has the size 1 in one operand and another size elsewhere."""
+    sizes: dict[str, set[int]] = {}
+    terms = attribute(node, "equation", "").replace(" ", "").partition("->")[0].split(",")
+    for term, operand in zip(terms, operands, strict=False):
+        before, _, behind = term.partition("...")
+        shape = () if operand is None else operand.shape
+        for letter, size in [*zip(before, shape, strict=False), *zip(behind[::-1], shape[::-1], strict=False)]:
+            sizes.setdefault(letter, set()).add(size)
+    return any(len(found) > 1 for found in sizes.values())
+
+
+def _negative_target(_: NodeProto, operands: Operands, __: int) -> bool:
+    return len(operands) > 1 and operands[1] is not None and bool((operands[1] < 0).any())
+
+
+def _scores(node: NodeProto, _: Operands, __: int) -> bool:
+    return len(node.output) > 2 and bool(node.output[2])
+
+
 def _long_past(_: NodeProto, operands: Operands, __: int) -> bool:
     return len(operands) > 4 and operands[3] is not None
 
@@ -176,11 +213,10 @@ def _long_past(_: NodeProto, operands: Operands, __: int) -> bool:
 ROWS: Sequence[Row] = (
     Row(
         LAYERS,
-        "`ceil_mode` is 1, and the last window of an axis begins behind the data and the padding before it, or is "
-        "longer than the padded data: inference counts this window, the kernel leaves it out",
-        _last_window_in_padding,
+        "`pads`, even zeros, are given beside an `auto_pad` other than NOTSET: inference pads by them, the kernel by "
+        "`auto_pad`",
+        _pads_beside_auto_pad,
     ),
-    Row(LAYERS, "`ceil_mode` is neither 0 nor 1: inference rounds up, the kernel down", _ceil_mode_of_another_number),
     Row(
         LAYERS,
         "`auto_pad` is SAME_UPPER or SAME_LOWER, and a dilation is not 1: the kernel leaves the dilations out of the "
@@ -189,14 +225,16 @@ ROWS: Sequence[Row] = (
     ),
     Row(
         LAYERS,
-        "`auto_pad` is SAME_UPPER or SAME_LOWER, and `ceil_mode` is 1: inference rounds up, the kernel leaves out a "
-        "window behind the data",
-        _same_and_rounded_up,
+        "`ceil_mode` is 1, and the last window of an axis begins behind the data and the padding before it, or is "
+        "longer than the padded data: inference counts this window, the kernel leaves it out",
+        _last_window_in_padding,
     ),
+    Row(LAYERS, "`ceil_mode` is neither 0 nor 1: inference rounds up, the kernel down", _ceil_mode_of_another_number),
     Row(
-        LAYERS,
-        "`pads` are given beside an `auto_pad` other than NOTSET: inference adds them, the kernel ignores them",
-        _pads_beside_auto_pad,
+        ("AveragePool",),
+        "`auto_pad` is SAME_UPPER or SAME_LOWER, `ceil_mode` is 1, and a stride is longer than the window: inference "
+        "counts a window behind the data, the kernel leaves it out",
+        _same_and_rounded_up,
     ),
     Row(
         ("ConvTranspose",),
@@ -213,6 +251,7 @@ ROWS: Sequence[Row] = (
         (*REDUCTIONS, "ArgMax", "ArgMin"),
         "the operand has no elements, and an axis is negative: the kernel does not reduce that axis",
         _reduces_nothing,
+        versions=SIZE_0_KEEPS_AXES.versions,
     ),
     Row(
         REDUCTIONS,
@@ -221,21 +260,33 @@ ROWS: Sequence[Row] = (
     ),
     Row(
         ("MatMul",),
-        "the operands' last and last but one axis have no elements, and their batches differ: the kernel returns the "
-        "first operand's batch",
+        "the inner size is 0, and the batches differ: the kernel returns the first operand's batch, not the broadcast "
+        "one",
         _batches_of_nothing,
+    ),
+    Row(
+        ("Einsum",),
+        "an index has the size 1 where it occurs first and another size elsewhere: inference takes the 1, the kernel "
+        "stretches it",
+        _letter_of_two_sizes,
+    ),
+    Row(
+        ("CenterCropPad",),
+        "a size of `shape` is negative: inference returns it as it is, the kernel returns 0",
+        _negative_target,
     ),
     Row(("NonZero",), "the operand has rank 0: inference returns no rows, the kernel one", _scalar),
     Row(
         ("Loop",),
-        "the body declares other sizes of a state than the operand has: inference believes the body",
+        "the body declares other sizes of a state than the operand has: inference by onnx believes the body",
         _body_of_other_sizes,
     ),
     Row(("PRelu",), "the slope stretches the operand: inference returns the operand's shape", _long_slope),
     Row(
         ("Range",),
-        "the operands are float32 constants: inference divides in double precision, the kernel in single precision",
-        _float_range,
+        "the operands are float32 constants, and the length depends on the precision: inference subtracts `start` in "
+        "single precision, the kernel in double precision",
+        _rounded_difference,
     ),
     Row(
         ("Slice",),
@@ -245,7 +296,7 @@ ROWS: Sequence[Row] = (
     ),
     Row(
         ("Unsqueeze",),
-        "the operator set is older than 11, and an axis is negative: inference leaves out axes that the kernel adds",
+        "the operator set is older than 11, and an axis is negative: inference adds no axis",
         _negative_axes_too_early,
     ),
     Row(
@@ -253,6 +304,11 @@ ROWS: Sequence[Row] = (
         "a size times its scale is a whole number in single precision, and less in double precision: inference rounds "
         "the latter down, the kernel the former",
         _scaled_to_another_number,
+    ),
+    Row(
+        ("Resize",),
+        "`keep_aspect_ratio_policy` is not stretch, and an axis is negative: the kernel does not scale that axis",
+        _negative_axes_keep_the_ratio,
     ),
     Row(("STFT",), "`onesided` is 1 or absent: inference by onnx returns all bins, the kernel half", _both_sides),
     Row(
@@ -262,8 +318,8 @@ ROWS: Sequence[Row] = (
     ),
     Row(
         ("SimplifiedLayerNormalization",),
-        "`axis` is before the last one: `inv_std_var` is inferred with 1 as its last size alone, the kernel has 1 from "
-        "that axis on",
+        "`axis` is before the last one: `inv_std_var` is inferred with the size 1 at that axis alone, the kernel "
+        "returns 1 from that axis on",
         _axis_before_the_last,
     ),
     Row(
@@ -271,12 +327,19 @@ ROWS: Sequence[Row] = (
         "past keys are given: `present` is inferred as long as `past`, the kernel returns it as long as both together",
         _long_past,
         MICROSOFT,
+        Versions(before="1.32"),
     ),
     Row(
         ("NhwcMaxPool",),
         "`auto_pad` is SAME_UPPER or SAME_LOWER, and a dilation is not 1: the kernel leaves the dilations out of the "
         "padding",
         _same_and_dilated,
+        MICROSOFT,
+    ),
+    Row(
+        ("WhisperBeamSearch",),
+        "`scores` is returned: inference does not take `max_length` less the prompt's length as its first size",
+        _scores,
         MICROSOFT,
     ),
 )

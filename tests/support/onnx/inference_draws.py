@@ -96,23 +96,30 @@ def _slice(draw: Draw) -> Call:
     return Call(operands, constants=frozenset(range(1, len(operands))), version=version)
 
 
-EQUATIONS = """
-ij,jk->ik; ij->ji; ii->i; ii; ij,ij->; bij,bjk->bik; ...ij,...jk->...ik; i,j->ij; ij,kl->ijkl; ...; ...->...;
-...i->...; i...->...i; ...i,i->...; ...i,...i; ...i,...j->...ij; ij,j; ab,b...->a...; iij->ij; ijj->ji; b...d,b...d;
-ij, jk; aB,Bc; ij...,jk...->ik...; ...ii->...i; i,i; i,ij->j; a,b,c->abc; ij,jk,kl->il; ...,...; ...a,...; ij->
-""".replace("\n", " ").split(";")
-
-
 def _einsum(draw: Draw) -> Call:
-    equation = draw.pick(*EQUATIONS).strip()
-    sizes = {letter: draw.size(1, 4) for letter in "abcdijklBc"}
+    """A random equation: letters may occur twice in a term, terms may have an ellipsis, the result may be implicit."""
+    letters = draw.pick("ij", "ijk", "abc", "aBc")
+    terms = []
+    for _ in range(draw.pick(1, 2, 2, 3)):
+        term = [draw.random.choice(letters) for _ in range(draw.random.randint(0, 3))]
+        if draw.chance(0.4):
+            term.insert(draw.random.randint(0, len(term)), "...")
+        terms.append(term)
+    sizes = {letter: draw.size(1, 4) for letter in letters}
     middle = draw.sizes(draw.random.randint(0, 2), 1, 3)
     operands = []
-    for term in equation.partition("->")[0].split(","):
+    for term in terms:
         shape: list[int] = []
-        for part in term.replace(" ", "").replace("...", "*"):
-            shape += draw.broadcast(middle) if part == "*" else [1 if draw.chance(0.15) else sizes[part]]
+        for part in term:
+            shape += draw.broadcast(middle) if part == "..." else [1 if draw.chance(0.1) else sizes[part]]
         operands.append(draw.numbers(shape))
+    equation = draw.pick(",", ", ").join(map("".join, terms))
+    if draw.chance():
+        used = sorted({part for term in terms for part in term if part != "..."})
+        result = draw.random.sample(used, draw.random.randint(0, len(used)))
+        if draw.chance(0.5 if any("..." in term for term in terms) else 0):
+            result.insert(draw.random.randint(0, len(result)), "...")
+        equation += draw.pick("->", " -> ") + "".join(result)
     return Call(operands, {"equation": equation}, version=12)
 
 
@@ -181,7 +188,8 @@ def _center_crop_pad(draw: Draw) -> Call:
     given = draw.chance(0.6)
     attributes = {"axes": [axis - len(shape) if draw.chance(0.3) else axis for axis in axes]} if given else {}
     count = len(axes) if given else len(shape)
-    return Call([draw.numbers(shape), vector(*draw.sizes(count, 1, 7))], attributes,
+    sizes = [-draw.size(1, 2) if draw.chance(0.05) else size for size in draw.sizes(count, 1, 7)]
+    return Call([draw.numbers(shape), vector(*sizes)], attributes,
                 constants=frozenset([1]), version=18)  # fmt: skip
 
 
@@ -499,11 +507,11 @@ def _squeeze(draw: Draw) -> Call:
 
 
 def _unsqueeze(draw: Draw) -> Call:
-    version, shape = draw.pick(11, 13, 21, 23, 24), draw.shape(0, 3)
+    version, shape = draw.pick(7, 11, 13, 21, 23, 24), draw.shape(0, 3)
     count = draw.random.randint(1, 2)
     rank = len(shape) + count
     axes = [axis - rank * draw.pick(0, 1) for axis in draw.random.sample(range(rank), count)]
-    if version == 11:
+    if version <= 11:
         return Call([draw.numbers(shape)], {"axes": axes}, version=version)
     return Call([draw.numbers(shape), vector(*axes)], constants=frozenset([1]), version=version)
 
@@ -525,6 +533,17 @@ def _rois(op: str) -> Draws:
                     attributes, version=draw.pick(10, 16, 22))  # fmt: skip
 
     return draw_rois
+
+
+def _prelu(draw: Draw) -> Call:
+    """A slope that broadcasts to the operand, or seldom an operand that is stretched by the slope."""
+    shape = draw.shape(0, 3)
+    operands = [draw.numbers(shape), draw.numbers(draw.broadcast(shape))]
+    return Call(operands[::-1] if draw.chance(0.2) else operands, version=draw.pick(7, 9, 16))
+
+
+def _non_zero(draw: Draw) -> Call:
+    return Call([draw.numbers(draw.shape(0, 3), draw.pick("float32", "bool", "int64"))], version=draw.pick(9, 13))
 
 
 def _matmul(draw: Draw) -> Call:
@@ -551,6 +570,8 @@ DRAWS: Mapping[str, Draws] = {
     "AffineGrid": _affine_grid, "OneHot": _one_hot, "SpaceToDepth": _depth(1), "DepthToSpace": _depth(0),
     "Tile": _tile, "Expand": _expand, "Squeeze": _squeeze, "Unsqueeze": _unsqueeze, "Shape": _shape,
     "RoiAlign": _rois("RoiAlign"), "MaxRoiPool": _rois("MaxRoiPool"), "MatMul": _matmul,
+    "PRelu": _prelu,
+    "NonZero": _non_zero,
     "ReduceSum": _reduce(7, 11), **{f"Reduce{name}": _reduce(7, 11, 13, 18) for name in _REDUCED},
 }  # fmt: skip
 """By operator."""

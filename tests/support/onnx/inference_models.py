@@ -108,11 +108,18 @@ def question(instance: Instance) -> Question | None:
     operands = []
     for name, value in instance.given.items():
         values = value if isinstance(value, list) else [value]
-        if not all(isinstance(each, (np.ndarray, np.generic)) for each in values):
+        if not all(map(_is_tensor, values)):
             return None
         tensors = [numpy_helper.from_array(np.asarray(each)).SerializeToString() for each in values]
         operands.append((name, isinstance(value, list), tensors))
     return _sized(bare(instance), instance).SerializeToString(), operands
+
+
+def _is_tensor(value: object) -> bool:
+    """Whether it is an array; one of strings may have a 0 in their place after its size was varied."""
+    if not isinstance(value, (np.ndarray, np.generic)):
+        return False
+    return value.dtype != object or all(isinstance(each, (str, bytes)) for each in np.asarray(value).reshape(-1))
 
 
 def _sized(model: ModelProto, instance: Instance) -> ModelProto:

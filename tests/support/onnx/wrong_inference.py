@@ -21,7 +21,7 @@ WRONG_AT_LOAD: Mapping[Key, Wrong] = {
         "q and v of rank 3, the last size of v a symbol: the result's last size is inferred as 0"
     ),
     (STANDARD, "SimplifiedLayerNormalization"): Wrong(
-        "an axis before the last: inv_std_var is inferred with 1 as its last size alone, and has 1 from that axis on"
+        "an axis before the last: inv_std_var is inferred with 1 at that axis alone, and has 1 from that axis on"
     ),
     (MICROSOFT, "Attention"): Wrong("the last size of the weights a symbol: the result's last size is inferred as 0"),
     (MICROSOFT, "GatherND"): Wrong("one axis too many is inferred for indices that are not as long as the data's rank"),
