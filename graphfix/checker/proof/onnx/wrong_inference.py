@@ -38,9 +38,10 @@ def _numbers(node: NodeProto, name: str) -> list[int]:
 
 
 def _pool(node: NodeProto, environment: Environment) -> bool:
-    """A last window that begins in the padding is counted; padding to SAME leaves dilations out."""
+    """A last window that begins in the padding is counted; automatic padding leaves dilations and pads out."""
     kernel, dilations = _numbers(node, "kernel_shape"), _numbers(node, "dilations")
-    if any(size != 1 for size in dilations) and _text(node, "auto_pad").startswith("SAME"):
+    automatic = _text(node, "auto_pad") not in ("", "NOTSET")
+    if automatic and (_numbers(node, "pads") or any(size != 1 for size in dilations)):
         return True
     if not any(_numbers(node, "ceil_mode")):
         return False
@@ -49,7 +50,7 @@ def _pool(node: NodeProto, environment: Environment) -> bool:
         return True
     rank = len(kernel)
     pads, strides = _numbers(node, "pads") or [0] * 2 * rank, _numbers(node, "strides") or [1] * rank
-    if {len(pads), 2 * len(strides), 2 * len(dilations or kernel)} != {2 * rank} or _text(node, "auto_pad"):
+    if {len(pads), 2 * len(strides), 2 * len(dilations or kernel)} != {2 * rank} or automatic:
         return True
     for axis, (size, found) in enumerate(zip(operand[2:], result[2:], strict=True)):
         window = (dilations[axis] if dilations else 1) * (kernel[axis] - 1) + 1
@@ -84,6 +85,14 @@ def _resize(node: NodeProto, environment: Environment) -> bool:
     return False
 
 
+def _prelu(node: NodeProto, environment: Environment) -> bool:
+    """A slope that stretches the operand."""
+    operand, slope = (environment.find(name).sizes for name in node.input[:2])
+    if operand is None or slope is None or len(slope) > len(operand):
+        return True
+    return any(size not in (1, own) for size, own in zip(reversed(slope), reversed(operand), strict=False))
+
+
 def _recurrence(node: NodeProto, environment: Environment) -> bool:
     """The batch in front."""
     del environment
@@ -98,6 +107,7 @@ def _always(node: NodeProto, environment: Environment) -> bool:
 SUSPECT: Mapping[str, Callable[[NodeProto, Environment], bool]] = {
     **dict.fromkeys("MaxPool AveragePool LpPool".split(), _pool),
     "ConvTranspose": _conv_transpose,
+    "PRelu": _prelu,
     "Slice": _slice,
     **dict.fromkeys("Resize Upsample".split(), _resize),
     **dict.fromkeys("LSTM GRU RNN".split(), _recurrence),
