@@ -97,7 +97,7 @@ def test_a_rank_that_only_a_constant_of_one_element_has_is_a_term(
     files = with_unit_constant(op, dtype, activation, *shapes, swap=swap)
     assert not proved(tmp_path, files)
     assert not proved(tmp_path, files[::-1])
-    assert proved(tmp_path, with_unit_constant(op, dtype, "NONE", *shapes, swap=swap))
+    assert proved(tmp_path, with_unit_constant(op, "float32", activation, *shapes, swap=swap))
 
 
 def test_litert_drops_such_a_rank() -> None:

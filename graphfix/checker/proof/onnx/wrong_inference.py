@@ -12,11 +12,12 @@ from graphfix.checker.proof.onnx.operands import domain_of
 from graphfix.checker.proof.sizes import numbers
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
     from onnx import NodeProto
 
     from graphfix.checker.proof.onnx.operands import Environment
+    from graphfix.checker.proof.sizes import Sizes
 
 
 _LARGEST = (1 << 31) - 1
@@ -37,6 +38,12 @@ def _numbers(node: NodeProto, name: str) -> list[int]:
     return next((list(each.ints) or [each.i] for each in node.attribute if each.name == name), [])
 
 
+def _sizes(names: Sequence[str], at: int, environment: Environment) -> Sizes | None:
+    """Return the shape of an operand or result; None where it is not given, or not known."""
+    name = names[at] if at < len(names) else ""
+    return environment.find(name).sizes if name else None
+
+
 def _pool(node: NodeProto, environment: Environment) -> bool:
     """A last window that begins in the padding is counted; automatic padding leaves dilations and pads out."""
     kernel, dilations = _numbers(node, "kernel_shape"), _numbers(node, "dilations")
@@ -45,12 +52,12 @@ def _pool(node: NodeProto, environment: Environment) -> bool:
         return True
     if not any(_numbers(node, "ceil_mode")):
         return False
-    operand, result = environment.find(node.input[0]).sizes, environment.find(node.output[0]).sizes
+    operand, result = _sizes(node.input, 0, environment), _sizes(node.output, 0, environment)
     if operand is None or result is None or len(operand) != len(result) or len(operand) != len(kernel) + 2:
         return True
     rank = len(kernel)
     pads, strides = _numbers(node, "pads") or [0] * 2 * rank, _numbers(node, "strides") or [1] * rank
-    if {len(pads), 2 * len(strides), 2 * len(dilations or kernel)} != {2 * rank} or automatic:
+    if {len(pads), 2 * len(strides), 2 * len(dilations or kernel)} != {2 * rank} or automatic or 0 in strides:
         return True
     for axis, (size, found) in enumerate(zip(operand[2:], result[2:], strict=True)):
         window = (dilations[axis] if dilations else 1) * (kernel[axis] - 1) + 1
@@ -70,7 +77,7 @@ def _slice(node: NodeProto, environment: Environment) -> bool:
     """Backwards to an end that is a largest number: a kernel takes that for the beginning."""
     if len(node.input) <= 4 or not node.input[4]:  # noqa: PLR2004 - the operand that holds the steps
         return False
-    ends, steps = (numbers(environment.find(node.input[at]).content) for at in (2, 4))
+    ends, steps = (numbers(environment.find(name).content) if name else None for name in (node.input[2], node.input[4]))
     if steps is not None and all(step > 0 for step in steps):
         return False
     return steps is None or ends is None or any(end >= _LARGEST for end in ends)
@@ -87,7 +94,7 @@ def _resize(node: NodeProto, environment: Environment) -> bool:
 
 def _prelu(node: NodeProto, environment: Environment) -> bool:
     """A slope that stretches the operand."""
-    operand, slope = (environment.find(name).sizes for name in node.input[:2])
+    operand, slope = (_sizes(node.input, at, environment) for at in (0, 1))
     if operand is None or slope is None or len(slope) > len(operand):
         return True
     return any(size not in (1, own) for size, own in zip(reversed(slope), reversed(operand), strict=False))
