@@ -24,8 +24,6 @@ ORDERED = [
     *((op, "float32", "float32") for op in ("MAXIMUM", "MINIMUM")),
 ]
 COPIES = {
-    "SLICE": ("SLICE(x, b:const:int32[3]{{0,0,0}}, e:const:int32[3]{{{}}})", "2,1,3", "-1,-1,-1", "1,1,3"),
-    "CONCATENATION": ("CONCATENATION(x{}, axis=0)", "", "", ", x"),
     "TRANSPOSE": ("TRANSPOSE(x, p:const:int32[3]{{{}}})", "0,1,2", "1,0,2", "2,1,0"),
     "CAST": ("CAST(x, in_data_type=FLOAT32, out_data_type={})", "FLOAT32", "FLOAT32", ""),
 }

@@ -25,24 +25,6 @@ def unmoved(call: Call) -> View | None:
     return rule(call, view)
 
 
-def _slice(call: Call, view: View) -> View | None:
-    """SLICE of everything: it begins at 0, and each size is the operand's, or -1 for all that follows."""
-    begin, sizes = call.known_integers(1), call.vector(2)
-    if view.sizes is None or begin is None or sizes is None or any(begin):
-        return None
-    if not len(begin) == len(sizes) == len(view.sizes):
-        return None
-    return view if all(to in (-1, size) for to, size in zip(sizes, view.sizes, strict=True)) else None
-
-
-def _concatenation(call: Call, view: View) -> View | None:
-    """CONCATENATION of one operand."""
-    axis = call.integer("axis")
-    if len(call.views) != 1 or view.sizes is None or call.integer("fusedActivationFunction"):
-        return None
-    return view if -len(view.sizes) <= axis < len(view.sizes) else None
-
-
 def _transpose(call: Call, view: View) -> View | None:
     """TRANSPOSE that keeps the order of all axes but those of size 1."""
     axes = call.known_integers(1)
@@ -60,8 +42,6 @@ def _cast(_: Call, view: View) -> View:
 
 
 UNMOVED: Mapping[str, Callable[[Call, View], View | None]] = {
-    "SLICE": _slice,
-    "CONCATENATION": _concatenation,
     "TRANSPOSE": _transpose,
     "CAST": _cast,
 }
