@@ -216,7 +216,7 @@ def _clash(one: ModelProto, reading: Reading, sources: set[str], after: Shapes) 
     before = _bare(one)
     known: Shapes = {} if before is None else _shapes(before)
     chosen = {name for node in _nodes(one) if node.op_type == "If" for name in node.output}
-    outputs = {value.name for value in reading.model.graph.output}
+    outputs = {value.name for graph, _ in reading.scopes for value in graph.output}
     sizes: dict[Shape, list[Sizes | None]] = {}
     for each in wrong:
         sizes.setdefault(each.shape, []).append(each.derived)

@@ -33,7 +33,7 @@ def repair(scope: GraphScope, graph: Graph, equal: Container[str]) -> None:
         if info.name in scope.too_narrow:
             write_dims(info.type.tensor_type, _dims(shape, equal))
         elif (info.name in read or stored in shapes) and _has_underived_number(stored, shape.axes):
-            info.type.tensor_type.ClearField("shape")
+            write_dims(info.type.tensor_type, _without_underived(stored, shape.axes))
 
 
 def _dims(shape: Shape, equal: Container[str]) -> Sequence[int | str | None]:
@@ -46,6 +46,12 @@ def _static_shapes(graph: Graph) -> Iterator[Dims]:
     for value in results:
         if value is not None and value.shape.static:
             yield tuple(value.shape.json or ())
+
+
+def _without_underived(stored: Dims, computed: Sequence[Size]) -> list[int | str | None]:
+    """Return a stored shape with an open size for each number that nothing derives: the rank stays."""
+    pairs = zip(stored, computed, strict=True)
+    return [None if isinstance(said, int) and not isinstance(size, int) else said for said, size in pairs]
 
 
 def _has_underived_number(stored: Dims, computed: Sequence[Size]) -> bool:
