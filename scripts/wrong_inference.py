@@ -57,7 +57,7 @@ class Wrong(NamedTuple):
 
 @dataclass
 class Measured:
-    """What was measured of one operator under one row."""
+    """The counts and an example of one operator whose wrong inferences meet the condition of one row."""
 
     described: int = 0
     """Models that ran and that the row describes."""
@@ -72,7 +72,7 @@ class Measured:
 
 @dataclass
 class Result:
-    """What all environments answered."""
+    """The answers of all Python environments that were asked."""
 
     models: int = 0
     ran: Counter[str] = field(default_factory=Counter)

@@ -39,7 +39,7 @@ def _other_kernel(node: Node, alignment: Alignment, operand: BroadcastOperand, *
     if node.domain != TFLITE:
         return None
     if drops_rank(node):
-        carried = carried_rank(alignment)
+        carried = _carried_rank(alignment)
         return RANK if carried is None or carried < alignment.rank else None
     if node.op not in _SELECTING or operand.value.dtype not in _FLOATS:
         return None
@@ -53,12 +53,15 @@ def drops_rank(node: Node) -> bool:
 
     Without a fused activation the result has the wrong rank only if another such node reads it.
     """
-    if node.domain != TFLITE or node.op not in _RANK_DROPPING:
-        return False
-    return any(value is not None and value.dtype in _BYTES for value in node.operands[:1])
+    return node.op in _RANK_DROPPING and is_of_8_bits(node)
 
 
-def carried_rank(alignment: Alignment) -> int | None:
+def is_of_8_bits(node: Node) -> bool:
+    """Return whether a node of a TFLite model computes with int8 or uint8."""
+    return node.domain == TFLITE and any(value is not None and value.dtype in _BYTES for value in node.operands[:1])
+
+
+def _carried_rank(alignment: Alignment) -> int | None:
     """Return the highest rank among the operands that are no constants of one element; None if one is unknown."""
     shapes = [each.value.shape for each in alignment.operands if not _is_unit_constant(each)]
     return max((shape.rank for shape in shapes), default=0) if all(shape.ranked for shape in shapes) else None

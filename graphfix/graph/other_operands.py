@@ -6,11 +6,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TypeAlias
 
 from graphfix.graph.broadcast import MATRIX, Alignment, align_anyhow, over_limit, taking_part
-from graphfix.graph.litert_kernels import drops_rank, left_reason
+from graphfix.graph.litert_kernels import drops_rank, is_of_8_bits, left_reason
 from graphfix.graph.liveness import is_live
 from graphfix.graph.passing import constant
 from graphfix.graph.view import Node, Value
-from graphfix.operators.row import TFLITE
 from graphfix.shapes.shape import Incompatible, Shape, broadcast, same, same_shape
 
 PAIR = 2
@@ -58,10 +57,6 @@ def _changes_rank(node: Node, before: Alignment, read: Operands) -> bool:
     return min(_carried_rank(now), before.rank) != min(_carried_rank(was), before.rank)
 
 
-def _is_of_8_bits(node: Node) -> bool:
-    return node.domain == TFLITE and node.operand(0).dtype in ("int8", "uint8")
-
-
 def _carried_rank(values: Sequence[Value]) -> int:
     return max((value.shape.rank for value in values if not _is_one(value)), default=0)
 
@@ -72,7 +67,7 @@ def _is_one(value: Value) -> bool:
 
 def becomes_square(node: Node, read: Operands) -> bool:
     """Whether a product of 8 bits would read one value twice: XNNPACK rounds a square otherwise."""
-    if node.op != "MUL" or len(node.operands) != PAIR or not _is_of_8_bits(node):
+    if node.op != "MUL" or len(node.operands) != PAIR or not is_of_8_bits(node):
         return False
     one, two = (read.get(at, node.operand(at)) for at in range(PAIR))
     return one is two and node.operands[0] is not node.operands[1]

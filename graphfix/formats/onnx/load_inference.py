@@ -58,6 +58,7 @@ def hidden_shapes(proto: ModelProto, main: Graph) -> dict[str, tuple[Told, Shape
     shapes = {
         value.name: value for node in main.nodes for value in (*node.operands, *node.results) if value is not None
     }
+    small = {tensor.name: tensor for tensor in proto.graph.initializer if tensor.ByteSize() < FEW_BYTES}
     found: dict[str, tuple[Told, Shape]] = {}
     for node in proto.graph.node:
         operands = [shapes[name] for name in node.input if name in shapes]
@@ -66,9 +67,7 @@ def hidden_shapes(proto: ModelProto, main: Graph) -> dict[str, tuple[Told, Shape
         alone = ModelProto(ir_version=proto.ir_version, opset_import=proto.opset_import)
         alone.graph.node.append(node)
         alone.graph.input.extend(ValueInfoProto(name=value.name, type=_type_of(value)) for value in operands)
-        alone.graph.initializer.extend(
-            tensor for tensor in proto.graph.initializer if tensor.name in node.input and tensor.ByteSize() < FEW_BYTES
-        )
+        alone.graph.initializer.extend(small[name] for name in dict.fromkeys(node.input) if name in small)
         alone.graph.output.extend(ValueInfoProto(name=name) for name in node.output if name)
         found |= wrong_shapes(alone, main)
     return found

@@ -34,13 +34,17 @@ def model(inputs: str, nodes: str, opset: int = 17, *told: str) -> ModelProto:
     return made
 
 
-def error_of(made: ModelProto) -> str | None:
-    """Load and run a model without optimizations, every input ones; return the error."""
+def loaded(made: ModelProto) -> onnxruntime.InferenceSession:
     options = onnxruntime.SessionOptions()
     options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
     options.log_severity_level = 4
+    return onnxruntime.InferenceSession(made.SerializeToString(), options, providers=["CPUExecutionProvider"])
+
+
+def error_of(made: ModelProto) -> str | None:
+    """Load and run a model without optimizations, every input ones; return the error."""
     try:
-        session = onnxruntime.InferenceSession(made.SerializeToString(), options, providers=["CPUExecutionProvider"])
+        session = loaded(made)
         shapes = {each.name: (each.shape, KINDS[each.type]) for each in session.get_inputs()}
         session.run(None, {name: np.full(shape, name != "never", kind) for name, (shape, kind) in shapes.items()})
     except Exception as error:  # noqa: BLE001 - onnxruntime's errors have no class of their own above them
@@ -195,11 +199,8 @@ def test_a_clash_that_a_constant_makes_visible_is_not_proved(place: str, nodes: 
 
 
 def loads(made: ModelProto) -> bool:
-    options = onnxruntime.SessionOptions()
-    options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
-    options.log_severity_level = 4
     try:
-        onnxruntime.InferenceSession(made.SerializeToString(), options, providers=["CPUExecutionProvider"])
+        loaded(made)
     except Exception as error:  # noqa: BLE001 - onnxruntime's errors have no class of their own above them
         assert "Incompatible dimensions" in str(error) or "inference" in str(error).lower()  # noqa: PT017 - of any class
         return False

@@ -27,9 +27,9 @@ from graphfix.checker.proof.onnx.declared import element_type
 from graphfix.checker.proof.onnx.external_operands import moved_operand
 from graphfix.checker.proof.onnx.function_names import shared_name
 from graphfix.checker.proof.onnx.input_sizes import FreeSizes, declared_dims, is_named
-from graphfix.checker.proof.onnx.model_parts import count_nodes, key_of, unlisted
+from graphfix.checker.proof.onnx.model_parts import key_of, unlisted
 from graphfix.checker.proof.onnx.names import INLINED
-from graphfix.checker.proof.onnx.operands import Environment, bodies
+from graphfix.checker.proof.onnx.operands import Environment, bodies, every_node
 from graphfix.checker.proof.onnx.order import put_in_order
 from graphfix.checker.proof.onnx.reader import Reading
 from graphfix.checker.proof.onnx.stored_sizes import StoredSizes
@@ -88,7 +88,7 @@ def compared(
     assumed, bindings = _assumed(one.graph, bindings), {**bindings, **sizes}
     equal = equal_sizes(same, _input_dims(one), bindings, shapes)
     world = ClosedWorld()
-    table.budget.allow(sum(map(count_nodes, (one, two))))
+    table.budget.allow(sum(1 for model in (one, two) for _ in every_node(model)))
     unrolled = not unrolled_loops.LOOPS.isdisjoint(sources[0].words) and unrolled_loops.written_out(one, two)
     first = Reading(table, FileConstants(sources[0], constants, world), one, notes=notes, unrolled=unrolled)
     environment = _environment(first, bindings, shapes, equal, constant, ranges=ranges)

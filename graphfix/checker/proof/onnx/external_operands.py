@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from onnx import TensorProto
 
 from graphfix.checker.files.onnx.external_data import is_external, tensors
-from graphfix.checker.proof.onnx.operands import bodies, domain_of
+from graphfix.checker.proof.onnx.operands import domain_of, every_node
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -61,15 +61,12 @@ def _external(model: ModelProto) -> Counter[tuple[str, int, tuple[int, ...]]]:
 
 def _read_as_floats(model: ModelProto) -> frozenset[str]:
     """Name what nodes read whose inference reads floats, or may, or which hand it on to others."""
-    found: set[str] = set()
-    pending = [model.graph.node, *(function.node for function in model.functions)]
-    while pending:
-        nodes = pending.pop()
-        pending += [body.node for body in bodies(nodes)]
-        for node in nodes:
-            if node.op_type in _READS_FLOATS or domain_of(node.domain):
-                found.update(node.input)
-    return frozenset(found)
+    return frozenset(
+        name
+        for node in every_node(model)
+        if node.op_type in _READS_FLOATS or domain_of(node.domain)
+        for name in node.input
+    )
 
 
 def _may_be_read(tensor: TensorProto) -> bool:

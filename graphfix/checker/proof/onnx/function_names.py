@@ -9,12 +9,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from graphfix.checker.proof.onnx.model_parts import key_of
-from graphfix.checker.proof.onnx.operands import bodies, domain_of
+from graphfix.checker.proof.onnx.operands import domain_of, every_node
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Mapping
 
-    from onnx import FunctionProto, ModelProto, NodeProto
+    from onnx import FunctionProto, ModelProto
 
     from graphfix.checker.proof.onnx.model_parts import FunctionKey
 
@@ -37,7 +37,7 @@ def shared_name(one: ModelProto, two: ModelProto) -> str | None:
 def _meanings(model: ModelProto) -> Mapping[str, set[FunctionKey]]:
     """Return the functions and operators of a model by joined name."""
     found: dict[str, set[FunctionKey]] = {}
-    called = ((domain_of(node.domain), node.op_type, node.overload) for node in _nodes(model))
+    called = ((domain_of(node.domain), node.op_type, node.overload) for node in every_node(model))
     for key in (*map(key_of, model.functions), *called):
         found.setdefault(_joined(key), set()).add(key)
     return found
@@ -49,15 +49,6 @@ def _by_name(functions: Iterable[FunctionProto]) -> Mapping[str, list[bytes]]:
     for function in functions:
         found.setdefault(_joined(key_of(function)), []).append(function.SerializeToString(deterministic=True))
     return found
-
-
-def _nodes(model: ModelProto) -> Iterator[NodeProto]:
-    """Yield every node of a model, in bodies and functions too."""
-    pending = [model.graph.node, *(function.node for function in model.functions)]
-    while pending:
-        nodes = pending.pop()
-        yield from nodes
-        pending += [body.node for body in bodies(nodes)]
 
 
 def _joined(key: FunctionKey) -> str:

@@ -1,4 +1,4 @@
-"""What onnx infers of the second file's shapes when a runtime loads it, where that may differ from what it computes.
+"""Compare the shapes that onnx infers of the second file with those that the proof derives.
 
 onnxruntime infers the shape of every value with onnx's own rules and with the shapes that the file stores. It lays out
 memory by what it inferred: a value may take the buffer of another one of the same inferred shape, and an If allocates
@@ -20,13 +20,13 @@ from onnx.defs import OpSchema
 
 from graphfix.checker.files.onnx.external_data import tensors
 from graphfix.checker.files.onnx.schema import schema
-from graphfix.checker.proof.onnx.operands import bodies, domain_of
+from graphfix.checker.proof.onnx.operands import bodies, domain_of, every_node
 from graphfix.checker.proof.onnx.validate import imported
 from graphfix.checker.proof.onnx.wrong_inference import SUSPECT, is_suspect
 from graphfix.checker.proof.sizes import result_sizes
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from onnx import GraphProto, NodeProto
 
@@ -36,8 +36,9 @@ if TYPE_CHECKING:
 Shape: TypeAlias = "tuple[int | None, ...]"
 """An inferred shape; None for a size that is not inferred as a number."""
 Shapes: TypeAlias = "dict[str, set[Shape]]"
+"""Inferred shapes by the name of a value."""
 _ONLY_STORED = "Inferred shape and existing shape differ"
-"""What onnx's inference says of a wrong stored shape: onnxruntime only warns of it."""
+"""A part of the error that onnx's inference raises for a wrong stored shape: onnxruntime only warns of it."""
 _FEW_BYTES = 1024
 """Constants up to this size are given to the inference: it reads no larger ones."""
 
@@ -118,7 +119,7 @@ def _bare(model: ModelProto) -> ModelProto | None:
             tensor.CopyFrom(_small(tensor))
     _drop_constants(bare.graph)
     versions = imported(bare.opset_import)
-    return bare if all(_has_operands(node, versions) for node in _nodes(bare)) else None
+    return bare if all(_has_operands(node, versions) for node in every_node(bare)) else None
 
 
 def _drop_constants(graph: GraphProto) -> None:
@@ -160,14 +161,6 @@ def _shapes(bare: ModelProto) -> Shapes:
         inferred = onnx.shape_inference.infer_shapes(bare)
     _enter(inferred.graph, found)
     return found
-
-
-def _nodes(model: ModelProto) -> Iterator[NodeProto]:
-    pending: list[Iterable[NodeProto]] = [model.graph.node, *(each.node for each in model.functions)]
-    while pending:
-        nodes = pending.pop()
-        yield from nodes
-        pending += [body.node for body in bodies(nodes)]
 
 
 def _has_operands(node: NodeProto, versions: Mapping[str, int]) -> bool:
@@ -215,7 +208,7 @@ def _clash(one: ModelProto, reading: Reading, sources: set[str], after: Shapes) 
     wrong, sure = _compared(reading, doubtful, after)
     before = _bare(one)
     known: Shapes = {} if before is None else _shapes(before)
-    chosen = {name for node in _nodes(one) if node.op_type == "If" for name in node.output}
+    chosen = {name for node in every_node(one) if node.op_type == "If" for name in node.output}
     outputs = {value.name for graph, _ in reading.scopes for value in graph.output}
     sizes: dict[Shape, list[Sizes | None]] = {}
     for each in wrong:
@@ -237,10 +230,12 @@ def _compared(reading: Reading, doubtful: set[str], after: Shapes) -> tuple[list
     results = ((node.op_type, name, at) for graph, at in reading.scopes for node in graph.node for name in node.output)
     for op, name, environment in results:
         view = environment.values.get(name)
-        for shape in after.get(name, ()) if view is not None else ():
-            told = _difference(shape, view.sizes) if name in doubtful and view is not None else None
+        if view is None:
+            continue
+        for shape in after.get(name, ()):
+            told = _difference(shape, view.sizes) if name in doubtful else None
             if told is not None:
-                wrong.append(_Wrong(name, op, shape, None if view is None else view.sizes, told))
+                wrong.append(_Wrong(name, op, shape, view.sizes, told))
             elif None not in shape:
                 sure.add(shape)
     return wrong, sure

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import onnx.defs
 
-from graphfix.checker.proof.onnx.operands import bodies, domain_of
+from graphfix.checker.proof.onnx.operands import domain_of
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping
@@ -44,16 +44,6 @@ def key_of(function: FunctionProto) -> FunctionKey:
 def declared_by(function: FunctionProto) -> frozenset[str]:
     """Name the attributes that a function has, with a default or without."""
     return frozenset(function.attribute) | {each.name for each in function.attribute_proto}
-
-
-def count_nodes(model: ModelProto) -> int:
-    """Return the number of nodes of a model, with those of bodies and functions."""
-    found, pending = 0, [model.graph.node, *(function.node for function in model.functions)]
-    while pending:
-        nodes = pending.pop()
-        found += len(nodes)
-        pending += [body.node for body in bodies(nodes)]
-    return found
 
 
 def unlisted(one: ModelProto, two: ModelProto, called: Called) -> str | None:

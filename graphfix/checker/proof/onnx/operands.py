@@ -16,7 +16,7 @@ from graphfix.checker.proof.terms import integer_type
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-    from onnx import GraphProto, NodeProto
+    from onnx import GraphProto, ModelProto, NodeProto
 
     from graphfix.checker.proof.onnx.stored_sizes import StoredSizes
     from graphfix.checker.proof.sizes import Dims, Sizes
@@ -250,6 +250,15 @@ def bodies(nodes: Iterable[NodeProto]) -> Iterator[GraphProto]:
             if attribute.HasField("g"):
                 yield attribute.g
             yield from attribute.graphs
+
+
+def every_node(model: ModelProto) -> Iterator[NodeProto]:
+    """Yield every node of a model, in bodies and functions too."""
+    pending: list[Iterable[NodeProto]] = [model.graph.node, *(function.node for function in model.functions)]
+    while pending:
+        nodes = pending.pop()
+        yield from nodes
+        pending += [body.node for body in bodies(nodes)]
 
 
 def domain_of(domain: str) -> str:

@@ -44,7 +44,7 @@ class FileConstants(Protocol):
 
     @property
     def world(self) -> ClosedWorld:
-        """What the first file is made of."""
+        """The nodes and other parts of the first file, with which those of the second are compared."""
 
 
 class Reader(Protocol):

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 _LARGEST = (1 << 31) - 1
-"""What exporters write for the end of an axis, or a larger number."""
+"""The number that exporters write for the end of an axis, whatever its size; larger numbers mean the same."""
 
 
 def is_suspect(node: NodeProto, environment: Environment) -> bool:
