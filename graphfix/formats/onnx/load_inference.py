@@ -33,9 +33,7 @@ def wrong_shapes(proto: ModelProto, main: Graph) -> dict[str, tuple[Told, Shape]
     """
     if not any(map(may_be_wrong, proto.graph.node)) and not any(map(slices_backwards, main.nodes)):
         return {}
-    from onnx.shape_inference import infer_shapes
-
-    inferred = infer_shapes(proto, data_prop=True).graph
+    inferred = _inferred(proto).graph
     told = {
         info.name: dims for info in (*inferred.value_info, *inferred.output) if (dims := declared(info)) is not None
     }
@@ -45,6 +43,19 @@ def wrong_shapes(proto: ModelProto, main: Graph) -> dict[str, tuple[Told, Shape]
         for value in results
         if _contradicts(tuple(told[value.name]), value.shape)
     }
+
+
+def _inferred(proto: ModelProto) -> ModelProto:
+    """Return a model with the shapes that onnx infers."""
+    from onnx.shape_inference import InferenceError, infer_shapes
+
+    try:
+        return infer_shapes(proto, data_prop=True)
+    except InferenceError:  # a stored shape is wrong: onnxruntime takes the inferred one
+        bare = ModelProto()
+        bare.CopyFrom(proto)
+        del bare.graph.value_info[:]
+        return infer_shapes(bare)
 
 
 def hidden_shapes(proto: ModelProto, main: Graph) -> dict[str, tuple[Told, Shape]]:

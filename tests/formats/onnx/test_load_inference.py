@@ -10,6 +10,7 @@ import onnxruntime
 import pytest
 
 import graphfix
+from tests.support.places import MODELS
 
 POOLS = [
     (op, size, kernel, pads, strides)
@@ -129,3 +130,19 @@ def test_in_front_of_a_pool_that_is_inferred_rightly_constants_are_folded(
     outcome = graphfix.fix_file(tmp_path / "in.onnx", tmp_path / "out.onnx", target="tosa", runs=1)
     assert not left(outcome)
     assert "Max" not in [node.op_type for node in onnx.load(tmp_path / "out.onnx").graph.node]
+
+
+def test_a_stored_shape_that_onnx_refuses_ends_no_fix(tmp_path: Path) -> None:
+    """onnx's inference raises an error for a stored shape of this model, which onnxruntime only warns of."""  # noqa: D403 - a package's name
+    model = onnx.load(MODELS / "deployed" / "optimized" / "gpt_neox_dynamo_fused_gpt_neox.onnx")
+    with pytest.raises(onnx.shape_inference.InferenceError):
+        onnx.shape_inference.infer_shapes(model, data_prop=True)
+    pool = onnx.helper.make_node(
+        "MaxPool", ["px"], ["py"], "pool", kernel_shape=[3], strides=[3], pads=[1, 1], ceil_mode=1
+    )
+    model.graph.node.append(pool)
+    model.graph.input.append(onnx.helper.make_tensor_value_info("px", onnx.TensorProto.FLOAT, [1, 1, 5]))
+    model.graph.output.append(onnx.helper.make_tensor_value_info("py", onnx.TensorProto.FLOAT, [1, 1, 2]))
+    onnx.save(model, tmp_path / "before.onnx")
+    outcome = graphfix.fix_file(tmp_path / "before.onnx", tmp_path / "after.onnx", check_result=False)
+    assert outcome.changed
