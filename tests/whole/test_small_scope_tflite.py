@@ -49,6 +49,8 @@ from tests.support.tflite.tree import text, tree
 TARGETS = ("explicit", "ranks")
 MEET = ("BROADCAST_ARGS ends the process where they do not", "the broadcast of sizes that are known only at run time")
 """How the reasons end why two operands are left whose free sizes may not meet."""
+INNERMOST = "once this operand is stretched along the innermost axis"
+"""How the reason ends why an operand is left of which XNNPACK would return another one where one is NaN."""
 OUTPUT = "its result is an output of the graph"
 
 
@@ -112,6 +114,8 @@ def is_right(scope: Scope, it: Fixed, case: Case, site: Site) -> bool:
         return (site.code, site.reason) == ("GF203", OUTPUT)
     if scope.op == "POW" and keeps_power(case, site):
         return True
+    if scope.op in ("MAXIMUM", "MINIMUM") and scope.dtype == "float32" and str(site.reason).endswith(INNERMOST):
+        return site.code in ("GF102", "GF103") and may_stretch_innermost(case, site)
     if it.target == "ranks" or site.code not in ("GF102", "GF103"):
         return False
     return str(site.reason).endswith(MEET) and not meets_for_certain(scope, case, one=it.model.one)
@@ -124,6 +128,18 @@ def keeps_power(case: Case, site: Site) -> bool:
     if one and set(base) <= {1, N} and len(base) != len(exponent):
         return site.code in ("GF101", "GF102", "GF103")
     return one and site.operand == 1 and site.code in ("GF102", "GF103")
+
+
+def may_stretch_innermost(case: Case, site: Site) -> bool:
+    """Whether an operand may be repeated along the innermost axis of the result that is not 1."""
+    operand = case.operands[site.operand or 0].shape
+    padded = (1,) * (len(case.result) - len(operand)) + operand
+    for own, size in zip(reversed(padded), reversed(case.result), strict=True):
+        if own in (1, N) and size != 1:
+            return True
+        if size not in (1, N):
+            return False
+    return False
 
 
 def meets_for_certain(scope: Scope, case: Case, *, one: bool) -> bool:

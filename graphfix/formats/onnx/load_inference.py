@@ -11,8 +11,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TypeAlias
 
+from graphfix.formats.onnx.edit.unroll import every_node
 from graphfix.formats.onnx.file.messages import declared, write_dims
-from graphfix.formats.onnx.file.proto import ModelProto, TypeProto, ValueInfoProto
+from graphfix.formats.onnx.file.proto import GraphProto, ModelProto, TensorProto, TypeProto, ValueInfoProto
 from graphfix.formats.onnx.view import onnx_type
 from graphfix.formats.onnx.wrong_inference import may_be_wrong, slices_backwards
 from graphfix.graph.edits import Edit, Evaluate, Fold, Lift, Refused, Replace, Stretch
@@ -46,16 +47,45 @@ def wrong_shapes(proto: ModelProto, main: Graph) -> dict[str, tuple[Told, Shape]
 
 
 def _inferred(proto: ModelProto) -> ModelProto:
-    """Return a model with the shapes that onnx infers."""
+    """Return a model with the shapes that onnx infers; with those it stores where onnx's inference refuses it."""
     from onnx.shape_inference import InferenceError, infer_shapes
 
+    bare = _without_large_constants(proto)
+    for named in (*bare.opset_import, *every_node(bare.graph.node)):
+        if named.domain == "ai.onnx":  # the standard set's other name, which onnx's inference does not know
+            named.domain = ""
     try:
-        return infer_shapes(proto, data_prop=True)
+        return infer_shapes(bare, data_prop=True)
     except InferenceError:  # a stored shape is wrong: onnxruntime takes the inferred one
-        bare = ModelProto()
-        bare.CopyFrom(proto)
-        del bare.graph.value_info[:]
-        return infer_shapes(bare)
+        _drop_stored(bare.graph)
+    try:
+        return infer_shapes(bare, data_prop=True)
+    except InferenceError:
+        return bare
+
+
+def _without_large_constants(proto: ModelProto) -> ModelProto:
+    """Return a copy of a model in which large constants of the main graph have no elements."""
+    bare = ModelProto(ir_version=proto.ir_version, opset_import=proto.opset_import, functions=proto.functions)
+    graph = proto.graph
+    bare.graph.node.extend(graph.node)
+    bare.graph.input.extend(graph.input)
+    bare.graph.output.extend(graph.output)
+    bare.graph.value_info.extend(graph.value_info)
+    for tensor in graph.initializer:
+        small = tensor.ByteSize() < FEW_BYTES and not tensor.external_data
+        bare.graph.initializer.append(
+            tensor if small else TensorProto(name=tensor.name, data_type=tensor.data_type, dims=tensor.dims)
+        )
+    return bare
+
+
+def _drop_stored(graph: GraphProto) -> None:
+    """Drop the stored shapes of all results of a graph, those of its outputs too."""
+    del graph.value_info[:]
+    for value in graph.output:
+        if value.type.HasField("tensor_type"):
+            value.type.tensor_type.ClearField("shape")
 
 
 def hidden_shapes(proto: ModelProto, main: Graph) -> dict[str, tuple[Told, Shape]]:

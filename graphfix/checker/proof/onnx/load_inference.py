@@ -118,6 +118,8 @@ def _bare(model: ModelProto) -> ModelProto | None:
         if tensor.external_data or tensor.ByteSize() > _FEW_BYTES:
             tensor.CopyFrom(_small(tensor))
     _drop_constants(bare.graph)
+    for named in (*bare.opset_import, *every_node(bare), *(each for it in bare.functions for each in it.opset_import)):
+        named.domain = domain_of(named.domain)  # of the two names of the standard set, onnx's inference takes the one
     versions = imported(bare.opset_import)
     return bare if all(_has_operands(node, versions) for node in every_node(bare)) else None
 
@@ -151,16 +153,32 @@ def _fault(bare: ModelProto) -> str | None:
     return None
 
 
-def _shapes(bare: ModelProto) -> Shapes:
-    """Return what onnx infers, by the names of values: a name that several bodies have may have several shapes."""
+def _shapes(bare: ModelProto) -> Shapes | None:
+    """Return what onnx infers, by the names of values: a name that several bodies have may have several shapes.
+
+    Returns None where onnx's inference refuses the model whatever it stores.
+    """
     found: Shapes = {}
     try:
         inferred = onnx.shape_inference.infer_shapes(bare, data_prop=True)
     except onnx.shape_inference.InferenceError:  # a stored shape is wrong: onnxruntime takes the inferred one
-        del bare.graph.value_info[:]
-        inferred = onnx.shape_inference.infer_shapes(bare)
+        _drop_stored(bare.graph)
+        try:
+            inferred = onnx.shape_inference.infer_shapes(bare, data_prop=True)
+        except onnx.shape_inference.InferenceError:
+            return None
     _enter(inferred.graph, found)
     return found
+
+
+def _drop_stored(graph: GraphProto) -> None:
+    """Drop the stored shapes of all results, those of the outputs too."""
+    del graph.value_info[:]
+    for value in graph.output:
+        if value.type.HasField("tensor_type"):
+            value.type.tensor_type.ClearField("shape")
+    for body in bodies(graph.node):
+        _drop_stored(body)
 
 
 def _has_operands(node: NodeProto, versions: Mapping[str, int]) -> bool:
@@ -195,19 +213,21 @@ class _Wrong(NamedTuple):
     """How the shapes differ."""
 
 
-def _clash(one: ModelProto, reading: Reading, sources: set[str], after: Shapes) -> str | None:
+def _clash(one: ModelProto, reading: Reading, sources: set[str], after: Shapes | None) -> str | None:
     """Say which inferred size is not derived and may count.
 
     It counts if a new If has it, which allocates it, if the first file has no such value, or if a value of other sizes
     has the same shape.
     """
+    if after is None:
+        return "onnx's inference refuses the second file"
     doubtful = {each.name for each in _compared(reading, sources, after)[0]}
     if not doubtful:
         return None
     _spread(reading.model.graph, doubtful)
     wrong, sure = _compared(reading, doubtful, after)
     before = _bare(one)
-    known: Shapes = {} if before is None else _shapes(before)
+    known = (None if before is None else _shapes(before)) or {}
     chosen = {name for node in every_node(one) if node.op_type == "If" for name in node.output}
     outputs = {value.name for graph, _ in reading.scopes for value in graph.output}
     sizes: dict[Shape, list[Sizes | None]] = {}
