@@ -25,7 +25,7 @@ class Trips:
 
     number: int
     nodes: int
-    """Of one trip, those of bodies inside it with them."""
+    """Of one trip, those of bodies inside it with them: of a loop inside it as often as that runs."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -139,7 +139,8 @@ class Shape:
         return tuple([size if isinstance(size, int) else _shown(size) for size in self.axes])
 
     def __hash__(self) -> int:
-        return hash(self.axes)  # as above: the axes tell nearly all shapes apart
+        # as above: the axes tell nearly all shapes apart, and those without any are told apart by their names
+        return hash(self.parts if self.axes is None else self.axes)
 
     def __str__(self) -> str:
         if self.axes is None:

@@ -14,7 +14,7 @@ from typing import NamedTuple, TypeAlias
 from graphfix.results.records import dataclass, field
 from graphfix.shapes import polynomial as poly
 from graphfix.shapes.dim import Parts
-from graphfix.shapes.polynomial import Polynomial
+from graphfix.shapes.polynomial import FARTHEST, Polynomial, TooLongError
 
 Bound: TypeAlias = int | float
 """An int, or an infinity."""
@@ -32,10 +32,6 @@ class Made(NamedTuple):
     kind: str
     of: Polynomial
     by: int
-
-
-class TooLongError(Exception):
-    """Arithmetic whose name would be too long."""
 
 
 @dataclass(slots=True)
@@ -110,6 +106,8 @@ class NameTable:
 
     def _named(self, made: Made) -> Polynomial:
         """A name for what is no polynomial."""
+        if made.by > FARTHEST:
+            raise TooLongError
         inner = poly.text(made.of)
         text = f"max(0, {inner})" if made.kind == "positive" else f"floor(({inner})/{made.by})"
         if len(text) > LONGEST:
@@ -156,7 +154,7 @@ class NameTable:
     def _interval(self, polynomial: Polynomial) -> Interval:
         number = poly.constant(polynomial)
         if number is not None:
-            return number, number
+            return capped(number, number)
         cases = self._cases(polynomial)
         if len(cases) == 1:
             return self._case_interval(cases[0])
@@ -178,7 +176,10 @@ class NameTable:
         if not split or len(split) > MOST_CASES:
             return [polynomial]
         choices = product(*[(poly.ZERO, self.made[part].of) for part in split])
-        return [poly.substituted(polynomial, dict(zip(split, chosen, strict=True))) for chosen in choices]
+        try:
+            return [poly.substituted(polynomial, dict(zip(split, chosen, strict=True))) for chosen in choices]
+        except TooLongError:
+            return [polynomial]  # a high power of max(0, P): nothing more is said of it
 
     def _case_interval(self, polynomial: Polynomial) -> Interval:
         low, high = self._plain_interval(polynomial)
@@ -192,6 +193,8 @@ class NameTable:
         low: Bound = 0
         high: Bound = 0
         for monomial, factor in polynomial:
+            if abs(factor) > FARTHEST:
+                return -inf, inf
             if len(monomial) == 1:  # nearly all
                 one, two = self.ranges[monomial[0]]
                 low, high = low + factor * (one if factor > 0 else two), high + factor * (two if factor > 0 else one)
@@ -259,4 +262,11 @@ def _leading_first(polynomial: Polynomial) -> list[int]:
 def times(a: Interval, b: Interval) -> Interval:
     """The product of two intervals."""
     corners = [x * y if x and y else 0 for x in a for y in b]  # 0 times infinity is 0 here
-    return min(corners), max(corners)
+    return capped(min(corners), max(corners))
+
+
+def capped(low: Bound, high: Bound) -> Interval:
+    """An interval without bounds of many digits: they double with each square, and a float does not hold them."""
+    if low >= -FARTHEST and high <= FARTHEST:  # nearly all
+        return low, high
+    return (-inf if low < -FARTHEST else min(low, FARTHEST)), (inf if high > FARTHEST else max(high, -FARTHEST))

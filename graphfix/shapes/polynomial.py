@@ -20,6 +20,15 @@ Polynomial: TypeAlias = tuple[tuple[Monomial, int], ...]
 ZERO: Polynomial = ()
 MOST_MONOMIALS = 24
 """Longer ones are not followed: no shape arithmetic of a model is as long, and a product of two may square it."""
+MOST_PRODUCTS = 1 << 12
+"""Products of monomials in one multiplication of two polynomials: two that are followed have 24 * 24 at most."""
+
+FARTHEST = 1 << 128
+"""The greatest coefficient that is written, and the greatest bound of an interval: no size is near it."""
+
+
+class TooLongError(Exception):
+    """Arithmetic that is too long to follow: its name would be, or the work that it takes."""
 
 
 def number(value: int) -> Polynomial:
@@ -74,11 +83,13 @@ def subtracted(one: Polynomial, two: Polynomial) -> Polynomial:
 
 
 def multiplied(one: Polynomial, two: Polynomial) -> Polynomial:
-    """The product."""
+    """The product. Raises TooLongError beyond MOST_PRODUCTS: 20 sums of two names have 2**20 monomials."""
     for factor, other in ((one, two), (two, one)):
         number_alone = constant(factor)
         if number_alone is not None:
             return scaled(other, number_alone)
+    if len(one) * len(two) > MOST_PRODUCTS:
+        raise TooLongError
     return collected((tuple(sorted((*a, *b))), x * y) for a, x in one for b, y in two)
 
 
@@ -140,7 +151,7 @@ def without(monomial: Monomial, factors: Monomial) -> Monomial | None:
 
 
 def substituted(polynomial: Polynomial, values: Mapping[Parts, Polynomial]) -> Polynomial:
-    """The polynomial with polynomials in the place of names."""
+    """The polynomial with polynomials in the place of names. Raises TooLongError as `multiplied` does."""
     if not any(part in values for monomial, _ in polynomial for part in monomial):
         return polynomial
     total: list[tuple[Monomial, int]] = []
@@ -158,7 +169,9 @@ def common_factor(polynomial: Polynomial) -> int:
 
 
 def text(polynomial: Polynomial) -> str:
-    """Write it: `{N}*{N}+2*{N}-1`, names in braces, which may hold anything."""
+    """Write it: `{N}*{N}+2*{N}-1`, names in braces, which may hold anything. Raises TooLongError beyond FARTHEST."""
+    if any(abs(factor) > FARTHEST for _, factor in polynomial):
+        raise TooLongError
     found = "".join(_term_text(monomial, factor) for monomial, factor in reversed(polynomial))
     return found.removeprefix("+") or "0"
 

@@ -12,17 +12,21 @@ and may be negative.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import reduce
 from math import inf, prod
 
 from graphfix.results.records import dataclass, field
 from graphfix.shapes import name_table
 from graphfix.shapes import polynomial as poly
 from graphfix.shapes.dim import UNKNOWN, Dim, Parts, Size
-from graphfix.shapes.name_table import LONGEST, Bound, Interval, NameTable, TooLongError, times
-from graphfix.shapes.polynomial import Polynomial
+from graphfix.shapes.name_table import LONGEST, Bound, Interval, NameTable, times
+from graphfix.shapes.polynomial import Polynomial, TooLongError
 
 LEAST = -(2**63)
 """The least element that an integer tensor holds: `Dim.lo` is a number."""
+
+MOST = 2**63
+"""Above what an integer tensor holds: no greater bound is noted."""
 
 ANY = Dim((), LEAST)
 """An element of which nothing is known: unlike an unknown size it may be negative."""
@@ -34,7 +38,7 @@ GREATEST = 2**31 - 1
 def bounds(size: Size) -> Interval:
     """The least and the greatest that an element can be, infinite where nothing bounds it."""
     if isinstance(size, int):
-        return size, size
+        return name_table.capped(size, size)
     return (-inf if size.lo <= LEAST else size.lo), (inf if size.hi is None else size.hi)
 
 
@@ -82,15 +86,15 @@ class Terms:
         if 0 in sizes:
             return 0
         polynomials = self._polynomials(sizes)
-        if polynomials is None:
-            interval: Interval = (1, 1)
-            for size in sizes:
-                interval = times(interval, bounds(size))
-            return _anonymous(*interval)
-        total = poly.number(1)
-        for each in polynomials:
-            total = poly.multiplied(total, each)
-        return self._size(total)
+        if polynomials is not None:
+            try:
+                return self._size(reduce(poly.multiplied, polynomials, poly.number(1)))
+            except TooLongError:
+                pass  # no name for it
+        interval: Interval = (1, 1)
+        for size in sizes:
+            interval = times(interval, bounds(size))
+        return _anonymous(*interval)
 
     def sub(self, a: Size, b: Size) -> Size:
         """The difference, a - b."""
@@ -227,7 +231,10 @@ class Terms:
         polynomials = self._polynomials(sizes)
         if polynomials is None:
             return _anonymous(low, high)
-        return self._alone(f"{kind}({', '.join(map(poly.text, polynomials))})", (low, high))
+        try:
+            return self._alone(f"{kind}({', '.join(map(poly.text, polynomials))})", (low, high))
+        except TooLongError:
+            return _anonymous(low, high)  # no name for it
 
     def _alone(self, text: str, interval: Interval) -> Dim:
         if len(text) > LONGEST:
@@ -273,7 +280,10 @@ class Terms:
         bare, interval = poly.bare_name(polynomial), self.names.interval(polynomial)
         if bare is not None:
             return _dim(bare, *interval)
-        text = poly.text(polynomial)
+        try:
+            text = poly.text(polynomial)
+        except TooLongError:
+            return _anonymous(*interval)
         if len(polynomial) > poly.MOST_MONOMIALS or len(text) > LONGEST:
             return _anonymous(*interval)
         parts = (f"?={text}",)
@@ -297,4 +307,6 @@ def _dim(parts: Parts, low: Bound, high: Bound) -> Dim:
 
 
 def _limits(low: Bound, high: Bound) -> tuple[int, int | None]:
-    return max(int(low), LEAST) if low > -inf else LEAST, int(high) if high < inf else None
+    """The range of a dim: what is beyond LEAST and MOST says no more, and its digits would double with each square."""
+    least = LEAST if low <= LEAST else int(min(low, MOST))
+    return least, None if high > MOST else int(max(high, LEAST))

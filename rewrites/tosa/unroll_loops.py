@@ -13,8 +13,9 @@ constant matrix is a state of an ONNX loop: in the loop it is a computed value, 
 onnxruntime packs constant matrices ahead of time, and then sums their products in a different order (measured: 1e-7 to
 2e-5). Such a site is marked as inexact; the verdict shows the difference in its line about runs with optimizations.
 
-The trips may take 4096 nodes in all. Left as they are: loops whose condition an input decides, a loop in a body that
-stays, and a body with random or custom operators or a state: several of them are not one that runs several times.
+The trips may take 4096 nodes in all, with those of loops inside it. Left as they are: loops whose condition an input
+decides, a loop in a body that stays, and a body with random or custom operators or a state: several of them are not one
+that runs several times.
 """
 
 from __future__ import annotations

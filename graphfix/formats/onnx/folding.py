@@ -27,10 +27,16 @@ LIMIT = 4096
 """Elements that a known value, or a constant which one is computed from, may have."""
 MOST_BYTES = 1 << 62
 """The limit of a numpy array."""
+MOST_COMPUTED = 1 << 20
+"""Elements that one node may compute: a result of more than LIMIT is not kept, and operands may stretch each other."""
+MOST_HELD = 1 << 27
+"""Bytes of all values that are held: others are not known then."""
 MOVES = frozenset(
     "Identity Reshape Squeeze Unsqueeze Flatten Transpose Gather Slice Concat Split NonZero And Or Xor Not".split()
 )
 """No element is computed: any element type will do."""
+LOGIC = frozenset(("And", "Or", "Xor"))
+"""Of these the operands broadcast."""
 GROWS = frozenset(("Expand", "Tile", "ConstantOfShape"))
 """These move too, but few elements can become many: the result's size must be known first."""
 WHOLE = frozenset("ReduceSum ReduceProd CumSum Range Mod".split())
@@ -62,6 +68,8 @@ class Evaluator:
     tensor: Callable[[Value], TensorProto | None]
     """The tensor of a constant, None where its payload is not at hand."""
     _arrays: dict[Value, Array | None] = field(default_factory=dict)
+    _held: int = 0
+    """Bytes of the values that were computed."""
 
     def elements(self, value: Value) -> tuple[Scalar, ...] | None:
         """The elements in row-major order, None where they are not known."""
@@ -108,7 +116,13 @@ class Evaluator:
             return
         for result, array in zip(node.results, results, strict=False):
             if result is not None:
-                self._arrays[result] = array if array is not None and _fits(result, array) else None
+                self._arrays[result] = self._kept(array) if array is not None and _fits(result, array) else None
+
+    def _kept(self, array: Array) -> Array | None:
+        """The value if there is room for it; without its base, which may be larger, as that of a Slice is."""
+        own = array if array.base is None else array.copy()
+        self._held += own.nbytes
+        return own if self._held <= MOST_HELD else None
 
     def _constant(self, value: Value) -> Array | None:
         """A small constant: an initializer or the tensor of a Constant node, or a Constant node of plain numbers."""
@@ -140,9 +154,23 @@ class Evaluator:
         if not allowed(message, node.version, operands):
             return None
         arrays = [array for array in operands if array is not None]
-        if not _exact(node, message, arrays):
+        if _computed(node, message, arrays) > MOST_COMPUTED or not _exact(node, message, arrays):
             return None
         return _run(message, node.version, operands)
+
+
+def _computed(node: Node, message: NodeProto, arrays: Sequence[Array]) -> int:
+    """How many elements a node computes at most, before it is asked for them: operands may stretch each other."""
+    if node.op == "Gather" and len(arrays) == 2:  # noqa: PLR2004  # the data and the indices
+        axis = next((attribute.i for attribute in message.attribute if attribute.name == "axis"), 0)
+        data, indices = arrays
+        others: int = prod(size for at, size in enumerate(data.shape) if at != axis % max(1, data.ndim))
+        return int(indices.size) * others
+    if node.op in MOVES - LOGIC or node.op in WHOLE - {"Mod"}:
+        return sum(int(array.size) for array in arrays)
+    ranks = max((array.ndim for array in arrays), default=0)
+    padded = [(1,) * (ranks - array.ndim) + array.shape for array in arrays]
+    return prod(max(sizes) for sizes in zip(*padded, strict=True)) if all(array.size for array in arrays) else 0
 
 
 def _is_small(dims: Sequence[int]) -> bool:

@@ -7,7 +7,7 @@ from typing import Final
 
 import numpy as np
 
-from graphfix.formats.onnx.edit.unroll import every_node, names_read
+from graphfix.formats.onnx.edit.unroll import names_read
 from graphfix.formats.onnx.file.messages import declared
 from graphfix.formats.onnx.file.proto import GraphProto
 from graphfix.formats.onnx.folding import Array, Evaluator
@@ -18,6 +18,8 @@ MOST: Final = 1 << 14
 """Nodes of all trips that a loop is followed through."""
 MOST_FOLLOWED: Final = 256
 """Trips whose condition is computed, one after the other."""
+UNKNOWN_TRIPS: Final = 1 << 10
+"""So often a loop inside another one counts where its trips are not known: they may be, once the outer is unrolled."""
 NUMBER, CONDITION = 0, 1
 SCANS_ALONE_SINCE: Final = 9
 """Before it a Scan has an axis of batches in front."""
@@ -31,6 +33,8 @@ class Body:
     graph: Graph
     evaluator: Evaluator
     """That of the view, which knows nothing of single trips."""
+    weight: int
+    """How many nodes a trip takes, loops inside it unrolled."""
     values: Mapping[str, Value] = field(init=False)
     """Everything that is read or made in it, by name."""
 
@@ -73,7 +77,7 @@ class Body:
 
 def trips(node: Node, body: Body) -> Trips | None:
     """How often a Loop runs; None where its count or its condition is not known."""
-    nodes = sum(each.op_type != "Constant" for each in every_node(body.message.node))
+    nodes = body.weight
     if node.op == "Scan":
         return _scanned(node, nodes)
     operands = [*node.operands, None, None]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cache
 from typing import TYPE_CHECKING
 
@@ -60,6 +60,9 @@ class Views:
     """What was found of constants that say something more than once."""
     bounds: IntegerBounds = field(init=False)
     _evaluator: Evaluator | None = None
+    _bodies: dict[Graph, dict[int, list[Graph]]] = field(default_factory=dict)
+    """By graph and the place of a node in it."""
+    _weights: dict[Graph, int] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.bounds = IntegerBounds(self._least_and_largest)
@@ -85,13 +88,43 @@ class Views:
 
     def trips(self, node: Node) -> Trips | None:
         """How often a Loop of the file runs, as far as that is known."""
-        scope = self.scopes[node.graph].children.get((node.index, "body"))
-        graph = next((graph for graph, other in self.scopes.items() if other is scope), None)
-        if node.op not in ("Loop", "Scan") or node.domain or graph is None:
+        bodies = self._bodies_of(node)
+        if node.op not in ("Loop", "Scan") or node.domain or len(bodies) != 1:
             return None
         from graphfix.formats.onnx.trips import Body, trips
 
-        return trips(node, Body(body_of(self.protos[node.graph][node.index], "body"), graph, self.evaluator))
+        (graph,) = bodies
+        message = body_of(self.protos[node.graph][node.index], "body")
+        return trips(node, Body(message, graph, self.evaluator, self._weight(graph)))
+
+    def _weight(self, graph: Graph) -> int:
+        """How many nodes a body takes once the loops inside it are unrolled, too: they are when it is in their place.
+
+        Three loops of 100 trips in each other are a million nodes.
+        """
+        if graph not in self._weights:
+            plain = sum(node.op != "Constant" for node in graph.nodes)
+            self._weights[graph] = plain + sum(map(self._weight_inside, graph.nodes))
+        return self._weights[graph]
+
+    def _weight_inside(self, node: Node) -> int:
+        inside = sum(map(self._weight, self._bodies_of(node)))
+        if not inside or node.domain or node.op not in ("Loop", "Scan"):
+            return inside
+        from graphfix.formats.onnx.trips import UNKNOWN_TRIPS
+
+        known = self.trips(node)
+        return inside * (UNKNOWN_TRIPS if known is None else max(1, known.number))
+
+    def _bodies_of(self, node: Node) -> Sequence[Graph]:
+        """The bodies of a node of the file."""
+        if not self._bodies:
+            graphs = {scope: graph for graph, scope in self.scopes.items()}
+            for graph, scope in self.scopes.items():
+                inside = self._bodies[graph] = {}
+                for (index, _), child in scope.children.items():
+                    inside.setdefault(index, []).append(graphs[child])
+        return self._bodies[node.graph].get(node.index, ())
 
     def repeats(self, value: Value) -> Repeats | None:
         """The axes along which nothing changes in a constant that a tensor holds."""

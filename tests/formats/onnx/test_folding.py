@@ -10,7 +10,7 @@ import pytest
 from onnx import TensorProto, ValueInfoProto, helper, numpy_helper
 
 import graphfix
-from graphfix.formats.onnx import OnnxModel
+from graphfix.formats.onnx import OnnxModel, folding
 from graphfix.graph.view import Value
 from tests.support.bits import same_bits
 from tests.support.notation import model
@@ -171,3 +171,28 @@ def test_nothing_is_computed_where_nobody_asks() -> None:
     )
     done = subprocess.run([sys.executable, "-c", program], check=True, capture_output=True, text=True)
     assert done.stdout == "False\n"
+
+
+OUTER = {
+    "Add": "m[4096,4096] = Add(a:const[4096,1], b:const[1,4096])",
+    "Max": "m[4096,4096,4096] = Max(a:const[4096,1,1], b:const[1,4096,1], c:const[1,1,4096])",
+    "Less": "m:bool[4096,4096] = Less(a:const[4096,1], b:const[1,4096])",
+}
+
+
+@pytest.mark.parametrize("op", OUTER)
+def test_operands_that_stretch_each_other_are_not_computed(op: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    def no_run(*_: object) -> None:
+        raise AssertionError("it would take 2**24 elements and more")
+
+    opened = graphfix.load(model(OUTER[op]))
+    assert isinstance(opened, OnnxModel)
+    monkeypatch.setattr(folding, "_run", no_run)
+    assert opened._views.evaluator.array(first(opened, "m")) is None
+
+
+def test_values_are_held_as_long_as_there_is_room(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(folding, "MOST_HELD", 3 * 8)
+    opened = graphfix.load(model("a:int64[2] = Neg(k:const[2]{1,2})\ny:int64[2] = Neg(a)\nz:int64[1] = Shape(y)"))
+    assert isinstance(opened, OnnxModel)
+    assert [opened._views.evaluator.array(first(opened, name)) is not None for name in "ayz"] == [True, False, False]

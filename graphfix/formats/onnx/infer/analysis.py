@@ -77,6 +77,8 @@ def analyse(
     forward = ForwardPass(
         Calls(local_functions(proto.functions)), proto.ir_version >= INITIALIZER_ALONE_SINCE_IR, trust
     )
+    forward.calls.budget.allow(sum(len(scope.steps) for scope in main.walk()))
+    forward.calls.budget.allow(sum(len(function.node) for function in proto.functions))
     for label, total in sums.items():
         of = {part: symbols.get(part) or unnamed.get(part) or _unnamed(part) for part in total.labels}
         (symbols if label in holders else unnamed)[label] = total.size(forward.terms, of.__getitem__)

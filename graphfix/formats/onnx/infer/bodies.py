@@ -12,6 +12,7 @@ from dataclasses import replace
 from graphfix.formats.onnx.file.messages import Step, declared
 from graphfix.formats.onnx.file.proto import GraphProto, TensorProto
 from graphfix.formats.onnx.file.tensors import elements_of
+from graphfix.formats.onnx.infer.budget import Budget
 from graphfix.formats.onnx.infer.operands import NOTHING, Call, Results
 from graphfix.formats.onnx.infer.scope import NOTHING_KNOWN, GraphScope, Known, Read, agreed
 from graphfix.results.records import dataclass, field
@@ -19,7 +20,7 @@ from graphfix.shapes.dim import Parts, is_symbol
 from graphfix.shapes.shape import UNKNOWN, UNRANKED, Dim, Shape, Size, same
 
 ROUNDS = 12
-"""So often a body is read; then nothing is assumed of what it carries."""
+"""So often a body is read; then nothing is assumed of what it carries, as where the budget is spent."""
 SCANS_AXES_SINCE = 9
 """Before it a Scan has a batch axis of its own: its body is not followed."""
 
@@ -76,7 +77,7 @@ def joined(bodies: Sequence[GraphScope]) -> Results:
     return tuple([agreed(pair) for pair in zip(*outputs, strict=False)])
 
 
-def loop(scope: GraphScope, step: Step, body: GraphScope, read: Read) -> Results:
+def loop(scope: GraphScope, step: Step, body: GraphScope, read: Read, budget: Budget) -> Results:
     """Return a Loop's results: the carried values, and the stacked ones."""
     if body.graph is None:
         return NOTHING
@@ -84,7 +85,7 @@ def loop(scope: GraphScope, step: Step, body: GraphScope, read: Read) -> Results
     returned = [value.name for value in body.graph.output][1:]
     carried = _carried(scope, names, returned, step.inputs[2:])
     fixed = {iteration: _iteration(body.graph), condition: Known(_condition(scope, step, body.graph), 0)}
-    _iterate(body, carried, fixed, read)
+    _iterate(body, carried, fixed, read, budget)
     runs, names_outside = _runs(scope, step), _names_of(value.entered for value in carried)
     scans = [_collected(body, name, names_outside, runs=runs) for name in returned[len(carried) :]]
     return (*[value.outside() for value in carried], *scans)
@@ -152,7 +153,7 @@ def _lasting(size: Size, names_outside: frozenset[Parts]) -> Size:
     return size if isinstance(size, int) or size.parts in names_outside else UNKNOWN
 
 
-def scan(scope: GraphScope, step: Step, call: Call, body: GraphScope, read: Read) -> Results:
+def scan(scope: GraphScope, step: Step, call: Call, body: GraphScope, read: Read, budget: Budget) -> Results:
     """Return a Scan's results: the states, and what is stacked along the axes that the attributes name."""
     if body.graph is None or call.version < SCANS_AXES_SINCE:
         read(body, {})
@@ -170,7 +171,7 @@ def scan(scope: GraphScope, step: Step, call: Call, body: GraphScope, read: Read
             at = axis % len(dims)
             fixed[name] = replace(fixed[name], shape=Shape((*dims[:at], *dims[at + 1 :])))
             length = dims[at]
-    _iterate(body, carried, fixed, read)
+    _iterate(body, carried, fixed, read, budget)
     places = call.list("scan_output_axes") or (0,) * (len(returned) - count)
     entering = [*(value.entered for value in carried), *(known.shape for known in fixed.values())]
     names_outside = _names_of(entering if _is_positive(length) else ())
@@ -198,10 +199,12 @@ def _carried(
     ]
 
 
-def _iterate(body: GraphScope, carried: Sequence[Carried], fixed: Mapping[str, Known], read: Read) -> None:
-    """Read the body until it gives back what it was given."""
+def _iterate(
+    body: GraphScope, carried: Sequence[Carried], fixed: Mapping[str, Known], read: Read, budget: Budget
+) -> None:
+    """Read the body until it gives back what it was given; where that takes too long, once more, assuming nothing."""
     for left in range(ROUNDS, -1, -1):
-        if not left:
+        if not left or not budget.allows(len(body.steps)):
             for value in carried:
                 value.rank_changes = True
         read(body, {**fixed, **{value.name: value.known(body) for value in carried}})

@@ -7,6 +7,7 @@ from typing import TypeAlias
 
 from graphfix.formats.onnx.file.messages import Steps, steps
 from graphfix.formats.onnx.file.proto import AttributeProto, FunctionProto, NodeProto
+from graphfix.formats.onnx.infer.budget import Budget
 from graphfix.formats.onnx.infer.scope import NOTHING_KNOWN, GraphScope, Known, Read, enter_bodies, versions_of
 from graphfix.operators.row import standard
 from graphfix.results.records import dataclass, field
@@ -14,8 +15,6 @@ from graphfix.shapes.shape import Dim, Shape, Size
 
 FunctionKey: TypeAlias = tuple[str, str]
 """(domain, name)."""
-CALL_BUDGET = 100_000
-"""So many nodes of functions are read for their calls; then calls tell nothing."""
 DEPTH = 100
 """Functions inside functions are followed so far."""
 RUNTIMES_OWN = frozenset(
@@ -43,7 +42,8 @@ class Calls:
     """The functions of a model, and what was read of them for single calls."""
 
     functions: Mapping[FunctionKey, FunctionProto]
-    budget: int = CALL_BUDGET
+    budget: Budget = field(default_factory=Budget)
+    """A call of a function that is longer than what is left of it tells nothing."""
     _steps: dict[FunctionKey, Steps] = field(default_factory=dict)
     _returned: dict[object, list[Known]] = field(default_factory=dict)
     _open: list[FunctionKey] = field(default_factory=list)
@@ -61,7 +61,7 @@ class Calls:
         question = (key, attributes, tuple(given))
         found = self._returned.get(question)
         if found is None:
-            if len(self._steps_of(key)) > self.budget:
+            if not self.budget.allows(len(self._steps_of(key))):
                 return ()
             found = self._returned[question] = self._read(read, key, bindings, given)
         return found
@@ -86,7 +86,6 @@ class Calls:
         inner.bindings = bindings
         enter_bodies(inner)
         self._open.append(key)
-        self.budget -= len(inner.steps)
         absent = [NOTHING_KNOWN] * (len(function.input) - len(given))
         read(inner, dict(zip(function.input, (*given, *absent), strict=False)))
         self._open.pop()

@@ -50,6 +50,8 @@ class ForwardPass:
         """Infer a scope and the bodies inside it, knowing this of its inputs."""
         scope.clear()
         scope.readings += 1
+        if scope.path != "main":
+            self.calls.budget.read(len(scope.steps))
         scope.terms, scope.assumes = self.terms, self.assumes
         overridable = self._constants(scope)
         for name, known in inputs.items():
@@ -203,9 +205,9 @@ class ForwardPass:
         call = self._asked(scope, step, message)
         op = "" if step.domain or message is None else step.op
         if op == "Loop":
-            shapes = bodies.loop(scope, step, inside[0], self.read)
+            shapes = bodies.loop(scope, step, inside[0], self.read, self.calls.budget)
         elif op == "Scan":
-            shapes = bodies.scan(scope, step, call, inside[0], self.read)
+            shapes = bodies.scan(scope, step, call, inside[0], self.read, self.calls.budget)
         else:
             for body in inside:
                 self.read(body, {})

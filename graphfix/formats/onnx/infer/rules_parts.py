@@ -132,7 +132,7 @@ def concat(call: Call) -> Results:
     # operands that differ elsewhere, one of which may have no elements, are not all counted
     alike = not any(size == UNKNOWN for axis, size in enumerate(sizes) if axis != at[0])
     counted = len(parts) == len(every) and (alike or all(isinstance(size, int) for size in parts))
-    sizes[at[0]] = call.terms.add(*parts) if counted else UNKNOWN
+    sizes[at[0]] = as_size(call.terms.add(*parts)) if counted else UNKNOWN
     return (Shape(tuple(sizes)),)
 
 

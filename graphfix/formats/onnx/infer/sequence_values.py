@@ -12,6 +12,7 @@ from typing import TypeAlias
 from graphfix.formats.onnx.infer.operands import NOTHING, Call, Results
 from graphfix.formats.onnx.infer.rules_parts import placed, replaced
 from graphfix.shapes.shape import UNKNOWN, Shape, Size, same
+from graphfix.shapes.terms import as_size
 
 MOST = 64
 """Longer sequences are not followed."""
@@ -116,6 +117,6 @@ def joined(call: Call) -> Results:
     sizes = [column[0] if all(same(column[0], size) for size in column) else UNKNOWN for column in columns]
     if new:
         return (Shape((*sizes[: at[0]], len(held), *sizes[at[0] :])),)
-    total = call.terms.add(*columns[at[0]])
+    total = as_size(call.terms.add(*columns[at[0]]))
     alike = not any(size == UNKNOWN for axis, size in enumerate(sizes) if axis != at[0])
     return (replaced(tuple(sizes), at[0], total if alike else UNKNOWN),)

@@ -12,6 +12,8 @@ from graphfix.shapes.shape import UNRANKED
 
 MOST_OPERATORS: Final = 1 << 14
 """Of all trips that are followed."""
+UNKNOWN_TRIPS: Final = 1 << 6
+"""So often a loop inside another one counts: how often it runs is known once the outer one is unrolled."""
 FOLLOWED: Final = frozenset({"int32", "int64", "bool"})
 
 
@@ -25,7 +27,7 @@ def trips(container: Container, node: Node, operator: Operator) -> Trips | None:
     test, body = (at if isinstance(at, int) and 0 < at < len(container.subgraphs) else None for at in bodies)
     if test is None or body is None:
         return None
-    nodes = len(container.subgraphs[body].operators)
+    nodes = _weight(container, body, {})
     analysis, values = Analysis(container, {}), [_known(value) for value in node.operands]
     for count in range(1 + MOST_OPERATORS // max(1, nodes)):
         decisions = [elements for _, elements in analysis.evaluated(test, values)]
@@ -35,6 +37,22 @@ def trips(container: Container, node: Node, operator: Operator) -> Trips | None:
             return Trips(count, nodes)
         values = analysis.evaluated(body, values)
     return None
+
+
+def _weight(container: Container, index: int, known: dict[int, int]) -> int:
+    """How many nodes a trip takes once the loops inside it are unrolled, too: they are when it is in their place."""
+    if index not in known:
+        operators = container.subgraphs[index].operators
+        known[index] = len(operators) + sum(_weight_inside(container, each, known) for each in operators)
+    return known[index]
+
+
+def _weight_inside(container: Container, operator: Operator, known: dict[int, int]) -> int:
+    """What a loop inside a body adds to it; what other operators run stays as it is."""
+    body = container.options(operator).get("body_subgraph_index")
+    if not isinstance(body, int) or not 0 < body < len(container.subgraphs):
+        return 0
+    return UNKNOWN_TRIPS * _weight(container, body, known)
 
 
 def _known(value: Value | None) -> Known:
