@@ -51,6 +51,8 @@ MEET = ("BROADCAST_ARGS ends the process where they do not", "the broadcast of s
 """How the reasons end why two operands are left whose free sizes may not meet."""
 INNERMOST = "once this operand is stretched along the innermost axis"
 """How the reason ends why an operand is left of which XNNPACK would return another one where one is NaN."""
+RANK = "so lifting or stretching an operand changes the result's rank"
+"""How the reason ends why an operand is left whose rank XNNPACK would drop."""
 OUTPUT = "its result is an output of the graph"
 
 
@@ -112,10 +114,8 @@ def is_right(scope: Scope, it: Fixed, case: Case, site: Site) -> bool:
         return site.code in ("GF101", "GF102", "GF105") and bool(site.reason)
     if scope.ranks:
         return (site.code, site.reason) == ("GF203", OUTPUT)
-    if scope.op == "POW" and keeps_power(case, site):
+    if (scope.op == "POW" and keeps_power(case, site)) or is_left_for_xnnpack(scope, case, site):
         return True
-    if scope.op in ("MAXIMUM", "MINIMUM") and scope.dtype == "float32" and str(site.reason).endswith(INNERMOST):
-        return site.code in ("GF102", "GF103") and may_stretch_innermost(case, site)
     if it.target == "ranks" or site.code not in ("GF102", "GF103"):
         return False
     return str(site.reason).endswith(MEET) and not meets_for_certain(scope, case, one=it.model.one)
@@ -128,6 +128,20 @@ def keeps_power(case: Case, site: Site) -> bool:
     if one and set(base) <= {1, N} and len(base) != len(exponent):
         return site.code in ("GF101", "GF102", "GF103")
     return one and site.operand == 1 and site.code in ("GF102", "GF103")
+
+
+def is_left_for_xnnpack(scope: Scope, case: Case, site: Site) -> bool:
+    """Whether XNNPACK would choose another kernel once the operand is edited."""
+    reason = str(site.reason)
+    if scope.op in ("MAXIMUM", "MINIMUM") and scope.dtype == "float32":
+        return reason.endswith(INNERMOST) and site.code in ("GF102", "GF103") and may_stretch_innermost(case, site)
+    return scope.op in ("ADD", "SUB", "MUL") and scope.dtype == "int8" and reason.endswith(RANK) and rank_drops(case)
+
+
+def rank_drops(case: Case) -> bool:
+    """Whether only constants of one element have the rank of the result."""
+    carried = [len(leaf.shape) for leaf in case.operands if leaf.kind != "constant" or set(leaf.shape) - {1}]
+    return max(carried, default=0) < len(case.result)
 
 
 def may_stretch_innermost(case: Case, site: Site) -> bool:
