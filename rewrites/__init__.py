@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     """Every step, in order."""
 
 ORDER: tuple[str | tuple[str, ...], ...] = (
+    "broadcasts.repair_shapes",
     "broadcasts.upgrade_legacy_broadcast",
     "tosa.drop_import_metadata",
     "tosa.upgrade_opset",

@@ -13,7 +13,7 @@ from graphfix.api.steps import Seconds, named, timed
 from graphfix.engine import binding
 from graphfix.engine import request as asked
 from graphfix.formats import publish
-from graphfix.results import Claims, Outcome, Site, Verdict
+from graphfix.results import Claims, Outcome, Verdict
 from graphfix.results.claims import SHAPES_INFERRED
 
 if TYPE_CHECKING:
@@ -37,11 +37,6 @@ def fix(model: Model, request: Request, steps: Sequence[Step] | None = None) -> 
     return _outcome("fix", Path("model"), model, report, request, seconds)
 
 
-STALE = "GF204"
-"""The finding code of a stored shape that the computed one contradicts. `fix` does not repair these shapes yet, so they
-do not count as sites that are left."""
-
-
 def fix_file(source: Path, output: Path, request: Request) -> Outcome:
     """Fix one file, and count the sites that `check` of the output finds. Raises GraphfixError."""
     outcome = rewrite_file(source, output, request)
@@ -63,13 +58,13 @@ def _sites_left(outcome: Outcome, output: Path, request: Request) -> int:
     binding (--same in TFLite, a range of --dim), if a rewrite of the user ran, or if LiteRT refused the model, so that
     it computed no known result before the edits. In all other cases the count is 0.
     """
-    left = any(site.is_finding and site.code != STALE for site in outcome.sites)
+    left = any(site.is_finding for site in outcome.sites)
     refused = any(text.startswith(SHAPES_INFERRED) for text in outcome.assumes)
     ranges = any(".." in size for size in request.dims.values())
     if not (left or refused or ranges or request.same or request.rewrites):
         return 0
     found = check(output, asked.without_bindings(request)).sites
-    return sum(site.is_finding and site.code != STALE for site in found)
+    return sum(site.is_finding for site in found)
 
 
 def rewrite_file(source: Path, output: Path, request: Request) -> Outcome:
@@ -272,10 +267,6 @@ def _outcome(
 ) -> Outcome:
     from graphfix.engine import limits
 
-    stale = [
-        Site("GF204", name, "value", graph, None, None, None, "left", None, why) for graph, name, why in model.stale
-    ]
-    report.sites.extend(stale)
     return Outcome(
         command,
         str(path),

@@ -11,6 +11,7 @@ TARGETS = ("explicit", "ranks", "tosa", "compact", "onnxruntime", "litert-gpu", 
 FORMS = ("json", "markdown", "sarif", "junit", "github")
 """What `check --format` prints beside the table (`report.TEXTS`; a test compares them)."""
 RULES = (
+    "repair-shapes",
     "upgrade-legacy-broadcast",
     "drop-import-metadata",
     "upgrade-opset",

@@ -59,6 +59,8 @@ def fields(edit: Edit, before: Sequence[Value | None], after: Sequence[Value | N
             now = _json(edit.source)
         case Fold():
             now = was
+        case StateShape():
+            was, now = None, edit.value.shape.json
         case _:
             now = _json(after[0] if after else None)
     return edit.code, operand, was, now
@@ -72,7 +74,7 @@ def stated_in_file(edit: Edit, node: Node) -> str | None:
         case DropMetadata():
             return f"the file has the metadata entry {edit.name!r}: {edit.why}"
         case StateShape():
-            return f"the file states no rank for the result {node.results[edit.result]}"
+            return edit.why
         case _:
             return None
 

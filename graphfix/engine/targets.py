@@ -54,9 +54,9 @@ MOVEMENT = frozenset("RESHAPE EXPAND_DIMS SQUEEZE TILE BROADCAST_TO STABLEHLO_BR
 """TFLite's operators that add and repeat axes, of which a target may take only some."""
 ONNX_MOVEMENT = frozenset("Reshape Unsqueeze Squeeze Tile Expand".split())
 """ONNX's. Converters write them in operators that each target takes, but an Expand as a BROADCAST_TO."""
-GENERAL = ("upgrade-legacy-broadcast", "normalize-expand", "equalize-ranks", "materialize-broadcasts")
+GENERAL = ("repair-shapes", "upgrade-legacy-broadcast", "normalize-expand", "equalize-ranks", "materialize-broadcasts")
 """What every target runs that makes broadcasts explicit."""
-COMPACT = ("upgrade-legacy-broadcast", "normalize-expand", "fold-broadcasts")
+COMPACT = ("repair-shapes", "upgrade-legacy-broadcast", "normalize-expand", "fold-broadcasts")
 """What a target runs that takes explicit forms away."""
 MATERIALIZE = "materialize-broadcasts"
 """What makes the stretches that `broadcasts` is about."""

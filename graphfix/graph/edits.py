@@ -104,9 +104,14 @@ class DropMetadata:
 
 @dataclass(frozen=True, slots=True)
 class StateShape:
-    """Write the shape of the result at index `result` into the file, which states no rank for that result (TFLite)."""
+    """Write the shape of a value into the file, where the file states none or a wrong one.
 
-    result: int
+    Sizes that are not known are left open. Nothing is stated of a value of unknown rank.
+    """
+
+    value: Value
+    why: str
+    """A clause for the report: what the file states."""
     code: str
 
 

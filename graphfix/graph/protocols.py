@@ -165,10 +165,6 @@ class Model(Protocol):
         """The stored shapes and shared symbols that the view assumes, and what edits made fixed."""
 
     @property
-    def stale(self) -> Sequence[tuple[str, str, str]]:
-        """(graph, value, why) of every stored shape that the computed one contradicts."""
-
-    @property
     def leaning(self) -> Sequence[tuple[str, str]]:
         """(graph, value) of all whose rank or sizes lean on a stored shape."""
 

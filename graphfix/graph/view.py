@@ -262,6 +262,8 @@ class Graph:
     """The names of a TFLite file's metadata entries; only the main graph has them."""
     without_rank: Collection[Value] = ()
     """Results for which a TFLite file states no rank: their tensors have neither sizes nor `has_rank`."""
+    misstated: Mapping[Value, str] = field(default_factory=dict)
+    """The values of which the file stores a wrong shape, each with a sentence that says so."""
     read_literal: Callable[[Value], tuple[Scalar, ...] | None] = lambda _: None
     read_content: Callable[[Value], Shape | None] = lambda _: None
     read_scales: Callable[[Value], int] = lambda _: 0

@@ -305,7 +305,7 @@ class Outcome:
     changes: Sequence[Change] = ()
     """Every node in order, where a diff was asked for."""
     sites_left: int = 0
-    """For `fix`: the number of findings that `check` of the output has, without stale stored shapes (GF204)."""
+    """For `fix`: the number of findings that `check` of the output has."""
     check_options: Sequence[str] = ()
     """The options of the `check` command that lists these sites."""
     reused: bool = False

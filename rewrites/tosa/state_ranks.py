@@ -22,6 +22,6 @@ CODE = "GF304"
 
 def plan(node: Node) -> Iterator[Edit]:
     """Yield an edit for each result whose sizes are known and for which the file states no rank."""
-    for at, value in enumerate(node.results):
+    for value in node.results:
         if value is not None and value in node.graph.without_rank and value.shape.static:
-            yield StateShape(at, CODE)
+            yield StateShape(value, f"the file states no rank for the result {value}", CODE)

@@ -29,7 +29,6 @@ class Notes:
     added = 0
     inferring = 0.0
     assumes: Sequence[str] = ()
-    stale: Sequence[tuple[str, str, str]] = ()
 
     def __init__(self, *nodes: Node, path: str = "main", refuse: str | None = None) -> None:
         """Hold these nodes in one graph."""
@@ -231,6 +230,7 @@ def test_every_undecided_node_is_reported_though_they_look_alike() -> None:
 def test_rewrites_run_in_the_order_they_are_given() -> None:
     assert [rule.name for rule in flat(ALL)] == list(offered.RULES)
     assert [rule.name for rule in flat(rules(*targets.GENERAL))] == [
+        "repair-shapes",
         "upgrade-legacy-broadcast",
         "normalize-expand",
         "equalize-ranks",

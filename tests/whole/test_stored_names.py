@@ -230,7 +230,7 @@ def test_a_refuted_name_does_not_keep_from_planning(tmp_path: Path) -> None:
     outcome = api.fix_file(saved(tmp_path, counted(y="N")), tmp_path / "after.onnx")
     assert outcome.verdict is not None
     assert outcome.verdict.status == "proved"
-    assert [site.code for site in outcome.sites if site.status == "left"] == ["GF204"]
+    assert [site.status for site in outcome.sites if site.code == "GF204"] == ["changed"]
 
 
 def test_names_that_hold_below_a_bound_are_not_refuted() -> None:
@@ -244,7 +244,7 @@ def test_names_that_hold_below_a_bound_are_not_refuted() -> None:
         [helper.make_tensor("table", FLOAT, [16], [0.0] * 16), helper.make_tensor("zero", INT64, [1], [0])],
     )
     facts = analyse(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)]), {}, trust=True)
-    assert facts.main.misnamed == {}
+    assert facts.main.misstated == {}
     assert facts.believed == [StoredSize("y", 0, "N")]  # and min(16, N) where nothing is trusted
 
 

@@ -149,23 +149,6 @@ def assumed_defaults(before: Interface, after: Interface) -> tuple[str, ...]:
     )
 
 
-def outputs_disagree(before: Interface, after: Interface) -> str | None:
-    """Say how the declared outputs differ where the inputs do not, or None.
-
-    A model whose inputs were given sizes declares other outputs, rightly; the runs compare the real ones.
-    """
-    if [spec.dims for spec in before.inputs] != [spec.dims for spec in after.inputs]:
-        return None
-    for a, b in zip(before.outputs, after.outputs, strict=True):
-        pairs = list(zip(a.dims or (), b.dims or (), strict=False))
-        sizes_differ = any(isinstance(m, int) and isinstance(n, int) and m != n for m, n in pairs)
-        if len(a.dims or ()) != len(b.dims or ()) or sizes_differ:
-            return (
-                f"the output '{a.name}' is {_listed(a.dims or ())} in the first, {_listed(b.dims or ())} in the second"
-            )
-    return None
-
-
 def _names_differ(what: str, before: Sequence[TensorSpec], after: Sequence[TensorSpec]) -> str | None:
     a, b = [p.name for p in before], [p.name for p in after]
     if a == b:

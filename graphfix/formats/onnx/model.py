@@ -25,7 +25,7 @@ from graphfix.formats.onnx.infer.analysis import Facts, analyse
 from graphfix.formats.onnx.infer.stored_names import StoredNames
 from graphfix.formats.onnx.view import Views
 from graphfix.formats.onnx.view_builder import build
-from graphfix.graph.edits import EXPAND_LIMIT, Edit, Evaluate, Refused, Upgrade
+from graphfix.graph.edits import EXPAND_LIMIT, Edit, Evaluate, Refused, StateShape, Upgrade
 from graphfix.graph.protocols import Applier
 from graphfix.graph.view import Graph, Node, Value
 from graphfix.results import InputValue, StoredShape, StoredSize
@@ -101,6 +101,8 @@ class OnnxModel:
         self._state = State(self._views, builders)
         self._upgraded = False
         """Whether the file is upgraded, and the view still that of the older opset."""
+        self._restated = False
+        """Whether stored shapes are others than those that the view was built with."""
         self._written = False
         """Whether the edits of this view are in the file."""
         self._wrong: dict[str, tuple[load_inference.Told, Shape]] | None = None
@@ -135,7 +137,9 @@ class OnnxModel:
 
     def refresh(self) -> None:
         """Build the view anew where edits made more known than it says."""
-        if self._upgraded or self._written or self._state.renews:
+        if self._restated:
+            self._stored = None  # what was stored wrongly says nothing any more
+        if self._upgraded or self._written or self._restated or self._state.renews:
             self._write_edits()
             self._rebuild_and_complete()
         self._state.movement = self.movement
@@ -150,21 +154,16 @@ class OnnxModel:
         narrowed = [f"the input {name!r} holds whole numbers of 32 bits" for name in self._narrowed]
         return [*self._values, *assumed(self._stated), *self._facts.assumes, *narrowed]
 
-    @property
-    def stale(self) -> Sequence[tuple[str, str, str]]:
-        """(graph, value, why) of every stored shape that the computed one contradicts."""
-        return [
-            (scope.path, name, why)
-            for scope in self._facts.scopes()
-            for name, why in (*scope.stale.items(), *scope.misnamed.items())
-        ]
-
     def apply(self, node: Node, edits: Sequence[Edit]) -> Node:
         """Carry the edits of one node out, all or none. Raises Refused."""
         for edit in edits:
             if isinstance(edit, Upgrade):
                 self._upgrade(edit.version)
-        return self.applier(edits)(node.graph.at(node.index))
+            elif isinstance(edit, StateShape):
+                stored_shapes.restate(self._views.scopes[edit.value.graph], edit.value, self._equal_names)
+                self.changed = self._restated = True
+        edits = [edit for edit in edits if not isinstance(edit, StateShape)]
+        return self.applier(edits)(node.graph.at(node.index)) if edits else node
 
     def applier(self, edits: Sequence[Edit]) -> Applier:
         """What carries edits that are no upgrade out on nodes that look the same."""
@@ -301,7 +300,7 @@ class OnnxModel:
         state = self._state
         cleanup.drop_dead(state)
         for graph, scope in self._views.scopes.items():
-            stored_shapes.repair(scope, graph, self._equal_names)
+            stored_shapes.drop_underived(scope, graph)
         for builder in state.builders.values():
             cleanup.share_payloads(state, builder, self.container.is_cut)
             value_infos = cleanup.declare_shapes(builder, state.removed.get(builder.graph, ()), self._equal_names)

@@ -70,6 +70,11 @@ class _Builder:
         views.protos[self.graph] = self.scope.steps.messages
         views.names.update(self.scope.steps.names)
         self._nodes()
+        self.graph.misstated = {
+            value: wrong.why
+            for name, wrong in self.scope.misstated.items()
+            if (value := self.values.get(name)) is not None
+        }
         outputs = self.holder.output if isinstance(self.holder, FunctionProto) else [v.name for v in self.holder.output]
         self.graph.outputs = {value for name in outputs if (value := self.find(name)) is not None}
         views.names.update(self.values)

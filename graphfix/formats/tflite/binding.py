@@ -226,10 +226,8 @@ def _merged(tensor: Tensor, shape: Shape) -> Sequence[int] | None:
 
 
 def _declare(subgraph: Subgraph, tensor: Tensor, sizes: Sequence[int]) -> None:
-    """Write sizes into a record where they are others than it has; FREE is stored as 1."""
+    """Write sizes into a record where they are others than it has."""
     if tuple(sizes) == declared(tensor):
         return
-    tensor.shape = tuple([1 if size == FREE else size for size in sizes])
-    tensor.signature = tuple(sizes) if FREE in sizes else None
-    tensor.has_rank = tensor.has_rank or not sizes
-    tensor.changed = subgraph.changed = True
+    tensor.state(sizes)
+    subgraph.changed = True

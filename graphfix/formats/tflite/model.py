@@ -85,6 +85,8 @@ class TfliteModel:
             for view in self._views
         }
         self._state = State(self.container, builders, self.expand_limit, evaluator, self.movement)
+        self._restated = False
+        """Whether stored shapes are others than those that the view was built with."""
         self._written = False
         """Whether the edits of this view are in the file."""
 
@@ -106,7 +108,7 @@ class TfliteModel:
         """Build the view anew if `finish` has changed the records since it was built."""
         tensors = self.container.subgraphs[0].tensors
         read = {id(tensors[at]) for one in self._state.decided for at in one.read}
-        if self._state.decided or self._state.renews:
+        if self._state.decided or self._state.renews or self._restated:
             self._evaluates_edits = self._evaluates_edits or self._state.renews
             self.finish()
         if self._written:
@@ -141,15 +143,6 @@ class TfliteModel:
         ]
 
     @property
-    def stale(self) -> Sequence[tuple[str, str, str]]:
-        """(graph, value, why) of every stored shape that the computed one contradicts."""
-        return [
-            (view.graph.path, view.values[tensor].name, why)
-            for view in self._views
-            for tensor, why in view.facts.stale.items()
-        ]
-
-    @property
     def leaning(self) -> Sequence[tuple[str, str]]:
         """(graph, value) of all whose shape is stored and follows from nothing, or follows from such a one."""
         return [(view.graph.path, view.values[tensor].name) for view in self._views for tensor in view.facts.leaning]
@@ -171,18 +164,19 @@ class TfliteModel:
         """Carry the edits of one node out, all or none. Raises Refused."""
         node = self.applier(edits)(node.graph.at(node.index))
         for edit in edits:
-            self._state_in_file(node, edit)
+            self._state_in_file(edit)
         self._folds = self._folds or any(isinstance(edit, (Bypass, Restate)) for edit in edits)
         return node
 
-    def _state_in_file(self, node: Node, edit: Edit) -> None:
+    def _state_in_file(self, edit: Edit) -> None:
         """Carry out an edit that changes a statement of the file, not its operators."""
         match edit:
             case DropMetadata(name):
                 self.container.parts.drop_metadata(name)
                 self._views[0].graph.metadata = tuple(known for known, _ in self.container.metadata)
-            case StateShape(at):
-                state_shape(self._state.builders[node.graph].subgraph, node.results[at])
+            case StateShape(value):
+                state_shape(self._state.builders[value.graph].subgraph, value)
+                self._restated = True
 
     def applier(self, edits: Sequence[Edit]) -> Applier:
         """What carries lifts and stretches out on nodes that look the same."""

@@ -197,7 +197,7 @@ def test_a_stored_length_is_compared_with_the_greater_of_two(stored: str, *, con
         "d[B,2,P,4], n:int32[B], t, num_heads=4, kv_num_heads=2)"
     )
     proto.graph.output[1].type.tensor_type.shape.dim[2].dim_param = stored
-    assert [name for _, name, _ in graphfix.load(proto).stale] == ["p"] * contradicted
+    assert [value.name for value in graphfix.load(proto).graphs[0].misstated] == ["p"] * contradicted
 
 
 def test_a_body_generates_text() -> None:

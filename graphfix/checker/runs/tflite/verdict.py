@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from graphfix.checker.runs.inexact_sites import bounded
-from graphfix.checker.runs.interface import disagreement, litert_interface, outputs_disagree
+from graphfix.checker.runs.interface import disagreement, litert_interface
 from graphfix.checker.runs.loads import Loads, without_runs
 from graphfix.checker.runs.tflite.kernel_run import KERNEL_NAMES, KernelRun, KernelRunner
 from graphfix.checker.runs.tflite.without_custom_ops import cut_alike
@@ -117,7 +117,7 @@ def _without_dropped(before: ModelDetails, after: ModelDetails, values: Collecti
 
 def _disagreement(before: ModelDetails, after: ModelDetails, signature: str | None) -> str | None:
     interfaces = litert_interface(before), litert_interface(after)
-    reason = disagreement(*interfaces) or outputs_disagree(*interfaces)
+    reason = disagreement(*interfaces)
     if reason is not None:
         return reason
     if signature is None and sorted(before.signatures) != sorted(after.signatures):

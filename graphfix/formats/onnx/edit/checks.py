@@ -20,7 +20,6 @@ from graphfix.graph.edits import (
     Refused,
     Replace,
     Restate,
-    StateShape,
     Stretch,
 )
 from graphfix.graph.liveness import is_live
@@ -46,7 +45,7 @@ def check(state: State, node: Node, edit: Edit) -> None:
             _check_restate(state, node, node.operand(edit.operand))
         case Fold() | Evaluate() | Replace() | Inline():
             _check_node(state, node, edit)
-        case DropMetadata() | StateShape():
+        case DropMetadata():
             raise Refused("it is an edit of TFLite files alone")
 
 

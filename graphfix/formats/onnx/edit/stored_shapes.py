@@ -1,4 +1,4 @@
-"""Stored shapes that could make an edited file fail: they are restated or dropped.
+"""Stored shapes that are wrong, or that could make an edited file fail: they are restated or dropped.
 
 onnxruntime plans buffers by stored shapes. A wrong one is harmless until a new value may share its buffer.
 """
@@ -6,38 +6,49 @@ onnxruntime plans buffers by stored shapes. A wrong one is harmless until a new 
 from __future__ import annotations
 
 from collections.abc import Container, Iterator, Sequence
+from itertools import chain
 
 from graphfix.formats.onnx.file.messages import Dims, declared, write_dims
 from graphfix.formats.onnx.infer.scope import GraphScope
+from graphfix.graph.edits import Refused
 from graphfix.graph.view import Graph, Value
-from graphfix.shapes.shape import Shape, Size
+from graphfix.shapes.shape import Size
 
 
-def repair(scope: GraphScope, graph: Graph, equal: Container[str]) -> None:
-    """Correct the value_info and the outputs of a graph, before new values are declared. Functions are left.
+def restate(scope: GraphScope, value: Value, equal: Container[str]) -> None:
+    """Store the shape of a value that the file states wrongly. Raises Refused where it states no wrong one.
 
-    A number in the place of a size that follows from free sizes of the inputs is restated; a symbol that is `equal`
-    to others stays open. A number that nothing derives is dropped if a new value has that shape, or reads the value.
+    A symbol that is `equal` to others stays open.
+    """
+    wrong = scope.misstated.get(value.name)
+    if wrong is None or scope.graph is None:
+        raise Refused(f"the file states no wrong shape of '{value.name}'")
+    graph = scope.graph
+    for info in chain(graph.output, graph.value_info, graph.input if scope.outer is not None else ()):
+        if info.name != value.name or declared(info) is None:
+            continue
+        if wrong.dims is None:
+            info.type.tensor_type.ClearField("shape")
+        else:
+            dims = [None if isinstance(size, str) and size in equal else size for size in wrong.dims]
+            write_dims(info.type.tensor_type, dims)
+
+
+def drop_underived(scope: GraphScope, graph: Graph) -> None:
+    """Leave open what the stored shapes of a graph say beyond the rules, where a new value has that shape or reads it.
+
+    Before new values are declared. Functions store no shapes.
     """
     if scope.graph is None:
         return
-    for info in scope.graph.output:
-        if info.name in scope.too_narrow:
-            write_dims(info.type.tensor_type, _dims(scope.shape(info.name), equal))
     read = {value.name for node in graph.made for value in node.operands if value is not None}
     shapes = set(_static_shapes(graph))
     for info in scope.graph.value_info:
         stored, shape = declared(info), scope.own_shape(info.name)
-        if stored is None or shape is None or shape.axes is None or info.name in scope.stale:
+        if stored is None or shape is None or shape.axes is None or len(stored) != len(shape.axes):
             continue
-        if info.name in scope.too_narrow:
-            write_dims(info.type.tensor_type, _dims(shape, equal))
-        elif (info.name in read or stored in shapes) and _has_underived_number(stored, shape.axes):
+        if (info.name in read or stored in shapes) and _has_underived_number(stored, shape.axes):
             write_dims(info.type.tensor_type, _without_underived(stored, shape.axes))
-
-
-def _dims(shape: Shape, equal: Container[str]) -> Sequence[int | str | None]:
-    return [None if isinstance(size, str) and size in equal else size for size in shape.json or ()]
 
 
 def _static_shapes(graph: Graph) -> Iterator[Dims]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from graphfix.formats.equal_sizes import NO_SUMS, Sum, place
-from graphfix.formats.onnx.file.messages import INITIALIZER_ALONE_SINCE_IR, Dims, Steps, declared, steps, subgraphs
+from graphfix.formats.onnx.file.messages import INITIALIZER_ALONE_SINCE_IR, Steps, declared, steps, subgraphs
 from graphfix.formats.onnx.file.proto import FunctionProto, ModelProto, NodeProto
 from graphfix.formats.onnx.infer.calls import Calls, FunctionKey, bound, local_functions
 from graphfix.formats.onnx.infer.forward import ForwardPass
@@ -24,6 +24,7 @@ from graphfix.formats.onnx.infer.scope import (
     unknown_name,
     versions_of,
 )
+from graphfix.formats.onnx.infer.stored_faults import compare_stored
 from graphfix.formats.onnx.infer.stored_names import Hypotheses, StoredNames
 from graphfix.results import StoredShape, StoredSize, assumptions, equal_dims
 from graphfix.results.records import dataclass
@@ -97,10 +98,7 @@ def analyse(
     ]
     believed: list[StoredSize | StoredShape] = [*_shapes_believed(main, hypotheses), *hypotheses.believed]
     facts = Facts(main, functions, [*assumes, *forward.assumes, *assumptions(believed)], stored, believed)
-    for scope in facts.scopes():
-        _compare_stored(scope)
-        scope.too_narrow.update(_too_narrow(scope, hypotheses))
-    main.misnamed.update(hypotheses.refutations(main.own_shape))
+    compare_stored(facts.scopes(), main, hypotheses)
     return facts
 
 
@@ -200,46 +198,3 @@ def _input_shape(shapes: Sequence[Shape | None], term: str) -> Shape:
             size if isinstance(size, int) or size.parts else name for size, name in zip(shape.dims, named, strict=True)
         )
     )
-
-
-def _too_narrow(scope: GraphScope, hypotheses: Hypotheses) -> Iterator[str]:
-    """Yield the values with a stored number where the size follows from free ones; none that a stored shape decides."""
-    for name, claim in scope.claims.items():
-        shape = scope.own_shape(name)
-        if shape is None or shape.axes is None or name in scope.stale or name in scope.leaning:
-            continue
-        if hypotheses.exceeds(shape.axes, claim):
-            yield name
-
-
-def _compare_stored(scope: GraphScope) -> None:
-    """Note the stored shapes that the computed ones contradict.
-
-    Of a constant its tensor says the shape: onnxruntime does not read what is stored beside it.
-    """
-    found: dict[str, str] = {}
-    for name, claim in scope.claims.items():
-        shape = scope.own_shape(name)
-        if shape is not None and shape.axes is not None and _contradicts(shape.axes, claim):
-            stored = ",".join("?" if size is None else str(size) for size in claim)
-            found[name] = f"the stored shape [{stored}] of '{name}' contradicts the computed {shape}"
-    if found and scope.graph is not None:
-        for name in (*(tensor.name for tensor in scope.graph.initializer), *_of_constant_nodes(scope)):
-            found.pop(name, None)
-    scope.stale.update(found)
-
-
-def _of_constant_nodes(scope: GraphScope) -> Iterator[str]:
-    for operator, outputs in zip(scope.steps.operators, scope.steps.outputs, strict=True):
-        if operator == ("", "Constant"):
-            yield from outputs
-
-
-def _contradicts(computed: Sequence[Size], stored: Dims) -> bool:
-    """Whether a stored shape can't be that of the value: another rank, or another number."""
-    if len(computed) != len(stored):
-        return True
-    for have, claim in zip(computed, stored, strict=True):
-        if isinstance(claim, int) and isinstance(have, int) and have != claim:
-            return True
-    return False

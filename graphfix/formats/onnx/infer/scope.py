@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Final, TypeAlias
+from typing import Final, NamedTuple, TypeAlias
 
 from graphfix.formats.onnx.file.messages import Dims, Steps, body_of, declared, label, steps, subgraphs
 from graphfix.formats.onnx.file.proto import AttributeProto, GraphProto, NodeProto, OperatorSetIdProto, TensorProto
@@ -30,6 +30,15 @@ class Known:
 
 
 NOTHING_KNOWN = Known(None, 0)
+
+
+class Restated(NamedTuple):
+    """What becomes of a wrong stored shape."""
+
+    why: str
+    """What is wrong, as a sentence."""
+    dims: Dims | None
+    """The dims to store instead; None: no shape is stored."""
 
 
 @dataclass(slots=True, eq=False, repr=False)
@@ -63,15 +72,15 @@ class GraphScope:
     sequences: dict[str, tuple[Shape, ...]] = field(default_factory=dict)
     """What sequences hold, where it is known how many tensors there are."""
     claims: dict[str, Dims] = field(default_factory=dict)
-    """The stored shapes."""
+    """The stored shapes; of several of one value the last."""
+    other_claims: Sequence[tuple[str, Dims]] = ()
+    """Those that differ from the last one, by value."""
     tensors: dict[str, TensorProto] = field(default_factory=dict)
     """The constants: initializers that no caller overrides, and what Constant nodes hold."""
     stale: dict[str, str] = field(default_factory=dict)
     """Why a stored shape can't be trusted."""
-    misnamed: dict[str, str] = field(default_factory=dict)
-    """Why a name that is stored of a size is wrong; the computed size stands."""
-    too_narrow: set[str] = field(default_factory=set)
-    """Values with a stored number in the place of a size that follows from free sizes of the inputs."""
+    misstated: dict[str, Restated] = field(default_factory=dict)
+    """The wrong stored shapes: those of `stale`, wrong names, and numbers in the place of sizes that vary."""
     assumed: set[str] = field(default_factory=set)
     """Values whose rank is the stored one, for it could not be computed."""
     leaning: set[str] = field(default_factory=set)
@@ -177,9 +186,8 @@ class GraphScope:
     def clear(self) -> None:
         """Forget what is known of the values."""
         facts = self.types, self.elements, self.unranked, self.sequences, self.tensors
-        for each in (*facts, self.stale, self.misnamed):
+        for each in (*facts, self.stale, self.misstated):
             each.clear()
-        self.too_narrow.clear()
         self.assumed.clear()
         self.leaning.clear()
 
@@ -219,7 +227,10 @@ def scope_of(
     """Make the scope of a graph and of the bodies inside it, nothing inferred; `nodes` where they were read before."""
     scope = GraphScope(path, steps(graph.node) if nodes is None else nodes, graph, outer, versions)
     claims = (*graph.value_info, *graph.output, *(graph.input if outer is not None else ()))
-    scope.claims = {value.name: dims for value in claims if (dims := declared(value)) is not None}
+    stored = [(value.name, dims) for value in claims if (dims := declared(value)) is not None]
+    scope.claims = dict(stored)
+    if len(scope.claims) < len(stored):
+        scope.other_claims = [(name, dims) for name, dims in stored if dims != scope.claims[name]]
     enter_bodies(scope)
     return scope
 

@@ -124,44 +124,21 @@ class Hypotheses:
         self.shapes[name] = tuple(known)
         return [Dim() if size is None else size for size in sizes]
 
-    def refutations(self, shape_of: Callable[[str], Shape | None]) -> Iterator[tuple[str, str]]:
-        """Yield each value with a stored name that is refuted, and why."""
-        known: dict[tuple[tuple[Size, ...], Dims], int | None] = {}  # a model has few distinct shapes
-        for name, stored in self.stored.dims.items():
-            shape = shape_of(name)
-            axes = shape.axes if shape is not None else None
-            if axes is None or len(axes) != len(stored):
-                continue
-            key = axes, stored
-            if key not in known:
-                known[key] = self._refuted_axis(axes, stored)
-            axis = known[key]
-            if axis is not None:
-                have = self.terms.text(axes[axis])
-                yield name, f"the stored size '{stored[axis]}' of '{name}'[{axis}] contradicts the computed {have}"
-
-    def exceeds(self, computed: Sequence[Size], stored: Dims) -> bool:
+    def varies(self, computed: Size, stored: int | str | None) -> bool:
         """Whether a number is stored where the size follows from free sizes of inputs and is another one for some."""
-        return len(computed) == len(stored) and any(
-            isinstance(said, int)
-            and isinstance(size, Dim)
-            and any(have is not None and have != said for have, _ in self._tried(size, said))
-            for size, said in zip(computed, stored, strict=True)
-        )
+        if not isinstance(stored, int) or isinstance(computed, int):
+            return False
+        return any(have is not None and have != said for have, said in self._tried(computed, stored))
 
-    def _refuted_axis(self, computed: Sequence[Size], stored: Dims) -> int | None:
-        """The first axis whose stored name is refuted."""
-        for axis, text in enumerate(stored):
-            size = computed[axis]
-            if not isinstance(text, str) or isinstance(size, int):
-                continue
-            key = size.parts, text
-            if key not in self._refuted:
-                said = self.size(text)
-                self._refuted[key] = said is not None and self.refuted(size, said)
-            if self._refuted[key]:
-                return axis
-        return None
+    def is_refuted(self, computed: Size, stored: int | str | None) -> bool:
+        """Whether a stored name is refuted by the computed size."""
+        if not isinstance(stored, str) or isinstance(computed, int):
+            return False
+        key = computed.parts, stored
+        if key not in self._refuted:
+            said = self.size(stored)
+            self._refuted[key] = said is not None and self.refuted(computed, said)
+        return self._refuted[key]
 
     def _samples(self) -> Sequence[Mapping[Parts, int]]:
         """The sizes that are tried.

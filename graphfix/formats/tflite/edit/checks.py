@@ -71,15 +71,14 @@ def check(state: State, node: Node, edit: Edit) -> None:
         case DropMetadata() if edit.name not in node.graph.metadata:
             raise Refused(f"the file has no metadata entry {edit.name!r}")
         case StateShape():
-            _check_stated(builder, node, edit)
+            _check_stated(state.builders[edit.value.graph], edit.value)
 
 
-def _check_stated(builder: NodeBuilder, node: Node, edit: StateShape) -> None:
-    """Raise Refused unless the sizes of the result are numbers and the file's table of the tensor can be rewritten."""
-    result = node.results[edit.result]
-    if result is None or not result.shape.static:
-        raise Refused(f"the sizes of its result {edit.result} are not known")
-    why = builder.container.tensor_blocker(builder.subgraph.tensor(result))
+def _check_stated(builder: NodeBuilder, value: Value) -> None:
+    """Raise Refused unless there is a shape to state and the file's table of the tensor can be rewritten."""
+    if value in value.graph.without_rank and not value.shape.ranked:
+        raise Refused(f"the rank of '{value.name}' is not known")
+    why = builder.container.tensor_blocker(builder.subgraph.tensor(value))
     if why is not None:
         raise Refused(why)
 

@@ -31,11 +31,11 @@ def state_sizes(state: State) -> None:
                     _state(view, value)
 
 
-def state_shape(view: SubgraphView, value: Value | None) -> None:
-    """Write the shape of a result into its record; all sizes must be numbers."""
-    if value is not None:
-        view.tensor(value).state(value.shape.numbers)
-        view.record.changed = True
+def state_shape(view: SubgraphView, value: Value) -> None:
+    """Write the shape of a value into its record, sizes that are not known as free ones; none of unknown rank."""
+    axes = value.shape.axes
+    view.tensor(value).state(None if axes is None else [size if isinstance(size, int) else FREE for size in axes])
+    view.record.changed = True
 
 
 def _looking_stretched(view: SubgraphView, node: Node) -> Iterator[Value]:

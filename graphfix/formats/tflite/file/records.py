@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from graphfix.results.records import dataclass, field
 
 NEW = -1
@@ -48,9 +50,13 @@ class Tensor:
         """Return whether the file states the tensor's rank: by sizes, or by `has_rank` for a scalar."""
         return bool(self.shape) or self.has_rank
 
-    def state(self, sizes: tuple[int, ...]) -> None:
-        """Replace the stored shape by these sizes, and set `has_rank`."""
-        self.shape, self.signature, self.has_rank, self.changed = sizes, None, True, True
+    def state(self, sizes: Sequence[int] | None) -> None:
+        """Replace the stored shape: a free size is -1, for which `shape` has 1; None stores no shape."""
+        given = sizes or ()
+        self.shape = tuple([1 if size < 0 else size for size in given])
+        self.signature = tuple(given) if min(given, default=0) < 0 else None
+        self.has_rank = sizes is not None and (self.has_rank or not sizes)
+        self.changed = True
 
 
 @dataclass(frozen=True, slots=True)
