@@ -1,0 +1,191 @@
+"""Models whose stored shapes lie: `fix` writes a file in which none does, and its law holds for it.
+
+Each model is run with its lie too: it does not count if the runtime then refuses the model, or computes something else.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import onnx
+import pytest
+from numpy.typing import NDArray
+
+from graphfix.cli.commands import main
+from tests.support.bits import same_bits
+from tests.support.lying import onnx_models, onnx_runs, tflite_models, tflite_runs
+from tests.support.lying.templates import cases
+from tests.support.pairs.tflite_file import unpacked
+from tests.support.runtimes.onnx_runs import run
+
+ONNX, TFLITE = cases(onnx_models.WAYS), cases(tflite_models.WAYS)
+FIRST_ONNX, FIRST_TFLITE = cases(onnx_models.WAYS, first=True), cases(tflite_models.WAYS, first=True)
+
+
+def onnx_outputs(model: onnx.ModelProto) -> list[NDArray[np.generic]]:
+    """The outputs of all runs."""
+    return [output for _, inputs in onnx_runs.feeds(model) for output in run(model, **inputs)]
+
+
+def tflite_outputs(file: bytes) -> list[NDArray[np.generic]]:
+    return [output for ran in tflite_runs.runs(file) for output in ran.outputs]
+
+
+def fixed(path: Path, target: str, capsys: pytest.CaptureFixture[str]) -> Path:
+    """Fix a file, and assert the law of `fix` for what it writes."""
+    out, again = (path.with_name(f"{name}-{target}{path.suffix}") for name in ("fixed", "again"))
+    status = main(["fix", str(path), "-o", str(out), "--target", target])
+    said = "".join(capsys.readouterr())
+    assert status in (0, 4), said
+    assert "Traceback" not in said
+    found = main(["check", str(out), "--target", target])
+    assert found == {0: 0, 4: 1}[status], capsys.readouterr().out
+    assert main(["fix", str(out), "-o", str(again), "--target", target]) == status
+    assert again.read_bytes() == out.read_bytes()
+    return out
+
+
+def assert_all_equal(one: list[NDArray[np.generic]], other: list[NDArray[np.generic]]) -> None:
+    assert len(one) == len(other)
+    assert all(map(same_bits, one, other))
+
+
+# --- ONNX -------------------------------------------------------------------------------------------------------------
+
+
+def written_onnx(
+    model: onnx.ModelProto, target: str, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> onnx.ModelProto:
+    """Fix a model; assert that it computes the same bits, that no stored shape lies, and that right symbols stay."""
+    path = folder / "m.onnx"
+    path.write_bytes(model.SerializeToString())
+    out = onnx.load(fixed(path, target, capsys))
+    assert_all_equal(onnx_outputs(model), onnx_outputs(out))
+    assert onnx_runs.contradictions(out) == []
+    assert renamed(model, out) == []
+    return out
+
+
+def renamed(before: onnx.ModelProto, after: onnx.ModelProto) -> list[str]:
+    """Return the values whose stored shape is right, and has not all of its symbols in the other model."""
+    lies = {line.partition(" is stored")[0] for line in onnx_runs.contradictions(before)}
+    kept = {f"{place}: {name}": shape for place, name, shape in onnx_runs.stored(after)}
+    right = {f"{place}: {name}": shape for place, name, shape in onnx_runs.stored(before)}
+    return [
+        f"{value}: {shape}, now {kept.get(value)}"
+        for value, shape in right.items()
+        if value not in lies and [*filter(is_symbol, shape)] != [*filter(is_symbol, kept.get(value, ()))]
+    ]
+
+
+def is_symbol(size: object) -> bool:
+    return isinstance(size, str)
+
+
+@pytest.mark.parametrize("text", ONNX)
+def test_an_onnx_model_that_lies_runs(text: str) -> None:
+    """The lie changes nothing in the results; without it nothing is found."""
+    for broadcasts in (True, False):
+        lying, honest = (onnx_models.built(text, lies=lies, broadcasts=broadcasts) for lies in (True, False))
+        assert onnx_runs.contradictions(lying)
+        assert onnx_runs.contradictions(honest) == []
+        assert_all_equal(onnx_outputs(lying), onnx_outputs(honest))
+        assert_all_equal(onnx_outputs(lying), onnx_outputs(onnx_runs.without_stored(lying)))
+
+
+@pytest.mark.parametrize("text", ONNX)
+def test_an_onnx_model_that_lies(text: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    lying = onnx_models.built(text)
+    out = written_onnx(lying, "explicit", tmp_path, capsys)
+    assert {node.op_type for node in nodes(out)} - {node.op_type for node in nodes(lying)}
+
+
+@pytest.mark.ci
+@pytest.mark.parametrize("target", ["ranks", "compact"])
+@pytest.mark.parametrize("text", FIRST_ONNX)
+def test_an_onnx_model_that_lies_for_another_target(
+    text: str, target: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    written_onnx(onnx_models.built(text), target, tmp_path, capsys)
+
+
+def nodes(model: onnx.ModelProto) -> list[onnx.NodeProto]:
+    """Return the nodes of all graphs and functions."""
+    return [
+        *(node for graph in onnx_runs.graphs(model) for node in graph.node),
+        *(node for function in model.functions for node in function.node),
+    ]
+
+
+@pytest.mark.ci
+@pytest.mark.parametrize("text", ONNX)
+def test_an_onnx_model_that_lies_and_has_no_broadcast(
+    text: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    written_onnx(onnx_models.built(text, broadcasts=False), "explicit", tmp_path, capsys)
+
+
+@pytest.mark.ci
+@pytest.mark.parametrize("text", ONNX)
+def test_an_honest_onnx_model(text: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """With a broadcast its symbols are kept; without one the file is copied."""
+    written_onnx(onnx_models.built(text, lies=False), "explicit", tmp_path, capsys)
+    twin = onnx_models.built(text, lies=False, broadcasts=False)
+    out = written_onnx(twin, "explicit", tmp_path, capsys)
+    assert out.SerializeToString() == twin.SerializeToString()
+
+
+# --- TFLite -----------------------------------------------------------------------------------------------------------
+
+
+def written_tflite(file: bytes, target: str, folder: Path, capsys: pytest.CaptureFixture[str]) -> bytes:
+    """Fix a file; assert that it computes the same bits, and that no stored shape lies."""
+    path = folder / "m.tflite"
+    path.write_bytes(file)
+    out = fixed(path, target, capsys).read_bytes()
+    assert_all_equal(tflite_outputs(file), tflite_outputs(out))
+    assert tflite_runs.contradictions(out) == []
+    return out
+
+
+@pytest.mark.parametrize("text", TFLITE)
+def test_a_tflite_file_that_lies_runs(text: str) -> None:
+    """The lie changes nothing in the results; without it nothing is found."""
+    for broadcasts in (True, False):
+        lying, honest = (tflite_models.built(text, lies=lies, broadcasts=broadcasts) for lies in (True, False))
+        assert tflite_runs.contradictions(lying)
+        assert tflite_runs.contradictions(honest) == []
+        assert_all_equal(tflite_outputs(lying), tflite_outputs(honest))
+
+
+@pytest.mark.parametrize("text", TFLITE)
+def test_a_tflite_file_that_lies(text: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    lying = tflite_models.built(text)
+    out = written_tflite(lying, "explicit", tmp_path, capsys)
+    assert len(unpacked(out).operatorCodes) > len(unpacked(lying).operatorCodes)
+
+
+@pytest.mark.ci
+@pytest.mark.parametrize("target", ["ranks", "compact"])
+@pytest.mark.parametrize("text", FIRST_TFLITE)
+def test_a_tflite_file_that_lies_for_another_target(
+    text: str, target: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    written_tflite(tflite_models.built(text), target, tmp_path, capsys)
+
+
+@pytest.mark.ci
+@pytest.mark.parametrize("text", TFLITE)
+def test_a_tflite_file_that_lies_and_has_no_broadcast(
+    text: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    written_tflite(tflite_models.built(text, broadcasts=False), "explicit", tmp_path, capsys)
+
+
+@pytest.mark.ci
+@pytest.mark.parametrize("text", TFLITE)
+def test_an_honest_tflite_file(text: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    written_tflite(tflite_models.built(text, lies=False), "explicit", tmp_path, capsys)
+    twin = tflite_models.built(text, lies=False, broadcasts=False)
+    assert written_tflite(twin, "explicit", tmp_path, capsys) == twin
