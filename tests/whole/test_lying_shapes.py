@@ -5,6 +5,7 @@ Each model is run with its lie too: it does not count if the runtime then refuse
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import numpy as np
@@ -13,10 +14,11 @@ import pytest
 from numpy.typing import NDArray
 
 from graphfix.cli.commands import main
+from models.builders.tflite import text as notation
 from tests.support.bits import same_bits
 from tests.support.lying import onnx_models, onnx_runs, tflite_models, tflite_runs
 from tests.support.lying.templates import cases
-from tests.support.pairs.tflite_file import unpacked
+from tests.support.pairs.tflite_file import code_of, unpacked
 from tests.support.runtimes.onnx_runs import run
 
 ONNX, TFLITE = cases(onnx_models.WAYS), cases(tflite_models.WAYS)
@@ -43,6 +45,14 @@ def fixed(path: Path, target: str, capsys: pytest.CaptureFixture[str]) -> Path:
     assert found == {0: 0, 4: 1}[status], capsys.readouterr().out
     assert main(["fix", str(out), "-o", str(again), "--target", target]) == status
     assert again.read_bytes() == out.read_bytes()
+    return out
+
+
+def unverified(content: bytes, path: Path) -> Path:
+    """Write a model and fix it without a proof or runs; return the fixed file."""
+    path.write_bytes(content)
+    out = path.with_stem(f"fixed-{path.stem}")
+    assert main(["fix", str(path), "-o", str(out), "--no-verify"]) in (0, 4)
     return out
 
 
@@ -98,7 +108,16 @@ def test_an_onnx_model_that_lies_runs(text: str) -> None:
 def test_an_onnx_model_that_lies(text: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     lying = onnx_models.built(text)
     out = written_onnx(lying, "explicit", tmp_path, capsys)
-    assert {node.op_type for node in nodes(out)} - {node.op_type for node in nodes(lying)}
+    assert set(operators(out)) - set(operators(lying))
+
+
+@pytest.mark.ci
+@pytest.mark.parametrize("text", ONNX)
+def test_a_lie_keeps_no_broadcast_of_an_onnx_model(text: str, tmp_path: Path) -> None:
+    lying, honest = (onnx_models.built(text, lies=lies).SerializeToString() for lies in (True, False))
+    assert operators(onnx.load(unverified(lying, tmp_path / "lying.onnx"))) == operators(
+        onnx.load(unverified(honest, tmp_path / "honest.onnx"))
+    )
 
 
 @pytest.mark.ci
@@ -110,12 +129,10 @@ def test_an_onnx_model_that_lies_for_another_target(
     written_onnx(onnx_models.built(text), target, tmp_path, capsys)
 
 
-def nodes(model: onnx.ModelProto) -> list[onnx.NodeProto]:
-    """Return the nodes of all graphs and functions."""
-    return [
-        *(node for graph in onnx_runs.graphs(model) for node in graph.node),
-        *(node for function in model.functions for node in function.node),
-    ]
+def operators(model: onnx.ModelProto) -> list[str]:
+    """Return the operators of all graphs and functions, in the order of the nodes."""
+    graphs = [*onnx_runs.graphs(model), *model.functions]
+    return [node.op_type for graph in graphs for node in graph.node]
 
 
 @pytest.mark.ci
@@ -136,6 +153,29 @@ def test_an_honest_onnx_model(text: str, tmp_path: Path, capsys: pytest.CaptureF
     assert out.SerializeToString() == twin.SerializeToString()
 
 
+def test_the_shape_of_an_iteration_number_is_no_lie(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The judge of bodies is not asked: onnx's evaluator always counts by scalars."""
+    model, path = onnx_models.built(onnx_models.COUNTED), tmp_path / "m.onnx"
+    path.write_bytes(model.SerializeToString())
+    out = onnx.load(fixed(path, "explicit", capsys))
+    assert_all_equal(onnx_outputs(model), onnx_outputs(out))
+    (body,) = (graph for graph in onnx_runs.graphs(out) if graph.name == "step")
+    assert onnx_runs.dims(body.input[0]) == (1,)
+    assert [onnx_runs.dims(info) for info in out.graph.value_info if info.name == "t"] == [("N", 4)]
+
+
+def test_a_renamed_symbol_is_seen() -> None:
+    before = onnx.parser.parse_model(
+        '<ir_version: 8, opset_import: ["" : 17]> g (float[N,M] x) => (float[N,M] y) { y = Relu (x) }'
+    )
+    for name in ("K", ""):
+        after = onnx.ModelProto()
+        after.CopyFrom(before)
+        after.graph.output[0].type.tensor_type.shape.dim[1].dim_param = name
+        assert renamed(before, after) == [f"g: y: ('N', 'M'), now ('N', {name or None!r})"]
+    assert renamed(before, before) == []
+
+
 # --- TFLite -----------------------------------------------------------------------------------------------------------
 
 
@@ -146,7 +186,16 @@ def written_tflite(file: bytes, target: str, folder: Path, capsys: pytest.Captur
     out = fixed(path, target, capsys).read_bytes()
     assert_all_equal(tflite_outputs(file), tflite_outputs(out))
     assert tflite_runs.contradictions(out) == []
+    assert restated(file, out) == []
     return out
+
+
+def restated(before: bytes, after: bytes) -> list[str]:
+    """Return the tensors whose stored shape is right, and is another one in the other file."""
+    lies = {line.partition(" has ")[0] for line in tflite_runs.contradictions(before)}
+    kept = tflite_runs.stored(after)
+    right = {name: shape for name, shape in tflite_runs.stored(before).items() if name not in lies}
+    return [f"{name}: {shape}, now {kept.get(name)}" for name, shape in right.items() if kept.get(name) != shape]
 
 
 @pytest.mark.parametrize("text", TFLITE)
@@ -164,6 +213,19 @@ def test_a_tflite_file_that_lies(text: str, tmp_path: Path, capsys: pytest.Captu
     lying = tflite_models.built(text)
     out = written_tflite(lying, "explicit", tmp_path, capsys)
     assert len(unpacked(out).operatorCodes) > len(unpacked(lying).operatorCodes)
+
+
+@pytest.mark.ci
+@pytest.mark.parametrize("text", TFLITE)
+def test_a_lie_keeps_no_broadcast_of_a_tflite_file(text: str, tmp_path: Path) -> None:
+    lying, honest = (tflite_models.built(text, lies=lies) for lies in (True, False))
+    assert codes(unverified(lying, tmp_path / "lying.tflite")) == codes(unverified(honest, tmp_path / "honest.tflite"))
+
+
+def codes(path: Path) -> list[list[int]]:
+    """Return the builtin codes of each subgraph's operators."""
+    model = unpacked(path.read_bytes())
+    return [[code_of(model, operator) for operator in graph.operators] for graph in model.subgraphs]
 
 
 @pytest.mark.ci
@@ -189,3 +251,24 @@ def test_an_honest_tflite_file(text: str, tmp_path: Path, capsys: pytest.Capture
     written_tflite(tflite_models.built(text, lies=False), "explicit", tmp_path, capsys)
     twin = tflite_models.built(text, lies=False, broadcasts=False)
     assert written_tflite(twin, "explicit", tmp_path, capsys) == twin
+
+
+@pytest.mark.parametrize("text", [pytest.param(text, id=name) for name, text in tflite_models.BELIEVED.items()])
+def test_a_size_that_only_the_runs_refute(text: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The edits rest on the lie: nothing is written, and the message names the tensor."""
+    path, out = tmp_path / "m.tflite", tmp_path / "fixed.tflite"
+    lying, honest = (tflite_models.built(text, lies=lies) for lies in (True, False))
+    assert tflite_runs.contradictions(lying)
+    assert tflite_runs.contradictions(honest) == []
+    path.write_bytes(lying)
+    assert main(["fix", str(path), "-o", str(out)]) == 1
+    said = capsys.readouterr().out
+    assert re.search(r"contradicted by the original's run: the view says \[.*\] of '[fku]'", said)
+    assert not out.exists()
+    written_tflite(honest, "explicit", tmp_path, capsys)
+
+
+def test_a_tensor_that_is_restated_though_it_is_right_is_seen() -> None:
+    before, after = (notation.model(f"y[?,{size}] = EXP(x[?,4])") for size in (4, 5))
+    assert restated(before, before) == []
+    assert restated(before, after) == ["0/y: ([1, 4], [-1, 4], True), now ([1, 5], [-1, 5], True)"]

@@ -19,6 +19,13 @@ WAYS = {
         "on the broadcast result": """
             g (float[3,4] x, float[^4|3,4^] b) => (float[3,4] y) <float[3,~6|4~] t> { t = Add (x, b) y = Relu (t) }
         """,
+        "that hides a stretch": """
+            g (float[3,4] x, float[3,4] z) => (float[3,4] y) <float[~3|1~,4] t> {
+               t = ReduceMax <axes: ints = [0], keepdims: int = 1> (z)
+               s = Neg (z)
+               y = Add (x, ^t|s^)
+            }
+        """,
         "of a MatMul": """
             g (float[N,3] x, float[3,4] w, float[^4|N,4^] b) => (float[N,4] y) <float[N,~3|4~] t> {
                t = MatMul (x, w)
@@ -191,6 +198,18 @@ WAYS = {
                   off = Identity (on)
                   r = Add (s, b)
                }>
+            }
+        """,
+        "what a Loop stacks": """
+            g (float[N,4] x, float[^4|N,4^] b) => (float[N,4] y, float[3,N,4] stacked)
+            <int64 n = {3}, bool go = {1}, float[~2|3~,N,4] all> {
+               y, all = Loop (n, go, x)
+                  <body: graph = step (int64 i, bool on, float[N,4] s) => (bool off, float[N,4] r, float[N,4] o) {
+                  off = Identity (on)
+                  r = Add (s, b)
+                  o = Neg (r)
+               }>
+               stacked = Neg (all)
             }
         """,
         "a Scan": """
@@ -380,6 +399,20 @@ WAYS = {
         """,
     },
 }
+
+COUNTED = """
+    g (float[N,4] x, float[^4|N,4^] b) => (float[N,4] y, int64[3,1] counted)
+    <int64 n = {3}, bool go = {1}, float[N,~5|4~] t> {
+       t = Relu (x)
+       y, counted = Loop (n, go, t)
+          <body: graph = step (int64[1] i, bool on, float[N,4] s) => (bool off, float[N,4] r, int64[1] o) {
+          off = Identity (on)
+          r = Add (s, b)
+          o = Identity (i)
+       }>
+    }
+"""
+"""The iteration number i is [1], and no lie: onnxruntime makes it as the body declares it, of no axis or of one."""
 
 
 def built(text: str, *, lies: bool = True, broadcasts: bool = True) -> onnx.ModelProto:

@@ -51,9 +51,20 @@ def contradictions(file: bytes) -> list[str]:
     found = []
     for ran in runs(file):
         for number, graph in enumerate(graphs):
-            for tensor, real in zip(graph.tensors, ran.shapes[number], strict=False):
+            for tensor, real in zip(graph.tensors, ran.shapes[number], strict=True):
                 found += list(_lies(f"{number}/{tensor.name.decode()}", tensor, real))
     return sorted(set(found))
+
+
+def stored(file: bytes) -> dict[str, tuple[list[int], list[int], bool]]:
+    """Return the shape, signature and has_rank of every tensor that is not a constant, by subgraph and name."""
+    model = unpacked(file)
+    return {
+        f"{number}/{tensor.name.decode()}": (listed(tensor.shape), listed(tensor.shapeSignature), tensor.hasRank)
+        for number, graph in enumerate(model.subgraphs)
+        for tensor in graph.tensors
+        if model.buffers[tensor.buffer].data is None
+    }
 
 
 def _lies(name: str, tensor: Any, real: tuple[int, ...] | None) -> Iterator[str]:  # noqa: ANN401 -- the object API has no types
