@@ -56,6 +56,7 @@ def test_every_field_can_be_said(tmp_path: Path) -> None:
     assert target == targets.Target(
         "explicit",
         (
+            "repair-shapes",
             "upgrade-legacy-broadcast",
             "select-v1-to-v2",
             "tile-for-broadcast-to",

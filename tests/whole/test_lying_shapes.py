@@ -153,6 +153,21 @@ def test_an_honest_onnx_model(text: str, tmp_path: Path, capsys: pytest.CaptureF
     assert out.SerializeToString() == twin.SerializeToString()
 
 
+@pytest.mark.parametrize("broadcasts", [True, False], ids=["with a broadcast", "without one"])
+@pytest.mark.parametrize("text", [pytest.param(text, id=name) for name, text in onnx_models.UNDERIVED.items()])
+def test_a_number_that_nothing_derives_harms_nothing(
+    text: str, *, broadcasts: bool, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It is left open only where a new node reads the value, or has the same shape."""
+    model, path = onnx_models.built(text, broadcasts=broadcasts), tmp_path / "m.onnx"
+    path.write_bytes(model.SerializeToString())
+    out = onnx.load(fixed(path, "explicit", capsys))
+    assert_all_equal(onnx_outputs(model), onnx_outputs(out))
+    assert len(onnx_runs.contradictions(out)) <= len(onnx_runs.contradictions(model))
+    read = {name for node in out.graph.node if node.op_type in ("Expand", "Reshape") for name in node.input}
+    assert not [line for line in onnx_runs.contradictions(out) if line.partition(" is")[0].removeprefix("g: ") in read]
+
+
 def test_the_shape_of_an_iteration_number_is_no_lie(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """The judge of bodies is not asked: onnx's evaluator always counts by scalars."""
     model, path = onnx_models.built(onnx_models.COUNTED), tmp_path / "m.onnx"

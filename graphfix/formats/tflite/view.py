@@ -138,7 +138,7 @@ def _subgraph_view(container: Container, index: int, path: str, facts: Facts) ->
     graph.read_quantization = lambda value: _quantization(container, view, value)
     graph.read_repeats = lambda value: _repeats(container, view, value)
     graph.without_rank = {values[at] for at in producers if at != ABSENT and not record.tensors[at].states_rank}
-    graph.misstated = {values[at]: why for at, why in facts.stale.items()}
+    graph.misstated = {values[at]: why for at, why in facts.misstated.items()}
     graph.metadata = () if index else tuple(name for name, _ in container.metadata)
     for at, operator in enumerate(record.operators):
         _node(container, view, at, operator)

@@ -115,38 +115,6 @@ WAYS = {
             }
         """,
     },
-    "no rule derives the size": {
-        "NonZero": """
-            g (float[2,4] x, float[2,1] b) => (float[2,?] y) <int64[2,~3|?~] k, float[2,?] c> {
-               k = NonZero (x)
-               c = Cast <to: int = 1> (k)
-               y = Add (c, ^b|c^)
-            }
-        """,
-        "NonZero and what reads it": """
-            g (float[2,4] x, float[2,1] b) => (float[2,?] y) <int64[2,~3|?~] k, float[2,~3|?~] c> {
-               k = NonZero (x)
-               c = Cast <to: int = 1> (k)
-               y = Add (c, ^b|c^)
-            }
-        """,
-        "Compress": """
-            g (float[3,4] x, float[4] b, bool[3] c) => (float[?,4] y) <bool[3] every = {1,1,1}, float[~5|?~,4] t> {
-               e = Or (c, every)
-               t = Compress <axis: int = 0> (x, e)
-               y = Add (t, ^b|t^)
-            }
-        """,
-        "Unique": """
-            g (float[6] x, float[1] b) => (float[?] y) <float[~2|?~] u> { u = Unique (x) y = Add (u, ^b|u^) }
-        """,
-        "a custom operator": """
-            g (float[6] x, float[1] b) => (float[?] y) <float[~2|?~] u, int64[~2|?~] i, int64[~2|?~] n> {
-               u, i, n = com.microsoft.Unique (x)
-               y = Add (u, ^b|u^)
-            }
-        """,
-    },
     "output of the graph": {
         "a wrong number": """
             g (float[N,4] x, float[^4|N,4^] b) => (float[N,~5|4~] y) { y = Add (x, b) }
@@ -159,9 +127,6 @@ WAYS = {
         """,
         "that is read too": """
             g (float[N,4] x, float[^4|N,4^] b) => (float[N,~3|4~] t, float[N,4] y) { t = Relu (x) y = Add (t, b) }
-        """,
-        "of a size that nothing derives": """
-            g (float[2,4] x, float[^4|2,4^] b) => (int64[2,~5|?~] k, float[2,4] y) { k = NonZero (x) y = Add (x, b) }
         """,
     },
     "in a body": {
@@ -198,18 +163,6 @@ WAYS = {
                   off = Identity (on)
                   r = Add (s, b)
                }>
-            }
-        """,
-        "what a Loop stacks": """
-            g (float[N,4] x, float[^4|N,4^] b) => (float[N,4] y, float[3,N,4] stacked)
-            <int64 n = {3}, bool go = {1}, float[~2|3~,N,4] all> {
-               y, all = Loop (n, go, x)
-                  <body: graph = step (int64 i, bool on, float[N,4] s) => (bool off, float[N,4] r, float[N,4] o) {
-                  off = Identity (on)
-                  r = Add (s, b)
-                  o = Neg (r)
-               }>
-               stacked = Neg (all)
             }
         """,
         "a Scan": """
@@ -291,37 +244,6 @@ WAYS = {
                t = Add (x, b)
                u = Relu (t)
                y = Neg (u)
-            }
-        """,
-    },
-    "constant": {
-        "an initializer": """
-            g (float[N,4] x, float[^4|N,4^] b) => (float[N,4] y)
-            <float[4] c = {1,2,3,4}, float[~5|4~] c, float[4] d = {1,2,3,4}> {
-               e = Sub (c, d)
-               t = Sum (e)
-               y = Add (x, b)
-            }
-        """,
-        "a Constant node": """
-            g (float[N,4] x, float[^4|N,4^] b) => (float[N,4] y, float[4] z) <float[~3|4~] k> {
-               k = Constant <value: tensor = float[4] {1,2,3,4}> ()
-               z = Neg (k)
-               y = Add (x, b)
-            }
-        """,
-        "of another rank": """
-            g (float[2,4] x, float[^4|2,4^] b) => (float[2,4] y, float[4] z) <float[~1,4|4~] k> {
-               k = Constant <value: tensor = float[4] {1,2,3,4}> ()
-               z = Neg (k)
-               y = Add (x, b)
-            }
-        """,
-        "that is broadcast": """
-            g (float[N,4] x, float[N,4] b) => (float[N,4] y, float[4] z) <float[~1,4|4~] k> {
-               k = Constant <value: tensor = float[4] {1,2,3,4}> ()
-               z = Neg (k)
-               y = Add (x, ^k|b^)
             }
         """,
     },
@@ -413,6 +335,41 @@ COUNTED = """
     }
 """
 """The iteration number i is [1], and no lie: onnxruntime makes it as the body declares it, of no axis or of one."""
+
+UNDERIVED = {
+    "Compress": """
+        g (float[3,4] x, float[4] b, bool[3] c) => (float[?,4] y) <bool[3] every = {1,1,1}, float[~5|?~,4] t> {
+           e = Or (c, every)
+           t = Compress <axis: int = 0> (x, e)
+           y = Add (t, ^b|t^)
+        }
+    """,
+    "Unique": """
+        g (float[6] x, float[1] b) => (float[?] y) <float[~2|?~] u> { u = Unique (x) y = Add (u, ^b|u^) }
+    """,
+    "a custom operator": """
+        g (float[6] x, float[1] b) => (float[?] y) <float[~2|?~] u, int64[~2|?~] i, int64[~2|?~] n> {
+           u, i, n = com.microsoft.Unique (x)
+           y = Add (u, ^b|u^)
+        }
+    """,
+    "of a size that nothing derives": """
+        g (float[2,4] x, float[^4|2,4^] b) => (int64[2,~5|?~] k, float[2,4] y) { k = NonZero (x) y = Add (x, b) }
+    """,
+    "what a Loop stacks": """
+        g (float[N,4] x, float[^4|N,4^] b) => (float[N,4] y, float[3,N,4] stacked)
+        <int64 n = {3}, bool go = {1}, float[~2|3~,N,4] all> {
+           y, all = Loop (n, go, x)
+              <body: graph = step (int64 i, bool on, float[N,4] s) => (bool off, float[N,4] r, float[N,4] o) {
+              off = Identity (on)
+              r = Add (s, b)
+              o = Neg (r)
+           }>
+           stacked = Neg (all)
+        }
+    """,
+}
+"""Numbers in the place of sizes that depend on elements: no rule contradicts them, and no run needs them."""
 
 
 def built(text: str, *, lies: bool = True, broadcasts: bool = True) -> onnx.ModelProto:

@@ -6,7 +6,6 @@ onnxruntime plans buffers by stored shapes. A wrong one is harmless until a new 
 from __future__ import annotations
 
 from collections.abc import Container, Iterator, Sequence
-from itertools import chain
 
 from graphfix.formats.onnx.file.messages import Dims, declared, write_dims
 from graphfix.formats.onnx.infer.scope import GraphScope
@@ -21,13 +20,14 @@ def restate(scope: GraphScope, value: Value, equal: Container[str]) -> None:
     A symbol that is `equal` to others stays open.
     """
     wrong = scope.misstated.get(value.name)
-    if wrong is None or scope.graph is None:
+    if wrong is None:
         raise Refused(f"the file states no wrong shape of '{value.name}'")
-    graph = scope.graph
-    for info in chain(graph.output, graph.value_info, graph.input if scope.outer is not None else ()):
+    for info in scope.stored():
         if info.name != value.name or declared(info) is None:
             continue
-        if wrong.dims is None:
+        if wrong.dims is None and value.kind == "input":  # onnxruntime needs the rank of a body's inputs
+            write_dims(info.type.tensor_type, [None] * value.shape.rank)
+        elif wrong.dims is None:
             info.type.tensor_type.ClearField("shape")
         else:
             dims = [None if isinstance(size, str) and size in equal else size for size in wrong.dims]

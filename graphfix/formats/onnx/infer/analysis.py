@@ -98,7 +98,7 @@ def analyse(
     ]
     believed: list[StoredSize | StoredShape] = [*_shapes_believed(main, hypotheses), *hypotheses.believed]
     facts = Facts(main, functions, [*assumes, *forward.assumes, *assumptions(believed)], stored, believed)
-    compare_stored(facts.scopes(), main, hypotheses)
+    compare_stored(facts.scopes(), hypotheses)
     return facts
 
 
@@ -168,6 +168,8 @@ def _callers_first(bodies: Mapping[FunctionKey, FunctionProto]) -> list[Function
 def _function_scope(function: FunctionProto) -> GraphScope:
     path = f"function {function.domain}.{function.name}"
     scope = GraphScope(path, steps(function.node), None, None, versions_of(function.opset_import))
+    scope.function = function
+    scope.other_claims = scope.stored_shapes()
     enter_bodies(scope)
     return scope
 

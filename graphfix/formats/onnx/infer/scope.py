@@ -6,7 +6,15 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Final, NamedTuple, TypeAlias
 
 from graphfix.formats.onnx.file.messages import Dims, Steps, body_of, declared, label, steps, subgraphs
-from graphfix.formats.onnx.file.proto import AttributeProto, GraphProto, NodeProto, OperatorSetIdProto, TensorProto
+from graphfix.formats.onnx.file.proto import (
+    AttributeProto,
+    FunctionProto,
+    GraphProto,
+    NodeProto,
+    OperatorSetIdProto,
+    TensorProto,
+    ValueInfoProto,
+)
 from graphfix.formats.onnx.file.tensors import elements_of
 from graphfix.operators.row import standard
 from graphfix.results.records import dataclass, field
@@ -74,7 +82,9 @@ class GraphScope:
     claims: dict[str, Dims] = field(default_factory=dict)
     """The stored shapes; of several of one value the last."""
     other_claims: Sequence[tuple[str, Dims]] = ()
-    """Those that differ from the last one, by value."""
+    """Those that differ from the last one, by value; of a function all, since nothing is inferred from them."""
+    function: FunctionProto | None = None
+    """None for a graph."""
     tensors: dict[str, TensorProto] = field(default_factory=dict)
     """The constants: initializers that no caller overrides, and what Constant nodes hold."""
     stale: dict[str, str] = field(default_factory=dict)
@@ -94,6 +104,19 @@ class GraphScope:
     """Arithmetic with sizes: one for all scopes of a model, while they are read."""
     assumes: dict[str, None] = field(default_factory=dict)
     """What is assumed of sizes, each once: likewise one for all scopes."""
+
+    def stored(self) -> Iterator[ValueInfoProto]:
+        """Yield what states the shapes of computed values, and those of a body's inputs."""
+        if self.graph is not None:
+            yield from self.graph.value_info
+            yield from self.graph.output
+            yield from self.graph.input if self.outer is not None else ()
+        elif self.function is not None:
+            yield from self.function.value_info
+
+    def stored_shapes(self) -> list[tuple[str, Dims]]:
+        """Return what `stored` states of ranked values, by name."""
+        return [(value.name, dims) for value in self.stored() if (dims := declared(value)) is not None]
 
     def find(self, name: str) -> GraphScope | None:
         """Return the innermost scope that defines the name."""
@@ -226,8 +249,7 @@ def scope_of(
 ) -> GraphScope:
     """Make the scope of a graph and of the bodies inside it, nothing inferred; `nodes` where they were read before."""
     scope = GraphScope(path, steps(graph.node) if nodes is None else nodes, graph, outer, versions)
-    claims = (*graph.value_info, *graph.output, *(graph.input if outer is not None else ()))
-    stored = [(value.name, dims) for value in claims if (dims := declared(value)) is not None]
+    stored = scope.stored_shapes()
     scope.claims = dict(stored)
     if len(scope.claims) < len(stored):
         scope.other_claims = [(name, dims) for name, dims in stored if dims != scope.claims[name]]

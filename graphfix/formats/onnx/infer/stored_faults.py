@@ -8,88 +8,101 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import chain
-from typing import TypeAlias
+from typing import Literal, TypeAlias
 
 from graphfix.formats.onnx.file.messages import Dims
 from graphfix.formats.onnx.infer.scope import GraphScope, Restated
 from graphfix.formats.onnx.infer.stored_names import Hypotheses
 from graphfix.shapes.shape import Shape, Size
 
-Asked: TypeAlias = tuple[tuple[Size, ...], Dims, bool]
-"""The computed sizes, the stored ones, and whether the computed ones lean on a stored shape."""
+Pair: TypeAlias = tuple[tuple[Size, ...], Dims]
+"""The computed sizes and the stored ones."""
+Fault: TypeAlias = Literal["another", "varies", "name"]
+"""How a stored size is wrong: another number, the number of some sizes of the inputs alone, a refuted name."""
 
 
-def compare_stored(scopes: Sequence[GraphScope], main: GraphScope, hypotheses: Hypotheses) -> None:
+def compare_stored(scopes: Sequence[GraphScope], hypotheses: Hypotheses) -> None:
     """Note the stored shapes that are wrong (`GraphScope.misstated`, `GraphScope.stale`).
 
     Of a constant its tensor says the shape: onnxruntime does not read what is stored beside it.
     """
-    known: dict[Asked, bool] = {}  # a model has few distinct shapes
-    for scope in scopes:
-        for name, claim in chain(scope.claims.items(), scope.other_claims):
-            shape = scope.own_shape(name)
-            if shape is None or shape.axes is None:
-                continue
-            asked = shape.axes, claim, name in scope.leaning
-            if asked not in known:
-                known[asked] = _is_wrong(*asked, hypotheses)
-            if known[asked]:
-                _note(scope, name, claim, shape, hypotheses, names=scope is main)
-        if scope.misstated and scope.graph is not None:
-            for name in (*(tensor.name for tensor in scope.graph.initializer), *_of_constant_nodes(scope)):
-                scope.stale.pop(name, None)
-                scope.misstated.pop(name, None)
-
-
-def _of_constant_nodes(scope: GraphScope) -> Iterator[str]:
-    for operator, outputs in zip(scope.steps.operators, scope.steps.outputs, strict=True):
-        if operator == ("", "Constant"):
-            yield from outputs
-
-
-def _is_wrong(computed: Sequence[Size], stored: Dims, leans: bool, hypotheses: Hypotheses) -> bool:
-    return (
-        _contradicts(computed, stored)
-        or (not leans and any(map(hypotheses.varies, computed, stored)))
-        or any(map(hypotheses.is_refuted, computed, stored))
-    )
-
-
-def _note(scope: GraphScope, name: str, stored: Dims, shape: Shape, hypotheses: Hypotheses, *, names: bool) -> None:
-    """Note what is wrong with a stored shape. Names of sizes count in the main graph alone."""
-    computed, leans = shape.dims, name in scope.leaning
-    text = f"the stored shape [{','.join('?' if size is None else str(size) for size in stored)}] of '{name}'"
-    refuted = [axis for axis, pair in enumerate(zip(computed, stored, strict=False)) if hypotheses.is_refuted(*pair)]
-    if _contradicts(computed, stored):
-        scope.stale[name] = why = f"{text} contradicts the computed {shape}"
-    elif not leans and any(map(hypotheses.varies, computed, stored)):
-        why = f"{text} is that of some sizes of the inputs alone: the computed one is {shape}"
-    elif refuted and names:
-        have = hypotheses.terms.text(computed[refuted[0]])
-        why = f"the stored size '{stored[refuted[0]]}' of '{name}'[{refuted[0]}] contradicts the computed {have}"
-    else:
+    wrong: dict[Pair, bool] = {}  # a model has few distinct shapes
+    for _, _, pair in _compared(scopes):
+        wrong[pair] = False
+    for computed, stored in wrong:
+        hypotheses.enter_labels(computed, stored)
+    for pair in wrong:
+        wrong[pair] = _is_wrong(*pair, hypotheses)
+    if not any(wrong.values()):
         return
-    scope.misstated[name] = Restated(why, _restated(shape, stored, hypotheses, leans=leans))
+    for scope, name, pair in [each for each in _compared(scopes) if wrong[each[2]]]:
+        _note(scope, name, pair[1], hypotheses)
+    for scope in scopes:
+        if scope.misstated:
+            _forget_constants(scope)
 
 
-def _contradicts(computed: Sequence[Size], stored: Dims) -> bool:
-    """Return whether a stored shape can't be that of the value: another rank, or a number that a size can't be."""
-    return len(computed) != len(stored) or any(map(_is_another, computed, stored))
+def _compared(scopes: Sequence[GraphScope]) -> Iterator[tuple[GraphScope, str, Pair]]:
+    """Yield each stored shape of a value of known rank: its scope, the value, and the computed and stored sizes."""
+    for scope in scopes:
+        for name, stored in chain(scope.claims.items(), scope.other_claims):
+            shape = scope.own_shape(name)
+            if shape is not None and shape.axes is not None:
+                yield scope, name, (shape.axes, stored)
 
 
-def _is_another(computed: Size, stored: int | str | None) -> bool:
-    return isinstance(stored, int) and isinstance(computed, int) and computed != stored
+def _forget_constants(scope: GraphScope) -> None:
+    rows = zip(scope.steps.operators, scope.steps.outputs, strict=True)
+    names = [name for operator, outputs in rows if operator == ("", "Constant") for name in outputs]
+    names += [tensor.name for tensor in scope.graph.initializer] if scope.graph is not None else []
+    for name in names:
+        scope.stale.pop(name, None)
+        scope.misstated.pop(name, None)
 
 
-def _restated(shape: Shape, stored: Dims, hypotheses: Hypotheses, *, leans: bool) -> Dims | None:
-    """Return the dims to store; None for no shape: the rank only follows from other stored shapes."""
-    computed, given = shape.dims, shape.json or ()
-    if len(computed) != len(stored):
+def _is_wrong(computed: Sequence[Size], stored: Dims, hypotheses: Hypotheses) -> bool:
+    pairs = zip(computed, stored, strict=False)
+    return len(computed) != len(stored) or any(_fault(*pair, hypotheses) is not None for pair in pairs)
+
+
+def _fault(computed: Size, stored: int | str | None, hypotheses: Hypotheses, *, leans: bool = False) -> Fault | None:
+    if not isinstance(stored, int):
+        return "name" if stored is not None and hypotheses.is_refuted(computed, stored) else None
+    if isinstance(computed, int):
+        return "another" if computed != stored else None
+    return "varies" if not leans and hypotheses.varies(computed, stored) else None
+
+
+def _note(scope: GraphScope, name: str, stored: Dims, hypotheses: Hypotheses) -> None:
+    """Note what is wrong with a stored shape."""
+    shape, leans = scope.shape(name), name in scope.leaning
+    text = f"the stored shape [{','.join('?' if size is None else str(size) for size in stored)}] of '{name}'"
+    if len(stored) != shape.rank:
+        faults: list[Fault | None] = ["another"]
+    else:
+        faults = [_fault(*pair, hypotheses, leans=leans) for pair in zip(shape.dims, stored, strict=True)]
+    if "another" in faults:
+        scope.stale[name] = why = f"{text} contradicts the computed {shape}"
+    elif "varies" in faults:
+        why = f"{text} is that of some sizes of the inputs alone: the computed one is {shape}"
+    elif "name" in faults:
+        axis = faults.index("name")
+        have = hypotheses.terms.text(shape.dims[axis])
+        why = f"the stored size '{stored[axis]}' of '{name}'[{axis}] contradicts the computed {have}"
+    else:
+        return  # what it is computed from is stored as well, and one of the two is wrong
+    scope.misstated[name] = Restated(why, _restated(shape, stored, faults, leans=leans))
+
+
+def _restated(shape: Shape, stored: Dims, faults: Sequence[Fault | None], *, leans: bool) -> Dims | None:
+    """Return the dims to store; None for no shape: the rank only follows from other stored shapes.
+
+    A number beside a wrong size goes too where no rule gives it.
+    """
+    given = shape.json or ()
+    if len(given) != len(stored):
         return None if leans else given
-    dims: list[int | str | None] = []
-    for have, size, said in zip(computed, given, stored, strict=True):
-        if isinstance(said, int) and said != have:
-            dims.append(None if leans else size)
-        else:
-            dims.append(size if hypotheses.is_refuted(have, said) else said)
-    return tuple(dims)
+    return tuple(
+        (None if leans else size) if fault or (isinstance(said, int) and said != size) else said
+        for size, said, fault in zip(given, stored, faults, strict=True)
+    )

@@ -23,6 +23,8 @@ from graphfix.shapes.terms import Terms, as_size
 Places: TypeAlias = Mapping[str, tuple[str, int]]
 """By symbol: an input that has it, and the axis."""
 
+OF_FUNCTION = "?function "
+"""How the names begin of sizes of a function's operands on which its calls do not agree."""
 MOST_POWER = 4
 _NUMBER_IN_WORD = r"(?<!\w)\d+[A-Za-z_]"
 """Python warns of `2x` where it is parsed; no exporter means anything by it."""
@@ -63,6 +65,10 @@ class Hypotheses:
     """By value: the believed stored shape of a result of an operator without a rule; None for an unparsed size."""
     _found: dict[str, Size | None] = field(default_factory=dict)
     _refuted: dict[tuple[Parts, str], bool] = field(default_factory=dict)
+    _labels: dict[str, Parts] = field(default_factory=dict)
+    """By name that is no arithmetic over the inputs' sizes: the first of these sizes that it is stored for."""
+    _ambiguous: set[str] = field(default_factory=set)
+    """Those that are stored for several."""
     _chosen: list[dict[Parts, int]] = field(default_factory=list)
 
     @classmethod
@@ -90,6 +96,8 @@ class Hypotheses:
         """
         if isinstance(computed, int) or isinstance(stored, int) or same(computed, stored):
             return False  # a number is compared with the stored ones; a name says less than it
+        if self._is_input_size(computed) and self._is_input_size(stored):
+            return True  # the size of one input is no name for that of another
         if not self._sizes_in(stored) <= self._sizes_in(computed):
             return False
         return all(have is not None and have != said for have, said in self._tried(computed, stored))
@@ -124,21 +132,49 @@ class Hypotheses:
         self.shapes[name] = tuple(known)
         return [Dim() if size is None else size for size in sizes]
 
-    def varies(self, computed: Size, stored: int | str | None) -> bool:
-        """Whether a number is stored where the size follows from free sizes of inputs and is another one for some."""
-        if not isinstance(stored, int) or isinstance(computed, int):
+    def varies(self, computed: Size, stored: int) -> bool:
+        """Whether a number is stored where the size follows from free sizes of inputs and is another one for some.
+
+        In a function the sizes of its operands do: its calls do not agree on them.
+        """
+        if isinstance(computed, int):
             return False
+        if computed.parts and computed.parts[0].startswith(OF_FUNCTION):
+            return True
         return any(have is not None and have != said for have, said in self._tried(computed, stored))
 
-    def is_refuted(self, computed: Size, stored: int | str | None) -> bool:
-        """Whether a stored name is refuted by the computed size."""
-        if not isinstance(stored, str) or isinstance(computed, int):
-            return False
+    def is_refuted(self, computed: Size, stored: str) -> bool:
+        """Whether a stored name is refuted by the computed size.
+
+        So is the name of a free size of an input by a number, and a name that stands for two sizes.
+        """
+        if isinstance(computed, int):
+            return isinstance(self.symbols.get(stored), Dim)
+        if stored in self._ambiguous:
+            return bool(computed.parts)
         key = computed.parts, stored
         if key not in self._refuted:
             said = self.size(stored)
             self._refuted[key] = said is not None and self.refuted(computed, said)
         return self._refuted[key]
+
+    def enter_labels(self, computed: Sequence[Size], stored: Dims) -> None:
+        """Note for which inputs' sizes the names stand that no input has: one that stands for two says nothing.
+
+        Sizes that are computed are not compared: onnx's inference gives one name to those that an operator needs equal.
+        """
+        for size, said in zip(computed, stored, strict=False):
+            if (
+                isinstance(said, str)
+                and isinstance(size, Dim)
+                and self._is_input_size(size)
+                and self.size(said) is None
+            ):
+                if self._labels.setdefault(said, size.parts) != size.parts:
+                    self._ambiguous.add(said)
+
+    def _is_input_size(self, size: Dim) -> bool:
+        return any(isinstance(each, Dim) and each.parts == size.parts for each in self.symbols.values())
 
     def _samples(self) -> Sequence[Mapping[Parts, int]]:
         """The sizes that are tried.

@@ -29,6 +29,8 @@ class Facts:
 
     shapes: list[Shape]
     """By tensor."""
+    misstated: dict[int, str] = field(default_factory=dict)
+    """The tensors with a wrong stored shape, each with a sentence that says so."""
     stale: dict[int, str] = field(default_factory=dict)
     """Why a tensor's stored shape can't be trusted; completes "left alone because"."""
     contents: dict[int, tuple[Size, ...]] = field(default_factory=dict)
@@ -76,4 +78,12 @@ def _facts(scope: GraphScope) -> Facts:
             believed = (tensor for tensor in operator.outputs if tensor in scope.assumed)
             stored += [StoredShape(scope.names[tensor], name, ()) for tensor in believed]
     assumes = [f"{text}{where}" for text in assumptions(stored)]
-    return Facts(scope.shapes, scope.stale, vectors, [*scope.assumes, *assumes], sorted(scope.assumed | scope.doubtful))
+    misstated = scope.misstated
+    return Facts(
+        scope.shapes,
+        misstated,
+        scope.stale,
+        vectors,
+        [*scope.assumes, *assumes],
+        sorted(scope.assumed | scope.doubtful),
+    )

@@ -11,6 +11,7 @@ from graphfix.formats.tflite.file.records import Operator, Subgraph, Tensor
 from graphfix.formats.tflite.file.schema import BOOL, FLOAT32, INT32, INT64, STRING, TENSOR_TYPES
 from graphfix.formats.tflite.infer.names import FREE, declared, unique_names, unknown_name
 from graphfix.results.records import dataclass, field
+from graphfix.shapes.dim import Parts
 from graphfix.shapes.shape import UNRANKED, Dim, Shape, Size
 from graphfix.shapes.terms import ANY, LEAST, Terms
 
@@ -41,6 +42,9 @@ class GraphScope:
     own_only: bool = False
     """Whether no stored shape of a result is assumed."""
     stale: dict[int, str] = field(default_factory=dict)
+    """Why a tensor's stored shape can't be trusted."""
+    misstated: dict[int, str] = field(default_factory=dict)
+    """The wrong stored shapes: those, numbers in the place of sizes that vary, and those of a body's inputs."""
     assumed: set[int] = field(default_factory=set)
     """The tensors whose stored shape is assumed: nothing else determines it."""
     doubtful: set[int] = field(default_factory=set)
@@ -49,6 +53,8 @@ class GraphScope:
     """What rules take for granted."""
     produced: frozenset[int] = frozenset()
     inputs: frozenset[int] = frozenset()
+    _samples: list[Mapping[Parts, int]] = field(default_factory=list)
+    """Numbers for the free sizes of the inputs; none in a body."""
     _elements: dict[int, tuple[Size, ...] | None] = field(default_factory=dict)
 
     def shape(self, tensor: int) -> Shape:
@@ -170,10 +176,14 @@ class GraphScope:
         stored = declared(record)
         if not stored and not record.has_rank:
             stored = (FREE,) * len(computed)  # nothing is declared
-        if len(stored) != len(computed) or any(map(_contradict, computed, stored)):
+        signature = record.signature if record.signature and len(record.signature) == len(computed) else stored
+        if len(stored) != len(computed) or any(map(_contradict, (*computed, *computed), (*stored, *signature))):
             shape = Shape(tuple([self._named(tensor, axis, size) for axis, size in enumerate(computed)]))
-            self.stale[tensor] = self._contradiction(tensor, shape, stored)
+            self.stale[tensor] = self.misstated[tensor] = self._contradiction(tensor, shape, signature)
             return shape if trusted else UNRANKED  # else what it was computed from may be wrong instead
+        if trusted and self._varies(computed, stored):
+            why = f"is that of some sizes of the inputs alone: the computed one is {Shape(computed)}"
+            self.misstated[tensor] = f"{self._stored(tensor, stored)} {why}"
         sizes = list(computed)
         for axis, (size, number) in enumerate(zip(computed, stored, strict=True)):
             if isinstance(size, int) or size.parts:
@@ -190,8 +200,36 @@ class GraphScope:
         return size if isinstance(size, int) or size.parts else self.name(tensor, axis, size.lo, size.hi)
 
     def _contradiction(self, tensor: int, shape: Shape, stored: Sequence[int]) -> str:
-        sizes = ", ".join("?" if size == FREE else str(size) for size in stored)
-        return f"the stored shape [{sizes}] of '{self.names[tensor]}' contradicts the computed {shape}"
+        return f"{self._stored(tensor, stored)} contradicts the computed {shape}"
+
+    def _stored(self, tensor: int, sizes: Sequence[int]) -> str:
+        dims = ", ".join("?" if size == FREE else str(size) for size in sizes)
+        return f"the stored shape [{dims}] of '{self.names[tensor]}'"
+
+    def sample(self, shapes: Sequence[Shape]) -> None:
+        """Choose two numbers for each free size of the inputs."""
+        free = [size for shape in shapes for size in shape.axes or () if isinstance(size, Dim)]
+        for more in (2, 7):
+            numbers = ((size, size.lo + more) for size in free)
+            sample = {size.parts: number if size.hi is None else min(number, size.hi) for size, number in numbers}
+            self._samples.append(sample)
+
+    def _varies(self, computed: Sequence[Size], stored: Sequence[int]) -> bool:
+        """Whether a number is stored for a size that follows from free sizes of the inputs and is another for some."""
+        return any(
+            (have := self.terms.number(size, sample)) is not None and have != number
+            for size, number in zip(computed, stored, strict=True)
+            for sample in (self._samples if isinstance(size, Dim) and number != FREE else ())
+        )
+
+    def receive(self, tensor: int, shape: Shape) -> None:
+        """Set the shape of a body's input to what its callers pass, and note where the declared one is another."""
+        self.shapes[tensor] = shape
+        stored = declared(self.tensors[tensor])
+        if shape.axes is None or not (stored or self.tensors[tensor].has_rank):
+            return
+        if len(stored) != len(shape.axes) or any(map(_contradict, shape.axes, stored)):
+            self.misstated[tensor] = self._contradiction(tensor, shape, stored)
 
 
 def scope_of(container: Container, index: int, terms: Terms, *, own_only: bool = False) -> GraphScope:

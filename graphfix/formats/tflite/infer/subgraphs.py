@@ -14,7 +14,6 @@ from graphfix.formats.tflite.file.container import Container
 from graphfix.formats.tflite.file.records import ABSENT, Operator
 from graphfix.formats.tflite.file.schema import CUSTOM, OPERATORS, TENSOR_TYPES, UNSHAPED
 from graphfix.formats.tflite.infer import integer_values
-from graphfix.formats.tflite.infer.names import FREE, declared
 from graphfix.formats.tflite.infer.operands import Call, Results, Rule
 from graphfix.formats.tflite.infer.rules import rule
 from graphfix.formats.tflite.infer.scope import GraphScope, scope_of
@@ -85,8 +84,9 @@ class Analysis:
         inputs = self.container.subgraphs[index].inputs
         if operands is None:
             shapes = [self._declared_input(scope, tensor) for tensor in inputs]
+            scope.sample(shapes)
         else:
-            shapes = [self._received(scope, *pair) for pair in zip(inputs, operands, strict=False)]
+            shapes = list(operands[: len(inputs)])
         before = self._entered.get(index)
         if operands is not None or before is not None:
             shapes = _joined(scope, inputs, [way for way in (before, shapes) if way is not None])
@@ -97,6 +97,8 @@ class Analysis:
         self._entered[index] = shapes
         for tensor, shape in zip(inputs, shapes, strict=False):
             scope.shapes[tensor] = shape
+            if operands is not None:
+                scope.receive(tensor, shape)
         self._scopes[index] = scope
         for operator in self.container.subgraphs[index].operators:
             self._visit(scope, operator)
@@ -109,16 +111,6 @@ class Analysis:
             return shape
         sizes = [self.narrowed.get((tensor, axis), size) for axis, size in enumerate(shape.axes)]
         return Shape(tuple(sizes))
-
-    def _received(self, scope: GraphScope, tensor: int, operand: Shape) -> Shape:
-        """An input of a body as its caller passes it: a number that the body declares otherwise is none."""
-        stored = declared(scope.tensors[tensor])
-        if operand.axes is None or len(stored) != len(operand.axes):
-            return operand
-        pairs = zip(operand.axes, stored, strict=True)
-        return Shape(
-            tuple([Dim() if isinstance(size, int) and number not in (FREE, size) else size for size, number in pairs])
-        )
 
     def _visit(self, scope: GraphScope, operator: Operator) -> None:
         """Infer the results of one operator."""
