@@ -164,16 +164,13 @@ class Hypotheses:
         Sizes that are computed are not compared: onnx's inference gives one name to those that an operator needs equal.
         """
         for size, said in zip(computed, stored, strict=False):
-            if (
-                isinstance(said, str)
-                and isinstance(size, Dim)
-                and self._is_input_size(size)
-                and self.size(said) is None
-            ):
-                if self._labels.setdefault(said, size.parts) != size.parts:
-                    self._ambiguous.add(said)
+            if not isinstance(said, str) or isinstance(size, int) or self.size(said) is not None:
+                continue
+            if self._is_input_size(size) and self._labels.setdefault(said, size.parts) != size.parts:
+                self._ambiguous.add(said)
 
     def _is_input_size(self, size: Dim) -> bool:
+        """Whether a size is that of an input's axis, and no arithmetic."""
         return any(isinstance(each, Dim) and each.parts == size.parts for each in self.symbols.values())
 
     def _samples(self) -> Sequence[Mapping[Parts, int]]:
