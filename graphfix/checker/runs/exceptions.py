@@ -7,6 +7,7 @@ verdict lists it) or leaves the run undecided: then the proof decides, and where
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import isfinite
 from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
@@ -163,10 +164,14 @@ def _rows(runtime: Runtime) -> Iterator[Row]:
 
 
 def one_kernel_set(runs: Sequence[Run]) -> dict[str, object] | None:
-    """Return the entry of ONE_KERNEL_SET where that is all that these runs differ in; a failure is never."""
+    """Return the entry of ONE_KERNEL_SET where that is all that these runs differ in.
+
+    A failure is never excused, nor another shape, nor a NaN or an infinity for a number.
+    """
     differing = [run for run in runs if run.status == "different" and run.optimizations == "off"]
     sets = {run.kernels for run in differing}
-    if len(sets) != 1 or "" in sets or not all(run.outputs for run in differing):
+    finite = all(run.outputs and isfinite(run.largest_difference or 0.0) for run in differing)
+    if len(sets) != 1 or "" in sets or not finite:
         return None
     siblings = {run.kernels for run in runs if run.status == "equal"} - sets
     same = {(run.kernels, _inputs(run)) for run in runs if run.status == "equal"}

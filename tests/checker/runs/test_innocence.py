@@ -386,6 +386,7 @@ SIBLINGS = (run("reference"), run("builtin"))
         pytest.param((run("reference"), run("builtin", "different"), ALONE), False, id="two differ"),
         pytest.param((*SIBLINGS, replace(ALONE, outputs=0)), False, id="it fails there"),
         pytest.param((*SIBLINGS, ALONE, run("builtin", "different", outputs=0)), False, id="another one fails"),
+        pytest.param((*SIBLINGS, replace(ALONE, largest_difference=np.inf)), False, id="another shape"),
         pytest.param((ALONE,), False, id="no other ran"),
         pytest.param((*SIBLINGS, replace(ALONE, bindings={"x[0]": 0})), False, id="the others ran other sizes"),
         pytest.param((*SIBLINGS, replace(ALONE, signature="two")), False, id="the others ran another signature"),
