@@ -1,179 +1,195 @@
 """Find the values for which onnx's shape inference, which onnxruntime runs at load, contradicts the rules.
 
 onnxruntime plans buffers by inferred shapes. A wrong shape is harmless until a value of the same shape may share the
-buffer: then the run ends with "Shape mismatch attempting to re-use buffer". `check_load` refuses the edits that could
-make such a value, and the folding of shape arithmetic where it lets the inference see a size that it then gets wrong.
-The main graph is examined; bodies and functions are not.
+buffer: then the run ends with "Shape mismatch attempting to re-use buffer". An If or a Scan allocates its results by
+their inferred shapes. `edit/load_checks` refuses the edits that could make a wrong shape count.
+
+A stored shape does not correct a wrong one: onnxruntime infers the sizes again after each optimization. So the stored
+shapes of suspect values are not given to the inference.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import TypeAlias
 
-from graphfix.formats.onnx.edit.unroll import every_node
-from graphfix.formats.onnx.file.messages import declared, write_dims
-from graphfix.formats.onnx.file.proto import GraphProto, ModelProto, TensorProto, TypeProto, ValueInfoProto
-from graphfix.formats.onnx.view import onnx_type
-from graphfix.formats.onnx.wrong_inference import may_be_wrong, slices_backwards
-from graphfix.graph.edits import Edit, Evaluate, Fold, Lift, Refused, Replace, Stretch
-from graphfix.graph.view import Graph, Node, Value
-from graphfix.shapes.shape import Shape, with_axes
-
-Told: TypeAlias = tuple[int | str | None, ...]
-"""The dims that inference returns: a number, a symbol, or None where it returns none."""
-
-FEW_BYTES = 1024
-"""Constants up to this size are given to the inference of one operator: it reads no larger ones."""
+from graphfix.formats.onnx.file.proto import ModelProto
+from graphfix.formats.onnx.inferred_shapes import FUNCTION, Names, Told, ToldShapes, inferred_shapes
+from graphfix.formats.onnx.view import Views
+from graphfix.formats.onnx.wrong_inference import is_suspect
+from graphfix.graph.view import Graph, Value
+from graphfix.results.records import dataclass, field
+from graphfix.shapes.shape import Shape
 
 
-def wrong_shapes(proto: ModelProto, main: Graph) -> dict[str, tuple[Told, Shape]]:
-    """Return (inferred dims, right shape) by name of each value of the main graph that is inferred wrongly.
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """A shape that onnx infers of a value, and that its result does not have, or may not have."""
 
-    `main` is the view of the main graph. Models without an operator of `wrong_inference` are not inferred.
-    """
-    if not any(map(may_be_wrong, proto.graph.node)) and not any(map(slices_backwards, main.nodes)):
-        return {}
-    inferred = _inferred(proto).graph
-    told = {
-        info.name: dims for info in (*inferred.value_info, *inferred.output) if (dims := declared(info)) is not None
-    }
-    results = [value for node in main.nodes for value in node.results if value is not None and value.name in told]
-    return {
-        value.name: (tuple(told[value.name]), value.shape)
-        for value in results
-        if _contradicts(tuple(told[value.name]), value.shape)
-    }
+    name: str
+    told: Told
+    shape: Shape
+    """The shape by the rules."""
 
+    def __str__(self) -> str:
+        """Return the clause for a report."""
+        right = _notation(tuple(self.shape.json)) if self.shape.json is not None else "of unknown rank"
+        return f"onnx's inference at load takes {_notation(self.told)} for '{self.name}', which is {right}"
 
-def _inferred(proto: ModelProto) -> ModelProto:
-    """Return a model with the shapes that onnx infers; with those it stores where onnx's inference refuses it."""
-    from onnx.shape_inference import InferenceError, infer_shapes
-
-    bare = _without_large_constants(proto)
-    for named in (*bare.opset_import, *every_node(bare.graph.node)):
-        if named.domain == "ai.onnx":  # the standard set's other name, which onnx's inference does not know
-            named.domain = ""
-    try:
-        return infer_shapes(bare, data_prop=True)
-    except InferenceError:  # a stored shape is wrong: onnxruntime takes the inferred one
-        _drop_stored(bare.graph)
-    try:
-        return infer_shapes(bare, data_prop=True)
-    except InferenceError:
-        return bare
+    @property
+    def shares(self) -> bool:
+        """Whether all sizes are inferred: onnxruntime shares no buffer of an unknown size."""
+        return None not in self.told
 
 
-def _without_large_constants(proto: ModelProto) -> ModelProto:
-    """Return a copy of a model in which large constants of the main graph have no elements."""
-    bare = ModelProto(ir_version=proto.ir_version, opset_import=proto.opset_import, functions=proto.functions)
-    graph = proto.graph
-    bare.graph.node.extend(graph.node)
-    bare.graph.input.extend(graph.input)
-    bare.graph.output.extend(graph.output)
-    bare.graph.value_info.extend(graph.value_info)
-    for tensor in graph.initializer:
-        small = tensor.ByteSize() < FEW_BYTES and not tensor.external_data
-        bare.graph.initializer.append(
-            tensor if small else TensorProto(name=tensor.name, data_type=tensor.data_type, dims=tensor.dims)
-        )
-    return bare
+@dataclass(slots=True, eq=False, repr=False)
+class LoadInference:
+    """The shapes of a model that onnx infers wrongly at load."""
+
+    wrong: Mapping[Graph, Mapping[str, Claim]]
+    """By graph and name. The claims of functions are in every graph: onnxruntime puts their nodes in place of calls."""
+    hidden: Mapping[Graph, Mapping[str, Claim]]
+    """The shapes that are inferred wrongly once the sizes and small constants that the rules know are in the file."""
+    above: Names
+    """The values from which hidden claims are computed."""
+    inside: Mapping[tuple[Graph, int], list[Graph]]
+    """The bodies by the graph and the place of their node."""
+    crowded: dict[Graph, str] = field(default_factory=dict)
+    """Why a value of another shape may take the buffer of a wrong one, for the graphs that have such values."""
+
+    def __post_init__(self) -> None:
+        """Look for values of other shapes that have a wrong shape's sizes."""
+        for graph, claims in self.wrong.items():
+            beside = _planned_shapes(graph, claims)
+            for claim in claims.values():
+                if claim.shares and any(dims != claim.shape.json for dims in beside.get(claim.told, ())):
+                    self.crowded[graph] = f"{claim}: another value may get its buffer"
+
+    def allocated(self) -> Iterator[Claim]:
+        """Yield the claims of results of bodies, which an If or a Scan allocates by their inferred shapes."""
+        for graph, claims in self.wrong.items():
+            if graph.outer is not None:
+                returned = {value.name for value in graph.outputs}
+                yield from (claim for name, claim in claims.items() if name in returned and claim.shares)
 
 
-def _drop_stored(graph: GraphProto) -> None:
-    """Drop the stored shapes of all results of a graph, those of its outputs too."""
-    del graph.value_info[:]
-    for value in graph.output:
-        if value.type.HasField("tensor_type"):
-            value.type.tensor_type.ClearField("shape")
-
-
-def hidden_shapes(proto: ModelProto, main: Graph) -> dict[str, tuple[Told, Shape]]:
-    """Return (inferred dims, right shape) by name of each value that is inferred wrongly once its operands are known.
-
-    Each operator of `wrong_inference` is inferred alone, with the operands' shapes of the view `main`.
-    """
-    suspect = {name for node in proto.graph.node if may_be_wrong(node) for name in node.output if name}
-    if not suspect:
-        return {}
-    shapes = {
-        value.name: value for node in main.nodes for value in (*node.operands, *node.results) if value is not None
-    }
-    small = {tensor.name: tensor for tensor in proto.graph.initializer if tensor.ByteSize() < FEW_BYTES}
-    found: dict[str, tuple[Told, Shape]] = {}
-    for node in proto.graph.node:
-        operands = [shapes[name] for name in node.input if name in shapes]
-        if suspect.isdisjoint(node.output) or not all(value.shape.static for value in operands):
-            continue
-        alone = ModelProto(ir_version=proto.ir_version, opset_import=proto.opset_import)
-        alone.graph.node.append(node)
-        alone.graph.input.extend(ValueInfoProto(name=value.name, type=_type_of(value)) for value in operands)
-        alone.graph.initializer.extend(small[name] for name in dict.fromkeys(node.input) if name in small)
-        alone.graph.output.extend(ValueInfoProto(name=name) for name in node.output if name)
-        found |= wrong_shapes(alone, main)
+def _planned_shapes(graph: Graph, claims: Mapping[str, Claim]) -> Mapping[Told, list[object]]:
+    """Return, by the shape that is inferred, the right shapes of the values that take part in sharing buffers."""
+    found: dict[Told, list[object]] = {}
+    for node in graph.nodes:
+        for value in node.results:
+            if value is None or value in graph.outputs or value.kind == "constant":
+                continue
+            claim, dims = claims.get(value.name), value.shape.json
+            told = claim.told if claim is not None else None if dims is None else tuple(dims)
+            if told is not None and None not in told:
+                found.setdefault(told, []).append(dims)
     return found
 
 
-def _type_of(value: Value) -> TypeProto:
-    declared_type = TypeProto()
-    declared_type.tensor_type.elem_type = onnx_type(value.dtype)
-    write_dims(declared_type.tensor_type, value.shape.json or ())
-    return declared_type
+def examine(proto: ModelProto, views: Views) -> LoadInference | None:
+    """Return the shapes that are inferred wrongly; None for a model without an operator of `wrong_inference`."""
+    suspects = [node for graph in views.graphs for node in graph.nodes if is_suspect(node)]
+    if not suspects:
+        return None
+    sources = {value for node in suspects for value in node.results if value is not None}
+    inside = _bodies(views)
+    flows = list(_flows(views, inside))
+    reached = _closure(sources, flows)
+    doubtful = _names(reached)
+    wrong = _claims(inferred_shapes(proto, doubtful), reached)
+    stated = (value for graph in views.graphs for node in graph.nodes for value in node.results if value is not None)
+    visible = [value for value in stated if value not in reached]
+    hidden = _claims(inferred_shapes(proto, doubtful, visible, suspects), reached)
+    if any(node.domain for graph in views.graphs for node in graph.nodes):
+        wrong, hidden = _merged(hidden, wrong), {}  # onnxruntime knows operators that onnx does not know
+    hidden = {graph: {name: it for name, it in claims.items() if it != wrong.get(graph, {}).get(name)}
+              for graph, claims in hidden.items()}  # fmt: skip
+    late = {value for value in reached if value.name in hidden.get(value.graph, {})}
+    above = _closure(late, [(results, operands) for operands, results in reversed(flows)]) if late else set()
+    return LoadInference(_everywhere(wrong, views), hidden, _names(above), inside)
 
 
-def check_folding(hidden: Mapping[str, tuple[Told, Shape]], node: Node) -> None:
-    """Raise Refused if a value that is inferred wrongly, once its operands are known, is computed from the node's."""
-    reached = {value.name for value in node.results if value is not None}
-    for later in node.graph.nodes if hidden else ():
-        if not reached.isdisjoint(value.name for value in later.operands if value is not None):
-            reached.update(value.name for value in later.results if value is not None)
-    for name, (told, shape) in hidden.items():
-        if name in reached:
-            raise Refused(f"{_claim(name, told, shape)}, once this is a constant")
+Claims: TypeAlias = dict[Graph, dict[str, Claim]]
 
 
-def _contradicts(told: Told, shape: Shape) -> bool:
+def _merged(one: Claims, other: Claims) -> Claims:
+    """Return the claims of both; of a value that both have, the claim of `other`."""
+    return {graph: one.get(graph, {}) | other.get(graph, {}) for graph in (*one, *other)}
+
+
+def _everywhere(claims: Claims, views: Views) -> Claims:
+    """Return the claims, those of functions for every graph."""
+    inlined: dict[str, Claim] = {}
+    for graph in claims:
+        if graph.path.startswith(FUNCTION):
+            inlined |= claims[graph]
+    return {graph: {**inlined, **claims.get(graph, {})} for graph in (views.graphs if inlined else claims)}
+
+
+def _names(values: Iterable[Value]) -> Names:
+    return frozenset((value.graph.path, value.name) for value in values)
+
+
+Flow: TypeAlias = tuple[Collection[Value | None], Collection[Value | None]]
+"""Values, and those that are computed from them."""
+
+
+def _bodies(views: Views) -> Mapping[tuple[Graph, int], list[Graph]]:
+    """Return the graphs inside nodes."""
+    graphs = {id(scope): graph for graph, scope in views.scopes.items()}
+    found: dict[tuple[Graph, int], list[Graph]] = {}
+    for graph, scope in views.scopes.items():
+        for (index, _), child in scope.children.items():
+            found.setdefault((graph, index), []).append(graphs[id(child)])
+    return found
+
+
+def _flows(views: Views, inside: Mapping[tuple[Graph, int], list[Graph]]) -> Iterator[Flow]:
+    """Yield what is computed from what, through bodies and functions too."""
+    functions = {graph.path: graph for graph in views.graphs if graph.path.startswith(FUNCTION)}
+    for graph in views.graphs:
+        for node in graph.nodes:
+            yield node.operands, node.results
+            called = functions.get(f"{FUNCTION}{node.domain}.{node.op}")
+            for body in (*inside.get((graph, node.index), ()), *([called] if called is not None else ())):
+                yield node.operands, body.inputs
+                yield body.outputs, node.results
+                yield body.outputs, body.inputs  # the next trip
+
+
+def _closure(values: Collection[Value], flows: Collection[Flow]) -> set[Value]:
+    """Return the values, and all that flow from them."""
+    found, size = set(values), -1
+    while len(found) > size:
+        size = len(found)
+        for sources, targets in flows:
+            if not found.isdisjoint(sources):
+                found.update(value for value in targets if value is not None)
+    return found
+
+
+def _claims(told: ToldShapes, reached: Collection[Value]) -> Claims:
+    """Return the inferred shapes of suspect values that contradict the rules, or that no rule confirms."""
+    found: Claims = {}
+    for value in reached:
+        for dims in told.get((value.graph.path, value.name), ()):
+            if _differs(dims, value.shape):
+                found.setdefault(value.graph, {})[value.name] = Claim(value.name, dims, value.shape)
+    return found
+
+
+def _differs(told: Told, shape: Shape) -> bool:
+    """Return whether an inferred shape has a rank, a number or a symbol that the right one does not have."""
     dims = shape.json
     if dims is None:
-        return False
-    pairs = zip(told, dims, strict=False)
-    return len(told) != len(dims) or any(isinstance(a, int) and isinstance(b, int) and a != b for a, b in pairs)
-
-
-def check_load(wrong: Mapping[str, tuple[Told, Shape]], node: Node, edits: Sequence[Edit]) -> None:
-    """Raise Refused if a value that the edits make may share a buffer with a value of a wrong inferred shape."""
-    edits = [edit for edit in edits if not isinstance(edit, Fold | Evaluate)]
-    for value in (*node.operands, *node.results) if any(_adds_nodes(edit) for edit in edits) else ():
-        if value is not None and value.name in wrong:
-            raise Refused(_reason(value.name, *wrong[value.name]))
-    made = [dims for dims in _made(node, edits) if dims is not None and None not in dims]
-    for name, (told, shape) in wrong.items():
-        if told in made:
-            raise Refused(_reason(name, told, shape))
-
-
-def _adds_nodes(edit: Edit) -> bool:
-    return isinstance(edit, Lift | Stretch | Replace)
-
-
-def _made(node: Node, edits: Sequence[Edit]) -> list[Told | None]:
-    """Return the dims of the values that lifts and stretches make, None where a dim is not known."""
-    made: list[Shape] = []
-    for edit in edits:
-        if isinstance(edit, Lift):
-            made.append(with_axes(node.operand(edit.operand).shape, edit.axes))
-        elif isinstance(edit, Stretch):
-            made.append(edit.to)
-    return [None if shape.json is None else tuple(shape.json) for shape in made]
-
-
-def _reason(name: str, told: Told, shape: Shape) -> str:
-    return f"{_claim(name, told, shape)}: a new value could share its buffer"
-
-
-def _claim(name: str, told: Told, shape: Shape) -> str:
-    right = _notation(tuple(shape.json or ()))
-    return f"onnx's inference at load takes {_notation(told)} for '{name}', which is {right}"
+        return any(size is not None for size in told)
+    if len(told) != len(dims):
+        return True
+    pairs = zip(told, dims, strict=True)
+    return any(
+        size not in (None, right) and not (isinstance(size, str) and isinstance(right, int)) for size, right in pairs
+    )
 
 
 def _notation(dims: Told) -> str:

@@ -13,6 +13,7 @@ from graphfix.formats.onnx import binding, load_inference, stated_axes, validate
 from graphfix.formats.onnx.edit import cleanup, stored_shapes
 from graphfix.formats.onnx.edit.checks import check
 from graphfix.formats.onnx.edit.inline import inline
+from graphfix.formats.onnx.edit.load_checks import check_load
 from graphfix.formats.onnx.edit.new_nodes import NodeBuilder
 from graphfix.formats.onnx.edit.nodes import carry_out
 from graphfix.formats.onnx.edit.operands import lift, restate, stretch
@@ -23,14 +24,15 @@ from graphfix.formats.onnx.file.messages import Steps, note, steps
 from graphfix.formats.onnx.file.proto import ModelProto
 from graphfix.formats.onnx.infer.analysis import Facts, analyse
 from graphfix.formats.onnx.infer.stored_names import StoredNames
+from graphfix.formats.onnx.load_inference import LoadInference
 from graphfix.formats.onnx.view import Views
 from graphfix.formats.onnx.view_builder import build
-from graphfix.graph.edits import EXPAND_LIMIT, Edit, Evaluate, Refused, StateShape, Upgrade
+from graphfix.graph.edits import EXPAND_LIMIT, Edit, Refused, StateShape, Upgrade
 from graphfix.graph.protocols import Applier
 from graphfix.graph.view import Graph, Node, Value
 from graphfix.results import InputValue, StoredShape, StoredSize
 from graphfix.results.regular_files import file_path
-from graphfix.shapes.shape import Shape, Size
+from graphfix.shapes.shape import Size
 
 INLINED = "_inlfunc_"
 """A part of the names that onnxruntime gives to inlined nodes of functions, also in models that it saves."""
@@ -105,10 +107,9 @@ class OnnxModel:
         """Whether stored shapes are others than those that the view was built with."""
         self._written = False
         """Whether the edits of this view are in the file."""
-        self._wrong: dict[str, tuple[load_inference.Told, Shape]] | None = None
-        """The shapes that onnxruntime infers wrongly at load, None until the first edit."""
-        self._hidden: dict[str, tuple[load_inference.Told, Shape]] = {}
-        """The shapes that it infers wrongly once their operands' shapes are known."""
+        self._inference: LoadInference | None = None
+        self._examined = False
+        """Whether `_inference` is computed, which is done at the first edit."""
 
     def trust_stored(self, *, trust: bool) -> None:
         """Believe all stored sizes that the rules neither prove nor refute, or no stored shape; before any edit."""
@@ -168,19 +169,21 @@ class OnnxModel:
     def applier(self, edits: Sequence[Edit]) -> Applier:
         """What carries edits that are no upgrade out on nodes that look the same."""
         apply = editing.applier(self, self._state, edits, check, lift, stretch, restate, carry_out)
-        if self._wrong is None:
-            self._wrong = load_inference.wrong_shapes(self.proto, self.graphs[0])
-            self._hidden = load_inference.hidden_shapes(self.proto, self.graphs[0])
-        wrong, hidden = self._wrong, self._hidden if any(isinstance(edit, Evaluate) for edit in edits) else {}
-        if not (wrong or hidden):
+        inference = self._load_inference()
+        if inference is None:
             return apply
 
         def checked(node: Node) -> Node:
-            load_inference.check_folding(hidden, node)
-            load_inference.check_load(wrong, node, edits)  # by names, so for each of the nodes that look the same
+            check_load(inference, node, edits)  # by names, so for each of the nodes that look the same
             return apply(node)
 
         return checked
+
+    def _load_inference(self) -> LoadInference | None:
+        """Return the shapes that onnx infers wrongly at load; None for a model without suspect operators."""
+        if not self._examined:
+            self._inference, self._examined = load_inference.examine(self.proto, self._views), True
+        return self._inference
 
     def _upgrade(self, version: int) -> None:
         """Convert the whole model to a newer opset, once. Raises Refused.
