@@ -10,6 +10,7 @@ from graphfix.formats.onnx.edit.unroll import every_node
 from graphfix.formats.onnx.file.messages import declared, label, subgraphs, write_dims
 from graphfix.formats.onnx.file.proto import GraphProto, ModelProto, TensorProto
 from graphfix.formats.onnx.view import onnx_type
+from graphfix.formats.onnx.wrong_inference import FUNCTION
 from graphfix.graph.view import Node, Scalar, Value
 
 Told: TypeAlias = tuple[int | str | None, ...]
@@ -23,9 +24,9 @@ FEW_BYTES: Final = 1024
 """Constants up to this size are given to the inference: it reads no larger ones."""
 MAIN: Final = "main"
 """The path of the main graph."""
-FUNCTION: Final = "function "
-"""The beginning of the path of a function's graph."""
 UNKNOWN_DTYPE: Final = "?"
+_EQUATION: Final = re.compile(rb"(?:[A-Za-z,\s]|\.\.\.)*(?:->.*)?")
+"""The equations of Einsum that onnx's inference reads to their end."""
 _COPY: Final = re.compile(r"__\d+$")
 """The end of the name of a value that was inlined from a function."""
 
@@ -44,7 +45,7 @@ def inferred_shapes(
     for path, graph in graphs.items():
         _drop_stored(graph, {name for at, name in doubtful if at == path})
     _state_sizes(graphs, visible)
-    _state_operands(bare.graph, graphs, suspects)
+    _state_operands(graphs, suspects)
     inlines = any(path.startswith(FUNCTION) for path, _ in doubtful)
     symbols = {dim.dim_param for value in bare.graph.input for dim in value.type.tensor_type.shape.dim}
     return _listed(_inferred(_inlined(bare, graphs) if inlines else bare), doubtful, symbols, inlines=inlines)
@@ -108,16 +109,23 @@ def _has_number(value: Value) -> bool:
     return value.dtype != UNKNOWN_DTYPE and any(isinstance(size, int) for size in value.shape.json or ())
 
 
-def _state_operands(main: GraphProto, graphs: Mapping[str, GraphProto], suspects: Sequence[Node]) -> None:
-    """Let suspect nodes read constants in place of operands whose elements are known."""
+def _state_operands(graphs: Mapping[str, GraphProto], suspects: Sequence[Node]) -> None:
+    """Let suspect nodes read constants of their own graph in place of operands whose elements are known."""
     for node in suspects:
         graph = graphs.get(node.graph.path)
         for at, value in enumerate(node.operands) if graph is not None else ():
-            known = value.known if value is not None else None
-            if graph is not None and value is not None and known is not None and value.dtype != "string":
-                tensor = _constant(f"{len(main.initializer)} known {value.name}", value, known)
-                main.initializer.append(tensor)
+            if graph is None or value is None or value.dtype == "string" or _is_constant_of(node, value):
+                continue
+            elements = value.elements
+            if elements is not None and value.shape.static:
+                tensor = _constant(f"{len(graph.initializer)} known {value.name}", value, elements)
+                graph.initializer.append(tensor)
                 graph.node[node.index].input[at] = tensor.name
+
+
+def _is_constant_of(node: Node, value: Value) -> bool:
+    """Return whether a value is a constant of the node's own graph: onnx's inference reads no others."""
+    return value.kind == "constant" and value.graph is node.graph
 
 
 def _constant(name: str, value: Value, elements: Sequence[Scalar]) -> TensorProto:
@@ -143,6 +151,7 @@ def _inferred(bare: ModelProto) -> ModelProto:
     """Return a model with the shapes that onnx infers; with those it stores where onnx's inference refuses it."""
     from onnx.shape_inference import InferenceError, infer_shapes
 
+    _hide_unreadable_equations(bare)
     try:
         return infer_shapes(bare, data_prop=True)
     except InferenceError:  # a stored shape is wrong: onnxruntime takes the inferred one
@@ -152,6 +161,16 @@ def _inferred(bare: ModelProto) -> ModelProto:
         return infer_shapes(bare, data_prop=True)
     except InferenceError:
         return bare
+
+
+def _hide_unreadable_equations(bare: ModelProto) -> None:
+    """Move Einsum nodes with other characters than letters to an unknown domain: onnx's inference would never end."""
+    inside = (node for function in bare.functions for node in every_node(function.node))
+    for node in (*every_node(bare.graph.node), *inside):
+        if node.op_type == "Einsum" and not all(
+            _EQUATION.fullmatch(held.s) for held in node.attribute if held.name == "equation"
+        ):
+            node.domain = "unreadable"
 
 
 def _listed(model: ModelProto, doubtful: Names, symbols: Collection[str], *, inlines: bool) -> ToldShapes:
@@ -171,6 +190,7 @@ def _listed(model: ModelProto, doubtful: Names, symbols: Collection[str], *, inl
                 continue
             told = tuple([None if isinstance(dim, str) and dim not in symbols else dim for dim in dims])
             found.setdefault((path, info.name), set()).add(told)
-            for function in inner.get(_COPY.sub("", info.name), ()) if inlines else ():
-                found.setdefault((function, _COPY.sub("", info.name)), set()).add(told)
+            copied = _COPY.sub("", info.name)
+            for function in inner.get(copied, ()) if inlines and copied != info.name else ():
+                found.setdefault((function, copied), set()).add(told)
     return found

@@ -10,16 +10,22 @@ shapes of suspect values are not given to the inference.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
-from typing import TypeAlias
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from typing import Final, TypeAlias
 
 from graphfix.formats.onnx.file.proto import ModelProto
-from graphfix.formats.onnx.inferred_shapes import FUNCTION, Names, Told, ToldShapes, inferred_shapes
+from graphfix.formats.onnx.inferred_shapes import Names, Told, ToldShapes, inferred_shapes
 from graphfix.formats.onnx.view import Views
-from graphfix.formats.onnx.wrong_inference import is_suspect
+from graphfix.formats.onnx.wrong_inference import FUNCTION, is_suspect
 from graphfix.graph.view import Graph, Value
 from graphfix.results.records import dataclass, field
 from graphfix.shapes.shape import Shape
+
+ALLOCATING: Final = ("If", "Scan")
+"""Operators whose results onnxruntime allocates by the inferred shapes of their bodies' results."""
+
+
+CROWDED: Final = "another value may get its buffer"
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +41,15 @@ class Claim:
         """Return the clause for a report."""
         right = _notation(tuple(self.shape.json)) if self.shape.json is not None else "of unknown rank"
         return f"onnx's inference at load takes {_notation(self.told)} for '{self.name}', which is {right}"
+
+    @property
+    def is_certain(self) -> bool:
+        """Whether the result surely has another rank or another number."""
+        right = self.shape.json
+        if right is None or len(right) != len(self.told):
+            return right is not None
+        pairs = zip(self.told, right, strict=True)
+        return any(isinstance(one, int) and isinstance(other, int) and one != other for one, other in pairs)
 
     @property
     def shares(self) -> bool:
@@ -54,23 +69,29 @@ class LoadInference:
     """The values from which hidden claims are computed."""
     inside: Mapping[tuple[Graph, int], list[Graph]]
     """The bodies by the graph and the place of their node."""
-    crowded: dict[Graph, str] = field(default_factory=dict)
-    """Why a value of another shape may take the buffer of a wrong one, for the graphs that have such values."""
+    crowded: dict[Graph, Claim] = field(default_factory=dict)
+    """A wrong shape that values of other shapes have, for the graphs with such values: they may share a buffer."""
 
     def __post_init__(self) -> None:
         """Look for values of other shapes that have a wrong shape's sizes."""
         for graph, claims in self.wrong.items():
             beside = _planned_shapes(graph, claims)
-            for claim in claims.values():
+            for claim in sorted(claims.values(), key=lambda claim: claim.is_certain):
                 if claim.shares and any(dims != claim.shape.json for dims in beside.get(claim.told, ())):
-                    self.crowded[graph] = f"{claim}: another value may get its buffer"
+                    self.crowded[graph] = claim
 
-    def allocated(self) -> Iterator[Claim]:
-        """Yield the claims of results of bodies, which an If or a Scan allocates by their inferred shapes."""
-        for graph, claims in self.wrong.items():
-            if graph.outer is not None:
-                returned = {value.name for value in graph.outputs}
-                yield from (claim for name, claim in claims.items() if name in returned and claim.shares)
+    @property
+    def danger(self) -> str | None:
+        """Why the file as it is may fail when it runs; None where no wrong shape can count."""
+        for (graph, index), bodies in self.inside.items():
+            op = graph.nodes[index].op
+            for body in bodies if op in ALLOCATING else ():
+                returned = {value.name for value in body.outputs}
+                for claim in self.wrong.get(body, {}).values():
+                    if claim.name in returned and claim.shares and claim.is_certain:
+                        return f"{claim}: the {op} allocates its result by it"
+        surely = (claim for claim in self.crowded.values() if claim.is_certain)
+        return next((f"{claim}: {CROWDED}" for claim in surely), None)
 
 
 def _planned_shapes(graph: Graph, claims: Mapping[str, Claim]) -> Mapping[Told, list[object]]:
@@ -95,14 +116,18 @@ def examine(proto: ModelProto, views: Views) -> LoadInference | None:
     sources = {value for node in suspects for value in node.results if value is not None}
     inside = _bodies(views)
     flows = list(_flows(views, inside))
-    reached = _closure(sources, flows)
-    doubtful = _names(reached)
+    found = _closure(sources, flows)
+    results = [value for graph in views.graphs for node in graph.nodes for value in node.results if value is not None]
+    reached, visible = (
+        [value for value in results if value in found],
+        [value for value in results if value not in found],
+    )
+    doubtful = _names(found)
     wrong = _claims(inferred_shapes(proto, doubtful), reached)
-    stated = (value for graph in views.graphs for node in graph.nodes for value in node.results if value is not None)
-    visible = [value for value in stated if value not in reached]
     hidden = _claims(inferred_shapes(proto, doubtful, visible, suspects), reached)
-    if any(node.domain for graph in views.graphs for node in graph.nodes):
-        wrong, hidden = _merged(hidden, wrong), {}  # onnxruntime knows operators that onnx does not know
+    if any(node.domain for graph in views.graphs for node in graph.nodes) or any(it.graph.outer for it in sources):
+        # onnxruntime infers more than onnx: it knows other operators, and reads constants around a body
+        wrong, hidden = _merged(hidden, wrong), {}
     hidden = {graph: {name: it for name, it in claims.items() if it != wrong.get(graph, {}).get(name)}
               for graph, claims in hidden.items()}  # fmt: skip
     late = {value for value in reached if value.name in hidden.get(value.graph, {})}
@@ -169,13 +194,14 @@ def _closure(values: Collection[Value], flows: Collection[Flow]) -> set[Value]:
     return found
 
 
-def _claims(told: ToldShapes, reached: Collection[Value]) -> Claims:
+def _claims(told: ToldShapes, reached: Sequence[Value]) -> Claims:
     """Return the inferred shapes of suspect values that contradict the rules, or that no rule confirms."""
     found: Claims = {}
     for value in reached:
-        for dims in told.get((value.graph.path, value.name), ()):
-            if _differs(dims, value.shape):
-                found.setdefault(value.graph, {})[value.name] = Claim(value.name, dims, value.shape)
+        every = told.get((value.graph.path, value.name), ())
+        dims = next((dims for dims in sorted(every, key=repr) if _differs(dims, value.shape)), None)
+        if dims is not None:
+            found.setdefault(value.graph, {})[value.name] = Claim(value.name, dims, value.shape)
     return found
 
 

@@ -30,7 +30,7 @@ from graphfix.formats.onnx.view_builder import build
 from graphfix.graph.edits import EXPAND_LIMIT, Edit, Refused, StateShape, Upgrade
 from graphfix.graph.protocols import Applier
 from graphfix.graph.view import Graph, Node, Value
-from graphfix.results import InputValue, StoredShape, StoredSize
+from graphfix.results import GraphfixError, InputValue, StoredShape, StoredSize
 from graphfix.results.regular_files import file_path
 from graphfix.shapes.shape import Size
 
@@ -223,6 +223,7 @@ class OnnxModel:
         self._ranges.update({name: size for name, size in dims.items() if not isinstance(size, int)})
         self._stated += same
         self._same += binding.located(self.container, same)
+        failed = self._danger is not None
         changed = binding.bind(self.container, dims, shapes, self._same)
         equal, self._sums = binding.equal_ranges(self.container, self._same, self._ranges)
         self._ranges |= equal
@@ -232,9 +233,24 @@ class OnnxModel:
             binding.update_shapes(self._facts.main)
             self.changed = True
         self._rebuild_view()
+        if changed and not failed:
+            self._check_bound()
         if self._ranges and stated_axes.state_axes(self.proto, self._facts.main, self._fresh):
             self.changed = True
             self._rebuild_view()
+
+    @property
+    def _danger(self) -> str | None:
+        """Why the file as it is may fail in onnxruntime because of a shape that is inferred wrongly at load."""
+        inference = self._load_inference()
+        return inference.danger if inference is not None else None
+
+    def _check_bound(self) -> None:
+        """Raise GraphfixError where the bound sizes let onnx's inference return a wrong one that counts."""
+        why = self._danger
+        if why is not None:
+            where = self.container.path or "the model"
+            raise GraphfixError(f"{where}: the sizes can't be bound: {why}; leave a size in front of it free")
 
     def set_inputs(self, values: Mapping[str, InputValue], *, drop: bool) -> None:
         """Let the readers of inputs read constants; every stored shape is updated. Raises GraphfixError."""
@@ -318,6 +334,7 @@ class OnnxModel:
     def _rebuild_and_complete(self) -> None:
         """Build the view of the file as it is now, and complete the stored shapes where more is known."""
         known = self._state.renews
+        hidden = self._inference is not None and any(self._inference.hidden.values())
         self._rebuild_view()
-        if known:
+        if known and not hidden:  # a stated size may be what lets the inference return a wrong one
             binding.complete_shapes(self._facts.main)

@@ -15,6 +15,8 @@ from graphfix.shapes.shape import Shape
 ENDS: Final = 2
 STEPS: Final = 4
 """The operands of Slice that hold the ends and the steps."""
+FUNCTION: Final = "function "
+"""The beginning of the path of a function's graph."""
 LARGEST: Final = (1 << 31) - 1
 """The number that exporters write for the end of an axis, whatever its size; larger numbers mean the same."""
 AXES_ARE_COUNTED_BACK_SINCE: Final = 11
@@ -125,8 +127,12 @@ def _scalar(node: Node) -> bool:
 
 
 def _range(node: Node) -> bool:
-    """Return whether the operands are known and no integers: the length depends on the precision of a subtraction."""
-    return not node.operand(0).dtype.startswith("int") and all(_elements(node, at) is not None for at in range(3))
+    """Return whether the operands are known and no integers: the length depends on the precision of a subtraction.
+
+    In a function they may be known at a call.
+    """
+    known = all(_elements(node, at) is not None for at in range(3)) or node.graph.path.startswith(FUNCTION)
+    return known and not node.operand(0).dtype.startswith("int")
 
 
 def _recurrence(node: Node) -> bool:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from graphfix.formats.onnx.inferred_shapes import Told
-from graphfix.formats.onnx.load_inference import LoadInference
+from graphfix.formats.onnx.load_inference import CROWDED, LoadInference
+from graphfix.formats.onnx.wrong_inference import FUNCTION
 from graphfix.graph.edits import (
     Bypass,
     Canonicalize,
@@ -29,7 +30,7 @@ def check_load(inference: LoadInference, node: Node, edits: Sequence[Edit]) -> N
     if not edits:
         return
     if node.graph in inference.crowded:
-        raise Refused(inference.crowded[node.graph])
+        raise Refused(f"{inference.crowded[node.graph]}: {CROWDED}")
     if any(isinstance(edit, Inline) for edit in edits):
         _check_inlining(inference, node)
     _check_new_values(inference, node, edits)
@@ -53,8 +54,10 @@ def _check_new_values(inference: LoadInference, node: Node, edits: Sequence[Edit
         if value is not None and value.name in wrong:
             raise Refused(_shared(wrong[value.name]))
     made = {dims for edit in adding for dims in _made(node, edit)}
+    inlined = node.graph.path.startswith(FUNCTION)
     for claim in wrong.values():
-        if claim.told in made:
+        # the sizes of a call are inferred where the function is inlined
+        if claim.told in made or (inlined and claim.shares and any(None in dims for dims in made)):
             raise Refused(_shared(claim))
 
 
@@ -63,10 +66,12 @@ def _shared(claim: object) -> str:
 
 
 def _made(node: Node, edit: Edit) -> Iterator[Told]:
-    """Yield the dims of the values that an edit makes; those of shape arithmetic too, where a size is free."""
+    """Yield the dims of the values that an edit makes; those of shape arithmetic too, where a size is free.
+
+    An unknown rank is one unknown size.
+    """
     for shape in _shapes_made(node, edit):
-        if shape.json is not None:
-            yield tuple(shape.json)
+        yield (None,) if shape.json is None else tuple(shape.json)
         if shape.ranked and not shape.static:
             yield (shape.rank,)
             yield (1,)

@@ -13,11 +13,17 @@ MATRIX = 2
 
 
 def matmul(call: Call) -> Results:
-    """numpy.matmul of the two operands that the row of the catalogue names."""
+    """numpy.matmul of the two operands that the row of the catalogue names.
+
+    If the inner size is 0, onnxruntime returns the batch of the first operand, whatever the second one's is: no shape
+    is derived where they differ.
+    """
     if call.row is None or len(call.row.operands) < 2:  # noqa: PLR2004 -- a product has two operands
         return NOTHING
     left, right = (call.dims(operand.index) for operand in call.row.operands[:2])
-    return NOTHING if left is None or right is None else multiplied(left, right)
+    if left is None or right is None or (left[-1:] == (0,) and left[:-2] != right[:-2]):
+        return NOTHING
+    return multiplied(left, right)
 
 
 def multiplied(left: tuple[Size, ...], right: tuple[Size, ...]) -> Results:
