@@ -12,6 +12,7 @@ the other values. Only files that hold an suspect operator or such a stored shap
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import onnx
@@ -26,7 +27,7 @@ from graphfix.checker.proof.onnx.wrong_inference import SUSPECT, is_suspect
 from graphfix.checker.proof.sizes import result_sizes
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterator, Mapping, Sequence
 
     from onnx import GraphProto, NodeProto
 
@@ -39,6 +40,8 @@ Shapes: TypeAlias = "dict[str, set[Shape]]"
 """Inferred shapes by the name of a value."""
 _ONLY_STORED = "Inferred shape and existing shape differ"
 """A part of the error that onnx's inference raises for a wrong stored shape: onnxruntime only warns of it."""
+_EQUATION = re.compile(rb"(?:[A-Za-z,\s]|\.\.\.)*(?:->(?:[A-Za-z\s]|\.\.\.)*)?")
+"""The equations of Einsum that onnx's inference reads to their end."""
 _FEW_BYTES = 1024
 """Constants up to this size are given to the inference: it reads no larger ones."""
 
@@ -48,25 +51,27 @@ def objection(one: ModelProto, two: ModelProto, reading: Reading) -> str | None:
 
     `reading` is that of the second file, behind its `run`. Returns None where nothing can differ.
     """
-    sources = _sources(reading)
+    suspects = _suspects(reading)
+    sources = suspects.union(reading.table.unsupported)
     has_bodies = len(reading.scopes) > 1
     if not (sources or has_bodies) or one.graph == two.graph:
         return None
-    bare = _bare(two)
+    bare = _bare(two, suspects)
     if bare is None:
         return None
     fault = _fault(bare)
     if fault is not None:
-        before = _bare(one)
+        before = _bare(one, suspects)
         if before is not None and _fault(before) is None:
             return f"onnx's inference refuses the second file, and not the first: {fault}"
         return None
-    return _clash(one, reading, sources, _shapes(bare)) if sources else None
+    before = _bare(one, suspects) if sources else None
+    return _clash(one, before, reading, sources, _shapes(bare)) if sources else None
 
 
-def _sources(reading: Reading) -> set[str]:
-    """Name the values whose inferred shape may be wrong for themselves, whatever they are computed from."""
-    found = set(reading.table.unsupported)
+def _suspects(reading: Reading) -> set[str]:
+    """Name the results of operators whose inferred shape may be wrong, whatever they are computed from."""
+    found: set[str] = set()
     for graph, environment in reading.scopes:
         for node in graph.node:
             if node.op_type in SUSPECT and is_suspect(node, environment):
@@ -98,10 +103,12 @@ def _spread(graph: GraphProto, found: set[str]) -> bool:
     return not found.isdisjoint(value.name for value in graph.output)
 
 
-def _bare(model: ModelProto) -> ModelProto | None:
+def _bare(model: ModelProto, suspects: Collection[str]) -> ModelProto | None:
     """Return a model without the elements of large constants, for onnx's inference.
 
-    Returns None where its code must not be asked, because a node lacks operands that it reads.
+    The stored shapes of `suspects` are dropped: onnx's inference keeps them, and onnxruntime infers again after each
+    optimization. Returns None where the code of the inference must not be asked: a node lacks operands that it reads,
+    or has an equation that it never finishes reading.
     """
     bare = ModelProto(ir_version=model.ir_version, opset_import=model.opset_import, functions=model.functions)
     graph = model.graph
@@ -118,10 +125,11 @@ def _bare(model: ModelProto) -> ModelProto | None:
         if tensor.external_data or tensor.ByteSize() > _FEW_BYTES:
             tensor.CopyFrom(_small(tensor))
     _drop_constants(bare.graph)
+    _drop_stored(bare.graph, suspects)
     for named in (*bare.opset_import, *every_node(bare), *(each for it in bare.functions for each in it.opset_import)):
         named.domain = domain_of(named.domain)  # of the two names of the standard set, onnx's inference takes the one
     versions = imported(bare.opset_import)
-    return bare if all(_has_operands(node, versions) for node in every_node(bare)) else None
+    return bare if all(_has_operands(node, versions) and _is_readable(node) for node in every_node(bare)) else None
 
 
 def _drop_constants(graph: GraphProto) -> None:
@@ -162,7 +170,7 @@ def _shapes(bare: ModelProto) -> Shapes | None:
     try:
         inferred = onnx.shape_inference.infer_shapes(bare, data_prop=True)
     except onnx.shape_inference.InferenceError:  # a stored shape is wrong: onnxruntime takes the inferred one
-        _drop_stored(bare.graph)
+        _drop_stored(bare.graph, None)
         try:
             inferred = onnx.shape_inference.infer_shapes(bare, data_prop=True)
         except onnx.shape_inference.InferenceError:
@@ -171,14 +179,17 @@ def _shapes(bare: ModelProto) -> Shapes | None:
     return found
 
 
-def _drop_stored(graph: GraphProto) -> None:
-    """Drop the stored shapes of all results, those of the outputs too."""
-    del graph.value_info[:]
+def _drop_stored(graph: GraphProto, names: Collection[str] | None) -> None:
+    """Drop the stored shapes of these results, or of all; those of outputs too."""
+    kept = [] if names is None else [value for value in graph.value_info if value.name not in names]
+    if len(kept) < len(graph.value_info):
+        del graph.value_info[:]
+        graph.value_info.extend(kept)
     for value in graph.output:
-        if value.type.HasField("tensor_type"):
+        if (names is None or value.name in names) and value.type.HasField("tensor_type"):
             value.type.tensor_type.ClearField("shape")
     for body in bodies(graph.node):
-        _drop_stored(body)
+        _drop_stored(body, names)
 
 
 def _has_operands(node: NodeProto, versions: Mapping[str, int]) -> bool:
@@ -190,6 +201,12 @@ def _has_operands(node: NodeProto, versions: Mapping[str, int]) -> bool:
     needed = [at for at, formal in enumerate(asked.inputs) if formal.option == OpSchema.FormalParameterOption.Single]
     given = all(at < len(node.input) and node.input[at] for at in needed)
     return given and len(node.input) >= asked.min_input and len(node.output) >= asked.min_output
+
+
+def _is_readable(node: NodeProto) -> bool:
+    """Whether the equation of an Einsum has letters alone: onnx's inference does not end on some others."""
+    equations = [held.s for held in node.attribute if held.name == "equation"] if node.op_type == "Einsum" else []
+    return all(map(_EQUATION.fullmatch, equations))
 
 
 def _enter(graph: GraphProto, shapes: Shapes) -> None:
@@ -213,7 +230,9 @@ class _Wrong(NamedTuple):
     """How the shapes differ."""
 
 
-def _clash(one: ModelProto, reading: Reading, sources: set[str], after: Shapes | None) -> str | None:
+def _clash(
+    one: ModelProto, before: ModelProto | None, reading: Reading, sources: set[str], after: Shapes | None
+) -> str | None:
     """Say which inferred size is not derived and may count.
 
     It counts if a new If has it, which allocates it, if the first file has no such value, or if a value of other sizes
@@ -226,7 +245,6 @@ def _clash(one: ModelProto, reading: Reading, sources: set[str], after: Shapes |
         return None
     _spread(reading.model.graph, doubtful)
     wrong, sure = _compared(reading, doubtful, after)
-    before = _bare(one)
     known = (None if before is None else _shapes(before)) or {}
     chosen = {name for node in every_node(one) if node.op_type == "If" for name in node.output}
     outputs = {value.name for graph, _ in reading.scopes for value in graph.output}
