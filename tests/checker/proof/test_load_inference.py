@@ -131,7 +131,7 @@ def stating(name: str, *, stretched: bool, shape: list[int] | None = None) -> Mo
 
 @pytest.mark.parametrize("name", RIGHT)
 def test_a_right_stored_shape_does_not_hide_a_wrong_inference(name: str) -> None:
-    """onnxruntime infers the shapes again where an optimization changed the graph: here the Identity goes."""
+    """Onnxruntime infers the shapes again where an optimization changed the graph: here the Identity goes."""
     before, after = (stating(name, stretched=stretched) for stretched in (False, True))
     assert error_of(after) is None
     basic = onnxruntime.GraphOptimizationLevel.ORT_ENABLE_BASIC
