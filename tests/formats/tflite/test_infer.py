@@ -533,11 +533,12 @@ def test_a_body_has_the_numbers_of_its_caller() -> None:
     assert [by_name(container, facts[at], at)["t"] for at in (1, 2)] == [Shape((5,))] * 2
 
 
-def test_a_body_whose_stored_size_is_another_than_its_callers_knows_neither() -> None:
+def test_a_body_has_the_size_that_its_callers_pass_whatever_it_declares() -> None:
     container = read(model(BRANCHES.format(y="?", x="5", inner="7", other="t[?] = ABS(x)")))
-    inner = by_name(container, analyse(container, {})[1], 1)
-    assert isinstance(inner["x"].dims[0], Dim)
-    assert same(inner["x"].dims[0], inner["t"].dims[0])
+    facts = analyse(container, {})[1]
+    inner = by_name(container, facts, 1)
+    assert (inner["x"], inner["t"]) == (Shape((5,)), Shape((5,)))
+    assert "the stored shape [7] of 'x' contradicts the computed [5]" in facts.misstated.values()
 
 
 LOOP = """
