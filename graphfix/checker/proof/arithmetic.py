@@ -12,10 +12,10 @@ from math import gcd, inf, prod
 from typing import TYPE_CHECKING, TypeAlias
 
 from graphfix.checker.proof import polynomials as poly
-from graphfix.checker.proof.sizes import Symbol, add_once, reached
+from graphfix.checker.proof.sizes import Symbol, add_once, never_1, reached
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from graphfix.checker.proof.polynomials import Polynomial
     from graphfix.checker.proof.sizes import Algebra, Place, Size, Sizes
@@ -85,9 +85,14 @@ class Arithmetic:
         if whole is None or by is None:
             return None
         exact = self.quotient(whole, by)
-        if exact is None and isinstance(by, int) and not isinstance(whole, int):
-            return self.floordiv(whole, by)
-        return exact
+        if exact is not None:
+            return exact
+        for same in _equal_shapes(remaining):
+            whole_again = self.mul(*same)
+            exact = None if whole_again is None else self.quotient(whole_again, by)
+            if exact is not None:
+                return exact
+        return self.floordiv(whole, by) if isinstance(by, int) and not isinstance(whole, int) else None
 
     def floordiv(self, size: Size, by: int) -> Size | None:
         """Return the quotient rounded down, by a number above 0."""
@@ -220,15 +225,15 @@ class Arithmetic:
             return whole[0][0][0]
         symbol = self.algebra.symbol((poly.SUM, whole), poly.shown(whole))  # met once: `_term` keeps it
         symbol.one = self._one(whole) or symbol
+        symbol.is_never_1 = self.least(symbol) > 1 or not any(map(_may_be_1, poly.cases(whole)))
         return symbol
 
     def _one(self, whole: Polynomial) -> Symbol | None:
         """Return the symbol that is 1 wherever and only where the polynomial is: `min(64, N)` is 1 where N is."""
         found: Symbol | None = None
         for case in poly.cases(whole):
-            step, added = gcd(*(number for factors, number in case if factors)), dict(case).get((), 0)
-            if (1 - added) % step if step else added != 1:
-                continue  # another number whatever the sizes are
+            if not _may_be_1(case):
+                continue
             if len(case) != 1 or case[0][1] != 1 or len(case[0][0]) != 1 or found not in (None, case[0][0][0]):
                 return None
             found = case[0][0][0]
@@ -304,3 +309,17 @@ class Arithmetic:
             return max(low, 0), high
         by = poly.divisor(symbol)
         return (low if low == -inf else low // by), (high if high == inf else high // by)
+
+
+def _equal_shapes(sizes: Sequence[Size]) -> Iterator[list[Size]]:
+    """Yield a shape with one size in the place of a broadcast of it: `[2*M,n] + [2*N,n]` has 2*M rows, and 2*N."""
+    for at, size in enumerate(sizes):
+        for same in never_1(size):
+            if same is not size:
+                yield [*sizes[:at], same, *sizes[at + 1 :]]
+
+
+def _may_be_1(whole: Polynomial) -> bool:
+    """Return whether the coefficients allow a polynomial to be 1: `2 * N` is another number for every N."""
+    step, added = gcd(*(number for factors, number in whole if factors)), dict(whole).get((), 0)
+    return (1 - added) % step == 0 if step else added == 1

@@ -14,13 +14,15 @@ if TYPE_CHECKING:
 class Symbol:
     """A size (or an element of a computed shape) that is known only at run time: equal terms are one object."""
 
-    __slots__ = ("is_uninferred", "key", "name", "number", "one")
+    __slots__ = ("is_never_1", "is_uninferred", "key", "name", "number", "one")
 
     def __init__(self, key: tuple[object, ...], number: int, name: str) -> None:
         """Keep what the symbol stands for, and how it is printed."""
         self.key, self.number, self.name = key, number, name
         self.one = self
         """A size that is 1 wherever and only where this one is."""
+        self.is_never_1 = False
+        """Whether the size is not 1, whatever the sizes are that it is computed from: twice a batch, for example."""
         self.is_uninferred = False
         """Whether runtimes infer no number for a size inside or behind a Loop; sizes of inputs do not need the mark."""
 
@@ -146,7 +148,8 @@ def _order(size: Size) -> tuple[bool, int]:
 def result_size(size: Size) -> Size:
     """Return the size of an axis of a result, once an operator checks that all fit.
 
-    That is the number in the set. Of sizes that are 1 together none is stretched by another: they are equal.
+    That is the number in the set, or a size that is never 1. Of sizes that are 1 together none is stretched by another:
+    they are equal.
     """
     if not isinstance(size, Symbol) or size.key[0] != "broadcast":
         return size
@@ -154,8 +157,16 @@ def result_size(size: Size) -> Size:
     if numbers:
         return numbers[0] if len(numbers) == 1 else size
     symbols = [part for part in size.key[1:] if isinstance(part, Symbol)]
+    unstretched = never_1(size)
+    if unstretched:
+        return unstretched[0] if len(unstretched) == 1 else size
     ones = {part.one for part in symbols}
     return min(symbols, key=lambda part: (part is not part.one, part.number)) if len(ones) == 1 else size
+
+
+def never_1(size: Size) -> list[Symbol]:
+    """Return the operands' sizes of a broadcast axis that are never 1: the result has each of them where they fit."""
+    return [part for part in broadcast_parts(size) if isinstance(part, Symbol) and part.is_never_1]
 
 
 @lru_cache(maxsize=1 << 8)

@@ -24,6 +24,7 @@ class Core:
     # Few cores are constants or have no rank: what is only of those is none of the class until it is said of one.
     __slots__ = ("__dict__", "counted", "description", "dtype", "key", "matched", "number", "places", "sizes")
     content: Sizes | None = None
+    elements: tuple[Size | None, ...] | None = None  # of a vector of int64 that is known in part
     payload: Payload | None = None
     shape_of: View | None = None
     shaped: Core | None = None

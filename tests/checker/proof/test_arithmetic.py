@@ -9,7 +9,7 @@ from collections.abc import Callable
 import pytest
 
 from graphfix.checker.proof.arithmetic import Arithmetic
-from graphfix.checker.proof.sizes import Algebra, Size, result_size
+from graphfix.checker.proof.sizes import Algebra, Size, Symbol, result_size
 
 Made = tuple[Size, Size | None]
 
@@ -91,12 +91,27 @@ def test_random_terms_are_what_they_say(seed: int) -> None:
         differences = [x - y for x, y in zip(values, ours, strict=True)]
         assert low <= min(differences) <= max(differences) <= high, (found, one)
         assert arithmetic.least(found) <= min(values)
+        assert not (isinstance(found, Symbol) and found.is_never_1 and 1 in values)
 
 
 def test_sizes_that_are_one_together_are_equal_where_they_fit() -> None:
     arithmetic, n, _ = made()
     cut = known(arithmetic.lesser(n, 64))
     assert result_size(arithmetic.algebra.broadcast_size((cut, n))) is n
-    for other in (arithmetic.lesser(n, 1), arithmetic.ceildiv(n, 2), arithmetic.mul(n, 2)):
+    for other in (arithmetic.lesser(n, 1), arithmetic.ceildiv(n, 2)):
         checked = arithmetic.algebra.broadcast_size((known(other), n))
+        assert result_size(checked) is checked
+
+
+def test_a_size_that_is_never_1_is_the_size_of_the_result() -> None:
+    arithmetic, n, m = made()
+    broadcast, twice, more = arithmetic.algebra.broadcast_size, known(arithmetic.mul(n, 2)), known(arithmetic.add(m, 2))
+    assert result_size(broadcast((twice, m))) is twice
+    assert result_size(broadcast((m, more))) is more
+    both = broadcast((twice, more))  # they are equal wherever they fit
+    assert result_size(both) is both
+    assert arithmetic.left_open((both, m), (2, m)) is n
+    assert arithmetic.left_open((both, n), (more,)) is n
+    for other in (known(arithmetic.add(n, 1)), known(arithmetic.mul(n, n)), known(arithmetic.sub(known(twice), m))):
+        checked = broadcast((other, m))
         assert result_size(checked) is checked

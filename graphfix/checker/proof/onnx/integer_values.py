@@ -12,14 +12,14 @@ from graphfix.checker.proof import integer_values
 from graphfix.checker.proof.onnx.table import LEGACY_END
 from graphfix.checker.proof.onnx.types import dtype
 from graphfix.checker.proof.sizes import numbers
-from graphfix.checker.proof.terms import MOST_ELEMENTS, View, integer_type
+from graphfix.checker.proof.terms import MOST_ELEMENTS, View, integer_type, whole
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from graphfix.checker.proof.onnx.operands import Call
-    from graphfix.checker.proof.sizes import Sizes
-    from graphfix.checker.proof.terms import TermTable
+    from graphfix.checker.proof.sizes import Dims, Sizes
+    from graphfix.checker.proof.terms import Core, TermTable
 
 _EXACT = {"int32": 1 << 31, "int64": 1 << 53}
 """Numbers below are the same in both types."""
@@ -157,6 +157,28 @@ def _concat(call: Call) -> View | None:
         return None
     whole = tuple(term for content in contents if content is not None for term in content)
     return call.table.integers(whole, dtype) if len(whole) <= MOST_ELEMENTS else None
+
+
+def enter_elements(call: Call, core: Core) -> None:
+    """Enter the known elements of a vector that a Concat joins, where it is not known as a whole."""
+    parts = [_part(view) for view in call.views]
+    if None in parts or all(element is None for part in parts for element in part or ()):
+        return
+    elements = tuple([element for part in parts for element in part or ()])
+    if len(elements) <= MOST_ELEMENTS:
+        core.elements = elements
+
+
+def _part(view: View | None) -> Dims:
+    """Return the elements of a vector of int64, with None for an unknown element; None for any other value."""
+    if view is None or view.sizes is None or len(view.sizes) != 1:
+        return None
+    if view.content is not None:
+        return view.content if integer_type(view) == "int64" else None
+    count = view.sizes[0]
+    if dtype(view.core) != TensorProto.INT64 or not isinstance(count, int) or count > MOST_ELEMENTS:
+        return None
+    return view.core.elements if view.core.elements is not None and view == whole(view.core) else (None,) * count
 
 
 def _alike(call: Call) -> bool:

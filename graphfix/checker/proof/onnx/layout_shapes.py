@@ -39,12 +39,13 @@ def _slice(call: Call) -> Dims:
     if sizes is None:
         return None
     starts, ends, axes, steps = (call.indices(at) for at in range(1, 5))
-    if starts is None or ends is None or len(starts) != len(ends):
+    count = len(starts or ends or ())
+    at = places(range(count) if call.operand(3) is None else numbers(axes), len(sizes))
+    if not at:
         return _free(len(sizes))
-    at = places(range(len(starts)) if call.operand(3) is None else numbers(axes), len(sizes))
-    by = (1,) * len(starts) if call.operand(4) is None else steps
-    if at is None or by is None or not len(at) == len(by) == len(starts):
-        return _free(len(sizes))
+    by = (1,) * len(at) if call.operand(4) is None else steps
+    if starts is None or ends is None or by is None or not len(at) == len(by) == len(starts) == len(ends):
+        return tuple([None if axis in at else size for axis, size in enumerate(sizes)])  # only these axes are cut
     cuts = dict(zip(at, zip(starts, ends, by, strict=True), strict=True))
     return tuple(_cut(call, size, cuts[axis]) if axis in cuts else size for axis, size in enumerate(sizes))
 

@@ -9,6 +9,7 @@ from onnx import TensorProto
 from graphfix.checker.proof import broadcast, constant_folding, neutral
 from graphfix.checker.proof.onnx import sequence_shapes, shapes
 from graphfix.checker.proof.onnx import table as onnx_ops
+from graphfix.checker.proof.onnx.integer_values import enter_elements
 from graphfix.checker.proof.onnx.routines import enter_exact, enter_mapped
 from graphfix.checker.proof.onnx.types import dtype
 from graphfix.checker.proof.onnx.validate import loads
@@ -297,6 +298,8 @@ def exact(call: Call, bodies: tuple[object, ...] = ()) -> list[View]:
         core, new = call.table.core((*key, index), call.description)
         if new:
             core.sizes = call.table.named_sizes(core, call.completed(index, shapes.ruled(call, index)))
+            if call.op == "Concat" and not call.domain and core.sizes is not None and len(core.sizes) == 1:
+                enter_elements(call, core)
         results.append(whole(core))
         if not index:
             enter_exact(call, core)

@@ -11,7 +11,7 @@ from graphfix.checker.proof.constant_folding import is_constant
 from graphfix.checker.proof.onnx.spelling import Kinds, SpelledNode, Spelling
 from graphfix.checker.proof.result import UnprovedError, UnsortedError
 from graphfix.checker.proof.sizes import numbers
-from graphfix.checker.proof.terms import integer_type
+from graphfix.checker.proof.terms import integer_type, whole
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -141,6 +141,23 @@ class Call:
         given = self.vector(index)
         known = self.table.arithmetic.is_size
         return given if all(isinstance(size, int) or known(size) for size in given or ()) else None
+
+    def partial_target(self, index: int) -> Dims:
+        """Return a shape that is asked for, with None for an element that is unknown or that may be negative.
+
+        Returns None if no element is known.
+        """
+        view, given = self.operand(index), self.vector(index)
+        if given is not None or view is None:
+            elements: Dims = given
+        else:
+            elements = view.core.elements if view == whole(view.core) else None
+        known = self.table.arithmetic.is_size
+        if elements is None:
+            return None
+        return tuple(
+            [size if isinstance(size, int) or (size is not None and known(size)) else None for size in elements]
+        )
 
     def axes(self) -> tuple[int, ...] | None:
         """Return the axes of Squeeze and Unsqueeze: an attribute, or operand 1; None where they are not known."""

@@ -187,7 +187,7 @@ def _reshape(call: Call) -> Dims:
     """Sizes that the target has, and the rank."""
     if call.since < TARGET_AS_OPERAND:
         return None
-    target, copies = call.target(1), call.flag("allowzero")
+    target, copies = call.partial_target(1), call.flag("allowzero")
     if target is None or copies is None:
         return _of_length(call.sizes(1))
     own = call.sizes(0) or ()
@@ -198,15 +198,15 @@ def _reshape(call: Call) -> Dims:
     return _closed(call, own, target, dims)
 
 
-def _target_size(call: Call, axis: int, size: Size) -> Size | None:
+def _target_size(call: Call, axis: int, size: Size | None) -> Size | None:
     """Return the size that an element of a Reshape's target means; None for -1, and for a 0 that copies a size.
 
     A term may be such a 0: the proof then assumes that no size is 0.
     """
     own = call.sizes(0) or ()
     allows_zero = bool(call.integer("allowzero", 0))
-    if isinstance(size, int):
-        return size if size > 0 or (size == 0 and allows_zero) else None
+    if size is None or isinstance(size, int):
+        return size if size is not None and (size > 0 or (size == 0 and allows_zero)) else None
     if not allows_zero and axis < len(own) and not _zero_with(call, own[axis], size):
         call.table.assumes[NO_SIZE_IS_0] = None
     return size
@@ -217,7 +217,7 @@ def _zero_with(call: Call, own: Size, size: Size) -> bool:
     return own == size or call.table.arithmetic.quotient(own, size) is not None
 
 
-def _closed(call: Call, own: Sizes, target: Sizes, dims: tuple[Size | None, ...]) -> Dims:
+def _closed(call: Call, own: Sizes, target: Sequence[Size | None], dims: tuple[Size | None, ...]) -> Dims:
     """Compute the size that a -1 leaves open, where all the others are known."""
     known = [size for size in dims if size is not None and size != 0]
     if len(known) != len(dims) - 1 or target.count(-1) != 1 or not own:
@@ -261,10 +261,10 @@ def _whole(call: Call, view: View) -> Size | None:
 
 def _by_target(call: Call) -> Dims:
     """ConstantOfShape: the operand is the result's shape."""
-    target, content = call.operand(0), call.target(0) if call.views else None
-    if target is None or content is not None:
-        return content
-    return _of_length(target.sizes)
+    sizes = call.partial_target(0) if call.views else None
+    if sizes is None:
+        return _of_length(call.sizes(0))
+    return tuple([None if isinstance(size, int) and size < 0 else size for size in sizes])
 
 
 def _non_zero(call: Call) -> Dims:

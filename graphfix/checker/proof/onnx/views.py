@@ -106,7 +106,7 @@ def _expand(call: Call) -> View | None:
     content = call.target(1)
     if content is None and target.content is not None:
         return None  # no vector of int64, or of what may be no size
-    sizes = content or _elements(call.table, target) if content != () else content
+    sizes = content or _elements(call, target) if content != () else content
     if sizes is not None and view.axes is not None and view.sizes is not None:
         return views.expanded(call.table.algebra, view, sizes)
     if content is not None and not any(isinstance(size, int) and size < 0 for size in content):
@@ -123,12 +123,16 @@ def _stretched(table: TermTable, view: View) -> View:
     return view
 
 
-def _elements(table: TermTable, target: View) -> Sizes | None:
-    """Name the elements of a computed vector of known length, as the sizes that they are where a shape is expected."""
+def _elements(call: Call, target: View) -> Sizes | None:
+    """Return the elements of a computed vector of known length as sizes: an element that is unknown is a symbol."""
+    table = call.table
     count = target.sizes[0] if target.sizes is not None and len(target.sizes) == 1 else None
     if not isinstance(count, int) or count > MOST_ELEMENTS:
         return None
-    return tuple(table.algebra.symbol(("element", target, index)) for index in range(count))
+    known = call.partial_target(1) or (None,) * count
+    return tuple(
+        table.algebra.symbol(("element", target, index)) if size is None else size for index, size in enumerate(known)
+    )
 
 
 def _tile(call: Call) -> View | None:
