@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 from graphfix.checker.proof.arithmetic import Arithmetic
 from graphfix.checker.proof.budget import Budget
 from graphfix.checker.proof.nests import Nest
-from graphfix.checker.proof.sizes import add_once, reached, result_size
+from graphfix.checker.proof.sizes import add_once, broadcast_parts, reached, result_size
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -212,7 +212,7 @@ class TermTable:
             return repr(sizes)
         for extents, place in self.second_checks:
             if not reached(self.checks.get(extents, ()), place) and not any(
-                extents <= other and reached(at, place) for other, at in self.checks.items()
+                _implies(other, extents) and reached(at, place) for other, at in self.checks.items()
             ):
                 return ", ".join(sorted(map(shown, extents)))
         return None
@@ -252,6 +252,25 @@ class TermTable:
         if new:
             core.content = core.sizes = ()
         return View(core, (None,) * len(sizes), sizes)
+
+
+def _implies(one: frozenset[Extent], two: frozenset[Extent]) -> bool:
+    """Return whether the shapes of `two` fit wherever those of `one` do: [N,1] and [N,4] fit what [N,4] fits."""
+    if two <= one:
+        return True
+    if not all(each in one for each in two if isinstance(each, View)):
+        return False
+    wide, narrow = _sizes_by_axis(one), _sizes_by_axis(two)
+    return all(sizes <= wide.get(axis, {1}) for axis, sizes in narrow.items())
+
+
+def _sizes_by_axis(extents: frozenset[Extent]) -> dict[int, set[Size]]:
+    """Return which sizes meet on each axis, counted from the end, in the shapes of known rank; 1 among them."""
+    found: dict[int, set[Size]] = {}
+    for each in extents:
+        for axis, size in enumerate(reversed(() if isinstance(each, View) else each)):
+            found.setdefault(axis, {1}).update(broadcast_parts(size))
+    return found
 
 
 def _without_leading_ones(extents: frozenset[Extent]) -> frozenset[Extent]:
