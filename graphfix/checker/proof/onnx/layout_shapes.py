@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from graphfix.checker.proof.integer_values import cut, cut_size
-from graphfix.checker.proof.sizes import numbers
+from graphfix.checker.proof.sizes import numbers, result_sizes
 from graphfix.checker.proof.views import unit_axes
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ def _pad(call: Call) -> Dims:
     sizes = call.sizes(0)
     if sizes is None:
         return None
-    rank, pads = len(sizes), call.vector(1)
+    rank, pads = len(sizes), call.partial_vector(1)
     given = call.operand(AXES_OF_PAD)
     axes = places(range(rank) if given is None else numbers(call.indices(AXES_OF_PAD)), rank)
     if axes is None or pads is None or len(pads) != 2 * len(axes):
@@ -71,8 +71,9 @@ def _pad(call: Call) -> Dims:
     return tuple(_padded(call, size, added.get(axis, (0, 0))) for axis, size in enumerate(sizes))
 
 
-def _padded(call: Call, size: Size, pads: Sequence[Size]) -> Size | None:
-    whole = call.table.arithmetic.add(size, *pads)
+def _padded(call: Call, size: Size, pads: Sequence[Size | None]) -> Size | None:
+    known = [pad for pad in pads if pad is not None]
+    whole = call.table.arithmetic.add(size, *known) if len(known) == len(pads) else None
     return None if isinstance(whole, int) and whole < 0 else whole
 
 
@@ -132,10 +133,11 @@ def _flatten(call: Call) -> Dims:
 
 
 def _tile(call: Call) -> Dims:
-    sizes, repeats = call.sizes(0), call.vector(1)
+    sizes, repeats = call.sizes(0), call.partial_vector(1)
     if sizes is None or repeats is None or len(repeats) != len(sizes):
         return _free(call.rank(0))
-    return tuple(map(call.table.arithmetic.mul, sizes, repeats))
+    times = call.table.arithmetic.mul
+    return tuple([None if count is None else times(size, count) for size, count in zip(sizes, repeats, strict=True)])
 
 
 def _top(call: Call, _: int) -> Dims:
@@ -210,7 +212,7 @@ def joined(call: Call, shapes: Sequence[Sizes | None]) -> Dims:
     axis = call.integer("axis", 1)
     if known is None or not -len(known) <= axis < len(known):
         return None
-    given = [sizes for sizes in shapes if sizes is not None]
+    given = [result_sizes(sizes) for sizes in shapes if sizes is not None]
     if any(len(sizes) != len(known) for sizes in given):
         return None
     if len(given) < len(shapes):

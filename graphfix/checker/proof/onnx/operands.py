@@ -142,17 +142,19 @@ class Call:
         known = self.table.arithmetic.is_size
         return given if all(isinstance(size, int) or known(size) for size in given or ()) else None
 
+    def partial_vector(self, index: int) -> Dims:
+        """Return the elements of a vector of int64, with None for an unknown element; None if no element is known."""
+        view, given = self.operand(index), self.vector(index)
+        if given is not None or view is None:
+            return given
+        return view.core.elements if view == whole(view.core) else None
+
     def partial_target(self, index: int) -> Dims:
         """Return a shape that is asked for, with None for an element that is unknown or that may be negative.
 
         Returns None if no element is known.
         """
-        view, given = self.operand(index), self.vector(index)
-        if given is not None or view is None:
-            elements: Dims = given
-        else:
-            elements = view.core.elements if view == whole(view.core) else None
-        known = self.table.arithmetic.is_size
+        elements, known = self.partial_vector(index), self.table.arithmetic.is_size
         if elements is None:
             return None
         return tuple(
