@@ -14,7 +14,7 @@ from tests.support.tflite.origins import MOVES, Origins
 from tests.support.tflite.tree import Tree, differing, operator_name, payload, text, tree
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Sequence
 
     from graphfix.results import Site
 
@@ -71,6 +71,8 @@ class Changes:
     operands: dict[tuple[int, int], set[int]] = field(default_factory=dict)
     spelled: set[tuple[int, int]] = field(default_factory=set)
     """Broadcasts that were spelled out already: they may be spelled in another way, or be gone."""
+    corrected: set[tuple[int, int]] = field(default_factory=set)
+    """Operators with a result whose stored shape was wrong."""
 
     @classmethod
     def of(cls, model: Tree, sites: Iterable[Site]) -> Changes:
@@ -81,6 +83,8 @@ class Changes:
             place = place_of(model, site)
             if site.code in {"GF202", "GF203"} and site.rewrite == "normalize-expand":
                 found.spelled.add(place)
+            elif site.code == "GF204":
+                found.corrected.add(place)
             elif site.operand is not None:
                 found.operands.setdefault(place, set()).add(site.operand)
         return found
@@ -146,7 +150,9 @@ def _metadata(old: Tree, new: Tree) -> Iterator[str]:
 def _subgraph(old: Tree, new: Tree, index: int, changes: Changes) -> Iterator[str]:
     mine, theirs = old.subgraphs[index], new.subgraphs[index]
     yield from differing(mine, theirs, frozenset({"tensors", "operators"}))
-    yield from _tensors(mine, theirs)
+    operators = [each for at, each in enumerate(mine.operators) if (index, at) in changes.corrected]
+    corrected = {tensor for each in operators for tensor in each.outputs}
+    yield from _tensors(mine, theirs, corrected)
     count = len(mine.tensors)
     kept = [each for each in theirs.operators if not len(each.outputs) or min(each.outputs) < count]
     added = [each for each in theirs.operators if len(each.outputs) and min(each.outputs) >= count]
@@ -167,7 +173,7 @@ def _subgraph(old: Tree, new: Tree, index: int, changes: Changes) -> Iterator[st
     yield from _order(theirs)
 
 
-def _tensors(mine: Tree, theirs: Tree) -> Iterator[str]:
+def _tensors(mine: Tree, theirs: Tree, corrected: Collection[int]) -> Iterator[str]:
     """What is kept of tensors: of a result inside, the sizes that were free may be stated."""
     results = {tensor for each in mine.operators for tensor in each.outputs} - set(mine.outputs)
     if len(theirs.tensors) < len(mine.tensors):
@@ -175,7 +181,7 @@ def _tensors(mine: Tree, theirs: Tree) -> Iterator[str]:
         return
     for at, tensor in enumerate(mine.tensors):
         found = theirs.tensors[at]
-        stated = at in results and _states_free_sizes(tensor, found)
+        stated = at in corrected or (at in results and _states_free_sizes(tensor, found))
         skipped = frozenset({"shape", "shapeSignature"} if stated else ())
         yield from (f"tensor {at}{path}" for path in differing(tensor, found, skipped))
 
