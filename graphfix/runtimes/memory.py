@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import psutil
@@ -22,6 +24,32 @@ def unused(proc: Path = PROC, cgroups: Path = CGROUPS) -> int:
     except OSError:
         free = _machine_memory()
     return min([free, *_allowed(proc, cgroups)])
+
+
+def data_of(pid: int) -> int:
+    """Return the bytes of data that a process has; 0 where the system does not say it."""
+    try:
+        return int(getattr(psutil.Process(pid).memory_info(), "data", 0))
+    except psutil.Error:
+        return 0
+
+
+@contextmanager
+def limited(pid: int, most: int | None) -> Iterator[None]:
+    """Let a process have only so many bytes of data; None, and where the system has no such limit: any.
+
+    What it asks for beyond the limit fails like memory that the machine does not have.
+    """
+    if most is None or not hasattr(psutil, "RLIMIT_DATA"):  # Linux alone
+        yield
+        return
+    with suppress(psutil.Error):  # it has ended: who asks it finds that out
+        psutil.Process(pid).rlimit(psutil.RLIMIT_DATA, (most, psutil.RLIM_INFINITY))
+    try:
+        yield
+    finally:
+        with suppress(psutil.Error):
+            psutil.Process(pid).rlimit(psutil.RLIMIT_DATA, (psutil.RLIM_INFINITY, psutil.RLIM_INFINITY))
 
 
 def _allowed(proc: Path, cgroups: Path) -> list[int]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import tempfile
 from pathlib import Path
@@ -9,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from graphfix.results.faults import InternalError
 from graphfix.results.records import dataclass, field
+from graphfix.runtimes.memory import data_of, limited
 from graphfix.runtimes.more_outputs import more_outputs
 from graphfix.runtimes.pipes import GONE, AskedProcess, cause, environment
 from graphfix.runtimes.session import RefusedError
@@ -21,6 +23,11 @@ if TYPE_CHECKING:
 
 LONGEST_SECONDS = 600.0
 """How long one request may take before the process is stopped."""
+FED = 1024
+"""How many times the bytes of its inputs a run may take, where a request has a limit of memory."""
+RUNTIME = 160 << 20
+OF_A_THREAD = 24 << 20
+"""Bytes of data of a process that has imported a runtime, and of each of its threads: measured are 110 and 8 MiB."""
 _LONGEST_LINE = 4096
 """Of a line only so much is read: MLIR's notes print whole weights."""
 
@@ -31,6 +38,10 @@ class Child:
     def __init__(self, seconds: float = LONGEST_SECONDS) -> None:
         self.seconds = seconds
         """How long one request may take."""
+        self.memory: int | None = None
+        """Bytes of memory that a request may take, beside `FED` times those that a run is fed; None for no limit."""
+        self._began_with = 0
+        """The bytes of data that the process had when it was started."""
         self._process: AskedProcess | None = None
         self._loaded: LoadRequest | None = None
         self._scratch = tempfile.TemporaryDirectory(prefix="graphfix-")
@@ -84,6 +95,14 @@ class Child:
         outputs: list[object] = self.ask(request, "run", dict(feeds))
         return outputs
 
+    def _most(self, arguments: Sequence[object]) -> int | None:
+        """Return the bytes of data that the process may have during a request with these arguments."""
+        if self.memory is None:
+            return None
+        fed = (value for each in arguments if isinstance(each, dict) for value in each.values())
+        own = self._began_with + RUNTIME + OF_A_THREAD * (os.cpu_count() or 1)
+        return own + self.memory + FED * sum(int(getattr(value, "nbytes", 0)) for value in fed)
+
     def ask(self, request: LoadRequest, method: str, *arguments: object) -> Any:  # noqa: ANN401 - the session's own answer
         """Call a method of the session of a load request, loading it again where another took its place."""
         if self._loaded != request:
@@ -100,7 +119,7 @@ class Child:
         process = self._process or self._started()
         watch = Watch(process.kill, self.seconds)
         try:
-            with watch:
+            with watch, limited(process.pid, self._most(message)):
                 kind, *answer = process.ask(message)
         except GONE:
             why = f"{runtime} aborts the process ({cause(self._stop())})"
@@ -116,6 +135,7 @@ class Child:
     def _started(self) -> AskedProcess:
         folder = self._scratch.name
         self._process = AskedProcess("graphfix.runtimes.worker", {"TMPDIR": folder, "TEMP": folder})
+        self._began_with = data_of(self._process.pid)
         return self._process
 
     def _stop(self) -> int:

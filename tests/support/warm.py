@@ -37,11 +37,11 @@ class Forked:
         os.close(read)
         os.close(write)
         self.stdin, self.stdout = os.fdopen(self._stdin, "wb"), os.fdopen(self._stdout, "rb")
-        self._pid = self._number()
+        self.pid = self._number()
 
     def kill(self) -> None:
         """End it."""
-        os.kill(self._pid, signal.SIGKILL)
+        os.kill(self.pid, signal.SIGKILL)
 
     def wait(self, timeout: float | None = None) -> int:
         """Its status, as `Popen.wait` says it. Raises TimeoutExpired."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import resource
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Sequence
 from itertools import pairwise
 from pathlib import Path
@@ -294,3 +295,22 @@ def test_the_budget_grows_with_the_file() -> None:
     budget.read(budget.left - 10)
     assert budget.allows(10)
     assert not budget.allows(11)
+
+
+# --- runs -------------------------------------------------------------------------------------------------------------
+
+
+def squared(path: Path) -> Path:
+    """A value of 24 GiB, from two numbers."""
+    node_ = node("ConstantOfShape", ["shape"], ["last"])
+    return written(path, [node_], "last", [], {"shape": np.array([80_000, 80_000])})
+
+
+@pytest.mark.parametrize(("make", "status"), [(calls, 0), (sums, 0), (squared, 0)])
+def test_runs_that_ask_for_too_much_are_left_out(
+    make: Callable[[Path], Path], status: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path, out = make(tmp_path / "m.onnx"), tmp_path / "o.onnx"
+    started = time.monotonic()
+    assert commands.main(["fix", str(path), "-o", str(out)]) == status, capsys.readouterr()
+    assert time.monotonic() - started < 3 * SECONDS

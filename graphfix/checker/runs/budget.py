@@ -27,6 +27,8 @@ _SHORTEST: Final = 1e-3
 """The seconds that a run is taken to last at least."""
 _LEAST: Final = 1.0
 """The least number of seconds that a started run is allowed."""
+_LEAST_MEMORY: Final = 256 << 20
+_TIMES_THE_MODEL: Final = 1024
 _REPEATED: Final = 4
 """The first run is repeated if it takes at most the budget divided by this number."""
 
@@ -150,6 +152,15 @@ class TimedSession:
             self.budget.stop_after(LONGEST_SECONDS)
         self.budget.taken.append(self.budget.clock() - started)
         return values
+
+
+def allowance(size: int, *, thorough: bool) -> int | None:
+    """Return the bytes of memory that it may take to load a model of `size` bytes, or to run it, beside its inputs'.
+
+    None for no limit: of large models the whole is estimated (`memory_fault`), and `thorough` lifts all limits.
+    Few bytes may ask for much memory: a Concat that is doubled 30 times has a result of 24 GiB.
+    """
+    return None if thorough or size >= LARGE else _LEAST_MEMORY + _TIMES_THE_MODEL * size
 
 
 def memory_fault(needed: int, unused: int) -> str | None:

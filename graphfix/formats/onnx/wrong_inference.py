@@ -78,12 +78,15 @@ def _conv_transpose(node: Node) -> bool:
 
 def _slices_backwards(node: Node) -> bool:
     """Return whether a step may be negative and its end a largest number, which onnx reads as the last element."""
-    ends, steps = (_elements(node, at) for at in (ENDS, STEPS))
     if len(node.operands) <= STEPS or node.operands[STEPS] is None:
         return False
-    if steps is not None and ends is not None:
-        return any(step < 0 and end >= LARGEST for step, end in zip(steps, ends, strict=False))
-    return steps is None or any(step < 0 for step in steps)
+    steps = _elements(node, STEPS)
+    if steps is not None and all(step > 0 for step in steps):
+        return False
+    ends = _elements(node, ENDS)  # computed ends are followed only where they matter: numpy does it
+    if steps is None or ends is None:
+        return True
+    return any(step < 0 and end >= LARGEST for step, end in zip(steps, ends, strict=False))
 
 
 def _elements(node: Node, at: int) -> Sequence[float] | None:

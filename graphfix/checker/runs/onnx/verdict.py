@@ -12,7 +12,7 @@ import onnx
 from graphfix.checker.files.onnx.skeleton import read
 from graphfix.checker.files.onnx.stored_sizes import symbols
 from graphfix.checker.runs import given_inputs
-from graphfix.checker.runs.budget import LARGE, SECONDS, Budget, memory_fault
+from graphfix.checker.runs.budget import LARGE, SECONDS, Budget, allowance, memory_fault
 from graphfix.checker.runs.comparison import Comparison, weigh
 from graphfix.checker.runs.first_difference import Place, first_place
 from graphfix.checker.runs.inexact_sites import bounded, observed
@@ -22,7 +22,7 @@ from graphfix.checker.runs.onnx.attention_sizes import attention_sizes
 from graphfix.checker.runs.onnx.dropped_inputs import without
 from graphfix.checker.runs.onnx.input_limits import limits
 from graphfix.checker.runs.onnx.kept_casts import with_kept_casts
-from graphfix.checker.runs.onnx.loads import checked_data, copies_fault, ways
+from graphfix.checker.runs.onnx.loads import checked_data, copies_fault, inlining_fault, ways
 from graphfix.checker.runs.onnx.observed_sizes import in_onnxruntime, in_reference
 from graphfix.checker.runs.original_runs import Answers, Sweep, given_answers
 from graphfix.checker.runs.recast import fed_with_int64, int64_inputs, narrowed, widened, within_int32
@@ -95,6 +95,9 @@ def _by_runs(
     reason = disagreement(before.without(_missing(task, models[1])), after)
     if reason is not None:
         return Verdict("different", reason=reason)
+    why = inlining_fault(models)
+    if why is not None:
+        return Verdict("undecided", reason=why)
     verdict, fallback = _by_onnxruntime(task, models, interfaces, witness)
     if fallback and verdict.status != "different":
         second = _by_reference(task, models, interfaces, witness)
@@ -149,6 +152,7 @@ def _by_onnxruntime(
     size, needed = data[0].bytes_of(models[0])
     budget = None if size < LARGE or task.thorough or task.inputs is not None else Budget(task.progress)
     with Child(_LONGEST if task.thorough else LONGEST_SECONDS) as child:
+        child.memory = allowance(size, thorough=task.thorough)
         load = partial(child.load, arena=budget is None)
         before, after = (
             loads.watched(side, partial(load, each.runnable(), folder=each.folder)) for side, each in enumerate(data)

@@ -10,6 +10,7 @@ from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from graphfix.checker.runs.budget import allowance
 from graphfix.checker.runs.inexact_sites import bounded
 from graphfix.checker.runs.interface import disagreement, litert_interface
 from graphfix.checker.runs.loads import Loads, without_runs
@@ -34,6 +35,7 @@ def by_runs(task: Task) -> Verdict:
     """Compare two TFLite files. Raises GraphfixError for bad input."""
     witness = Witness(task.claims) if task.claims is not None else None
     with Child() as child:
+        child.memory = allowance(task.before.stat().st_size, thorough=task.thorough)
         verdict = _by_runs(task, child, witness)
     versions = {"ai-edge-litert": metadata.version("ai-edge-litert")}
     return replace(verdict, versions=versions)
@@ -42,6 +44,7 @@ def by_runs(task: Task) -> Verdict:
 def by_loads(task: Task) -> Verdict:
     """Load two TFLite files on every kernel set, without a run."""
     with Child() as child:
+        child.memory = allowance(task.before.stat().st_size, thorough=task.thorough)
         verdict = Loads(task.progress).judge(Verdict("undecided"), _ways(task, child), {})
     versions = {"ai-edge-litert": metadata.version("ai-edge-litert")}
     return replace(verdict, reason=without_runs(verdict.load), versions=versions)
