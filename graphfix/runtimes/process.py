@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import tempfile
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
@@ -17,7 +18,7 @@ from graphfix.runtimes.session import RefusedError
 from graphfix.runtimes.watch import Watch
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from graphfix.runtimes.session import ModelDetails, TensorDetails
 
@@ -28,6 +29,8 @@ FED = 1024
 RUNTIME = 160 << 20
 OF_A_THREAD = 24 << 20
 """Bytes of data of a process that has imported a runtime, and of each of its threads: measured are 110 and 8 MiB."""
+_NO_MEMORY = ("bad_alloc", "Failed to allocate memory", "there is no more memory")
+"""How runtimes, and the worker, say that there is none: within a limit the machine may have more."""
 _LONGEST_LINE = 4096
 """Of a line only so much is read: MLIR's notes print whole weights."""
 
@@ -107,13 +110,40 @@ class Child:
         """Call a method of the session of a load request, loading it again where another took its place."""
         if self._loaded != request:
             self._load(request)
-        return self._answer(request.runtime, ("ask", method, *arguments))
+        message = "ask", method, *arguments
+        try:
+            return self._answer(request.runtime, message)
+        except RefusedError as error:
+            if not self._may_lack_memory(error):
+                raise
+        with self._unlimited():
+            self._load(request)
+            return self._answer(request.runtime, message)
 
     def _load(self, request: LoadRequest) -> Any:  # noqa: ANN401 - the session's interface
         self._loaded = None
-        interface = self._answer(request.runtime, ("load", request.runtime, request.model, dict(request.options)))
+        message = "load", request.runtime, request.model, dict(request.options)
+        try:
+            interface = self._answer(request.runtime, message)
+        except RefusedError as error:
+            if not self._may_lack_memory(error):
+                raise
+            with self._unlimited():
+                interface = self._answer(request.runtime, message)
         self._loaded = request
         return interface
+
+    def _may_lack_memory(self, error: RefusedError) -> bool:
+        """Return whether the process ended, perhaps because of the limit of memory: not every runtime says so."""
+        return error.aborted and not error.stopped and self.memory is not None
+
+    @contextmanager
+    def _unlimited(self) -> Iterator[None]:
+        memory, self.memory = self.memory, None
+        try:
+            yield
+        finally:
+            self.memory = memory
 
     def _answer(self, runtime: str, message: tuple[object, ...]) -> Any:  # noqa: ANN401 - see above
         process = self._process or self._started()
@@ -127,7 +157,8 @@ class Child:
             raise RefusedError(stopped if watch.expired else why, aborted=True, stopped=watch.expired) from None
         if kind == "refused":
             text, missing, custom = answer
-            raise RefusedError(str(text), missing_kernel=bool(missing), custom=str(custom))
+            lacking = self.memory is not None and any(words in str(text) for words in _NO_MEMORY)
+            raise RefusedError(str(text), missing_kernel=bool(missing), custom=str(custom), stopped=lacking)
         if kind == "fault":
             raise InternalError(answer[0])
         return answer[0]

@@ -20,7 +20,8 @@ class RefusedError(GraphfixError):
 
     `missing_kernel`: the runtime lacks something (an operator for a type, an operator set newer than it is),
     the model need not be wrong; `custom` names the custom operator that it lacks. `aborted`:
-    the process died, or was stopped, so the next request takes a new one; `stopped`: it gave no answer in time.
+    the process died, or was stopped, so the next request takes a new one; `stopped`: a limit of time or memory ended
+    the request.
     """
 
     def __init__(

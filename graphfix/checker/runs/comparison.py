@@ -65,6 +65,8 @@ def weigh(comparison: Comparison, answers: Answers) -> Verdict:
     try:
         session = comparison.opened[1]()
     except RefusedError as error:
+        if error.stopped:
+            return Verdict("undecided", runs=answers.refused, reason=f"the second model was not run: {error}")
         reason = f"the second model does not load, the first runs: {error}"
         failed = Run({}, "off", "different", reason=reason)
         return Verdict("different", runs=(failed, *answers.refused), reason=reason)
@@ -110,6 +112,9 @@ def _found(comparison: Comparison, answer: Answer, outputs: Outputs, *, located:
     `located`: another run differs, so that this one decides nothing; where it differs first is known.
     """
     failed = isinstance(outputs, RefusedError)
+    if isinstance(outputs, RefusedError) and outputs.stopped:  # an explicit form takes more time and memory
+        reason = f"the second model was stopped where the first runs: {outputs}"
+        return _Finding(Run(dict(answer.case.sizes), "off", "undecided", reason=reason), open=reason)
     if not _suspicious(comparison, answer, outputs) or (located and not failed):
         return _judged(comparison, answer, outputs, located=located)
     failure: RefusedError | None = None

@@ -107,8 +107,8 @@ def _bare(model: ModelProto, suspects: Collection[str]) -> ModelProto | None:
     """Return a model without the elements of large constants, for onnx's inference.
 
     The stored shapes of `suspects` are dropped: onnx's inference keeps them, and onnxruntime infers again after each
-    optimization. Returns None where the code of the inference must not be asked: a node lacks operands that it reads,
-    or has an equation that it never finishes reading.
+    optimization (of an output it keeps what is declared). Returns None where the code of the inference must not be
+    asked: a node lacks operands that it reads, or has an equation that it never finishes reading.
     """
     bare = ModelProto(ir_version=model.ir_version, opset_import=model.opset_import, functions=model.functions)
     graph = model.graph
@@ -180,13 +180,13 @@ def _shapes(bare: ModelProto) -> Shapes | None:
 
 
 def _drop_stored(graph: GraphProto, names: Collection[str] | None) -> None:
-    """Drop the stored shapes of these results, or of all; those of outputs too."""
+    """Drop the stored shapes of these results, but for what outputs are declared as; or all of both."""
     kept = [] if names is None else [value for value in graph.value_info if value.name not in names]
     if len(kept) < len(graph.value_info):
         del graph.value_info[:]
         graph.value_info.extend(kept)
     for value in graph.output:
-        if (names is None or value.name in names) and value.type.HasField("tensor_type"):
+        if names is None and value.type.HasField("tensor_type"):
             value.type.tensor_type.ClearField("shape")
     for body in bodies(graph.node):
         _drop_stored(body, names)

@@ -80,6 +80,8 @@ def _by_runs(task: Task, child: Child, witness: Witness | None) -> Verdict:
     before, after = (_declared(child, path, task.signature) for path in (task.before, task.after))
     if isinstance(before, RefusedError):
         return Verdict("undecided", facts=facts, reason=f"the first model does not load: {before}")
+    if isinstance(after, RefusedError) and after.stopped:
+        return Verdict("undecided", facts=facts, reason=f"the second model was not loaded: {after}")
     if isinstance(after, RefusedError):
         return Verdict("different", reason=f"the second model does not load, the first does: {after}")
     reason = _disagreement(_without_dropped(before, after, task.values), after, task.signature)
