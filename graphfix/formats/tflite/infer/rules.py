@@ -67,6 +67,15 @@ def matmul(call: Call) -> Results:
     return (Shape((*batch, rows, columns)),)
 
 
+def equal(call: Call) -> Results:
+    """The operands have one shape: a size is a number where one of them has it."""
+    every = [dims for at in range(call.count) if (dims := call.dims(at)) is not None]
+    if not every or len(set(map(len, every))) > 1:
+        return first(call)
+    columns = zip(*every, strict=True)
+    return (Shape(tuple([next((size for size in column if isinstance(size, int)), column[0]) for column in columns])),)
+
+
 def select(call: Call) -> Results:
     """By the row's style; but where every operand has one element, a result of one element keeps its declared shape.
 
@@ -258,7 +267,7 @@ BY_STYLE: Mapping[str, Rule] = {
     "multidirectional": multidirectional,
     "unidirectional": unidirectional,
     "matmul": matmul,
-    "equal": first,
+    "equal": equal,
     "own": unidirectional,
 }
 
