@@ -116,12 +116,15 @@ def _product(node: Node) -> bool:
 
 
 def _prelu(node: Node) -> bool:
-    """Return whether the slope may stretch the operand: onnx infers the operand's shape."""
+    """Return whether the slope stretches an axis of size 1: onnx infers the operand's shape.
+
+    The documents say that a slope does not stretch the operand, so a free size of the operand is not taken for 1.
+    """
     operand, slope = _shape(node, 0), _shape(node, 1)
     if operand is None or slope is None or slope.rank > operand.rank:
         return True
     pairs = zip(reversed(tuple(_sizes(node, 1))), reversed(tuple(_sizes(node, 0))), strict=False)
-    return any(size not in (1, own) or size is None for size, own in pairs)
+    return any(own == 1 and size != 1 for size, own in pairs)
 
 
 def _scalar(node: Node) -> bool:
