@@ -98,7 +98,7 @@ class Views:
         return trips(node, Body(message, graph, self.evaluator, self._weight(graph)))
 
     def _weight(self, graph: Graph) -> int:
-        """How many nodes a body takes once the loops inside it are unrolled, too: they are when it is in their place.
+        """Return the nodes of a body with the loops inside it unrolled: unrolling the outer loop unrolls them too.
 
         Three loops of 100 trips in each other are a million nodes.
         """

@@ -40,7 +40,7 @@ def trips(container: Container, node: Node, operator: Operator) -> Trips | None:
 
 
 def _weight(container: Container, index: int, known: dict[int, int]) -> int:
-    """How many nodes a trip takes once the loops inside it are unrolled, too: they are when it is in their place."""
+    """Return the nodes of one trip, with the loops inside it unrolled: unrolling the outer loop unrolls them too."""
     if index not in known:
         operators = container.subgraphs[index].operators
         known[index] = len(operators) + sum(_weight_inside(container, each, known) for each in operators)
@@ -48,7 +48,7 @@ def _weight(container: Container, index: int, known: dict[int, int]) -> int:
 
 
 def _weight_inside(container: Container, operator: Operator, known: dict[int, int]) -> int:
-    """What a loop inside a body adds to it; what other operators run stays as it is."""
+    """Return the nodes that unrolling an operator adds: a WHILE's body so many times; 0 for any other operator."""
     body = container.options(operator).get("body_subgraph_index")
     if not isinstance(body, int) or not 0 < body < len(container.subgraphs):
         return 0
