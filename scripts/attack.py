@@ -28,8 +28,8 @@ MADE_BY = {
     **dict.fromkeys(onnx_pairs.FAMILIES, onnx_pairs.pair),
     **dict.fromkeys(tflite_pairs.FAMILIES, tflite_pairs.pair),
 }
-ROUNDED = "returns the same last bit"
-"""An assumption of the proof after which the last bit may differ."""
+ROUNDED = ("returns the same last bit", "sums of 8 bits are rounded")
+"""Assumptions of the proof after which the last bit may differ."""
 NOT_EMPTY = (" is 0", "size of 0")
 """Assumptions of the proof about sizes of 0."""
 
@@ -55,7 +55,7 @@ def examine(pair: Pair, folder: Path, runner: Runner) -> tuple[str, bool, str]:
         return "traceback", False, f"a traceback: {type(error).__name__}: {error}"
     if verdict.status != "proved":
         return str((verdict.proof or {}).get("reason", verdict.status)), False, ""
-    near = any(ROUNDED in text for text in verdict.assumes)
+    near = any(word in text for text in verdict.assumes for word in ROUNDED)
     empty = not any(word in text for text in verdict.assumes for word in NOT_EMPTY)
     ran, why = runner.run(pair, str(folder), near=near, empty=empty)
     if why and not _is_steady(pair, folder, runner):

@@ -7,6 +7,7 @@ three kernel sets: tests/whole/test_kernel_choice.py.
 from __future__ import annotations
 
 from graphfix.graph.broadcast import Alignment, BroadcastOperand, exemption
+from graphfix.graph.litert_buffers import overwritten
 from graphfix.graph.view import Node
 from graphfix.operators.row import TFLITE
 from graphfix.shapes.shape import never_one, same
@@ -40,7 +41,10 @@ def _other_kernel(node: Node, alignment: Alignment, operand: BroadcastOperand, *
         return None
     if drops_rank(node):
         carried = _carried_rank(alignment)
-        return RANK if carried is None or carried < alignment.rank else None
+        if carried is None or carried < alignment.rank:
+            return RANK
+    if not stretched and (lost := overwritten(node, alignment, operand)) is not None:
+        return lost
     if node.op not in _SELECTING or operand.value.dtype not in _FLOATS:
         return None
     if stretched:

@@ -14,7 +14,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Final, TypeAlias
 
 from graphfix.formats.onnx.file.proto import ModelProto
-from graphfix.formats.onnx.inferred_shapes import Names, Told, ToldShapes, inferred_shapes
+from graphfix.formats.onnx.inferred_shapes import MAIN, Names, Told, ToldShapes, inferred_shapes
 from graphfix.formats.onnx.view import Views
 from graphfix.formats.onnx.wrong_inference import FUNCTION, is_suspect
 from graphfix.graph.view import Graph, Value
@@ -36,6 +36,8 @@ class Claim:
     told: Told
     shape: Shape
     """The shape by the rules."""
+    of_output: bool = False
+    """Whether the value is an output of the main graph: no other value gets its buffer."""
 
     def __str__(self) -> str:
         """Return the clause for a report."""
@@ -201,7 +203,8 @@ def _claims(told: ToldShapes, reached: Sequence[Value]) -> Claims:
         every = told.get((value.graph.path, value.name), ())
         dims = next((dims for dims in sorted(every, key=repr) if _differs(dims, value.shape)), None)
         if dims is not None:
-            found.setdefault(value.graph, {})[value.name] = Claim(value.name, dims, value.shape)
+            of_output = value.graph.path == MAIN and value in value.graph.outputs
+            found.setdefault(value.graph, {})[value.name] = Claim(value.name, dims, value.shape, of_output)
     return found
 
 

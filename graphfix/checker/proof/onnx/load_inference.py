@@ -125,6 +125,7 @@ def _bare(model: ModelProto, suspects: Collection[str]) -> ModelProto | None:
         if tensor.external_data or tensor.ByteSize() > _FEW_BYTES:
             tensor.CopyFrom(_small(tensor))
     _drop_constants(bare.graph)
+    _give_constants(bare.graph, {})
     _drop_stored(bare.graph, suspects)
     for named in (*bare.opset_import, *every_node(bare), *(each for it in bare.functions for each in it.opset_import)):
         named.domain = domain_of(named.domain)  # of the two names of the standard set, onnx's inference takes the one
@@ -142,6 +143,23 @@ def _drop_constants(graph: GraphProto) -> None:
         graph.value_info.extend(kept)
     for body in bodies(graph.node):
         _drop_constants(body)
+
+
+def _give_constants(graph: GraphProto, around: Mapping[str, TensorProto | NodeProto]) -> None:
+    """Copy the constants that a body reads from the graphs around it: onnxruntime's inference reads them there."""
+    own: dict[str, TensorProto | NodeProto] = {tensor.name: tensor for tensor in graph.initializer}
+    own |= {name: node for node in graph.node if node.op_type == "Constant" for name in node.output}
+    made = {value.name for value in graph.input}.union(own, *(node.output for node in graph.node))
+    read = {name for node in graph.node for name in node.input}.union(value.name for value in graph.output)
+    for name in sorted(read.difference(made).intersection(around)):
+        held = around[name]
+        if isinstance(held, TensorProto):
+            graph.initializer.append(held)
+        else:
+            graph.node.insert(0, held)
+    known = {name: held for name, held in around.items() if name not in made} | own
+    for body in bodies(graph.node):
+        _give_constants(body, known)
 
 
 def _small(tensor: TensorProto) -> TensorProto:

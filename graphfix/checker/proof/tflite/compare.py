@@ -29,6 +29,7 @@ from graphfix.checker.proof.tflite.input_sizes import bound, input_dims, sizes_b
 from graphfix.checker.proof.tflite.known_operators import Known
 from graphfix.checker.proof.tflite.parts import check_parts
 from graphfix.checker.proof.tflite.reader import Reading
+from graphfix.checker.proof.tflite.shared_buffers import check_buffers
 from graphfix.checker.proof.tflite.unrolled_loops import fewer
 
 if TYPE_CHECKING:
@@ -71,6 +72,7 @@ def compared(
     table.budget.allow(sum(len(graph.operators) for model in (one, two) for graph in model.subgraphs))
     check_size(one.flat_bytes, two.flat_bytes)
     check_parts(one, two)
+    check_buffers(two)
     entries, known = _callable(one), Known(table.objections)
     reached = [_reached(model) for model in (one, two)]
     unrolled = fewer(one, two, reached)

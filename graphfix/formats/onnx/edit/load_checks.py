@@ -50,13 +50,17 @@ def _check_new_values(inference: LoadInference, node: Node, edits: Sequence[Edit
     adding = [edit for edit in edits if isinstance(edit, Canonicalize | Lift | Replace | Stretch)]
     if not wrong or not adding:
         return
+    replaces = any(isinstance(edit, Replace) for edit in adding)
     for value in (*node.operands, *node.results):
-        if value is not None and value.name in wrong:
-            raise Refused(_shared(wrong[value.name]))
+        claim = wrong.get(value.name) if value is not None else None
+        if claim is not None and (value in node.operands or replaces or not claim.of_output):
+            raise Refused(_shared(claim))
     made = {dims for edit in adding for dims in _made(node, edit)}
     inlined = node.graph.path.startswith(FUNCTION)
     for claim in wrong.values():
         # the sizes of a call are inferred where the function is inlined
+        if claim.of_output:
+            continue
         if claim.told in made or (inlined and claim.shares and any(None in dims for dims in made)):
             raise Refused(_shared(claim))
 
@@ -93,7 +97,7 @@ def _shapes_made(node: Node, edit: Edit) -> Iterator[Shape]:
 
 def _check_inlining(inference: LoadInference, node: Node) -> None:
     """Raise Refused where a body has a wrong shape, or values of the shape that a value around the body has wrongly."""
-    outer = {claim.told: claim for claim in inference.wrong.get(node.graph, {}).values()}
+    outer = {claim.told: claim for claim in inference.wrong.get(node.graph, {}).values() if not claim.of_output}
     for body in _bodies(inference, node):
         for claims in (inference.wrong, inference.hidden):
             for claim in claims.get(body, {}).values():
