@@ -68,11 +68,18 @@ def matmul(call: Call) -> Results:
 
 
 def equal(call: Call) -> Results:
-    """The operands have one shape: a size is a number where one of them has it."""
+    """The operands have one shape: a size is a number where one of them has it.
+
+    Of operands that surely differ the kernels read what is not there, so nothing is derived of the result.
+    """
     every = [dims for at in range(call.count) if (dims := call.dims(at)) is not None]
-    if not every or len(set(map(len, every))) > 1:
+    if not every:
         return first(call)
-    columns = zip(*every, strict=True)
+    if len(set(map(len, every))) > 1:
+        return ()
+    columns = [*zip(*every, strict=True)]
+    if any(len({size for size in column if isinstance(size, int)}) > 1 for column in columns):
+        return ()
     return (Shape(tuple([next((size for size in column if isinstance(size, int)), column[0]) for column in columns])),)
 
 
