@@ -111,6 +111,11 @@ class ClosedWorld:
     reason: str | None = None
     """Why the second file may not load."""
 
+    def refuse(self, reason: str) -> None:
+        """Enter something that no second file may have, whether the first has it or not."""
+        if self.closed and self.reason is None:
+            self.reason = reason
+
     def odd(self, key: object, reason: str) -> None:
         """Enter something that a runtime may refuse: the second file may have it if the first has."""
         if not self.closed:

@@ -1,8 +1,8 @@
 """Find outputs of a loop's body that no node computes, where onnxruntime returns wrong values for them.
 
 onnxruntime does not copy such a value. A Loop that stacks its iteration number returns [3, 3, 3] instead of [0, 1, 2],
-because it counts in that buffer. A Scan whose body returns a slice or a state returns wrong
-elements. A node between the input and the output, such as Identity, makes a copy. A Loop copies its other inputs.
+because it counts in that buffer. A Scan whose body returns a slice or a state returns what stands in memory. A node
+between the input and the output, such as Identity, makes a copy. A Loop copies its other inputs.
 """
 
 from __future__ import annotations
@@ -19,13 +19,19 @@ _ITERATION = 0
 
 
 def enter_uncopied(world: ClosedWorld, loop: tuple[object, ...], body: GraphProto, description: str) -> None:
-    """Enter each output of a body that onnxruntime does not copy: the second file may have it if the first has.
+    """Enter each output of a body that onnxruntime does not copy.
 
-    `loop` is the term of the Loop or Scan, which is the same for both files if the loops are equal.
+    The second file may have that of a Loop if the first has it: both return the same wrong numbers. The results of such
+    a Scan depend on the memory, so no second file may have it. `loop` is the term of the Loop or Scan, which is the
+    same for both files if the loops are equal.
     """
     inputs = {info.name: at for at, info in enumerate(body.input)}
     for at, output in enumerate(body.output):
         source = inputs.get(output.name)
-        if source is not None and (loop[0] == "scan" or source == _ITERATION):
+        is_scan = loop[0] == "scan"
+        if source is not None and (is_scan or source == _ITERATION):
             why = f"the body of {description} of the second file returns {output.name!r} without a node that copies it"
-            world.odd(("uncopied", loop, at, source), why)
+            if is_scan:
+                world.refuse(why)
+            else:
+                world.odd(("uncopied", loop, at, source), why)
