@@ -15,6 +15,7 @@ import onnx
 import pytest
 from onnx import FunctionProto, GraphProto, NodeProto, TensorProto, ValueInfoProto, helper, numpy_helper
 
+from graphfix.checker.runs.onnx.work import work_fault
 from graphfix.cli import commands
 from graphfix.formats import onnx as onnx_format
 from graphfix.formats.onnx.infer.budget import EACH, FEWEST, Budget
@@ -229,6 +230,35 @@ def test_doubling_ends_within_20_seconds_and_512_mib(kind: str, tmp_path: Path) 
         assert done.returncode not in {2, 3} or len(said) == 1, said
         assert "Traceback" not in done.stderr
         assert "memory" not in done.stderr
+
+
+@pytest.mark.ci
+@pytest.mark.parametrize("kind", KINDS)
+def test_fix_ends_within_20_seconds_of_each_process_with_its_runs(kind: str, tmp_path: Path) -> None:
+    make, options = KINDS[kind]
+    path, out = make(tmp_path / "m.onnx"), tmp_path / "o.onnx"
+    done = subprocess.run(
+        [sys.executable, "-m", "graphfix", "fix", str(path), "-o", str(out), *options],
+        preexec_fn=limits,  # the test is one thread
+        capture_output=True,
+        text=True,
+        timeout=6 * SECONDS,  # of another, busy machine
+        check=False,
+    )
+    assert done.returncode in {*ENDS["fix"], 3}, (done.returncode, done.stderr[-300:])
+    assert out.exists() == (done.returncode not in {2, 3})
+    assert "Traceback" not in done.stderr
+
+
+def test_a_loop_whose_condition_may_end_it_is_run(tmp_path: Path) -> None:
+    for ends in (False, True):
+        model = onnx.load(counted(tmp_path / "m.onnx", 1, 1 << 30))
+        if ends:
+            body = model.graph.node[0].attribute[0].g
+            body.initializer.append(numpy_helper.from_array(np.array(False), "no"))
+            next(each for each in body.node if each.op_type == "Identity").input[0] = "no"
+        assert (work_fault([model, model], thorough=False) is None) == ends
+        assert work_fault([model, model], thorough=True) is None
 
 
 @pytest.mark.parametrize("kind", ["products", "products of sums", "sums", "Einsum", "sequences"])

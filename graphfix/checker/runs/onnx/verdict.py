@@ -22,8 +22,9 @@ from graphfix.checker.runs.onnx.attention_sizes import attention_sizes
 from graphfix.checker.runs.onnx.dropped_inputs import without
 from graphfix.checker.runs.onnx.input_limits import limits
 from graphfix.checker.runs.onnx.kept_casts import with_kept_casts
-from graphfix.checker.runs.onnx.loads import checked_data, copies_fault, inlining_fault, ways
+from graphfix.checker.runs.onnx.loads import checked_data, copies_fault, ways
 from graphfix.checker.runs.onnx.observed_sizes import in_onnxruntime, in_reference
+from graphfix.checker.runs.onnx.work import work_fault
 from graphfix.checker.runs.original_runs import Answers, Sweep, given_answers
 from graphfix.checker.runs.recast import fed_with_int64, int64_inputs, narrowed, widened, within_int32
 from graphfix.checker.runs.related_sizes import related
@@ -95,7 +96,7 @@ def _by_runs(
     reason = disagreement(before.without(_missing(task, models[1])), after)
     if reason is not None:
         return Verdict("different", reason=reason)
-    why = inlining_fault(models)
+    why = work_fault(models, thorough=task.thorough)
     if why is not None:
         return Verdict("undecided", reason=why)
     verdict, fallback = _by_onnxruntime(task, models, interfaces, witness)

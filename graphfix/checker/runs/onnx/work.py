@@ -1,0 +1,95 @@
+"""Models that are not given to onnxruntime because a small file asks for too much work."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+from onnx import ModelProto, TensorProto, numpy_helper
+
+from graphfix.checker.proof.onnx.operands import bodies
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from onnx import GraphProto, NodeProto
+
+MOST_INLINED: Final = 1 << 20
+"""Nodes of functions that onnxruntime is given to inline."""
+MOST_RUN: Final = 1 << 22
+"""Nodes inside loops that one run may execute: about 10 seconds."""
+_FEW_BYTES: Final = 1024
+"""Constants up to this size are read: the number of iterations is one number."""
+
+
+def work_fault(models: Sequence[ModelProto], *, thorough: bool) -> str | None:
+    """Return why models are not given to onnxruntime; None where they are.
+
+    It inlines functions when it loads a model, and their calls may double. Loops in each other multiply their
+    iterations; `thorough` runs them all the same.
+    """
+    inlined = max(map(_inlined, models))
+    if inlined > MOST_INLINED:
+        return f"not run: {inlined} nodes of functions would be inlined; --proof-only proves"
+    run = 0 if thorough else max(_run(model.graph, {}) for model in models)
+    return None if run <= MOST_RUN else f"not run: the loops execute {run} nodes; --thorough runs them all the same"
+
+
+def _inlined(model: ModelProto) -> int:
+    """Count the nodes of functions that take the places of calls in the main graph."""
+    nodes = {(each.domain, each.name): list(_nodes(each.node)) for each in model.functions}
+    calls = {key: [(node.domain, node.op_type) for node in held] for key, held in nodes.items()}
+    counts: dict[tuple[str, str], int] = {}
+    entered: set[tuple[str, str]] = set()
+    pending = list(calls)
+    while pending:  # a call is counted once what it calls is
+        key = pending[-1]
+        inner = [] if key in entered else [each for each in calls[key] if each in calls and each not in counts]
+        entered.add(key)
+        pending += inner
+        if not inner:
+            counts[key] = len(calls[key]) + sum(counts.get(each, 0) for each in calls[key])
+            pending.pop()
+    return sum(counts.get((node.domain, node.op_type), 0) for node in _nodes(model.graph.node)) if counts else 0
+
+
+def _nodes(nodes: Sequence[NodeProto]) -> Iterator[NodeProto]:
+    """Yield nodes, and those of the bodies inside them."""
+    yield from nodes
+    for body in bodies(nodes):
+        yield from _nodes(body.node)
+
+
+def _run(graph: GraphProto, around: Mapping[str, int]) -> int:
+    """Return how many nodes one run of a graph executes as far as the iterations of its loops are constants."""
+    numbers = {**around, **dict(_numbers(graph))}
+    total = len(graph.node)
+    for node in graph.node:
+        times = numbers.get(node.input[0], 1) if _is_counted(node) else 1
+        total += max(times, 0) * sum(_run(body, numbers) for body in bodies([node]))
+    return total
+
+
+def _numbers(graph: GraphProto) -> Iterator[tuple[str, int]]:
+    """Yield the constants of a graph that are one number of int64."""
+    held = [(tensor.name, tensor) for tensor in graph.initializer]
+    for node in graph.node:
+        if node.op_type == "Constant" and node.output:
+            held += [(node.output[0], attribute.t) for attribute in node.attribute if attribute.name == "value"]
+    for name, tensor in held:
+        if tensor.data_type == TensorProto.INT64 and not tensor.external_data and tensor.ByteSize() <= _FEW_BYTES:
+            array = numpy_helper.to_array(tensor)
+            if array.size == 1:
+                yield name, int(np.ravel(array)[0])
+
+
+def _is_counted(node: NodeProto) -> bool:
+    """Return whether a node is a Loop that its condition never ends: the body returns the condition that it gets."""
+    if node.op_type != "Loop" or not node.input or not node.input[0]:
+        return False
+    body = next((each.g for each in node.attribute if each.name == "body"), None)
+    if body is None or len(body.input) <= 1 or not body.output or (len(node.input) > 1 and node.input[1]):
+        return False
+    copies = {each.output[0]: each.input[0] for each in body.node if each.op_type == "Identity" and each.output}
+    ended = body.output[0].name
+    return bool(copies.get(ended, ended) == body.input[1].name)
