@@ -100,7 +100,7 @@ def axis_negative(model: ModelProto, draft: Draft, rng: random.Random) -> bool:
     found = [
         (held, draft.known[node.input[0]].rank)
         for node in model.graph.node
-        if node.op_type in NEGATIVE and node.input[0] in draft.known
+        if node.op_type in NEGATIVE and node.input and node.input[0] in draft.known
         for held in node.attribute
         if held.name == "axis"
     ]
