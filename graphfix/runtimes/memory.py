@@ -35,12 +35,12 @@ def data_of(pid: int) -> int:
 
 
 @contextmanager
-def limited(pid: int, most: int | None) -> Iterator[None]:
-    """Let a process have only so many bytes of data; None, and where the system has no such limit: any.
+def limited(pid: int, most: int) -> Iterator[None]:
+    """Let a process have only so many bytes of data, on Linux.
 
     What it asks for beyond the limit fails like memory that the machine does not have.
     """
-    if most is None or not hasattr(psutil, "RLIMIT_DATA"):  # Linux alone
+    if not hasattr(psutil, "RLIMIT_DATA"):
         yield
         return
     with suppress(psutil.Error):  # it has ended: who asks it finds that out

@@ -5,13 +5,12 @@ from __future__ import annotations
 import os
 import subprocess
 import tempfile
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from graphfix.results.faults import InternalError
 from graphfix.results.records import dataclass, field
-from graphfix.runtimes.memory import data_of, limited
 from graphfix.runtimes.more_outputs import more_outputs
 from graphfix.runtimes.pipes import GONE, AskedProcess, cause, environment
 from graphfix.runtimes.session import RefusedError
@@ -19,6 +18,7 @@ from graphfix.runtimes.watch import Watch
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
+    from contextlib import AbstractContextManager
 
     from graphfix.runtimes.session import ModelDetails, TensorDetails
 
@@ -43,8 +43,8 @@ class Child:
         """How long one request may take."""
         self.memory: int | None = None
         """Bytes of memory that a request may take, beside `FED` times those that a run is fed; None for no limit."""
-        self._began_with = 0
-        """The bytes of data that the process had when it was started."""
+        self._began_with: int | None = None
+        """The bytes of data that the process had before its first request with a limit of memory."""
         self._process: AskedProcess | None = None
         self._loaded: LoadRequest | None = None
         self._scratch = tempfile.TemporaryDirectory(prefix="graphfix-")
@@ -98,13 +98,18 @@ class Child:
         outputs: list[object] = self.ask(request, "run", dict(feeds))
         return outputs
 
-    def _most(self, arguments: Sequence[object]) -> int | None:
-        """Return the bytes of data that the process may have during a request with these arguments."""
+    def _limited(self, process: AskedProcess, arguments: Sequence[object]) -> AbstractContextManager[None]:
+        """Limit the memory of the process during a request with these arguments."""
         if self.memory is None:
-            return None
+            return nullcontext()
+        from graphfix.runtimes.memory import data_of, limited  # psutil: `doctor` answers without any package
+
+        if self._began_with is None:
+            self._began_with = data_of(process.pid)
         fed = (value for each in arguments if isinstance(each, dict) for value in each.values())
         own = self._began_with + RUNTIME + OF_A_THREAD * (os.cpu_count() or 1)
-        return own + self.memory + FED * sum(int(getattr(value, "nbytes", 0)) for value in fed)
+        inputs = sum(int(getattr(value, "nbytes", 0)) for value in fed)
+        return limited(process.pid, own + self.memory + FED * inputs)
 
     def ask(self, request: LoadRequest, method: str, *arguments: object) -> Any:  # noqa: ANN401 - the session's own answer
         """Call a method of the session of a load request, loading it again where another took its place."""
@@ -149,7 +154,7 @@ class Child:
         process = self._process or self._started()
         watch = Watch(process.kill, self.seconds)
         try:
-            with watch, limited(process.pid, self._most(message)):
+            with watch, self._limited(process, message):
                 kind, *answer = process.ask(message)
         except GONE:
             why = f"{runtime} aborts the process ({cause(self._stop())})"
@@ -166,7 +171,7 @@ class Child:
     def _started(self) -> AskedProcess:
         folder = self._scratch.name
         self._process = AskedProcess("graphfix.runtimes.worker", {"TMPDIR": folder, "TEMP": folder})
-        self._began_with = data_of(self._process.pid)
+        self._began_with = None
         return self._process
 
     def _stop(self) -> int:
