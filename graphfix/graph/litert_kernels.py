@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from graphfix.graph.broadcast import Alignment, BroadcastOperand, exemption
 from graphfix.graph.litert_buffers import overwritten
+from graphfix.graph.litert_lookup_tables import BYTES, chain_of, decides, is_unit_constant, outranks
 from graphfix.graph.view import Node
 from graphfix.operators.row import TFLITE
 from graphfix.shapes.shape import never_one, same
@@ -24,10 +25,11 @@ RANK = (
     "XNNPACK drops the rank of a constant of one element here, so lifting or stretching an operand changes the "
     "result's rank"
 )
+TABLE = (
+    "XNNPACK computes the nodes around this one by one lookup table, whose result would be another without this node"
+)
 _SELECTING = frozenset({"MAXIMUM", "MINIMUM"})
 _FLOATS = frozenset({"float32", "float16"})
-_RANK_DROPPING = frozenset({"ADD", "SUB", "MUL"})
-_BYTES = frozenset({"int8", "uint8"})
 
 
 def left_reason(node: Node, alignment: Alignment, operand: BroadcastOperand, *, stretched: bool) -> str | None:
@@ -39,12 +41,14 @@ def left_reason(node: Node, alignment: Alignment, operand: BroadcastOperand, *, 
 def _other_kernel(node: Node, alignment: Alignment, operand: BroadcastOperand, *, stretched: bool) -> str | None:
     if node.domain != TFLITE:
         return None
-    if drops_rank(node):
-        carried = _carried_rank(alignment)
-        if carried is None or carried < alignment.rank:
-            return RANK
+    if (stretched or not is_unit_constant(operand.value)) and decides(chain_of(node)):
+        return RANK if outranks(node) else TABLE
     if not stretched and (lost := overwritten(node, alignment, operand)) is not None:
         return lost
+    return _other_operand(node, alignment, operand, stretched=stretched)
+
+
+def _other_operand(node: Node, alignment: Alignment, operand: BroadcastOperand, *, stretched: bool) -> str | None:
     if node.op not in _SELECTING or operand.value.dtype not in _FLOATS:
         return None
     if stretched:
@@ -52,27 +56,9 @@ def _other_kernel(node: Node, alignment: Alignment, operand: BroadcastOperand, *
     return SELECTED_BESIDE.format(op=node.op) if _outranked(alignment, operand) else None
 
 
-def drops_rank(node: Node) -> bool:
-    """Return whether XNNPACK may ignore the rank of constants of one element in a node: sums and products of 8 bits.
-
-    Without a fused activation the result has the wrong rank only if another such node reads it.
-    """
-    return node.op in _RANK_DROPPING and is_of_8_bits(node)
-
-
 def is_of_8_bits(node: Node) -> bool:
     """Return whether a node of a TFLite model computes with int8 or uint8."""
-    return node.domain == TFLITE and any(value is not None and value.dtype in _BYTES for value in node.operands[:1])
-
-
-def _carried_rank(alignment: Alignment) -> int | None:
-    """Return the highest rank among the operands that are no constants of one element; None if one is unknown."""
-    shapes = [each.value.shape for each in alignment.operands if not _is_unit_constant(each)]
-    return max((shape.rank for shape in shapes), default=0) if all(shape.ranked for shape in shapes) else None
-
-
-def _is_unit_constant(operand: BroadcastOperand) -> bool:
-    return operand.value.kind == "constant" and set(operand.value.shape.axes or ()) <= {1}
+    return node.domain == TFLITE and any(value is not None and value.dtype in BYTES for value in node.operands[:1])
 
 
 def _reaches_innermost(alignment: Alignment, operand: BroadcastOperand) -> bool:
@@ -90,7 +76,7 @@ def _reaches_innermost(alignment: Alignment, operand: BroadcastOperand) -> bool:
 def _outranked(alignment: Alignment, operand: BroadcastOperand) -> bool:
     """Return whether a constant of one element has more axes than the operand."""
     return any(
-        _is_unit_constant(other) and other.value.shape.rank > operand.value.shape.rank
+        is_unit_constant(other.value) and other.value.shape.rank > operand.value.shape.rank
         for other in alignment.operands
         if other.index != operand.index
     )

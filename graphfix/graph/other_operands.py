@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import TypeAlias
 
 from graphfix.graph.broadcast import MATRIX, Alignment, align_anyhow, over_limit, taking_part
-from graphfix.graph.litert_kernels import drops_rank, is_of_8_bits, left_reason
+from graphfix.graph.litert_kernels import is_of_8_bits, left_reason
+from graphfix.graph.litert_lookup_tables import changes_table
 from graphfix.graph.liveness import is_live
 from graphfix.graph.passing import constant
 from graphfix.graph.view import Node, Value
+from graphfix.operators.row import TFLITE
 from graphfix.shapes.shape import Incompatible, Shape, broadcast, same, same_shape
 
 PAIR = 2
@@ -35,10 +37,11 @@ def keeps_result(node: Node, before: Alignment, read: Operands, *, lifts: bool =
     """
     if not all(_is_matrix(node, node.operand(at), value) for at, value in read.items()) or becomes_square(node, read):
         return False
-    if _changes_rank(node, before, read):
+    other = reading(node, read)
+    if node.domain == TFLITE and changes_table(node, other):
         return False
     try:
-        after = align_anyhow(reading(node, read))
+        after = align_anyhow(other)
     except Incompatible:
         return False
     if after is None or after.rank != before.rank:
@@ -46,23 +49,6 @@ def keeps_result(node: Node, before: Alignment, read: Operands, *, lifts: bool =
     if lifts and before.rank:
         return True
     return same_shape(after.result, before.result) and not (before.onto and _checks_less(before, read))
-
-
-def _changes_rank(node: Node, before: Alignment, read: Operands) -> bool:
-    """Whether other operands change the rank that XNNPACK gives a result, which ignores constants of one element."""
-    if not (before.rank and drops_rank(node)):
-        return False
-    was = [operand.value for operand in before.operands]
-    now = [read.get(operand.index, operand.value) for operand in before.operands]
-    return min(_carried_rank(now), before.rank) != min(_carried_rank(was), before.rank)
-
-
-def _carried_rank(values: Sequence[Value]) -> int:
-    return max((value.shape.rank for value in values if not _is_one(value)), default=0)
-
-
-def _is_one(value: Value) -> bool:
-    return constant(value) is not None and set(value.shape.dims) <= {1}
 
 
 def becomes_square(node: Node, read: Operands) -> bool:

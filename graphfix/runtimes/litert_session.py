@@ -116,10 +116,8 @@ class InterpreterSession:
             return [core.GetTensor(index, 0).tobytes() for index in tensors]
 
     def _shapes(self, core: Any) -> Shapes:  # noqa: ANN401 - LiteRT has no types
-        return tuple(
-            tuple(tuple(map(int, core.TensorSize(index, at))) for index in range(count))
-            for at, count in enumerate(self._counts)
-        )
+        """Return the shapes of all tensors, those that kernels have added behind the file's own included."""
+        return tuple(tuple(_shape(core, index, at) for index in range(count)) for at, count in enumerate(self._counts))
 
     def _core(self) -> Any:  # noqa: ANN401 - LiteRT has no types
         """Return the native interpreter, which alone reaches the subgraphs behind the first."""
@@ -159,6 +157,14 @@ def load(
     `expose` names tensors of that subgraph that become outputs behind its own. Raises RefusedError.
     """
     return InterpreterSession(model, kernels, signature, expose)
+
+
+def _shape(core: Any, index: int, subgraph: int) -> tuple[int, ...]:  # noqa: ANN401 - LiteRT has no types
+    """Return the shape of a tensor; () for one that a kernel has added and does not use."""
+    try:
+        return tuple(map(int, core.TensorSize(index, subgraph)))
+    except ValueError:
+        return ()
 
 
 def _stateful(core: Any, counts: Sequence[int]) -> bool:  # noqa: ANN401 - LiteRT has no types

@@ -243,9 +243,11 @@ def constant_stretched(model: ModelProto, draft: Draft, rng: random.Random) -> b
         return False
     graph, at, place, value = rng.choice(found)
     array = numpy_helper.to_array(next(one for one in model.graph.initializer if one.name == value.name))
-    graph.node[at].input[place] = store(
-        model.graph, draft.fresh("m"), np.broadcast_to(array, _broadcasts(graph.node[at], draft) or ()).copy()
-    )
+    try:
+        whole = np.broadcast_to(array, _broadcasts(graph.node[at], draft) or ())
+    except ValueError:  # an earlier change has given the constant other axes
+        return False
+    graph.node[at].input[place] = store(model.graph, draft.fresh("m"), whole.copy())
     return True
 
 

@@ -53,7 +53,7 @@ def pair(seed: int, family: str) -> Pair:
 
 def _narrowed(model: ModelProto) -> list[str]:
     """Declare the inputs of int64 that are looked up by as int32, and cast them back."""
-    read = {node.input[1] for node in model.graph.node if node.op_type == "Gather"}
+    read = {node.input[1] for node in model.graph.node if node.op_type == "Gather" and len(node.input) > 1}
     for info in model.graph.input:
         if info.name in read:
             info.type.tensor_type.elem_type = TensorProto.INT32

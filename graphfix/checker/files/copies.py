@@ -41,7 +41,7 @@ def _is_restated(before: Path, after: Path, data_root: Sequence[Path]) -> bool:
             return False
         model = skeleton.parsed(path, message)
         data = external_data.checked(path, model, data_root)
-        if not data.number(model):
+        if not data.files or not data.number(model):
             return False
         found.append((model.SerializeToString(deterministic=True), list(data.files.values())))
     (one, files), (two, others) = found

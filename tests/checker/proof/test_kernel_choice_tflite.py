@@ -177,3 +177,26 @@ def test_a_stretch_along_outer_axes_is_proved(
         assert proved(tmp_path, files)
         nan = np.full(shapes[0], np.nan, np.float32)
         assert not differs(files, nan, np.ones(shapes[1], np.float32))
+
+
+SLOPE_SHAPES = [(2,), (1, 2), (2, 2), (3, 1, 2), (1, 3, 2, 2)]
+
+
+def with_slope(shape: tuple[int, ...], *, moved: bool) -> bytes:
+    """PRELU with a constant slope, read as it is or through a RESHAPE that changes nothing."""
+    sizes, numbers = listed(shape), listed([-1.5] * int(np.prod(shape)))
+    slope = f"k:const[{sizes}]{{{numbers}}}"
+    target = f"s:const:int32[{len(shape)}]{{{sizes}}}"
+    lines = [f"r[{sizes}] = RESHAPE({slope}, {target})"] if moved else []
+    return model("\n".join([*lines, f"y[1,3,2,2] = PRELU(x[1,3,2,2], {'r' if moved else slope})"]))
+
+
+@pytest.mark.parametrize("shape", SLOPE_SHAPES, ids=str)
+def test_a_slope_that_is_no_constant_of_the_file_is_a_term(tmp_path: Path, shape: tuple[int, ...]) -> None:
+    files = [with_slope(shape, moved=moved) for moved in (False, True)]
+    before, after = ran(files, np.full((1, 3, 2, 2), -0.0, np.float32))
+    signs = [[np.signbit(each.outputs[0]).all() for each in group] for group in (before, after)]
+    assert signs == [[True, True, False], [True, True, True]]
+    assert not proved(tmp_path, files)
+    assert not proved(tmp_path, files[::-1])
+    assert proved(tmp_path, [files[1], files[1]])

@@ -141,6 +141,41 @@ def test_a_right_stored_shape_does_not_hide_a_wrong_inference(name: str) -> None
     assert reason(*(stating(name, stretched=stretched, shape=[7]) for stretched in (False, True))) == ""
 
 
+LYING = {
+    "Max": "v = Mul (x, x) s = ReduceSum <keepdims = 0> (x) {} a = Add (z, {}) y = Max (v, a) w = Softplus (y)",
+    "Sub": "v = Exp (x) s = ReduceMax <keepdims = 0> (x) {} a = Mul (z, {}) y = Sub (v, a) w = Exp (y)",
+    "Pow": "v = Abs (x) s = ReduceMin <keepdims = 0> (x) {} a = Sub (z, {}) y = Pow (v, a) w = Neg (y)",
+}
+"""By the operator whose result has a wrong stored shape of which one size is open."""
+
+
+@pytest.mark.parametrize("rows", [2, 3, 5])
+@pytest.mark.parametrize("op", LYING)
+def test_two_wrong_stored_shapes_that_make_a_third_one_are_not_proved(op: str, rows: int) -> None:
+    """Where a stored shape contradicts the inferred one, onnxruntime goes on with the sizes in which both agree."""
+    told = "float[7,1] v", "float[1,?] y", "int64[2] t = {1,2}"
+    inputs = f"float[{rows},1] x, float[1,2] z"
+    before, after = (
+        model(inputs, LYING[op].format(*edit), 18, *told) for edit in (("", "s"), ("e = Expand (s, t)", "e"))
+    )
+    for made in (before, after):
+        made.graph.output[0].name = "w"
+    assert error_of(before) is None
+    assert "re-use buffer" in (error_of(after) or "")
+    assert reason(before, after) != ""
+
+
+@pytest.mark.parametrize("size", [-1, -5])
+def test_a_negative_size_that_a_slice_reads_aborts_nothing(size: int) -> None:
+    """Onnx's inference takes the size of an Expand as it is, and asserts in a Slice that it is none below 0."""
+    inputs, told = "float[N,4] x", (f"int64[2] t = {{{size},1}}", "int64[1] o = {0}")
+    pool = "p = MaxPool <kernel_shape = [3], strides = [2], ceil_mode = 1, pads = [1, 1]> (q)"
+    nodes = f"{pool} e = Expand (x, t) y = Slice (e, o, far, o, back)"
+    plain = f"{pool} y = Slice (x, o, far, o, back)"
+    before, after = (model(f"{inputs}, float[1,1,6] q", each, 17, *told) for each in (plain, nodes))
+    assert reason(before, after) != ""
+
+
 STORED = {
     "compress": ("float[5] x", "Compress <axis = 0> (x, kept)", "float[3] v"),
     "compress-all": ("float[5] x", "Compress (x, kept)", "float[4] v"),

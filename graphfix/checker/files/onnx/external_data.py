@@ -206,18 +206,21 @@ def checked(path: Path, model: Message, data_root: Sequence[Path] = ()) -> Exter
 
 
 def tensors(message: Message) -> Iterator[TensorProto]:
-    """Yield every tensor that one of onnx's messages holds, at any depth."""
-    if isinstance(message, TensorProto):
-        yield message
-        return
-    for descriptor, value in message.ListFields():
-        if descriptor.name == "node":  # most nodes have no attribute, and need no list of their fields
-            for node in value:
-                for attribute in node.attribute:
-                    yield from tensors(attribute)
-        elif descriptor.name in _ROUTES and descriptor.message_type is not None:
-            for each in (value,) if hasattr(value, "ListFields") else value:
-                yield from tensors(each)
+    """Yield every tensor that one of onnx's messages holds, at any depth, in the order of the file."""
+    pending = [message]
+    while pending:
+        each = pending.pop()
+        if isinstance(each, TensorProto):
+            yield each
+            continue
+        inside: list[Message] = []
+        for descriptor, value in each.ListFields():
+            if descriptor.name == "node":  # most nodes have no attribute, and need no list of their fields
+                for node in value:
+                    inside += node.attribute
+            elif descriptor.name in _ROUTES and descriptor.message_type is not None:
+                inside += (value,) if hasattr(value, "ListFields") else value
+        pending += reversed(inside)
 
 
 def is_external(tensor: TensorProto) -> bool:

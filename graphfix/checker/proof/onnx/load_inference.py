@@ -13,15 +13,16 @@ the other values. Only files that hold an suspect operator or such a stored shap
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import onnx
-from onnx import ModelProto, TensorProto
+from onnx import ModelProto, TensorProto, numpy_helper
 from onnx.defs import OpSchema
 
 from graphfix.checker.files.onnx.external_data import tensors
 from graphfix.checker.files.onnx.schema import schema
-from graphfix.checker.proof.onnx.operands import bodies, domain_of, every_node
+from graphfix.checker.proof.onnx.operands import bodies, domain_of, every_graph, every_node
 from graphfix.checker.proof.onnx.validate import imported
 from graphfix.checker.proof.onnx.wrong_inference import SUSPECT, is_suspect
 from graphfix.checker.proof.sizes import result_sizes
@@ -59,14 +60,15 @@ def objection(one: ModelProto, two: ModelProto, reading: Reading) -> str | None:
     bare = _bare(two, suspects)
     if bare is None:
         return None
-    fault = _fault(bare)
-    if fault is not None:
-        before = _bare(one, suspects)
-        if before is not None and _fault(before) is None:
-            return f"onnx's inference refuses the second file, and not the first: {fault}"
-        return None
-    before = _bare(one, suspects) if sources else None
-    return _clash(one, before, reading, sources, _shapes(bare)) if sources else None
+    inferred = _inferred(bare)
+    fault = _fault(bare) if inferred is None else None
+    if fault is None:
+        after = _shapes(bare) if inferred is None else _stated(inferred)
+        return _clash(one, suspects, reading, sources, after, exact=inferred is not None) if sources else None
+    before = _bare(one, suspects)
+    if before is not None and _fault(before) is None:
+        return f"onnx's inference refuses the second file, and not the first: {fault}"
+    return None
 
 
 def _suspects(reading: Reading) -> set[str]:
@@ -94,11 +96,12 @@ def _calls(reading: Reading, name: str) -> Iterator[str]:
 def _spread(graph: GraphProto, found: set[str]) -> bool:
     """Add the results of the nodes that read one of these values, in the order of execution."""
     for node in graph.node:
+        reads = reached = not found.isdisjoint(node.input)
         for body in bodies([node]):
-            if not found.isdisjoint(node.input):
+            if reads:
                 found.update(value.name for value in body.input)
-        inside = [_spread(body, found) for body in bodies([node])]
-        if any(inside) or not found.isdisjoint(node.input):
+            reached |= _spread(body, found)
+        if reached:
             found.update(node.output)
     return not found.isdisjoint(value.name for value in graph.output)
 
@@ -124,42 +127,72 @@ def _bare(model: ModelProto, suspects: Collection[str]) -> ModelProto | None:
     for tensor in tensors(bare):
         if tensor.external_data or tensor.ByteSize() > _FEW_BYTES:
             tensor.CopyFrom(_small(tensor))
-    _drop_constants(bare.graph)
-    _give_constants(bare.graph, {})
-    _drop_stored(bare.graph, suspects)
-    for named in (*bare.opset_import, *every_node(bare), *(each for it in bare.functions for each in it.opset_import)):
-        named.domain = domain_of(named.domain)  # of the two names of the standard set, onnx's inference takes the one
+    for function in bare.functions:
+        for entry in function.opset_import:
+            entry.domain = domain_of(entry.domain)
+    for entry in bare.opset_import:
+        entry.domain = domain_of(entry.domain)
     versions = imported(bare.opset_import)
-    return bare if all(_has_operands(node, versions) and _is_readable(node) for node in every_node(bare)) else None
+    safe = [_reduce(bare.graph, suspects, {}, versions)]
+    for function in bare.functions:
+        inside = [graph for body in bodies(function.node) for graph in every_graph(body)]
+        safe += [_is_safe(node, versions) for held in (function, *inside) for node in held.node]
+    return bare if all(safe) else None
 
 
-def _drop_constants(graph: GraphProto) -> None:
-    """Drop the stored shapes of constants: onnxruntime reads those of the tensors alone."""
-    held = {name for node in graph.node if node.op_type == "Constant" for name in node.output}
-    held.update(tensor.name for tensor in graph.initializer)
-    kept = [value for value in graph.value_info if value.name not in held]
-    if len(kept) < len(graph.value_info):
-        del graph.value_info[:]
-        graph.value_info.extend(kept)
-    for body in bodies(graph.node):
-        _drop_constants(body)
+def _reduce(
+    graph: GraphProto,
+    suspects: Collection[str],
+    around: Mapping[str, TensorProto | NodeProto],
+    versions: Mapping[str, int],
+) -> bool:
+    """Bring a graph and its bodies to what onnxruntime's inference reads; return whether all nodes are safe to infer.
 
-
-def _give_constants(graph: GraphProto, around: Mapping[str, TensorProto | NodeProto]) -> None:
-    """Copy the constants that a body reads from the graphs around it: onnxruntime's inference reads them there."""
+    The stored shapes of constants go, since onnxruntime reads those of the tensors alone. A body gets a copy of each
+    constant `around` it that it reads, since onnxruntime's inference reads them there.
+    """
     own: dict[str, TensorProto | NodeProto] = {tensor.name: tensor for tensor in graph.initializer}
-    own |= {name: node for node in graph.node if node.op_type == "Constant" for name in node.output}
-    made = {value.name for value in graph.input}.union(own, *(node.output for node in graph.node))
-    read = {name for node in graph.node for name in node.input}.union(value.name for value in graph.output)
+    made, read = {value.name for value in graph.input}, {value.name for value in graph.output}
+    inside = list(bodies(graph.node))
+    safe = True
+    for node in graph.node:
+        safe &= _is_safe(node, versions)
+        made.update(node.output)
+        read.update(node.input)
+        if node.op_type == "Constant":
+            own |= dict.fromkeys(node.output, node)
+        if node.op_type == "Expand" and len(node.input) > 1:
+            target = node.input[1]
+            safe &= not _has_negative(own.get(target) or around.get(target))
+    made.update(own)
+    _drop_stored(graph, own.keys() | suspects)
     for name in sorted(read.difference(made).intersection(around)):
         held = around[name]
         if isinstance(held, TensorProto):
             graph.initializer.append(held)
         else:
             graph.node.insert(0, held)
-    known = {name: held for name, held in around.items() if name not in made} | own
-    for body in bodies(graph.node):
-        _give_constants(body, known)
+    known = {name: held for name, held in around.items() if name not in made} | own if inside else {}
+    for body in inside:
+        safe &= _reduce(body, suspects, known, versions)
+    return safe
+
+
+def _has_negative(held: TensorProto | NodeProto | None) -> bool:
+    """Return whether a constant of integers has a negative element; a size of it aborts onnx's inference of a Slice."""
+    if isinstance(held, TensorProto):
+        small = held.data_type == TensorProto.INT64 and held.ByteSize() <= _FEW_BYTES and not held.external_data
+        return small and bool((numpy_helper.to_array(held) < 0).any())
+    if held is None:
+        return False
+    return any(_has_negative(given.t) or any(size < 0 for size in given.ints) for given in held.attribute)
+
+
+def _is_safe(node: NodeProto, versions: Mapping[str, int]) -> bool:
+    """Return whether the code of onnx's inference may be asked about a node, and name its set as that code does."""
+    if node.domain:
+        node.domain = domain_of(node.domain)
+    return _has_operands(node, versions) and _is_readable(node)
 
 
 def _small(tensor: TensorProto) -> TensorProto:
@@ -167,6 +200,14 @@ def _small(tensor: TensorProto) -> TensorProto:
     if not tensor.external_data and tensor.ByteSize() <= _FEW_BYTES:
         return tensor
     return TensorProto(name=tensor.name, data_type=tensor.data_type, dims=tensor.dims)
+
+
+def _inferred(bare: ModelProto) -> GraphProto | None:
+    """Return the graph with what onnx infers; None where its inference objects to anything."""
+    try:
+        return onnx.shape_inference.infer_shapes(bare, strict_mode=True, data_prop=True).graph
+    except onnx.shape_inference.InferenceError:
+        return None
 
 
 def _fault(bare: ModelProto) -> str | None:
@@ -184,16 +225,27 @@ def _shapes(bare: ModelProto) -> Shapes | None:
 
     Returns None where onnx's inference refuses the model whatever it stores.
     """
-    found: Shapes = {}
     try:
         inferred = onnx.shape_inference.infer_shapes(bare, data_prop=True)
     except onnx.shape_inference.InferenceError:  # a stored shape is wrong: onnxruntime takes the inferred one
-        _drop_stored(bare.graph, None)
+        for graph in every_graph(bare.graph):
+            _drop_stored(graph, None)
         try:
             inferred = onnx.shape_inference.infer_shapes(bare, data_prop=True)
         except onnx.shape_inference.InferenceError:
             return None
-    _enter(inferred.graph, found)
+    return _stated(inferred.graph)
+
+
+def _stated(outer: GraphProto) -> Shapes:
+    """Return the shapes that a graph and its bodies state of their values."""
+    found: Shapes = {}
+    for graph in every_graph(outer):
+        for value in (*graph.value_info, *graph.output):
+            tensor = value.type.tensor_type
+            if value.type.HasField("tensor_type") and tensor.HasField("shape"):
+                shape = tuple(dim.dim_value if dim.HasField("dim_value") else None for dim in tensor.shape.dim)
+                found.setdefault(value.name, set()).add(shape)
     return found
 
 
@@ -206,35 +258,32 @@ def _drop_stored(graph: GraphProto, names: Collection[str] | None) -> None:
     for value in graph.output:
         if names is None and value.type.HasField("tensor_type"):
             value.type.tensor_type.ClearField("shape")
-    for body in bodies(graph.node):
-        _drop_stored(body, names)
 
 
 def _has_operands(node: NodeProto, versions: Mapping[str, int]) -> bool:
     """Whether a node gives the operands that its operator asks for: onnx's inference reads them without looking."""
     domain = domain_of(node.domain)
-    asked = schema(node.op_type, domain, versions.get(domain, 0))
+    needed, inputs, outputs = _required(node.op_type, domain, versions.get(domain, 0))
+    if len(node.input) < inputs or len(node.output) < outputs:
+        return False
+    return all(at < len(node.input) and node.input[at] for at in needed)
+
+
+@lru_cache(1024)
+def _required(op: str, domain: str, version: int) -> tuple[list[int], int, int]:
+    """Return which operands an operator requires, and how many operands and results at least."""
+    asked = schema(op, domain, version)
     if asked is None:
-        return True
-    needed = [at for at, formal in enumerate(asked.inputs) if formal.option == OpSchema.FormalParameterOption.Single]
-    given = all(at < len(node.input) and node.input[at] for at in needed)
-    return given and len(node.input) >= asked.min_input and len(node.output) >= asked.min_output
+        return [], 0, 0
+    single = OpSchema.FormalParameterOption.Single
+    needed = [at for at, formal in enumerate(asked.inputs) if formal.option == single]
+    return needed, asked.min_input, asked.min_output
 
 
 def _is_readable(node: NodeProto) -> bool:
     """Whether the equation of an Einsum has letters alone: onnx's inference does not end on some others."""
     equations = [held.s for held in node.attribute if held.name == "equation"] if node.op_type == "Einsum" else []
     return all(map(_EQUATION.fullmatch, equations))
-
-
-def _enter(graph: GraphProto, shapes: Shapes) -> None:
-    for value in (*graph.value_info, *graph.output):
-        tensor = value.type.tensor_type
-        if value.type.HasField("tensor_type") and tensor.HasField("shape"):
-            dims = [dim.dim_value if dim.HasField("dim_value") else None for dim in tensor.shape.dim]
-            shapes.setdefault(value.name, set()).add(tuple(dims))
-    for body in bodies(graph.node):
-        _enter(body, shapes)
 
 
 class _Wrong(NamedTuple):
@@ -249,12 +298,13 @@ class _Wrong(NamedTuple):
 
 
 def _clash(
-    one: ModelProto, before: ModelProto | None, reading: Reading, sources: set[str], after: Shapes | None
+    one: ModelProto, suspects: set[str], reading: Reading, sources: set[str], after: Shapes | None, *, exact: bool
 ) -> str | None:
     """Say which inferred size is not derived and may count.
 
     It counts if a new If has it, which allocates it, if the first file has no such value, or if a value of other sizes
-    has the same shape.
+    has the same shape. `exact`: onnxruntime infers no sizes besides those in `after`. Where a stored shape contradicts
+    the inferred one it goes on with what both agree in, and may so find a size that `after` leaves open.
     """
     if after is None:
         return "onnx's inference refuses the second file"
@@ -263,7 +313,13 @@ def _clash(
         return None
     _spread(reading.model.graph, doubtful)
     wrong, sure = _compared(reading, doubtful, after)
-    known = (None if before is None else _shapes(before)) or {}
+    # What is inferred of an If is what its branches return, which is compared by itself.
+    inferred = [each for each in wrong if each.op != "If" or each.name in sources]
+    known = _stated(one.graph)
+    if any(each.name in suspects or each.shape not in known.get(each.name, ()) for each in inferred):
+        before = _bare(one, suspects)
+        known = (None if before is None else _shapes(before)) or {}
+    new = {(each.name, each.shape) for each in inferred if each.shape not in known.get(each.name, ())}
     chosen = {name for node in every_node(one) if node.op_type == "If" for name in node.output}
     outputs = {value.name for graph, _ in reading.scopes for value in graph.output}
     sizes: dict[Shape, list[Sizes | None]] = {}
@@ -271,10 +327,12 @@ def _clash(
         sizes.setdefault(each.shape, []).append(each.derived)
     for each in wrong:
         # The buffer of an output, or of an unknown size, serves no other value.
-        alone = None in each.shape or each.name in outputs
+        is_open = None in each.shape
+        alone = is_open or each.name in outputs
         alike = [] if alone else sizes[each.shape]
         apart = (not alone and each.shape in sure) or (len(alike) > 1 and (None in alike or len(set(alike)) > 1))
-        if (each.op == "If" and each.name not in chosen) or apart or each.shape not in known.get(each.name, ()):
+        apart |= is_open and not exact and each.name not in outputs
+        if (each.op == "If" and each.name not in chosen) or apart or (each.name, each.shape) in new:
             return f"onnx's inference at load takes {each.name!r} of the second file for {each.told}"
     return None
 

@@ -273,11 +273,22 @@ def bodies(nodes: Iterable[NodeProto]) -> Iterator[GraphProto]:
 
 def every_node(model: ModelProto) -> Iterator[NodeProto]:
     """Yield every node of a model, in bodies and functions too."""
-    pending: list[Iterable[NodeProto]] = [model.graph.node, *(function.node for function in model.functions)]
+    for graph in every_graph(model.graph):
+        yield from graph.node
+    for function in model.functions:
+        yield from function.node
+        for body in bodies(function.node):
+            for graph in every_graph(body):
+                yield from graph.node
+
+
+def every_graph(outer: GraphProto) -> Iterator[GraphProto]:
+    """Yield a graph and every body inside it."""
+    pending = [outer]
     while pending:
-        nodes = pending.pop()
-        yield from nodes
-        pending += [body.node for body in bodies(nodes)]
+        graph = pending.pop()
+        yield graph
+        pending += bodies(graph.node)
 
 
 def domain_of(domain: str) -> str:

@@ -11,6 +11,7 @@ from graphfix.checker.proof.indexing_maps import Note
 from graphfix.checker.proof.tflite.nodes import quantized, read, type_of
 from graphfix.checker.proof.tflite.operands import Call
 from graphfix.checker.proof.tflite.table import UNARY
+from graphfix.checker.proof.tflite.unit_constants import SELECTING
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from graphfix.checker.files.tflite.records import Operator, Subgraph, Tensor
     from graphfix.checker.proof.sizes import Algebra
     from graphfix.checker.proof.terms import Core, View
+    from graphfix.checker.proof.tflite.lookup_tables import Chain
 
 NO_PART = "ubgraphIndex"
 """How the names of options end that only say where a body is."""
@@ -30,6 +32,7 @@ def note_of(
     views: Sequence[View | None],
     results: Sequence[View | None],
     place: tuple[str, str],
+    chain: Chain | None,
 ) -> Note:
     """Note an operator of these results; `place` is the path of its subgraph and its label there."""
     path, label = place
@@ -45,7 +48,7 @@ def note_of(
         names=(tensors[0], tensors[1]),
         operands=tuple(views),
         results=tuple(results),
-        parts=_parts(graph, operator, views, results),
+        parts=_parts(graph, operator, views, results, chain),
         isolated=_isolated(algebra, graph, operator, views, label),
     )
 
@@ -63,23 +66,40 @@ def _isolated(
 
 
 def _parts(
-    graph: Subgraph, operator: Operator, views: Sequence[View | None], results: Sequence[View | None]
+    graph: Subgraph,
+    operator: Operator,
+    views: Sequence[View | None],
+    results: Sequence[View | None],
+    chain: Chain | None,
 ) -> dict[str, tuple[object, str]]:
-    """Name the options, and how operands and results are quantized."""
+    """Name the options, how operands and results are quantized, and what a choice of kernels goes by."""
     options = {f"option {name!r}": value for name, value in operator.options.items() if not name.endswith(NO_PART)}
     parts = {name: (value, str(value)) for name, value in options.items()}
     parts["the custom options"] = operator.key[CUSTOM_OPTIONS], "other bytes"
-    if not (results and results[0] is not None and broadcast_of(results[0].core) is not None):
+    is_mapped = bool(results and results[0] is not None and broadcast_of(results[0].core) is not None)
+    if chain is not None and (not is_mapped or operator.name in SELECTING):
+        parts["the chain of operators that XNNPACK may make a lookup table of"] = chain, str(chain)
+    if not is_mapped:
         parts["version"] = operator.version, str(operator.version)
     for index, (at, view) in enumerate(zip(operator.inputs, views, strict=True)):
         if at >= 0:
             tensor = graph.tensors[at]
+            if not is_mapped:
+                parts[f"what kind of tensor operand {index} is"] = tensor.variable, _kind_text(tensor)
+            elif operator.name == "PRELU":
+                parts[f"what kind of tensor operand {index} is"] = tensor.payload is None, _kind_text(tensor)
             read_as = tensor.dtype, quantized(tensor.quantization, view)
             parts[f"the type or quantization of operand {index}"] = read_as, _type_text(tensor)
     for index, at in enumerate(operator.outputs):
         tensor = graph.tensors[at]
         parts[f"the type or quantization of result {index}"] = type_of(tensor), _type_text(tensor)
     return parts
+
+
+def _kind_text(tensor: Tensor) -> str:
+    if tensor.variable:
+        return "a variable"
+    return "computed or an input" if tensor.payload is None else "a constant"
 
 
 def _type_text(tensor: Tensor) -> str:

@@ -65,13 +65,16 @@ def _computing(call: Call, views: Sequence[View]) -> tuple[object, ...]:
     return (*stretches, "squared") if squared else stretches
 
 
-def by_equal_shapes(call: Call, views: Sequence[View]) -> tuple[object, ...]:
-    """Return what PRELU's choice of a kernel depends on: whether both shapes are equal; () where kernels agree.
+def of_prelu(call: Call, views: Sequence[View]) -> tuple[object, ...]:
+    """Return what PRELU's choice of a kernel depends on.
 
+    XNNPACK takes it if the slope is a constant of the file, and multiplies -0.0 by the slope; the other kernels do not.
     Of int16, which no kernel is written for, the kernel for equal shapes and the broadcasting one return other numbers.
     """
+    slope = call.inputs[1]
+    is_constant = slope is not None and slope.payload is not None
     if call.result.dtype != "int16":
-        return ()
+        return ("constant slope", is_constant)
     one, two = (view.sizes for view in views)
     if one is None or two is None:
         return ("equal shapes", *views)

@@ -285,7 +285,7 @@ def multiplied(call: Call, key: tuple[object, ...], views: Sequence[View]) -> Vi
 
 def onto(call: Call, key: tuple[object, ...], views: Sequence[View]) -> View | None:
     """PRELU: alpha broadcasts onto operand 0."""
-    key = (*key, *kernel_choice.by_equal_shapes(call, views))
+    key = (*key, *kernel_choice.of_prelu(call, views))
     return broadcast.onto(call.table, key, views[0], views[1:], call.description)
 
 

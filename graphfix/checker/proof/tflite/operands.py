@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from graphfix.checker.files.tflite.records import Operator, Tensor
     from graphfix.checker.proof.sizes import Sizes
     from graphfix.checker.proof.terms import TermTable, View
+    from graphfix.checker.proof.tflite.lookup_tables import Chain
 
 LARGEST: Mapping[str, int] = MappingProxyType({"int32": (1 << 31) - 1, "int64": (1 << 63) - 1})
 """By integer type that shapes are computed in."""
@@ -30,6 +31,8 @@ class Call:
     inputs: Sequence[Tensor | None]
     result: Tensor
     description: str
+    chain: Chain | None = None
+    """The chain of operators that XNNPACK may replace by a lookup table, and the operator's place in it."""
 
     def operand(self, index: int) -> View | None:
         """Return an operand; None where it is not given, though the operator may need it."""

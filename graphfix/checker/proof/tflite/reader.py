@@ -14,6 +14,7 @@ from graphfix.checker.proof.tflite import loop_sizes
 from graphfix.checker.proof.tflite.constant_folding import computed
 from graphfix.checker.proof.tflite.explain import note_of
 from graphfix.checker.proof.tflite.integer_values import split_part
+from graphfix.checker.proof.tflite.lookup_tables import chains
 from graphfix.checker.proof.tflite.new_forms import NARROWEST
 from graphfix.checker.proof.tflite.nodes import (
     OWN,
@@ -45,11 +46,20 @@ if TYPE_CHECKING:
     from graphfix.checker.proof.sizes import Place
     from graphfix.checker.proof.terms import Core, TermTable
     from graphfix.checker.proof.tflite.known_operators import Known
+    from graphfix.checker.proof.tflite.lookup_tables import Chain
     from graphfix.checker.proof.tflite.loop_sizes import Spot
 
 _DEEPEST = 64
 READING = frozenset({*VIEWS, *OWN})
 """Operators with a rule each, all without a state."""
+
+
+def _read_as(tensor: Tensor, view: View | None) -> tuple[object, ...]:
+    """Return what an operator without a rule sees of an operand besides its elements.
+
+    Recurrent operators write into an operand that is a variable, and refuse any other tensor there.
+    """
+    return tensor.dtype, tensor.variable, quantized(tensor.quantization, view)
 
 
 @dataclass(slots=True, eq=False)
@@ -69,6 +79,12 @@ class Reading:
     definitions: Definitions = field(default_factory=Definitions)
     unrolled: frozenset[int] = frozenset()
     """The bodies of loops that are read as they run."""
+    chains: dict[int, Mapping[int, Chain]] = field(init=False)
+    """By the identity of a subgraph: the chains of its results."""
+
+    def __post_init__(self) -> None:
+        """Find the chains of operators that XNNPACK may replace by lookup tables."""
+        self.chains = {id(graph): chains(graph) for graph in self.model.subgraphs}
 
     def occurrence(self, key: object) -> int:
         """Return how many nodes with this key were read before: two of them are not taken as one value."""
@@ -92,7 +108,8 @@ class Reading:
             check_results(graph, operator, values, label)
             results = self._operator(graph, operator, views, label, path)
             if self.notes is not None:
-                note = partial(note_of, self.table.algebra, graph, operator, views, results, (path, label))
+                chain = self.chains[id(graph)].get(operator.outputs[0]) if operator.outputs else None
+                note = partial(note_of, self.table.algebra, graph, operator, views, results, (path, label), chain)
                 self.notes.take(results, before, note)
             values.update(zip(operator.outputs, results, strict=False))
         self.depth -= 1
@@ -170,7 +187,7 @@ class Reading:
                 self.known.reads(graph, operator, calls, known, first=self.first)
                 return known
         parameters = tuple(
-            None if at < 0 else (graph.tensors[at].dtype, quantized(graph.tensors[at].quantization, view))
+            None if at < 0 else _read_as(graph.tensors[at], view)
             for at, view in zip(operator.inputs, views, strict=True)
         )
         views = ranked(operator, views)
@@ -205,7 +222,8 @@ class Reading:
         self, graph: Subgraph, operator: Operator, views: Sequence[View | None], result: int, description: str
     ) -> Call:
         inputs = [graph.tensors[at] if at >= 0 else None for at in operator.inputs]
-        return Call(self.table, operator, views, inputs, graph.tensors[result], description)
+        chain = self.chains[id(graph)].get(result)
+        return Call(self.table, operator, views, inputs, graph.tensors[result], description, chain)
 
     def _stored(self) -> None:
         if self.first:

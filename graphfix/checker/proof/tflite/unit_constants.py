@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from graphfix.checker.proof.sizes import right_aligned
+from graphfix.checker.proof.tflite.lookup_tables import BYTES, is_unit_constant
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -19,9 +20,9 @@ if TYPE_CHECKING:
 SELECTING = frozenset({"MAXIMUM", "MINIMUM"})
 """Operators that return one of their operands: which one, for a NaN or for two zeros, depends on the kernel."""
 FLOATS = frozenset({"float32", "float16"})
-RANK_DROPPING = frozenset({"ADD", "SUB", "MUL"})
+TAKEN = frozenset({"ADD", "SUB", "MUL"})
+"""The operators of 8 bits with two operands that LiteRT gives to XNNPACK."""
 PAIR = 2
-BYTES = frozenset({"int8", "uint8"})
 
 
 class _Unit(NamedTuple):
@@ -40,12 +41,12 @@ def selecting_kernel(call: Call, views: Sequence[View]) -> tuple[object, ...]:
 
     The innermost axis that is not 1 decides: the kernel repeats operand 0 along it, operand 1, or neither. Each kernel
     returns another operand where one is NaN or both are zero. XNNPACK exchanges the operands for a constant of one
-    element.
+    element, and a lookup table returns another operand again.
     """
     if call.operator.name not in SELECTING or call.result.dtype not in FLOATS:
         return ()
     units = tuple((unit.place, unit.outranks) for unit in _units(call, views))
-    return ("selects", _innermost(views), units)
+    return ("selects", _innermost(views), units, call.chain)
 
 
 def _innermost(views: Sequence[View]) -> tuple[object, ...]:
@@ -77,21 +78,21 @@ def _exceeds_one(size: Size) -> bool:
 
 
 def dropped_rank(call: Call, views: Sequence[View]) -> tuple[object, ...]:
-    """Return the result's rank in XNNPACK where only a constant of one element has the broadcast's rank; else ().
+    """Return what the result's rank depends on where only a constant of one element has the broadcast's rank; else ().
 
-    XNNPACK ignores the rank of that constant in ADD, SUB and MUL of 8 bits: for x[2,3] and c[1,1,1] its result is
-    [2,3], and [1,2,3] in the other kernel sets. Without a fused activation the result is [1,2,3] as well, unless
-    another ADD, SUB or MUL reads it: that operator's result then has the wrong rank.
+    XNNPACK ignores the rank of that constant in a lookup table: for x[2,3] and c[1,1,1] the result is [2,3], and
+    [1,2,3] in the other kernel sets. Of 8 bits it takes ADD, SUB and MUL, of floats inside a chain all operators.
     """
-    name = call.operator.name
-    if len(views) != PAIR or name not in RANK_DROPPING or call.result.dtype not in BYTES:
+    of_bytes = call.result.dtype in BYTES
+    if len(views) != PAIR or call.chain is None or (of_bytes and call.operator.name not in TAKEN):
         return ()
-    return tuple(("rank", unit.rank, unit.other) for unit in _units(call, views) if unit.outranks)
+    units = tuple(("rank", unit.rank, unit.other) for unit in _units(call, views) if unit.outranks)
+    return (*units, call.chain) if units else ()
 
 
 def _units(call: Call, views: Sequence[View]) -> Iterator[_Unit]:
     for place, (tensor, other) in enumerate(zip(call.inputs, reversed(views), strict=True)):
-        if tensor is None or tensor.payload is None or any(map(_exceeds_one, tensor.stored)):
+        if tensor is None or not is_unit_constant(tensor):
             continue
         rank = None if other.sizes is None else len(other.sizes)
         yield _Unit(

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from graphfix.formats.tflite.file.schema import FLOAT32
 from graphfix.formats.tflite.infer import rules_layout as layout
 from graphfix.formats.tflite.infer import rules_windows as windows
-from graphfix.formats.tflite.infer.delegate_choice import rank_depends_on_kernels
+from graphfix.formats.tflite.infer.delegate_choice import follow_bytes, rank_depends_on_kernels
 from graphfix.formats.tflite.infer.operands import Call, Results, Rule
 from graphfix.formats.tflite.infer.strided_slice import strided_slice
 from graphfix.operators import Row
@@ -35,6 +35,7 @@ REDUCTIONS = "MEAN SUM REDUCE_PROD REDUCE_MAX REDUCE_MIN REDUCE_ANY REDUCE_ALL".
 
 def first(call: Call) -> Results:
     """The result has the shape of operand 0."""
+    follow_bytes(call)
     return (call.shape(0),)
 
 
@@ -47,6 +48,7 @@ def multidirectional(call: Call) -> Results:
     if not parts:
         return ()
     whole = shapes.broadcast(*parts)
+    follow_bytes(call)
     return (UNRANKED if rank_depends_on_kernels(call, whole) else whole,)
 
 

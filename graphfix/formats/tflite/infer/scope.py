@@ -49,6 +49,8 @@ class GraphScope:
     """The tensors whose stored shape is assumed: nothing else determines it."""
     doubtful: set[int] = field(default_factory=set)
     """Those, and what follows from them."""
+    from_bytes: set[int] = field(default_factory=set)
+    """Results that are computed element by element from 8 bits: XNNPACK may compute them by a lookup table."""
     assumes: dict[str, None] = field(default_factory=dict)
     """What rules take for granted."""
     produced: frozenset[int] = frozenset()

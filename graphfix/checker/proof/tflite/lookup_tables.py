@@ -1,0 +1,116 @@
+"""Find the chains of operators that XNNPACK may replace by one lookup table.
+
+XNNPACK computes a chain of element-wise operators, from 8 bits to 8 bits, once for all 256 elements when the model is
+loaded. A chain ends where a value has two readers or is an output. The result of the table has the shape of the chain's
+operand, so the rank of a constant of one element inside is lost; and where a float is NaN, MAXIMUM and MINIMUM return
+another operand than outside of a table. Source: XNNPACK's subgraph.c, `xnn_subgraph_fuse_unary_quantized_into_lut`;
+measured with LiteRT 2.3: tests/checker/proof/test_lookup_tables.py.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
+
+from graphfix.checker.proof.tflite.table import EACH, UNARY
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from graphfix.checker.files.tflite.records import Operator, Subgraph, Tensor
+
+BYTES: Final = frozenset({"int8", "uint8"})
+_ELEMENTWISE: Final = EACH | UNARY | {"PRELU"}
+Kinds: TypeAlias = "tuple[tuple[object, ...], ...]"
+"""The operators' tables, versions and, inside a chain, the types of their results."""
+
+
+class Chain(NamedTuple):
+    """What XNNPACK's choice goes by: a chain of operators, and those around it."""
+
+    place: int
+    """Which operator of the chain it is that this is kept of."""
+    members: Kinds
+    made_by: Kinds
+    read_by: Kinds
+    is_output: bool
+    """Whether the result of the last operator is an output of the subgraph."""
+
+    def __str__(self) -> str:
+        return ", ".join(str(kind[0][0]) for kind in self.members if isinstance(kind[0], tuple))
+
+
+def chains(graph: Subgraph) -> Mapping[int, Chain]:
+    """Return the chain that each result of a subgraph may be computed in; most results are in none.
+
+    A chain of one operator is listed too: XNNPACK applies a fused activation as an operator of its own, and may
+    compute what the operators around it do in several steps.
+    """
+    if not any(tensor.dtype in BYTES for tensor in graph.tensors):
+        return {}
+    readers: dict[int, list[int]] = {}
+    makers: dict[int, Operator] = {}
+    for place, operator in enumerate(graph.operators):
+        makers.update(dict.fromkeys(operator.outputs, operator))
+        for operand in set(operator.inputs):
+            readers.setdefault(operand, []).append(place)
+    found: dict[int, Chain] = {}
+    for place, operator in enumerate(graph.operators):
+        if found.keys().isdisjoint(operator.outputs):
+            members = _members(graph, place, readers)
+            if members:
+                chain = _chain(graph, members, readers, makers)
+                found.update((member.outputs[0], chain._replace(place=at)) for at, member in enumerate(members))
+    return found
+
+
+def _members(graph: Subgraph, place: int, readers: Mapping[int, list[int]]) -> list[Operator]:
+    """Return the operators of the chain that begins at a place; none where none does."""
+    operands = _operands(graph, graph.operators[place])
+    if len(operands) != 1 or min(operands) < 0 or graph.tensors[min(operands)].dtype not in BYTES:
+        return []
+    members = list(_from(graph, place, operands, readers))
+    while members and graph.tensors[members[-1].outputs[0]].dtype not in BYTES:
+        members.pop()
+    return members
+
+
+def _chain(
+    graph: Subgraph, members: Sequence[Operator], readers: Mapping[int, list[int]], makers: Mapping[int, Operator]
+) -> Chain:
+    """Describe a chain with the operator before it and those behind it, as of its first operator."""
+    kinds = tuple((*_kind(each), graph.tensors[each.outputs[0]].dtype) for each in members)
+    last = members[-1].outputs[0]
+    made_by = tuple(_kind(makers[at]) for at in _operands(graph, members[0]) if at in makers)
+    read_by = tuple(_kind(graph.operators[at]) for at in readers.get(last, ()))
+    return Chain(0, kinds, made_by, read_by, last in graph.outputs)
+
+
+def _from(graph: Subgraph, place: int, operands: set[int], readers: Mapping[int, list[int]]) -> Iterator[Operator]:
+    """Yield the operators of a chain from its first one on: of each the last one's result is the only variable."""
+    inside = set(operands)
+    while True:
+        operator = graph.operators[place]
+        if operator.name not in _ELEMENTWISE or len(operator.outputs) != 1:
+            return
+        if not _operands(graph, operator) <= inside:
+            return
+        yield operator
+        result = operator.outputs[0]
+        if result in graph.outputs or len(readers.get(result, ())) != 1:
+            return
+        inside.add(result)
+        place = readers[result][0]
+
+
+def _operands(graph: Subgraph, operator: Operator) -> set[int]:
+    """Return the operands that are no constants of one element."""
+    return {at for at in operator.inputs if at < 0 or not is_unit_constant(graph.tensors[at])}
+
+
+def is_unit_constant(tensor: Tensor) -> bool:
+    """Whether a tensor is a constant of the file with one element."""
+    return tensor.payload is not None and all(size == 1 for size in tensor.stored)
+
+
+def _kind(operator: Operator) -> tuple[object, ...]:
+    return operator.key, operator.version
