@@ -9,17 +9,36 @@ measured with LiteRT 2.3: tests/checker/proof/test_lookup_tables.py.
 
 from __future__ import annotations
 
+import struct
+from math import inf, isnan
+from operator import add, mul
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
 from graphfix.checker.proof.tflite.table import EACH, UNARY
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from graphfix.checker.files.tflite.records import Operator, Subgraph, Tensor
 
 BYTES: Final = frozenset({"int8", "uint8"})
 _ELEMENTWISE: Final = EACH | UNARY | {"PRELU"}
+_FINITE: Final = 1e38
+"""Below the largest number of float32."""
+_GROWING: Final[Mapping[str, Callable[[float, float], float]]] = {
+    "ADD": add,
+    "SUB": add,
+    "MUL": mul,
+    "SQUARE": lambda one, _: one * one,
+    "SQUARED_DIFFERENCE": lambda one, other: (one + other) * (one + other),
+}
+"""How large a result can be, by the operands."""
+_BOUNDED: Final = frozenset(
+    "ABS CEIL DEQUANTIZE FLOOR LOGISTIC MAXIMUM MINIMUM NEG RELU RELU6 RELU_0_TO_1 RELU_N1_TO_1 ROUND SIGN TANH".split()
+)
+"""Operators whose result is no larger than the largest operand, or than 1."""
+_FLOAT: Final = struct.Struct("<f")
+_BYTE: Final = 256.0
 Kinds: TypeAlias = "tuple[tuple[object, ...], ...]"
 """The operators' tables, versions and, inside a chain, the types of their results."""
 
@@ -34,6 +53,8 @@ class Chain(NamedTuple):
     read_by: Kinds
     is_output: bool
     """Whether the result of the last operator is an output of the subgraph."""
+    is_finite: bool
+    """Whether no element can become infinite or NaN inside."""
 
     def __str__(self) -> str:
         return ", ".join(str(kind[0][0]) for kind in self.members if isinstance(kind[0], tuple))
@@ -82,7 +103,38 @@ def _chain(
     last = members[-1].outputs[0]
     made_by = tuple(_kind(makers[at]) for at in _operands(graph, members[0]) if at in makers)
     read_by = tuple(_kind(graph.operators[at]) for at in readers.get(last, ()))
-    return Chain(0, kinds, made_by, read_by, last in graph.outputs)
+    return Chain(0, kinds, made_by, read_by, last in graph.outputs, _is_finite(graph, members))
+
+
+def _is_finite(graph: Subgraph, members: Sequence[Operator]) -> bool:
+    """Return whether no element can become infinite or NaN in a chain, by how large each result can be."""
+    largest = max(_largest(graph.tensors[at]) for at in _operands(graph, members[0]))
+    for operator in members:
+        tensors = [graph.tensors[at] for at in operator.inputs if at >= 0]
+        constant = max((_largest(tensor) for tensor in tensors if is_unit_constant(tensor)), default=largest)
+        result = graph.tensors[operator.outputs[0]]
+        if result.dtype in BYTES:
+            largest = _largest(result)
+        elif operator.name in _GROWING:
+            largest = _GROWING[operator.name](largest, constant)
+        elif operator.name in _BOUNDED:
+            largest = max(largest, constant, 1.0)
+        else:
+            return False
+        if not largest < _FINITE:
+            return False
+    return True
+
+
+def _largest(tensor: Tensor) -> float:
+    """Return how large the elements of a tensor of 8 bits, or of a constant float, can be; infinity if not known."""
+    if tensor.dtype in BYTES:
+        scale = (1.0, 0) if tensor.quantization is None else tensor.quantization.scale
+        return inf if scale is None else _BYTE * abs(scale[0])
+    if tensor.dtype != "float32" or tensor.payload is None or tensor.payload.length != _FLOAT.size:
+        return inf
+    number = abs(float(_FLOAT.unpack(tensor.payload.read(0, _FLOAT.size))[0]))
+    return inf if isnan(number) else number
 
 
 def _from(graph: Subgraph, place: int, operands: set[int], readers: Mapping[int, list[int]]) -> Iterator[Operator]:

@@ -46,7 +46,8 @@ def selecting_kernel(call: Call, views: Sequence[View]) -> tuple[object, ...]:
     if call.operator.name not in SELECTING or call.result.dtype not in FLOATS:
         return ()
     units = tuple((unit.place, unit.outranks) for unit in _units(call, views))
-    return ("selects", _innermost(views), units, call.chain)
+    chain = None if call.chain is None or call.chain.is_finite else call.chain
+    return ("selects", _innermost(views), units, chain)
 
 
 def _innermost(views: Sequence[View]) -> tuple[object, ...]:
