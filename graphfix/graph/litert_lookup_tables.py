@@ -48,13 +48,15 @@ def chain_of(node: Node) -> Sequence[Node]:
 def changes_table(node: Node, other: Node) -> bool:
     """Return whether a node with other operands may be in another lookup table, or give it another rank."""
     one, two = chain_of(node), chain_of(other)
-    same = [each.index for each in one] == [each.index for each in two] and _carried(node) == _carried(other)
-    return not same and (decides(one) or decides(two))
+    if not (decides(one) or decides(two)):
+        return False
+    return [each.index for each in one] != [each.index for each in two] or _carried(node) != _carried(other)
 
 
-def _carried(node: Node) -> int:
-    """Return the highest rank among the operands that are no constants of one element."""
-    return max((value.shape.rank for value in _variables(node)), default=0)
+def _carried(node: Node) -> int | None:
+    """Return the highest rank among the operands that are no constants of one element; None if one is unknown."""
+    shapes = [value.shape for value in _variables(node)]
+    return max((shape.rank for shape in shapes), default=0) if all(shape.ranked for shape in shapes) else None
 
 
 def decides(chain: Sequence[Node]) -> bool:

@@ -110,7 +110,10 @@ def _has_number(value: Value) -> bool:
 
 
 def _state_operands(graphs: Mapping[str, GraphProto], suspects: Sequence[Node]) -> None:
-    """Let suspect nodes read constants of their own graph in place of operands whose elements are known."""
+    """Replace operands of suspect nodes whose elements are known by constants in the graph of the node.
+
+    Python's inference of a body reads no constant of the graph around it, and onnxruntime's does.
+    """
     for node in suspects:
         graph = graphs.get(node.graph.path)
         for at, value in enumerate(node.operands) if graph is not None else ():

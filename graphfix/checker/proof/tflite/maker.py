@@ -106,7 +106,8 @@ class Maker:
             self.call.table,
         )
         result = values[0].tensor._replace(dims=sizes, stored=sizes, payload=None)
-        given, parameters = tuple(value.view for value in values), tuple((value.tensor.dtype, None) for value in values)
+        given = tuple(value.view for value in values)
+        parameters = tuple((value.tensor.dtype, False, None) for value in values)  # no variables, not quantized
         key = ("whole", operator.key, 1, given, parameters, (stated(operator, result),), None, None, 0)
         core, new = table.core(key, self.call.description)
         if new:

@@ -8,7 +8,8 @@ sharing off. Source: LiteRT's arena_planner.cc, `IdentifyInPlaceTensors`; measur
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, NamedTuple
+from math import prod
+from typing import TYPE_CHECKING, Final
 
 from graphfix.checker.proof.result import UnprovedError
 
@@ -26,32 +27,12 @@ WRITING: Final = {"ADD": 2, "SUB": 2, "MUL": 2, "DIV": 2, "SOFTMAX": 1, "DYNAMIC
 def check_buffers(model: Model) -> None:
     """Raise UnprovedError if LiteRT may overwrite a value of a model before its last use."""
     for graph in model.subgraphs:
-        for name, by in overwritten(graph):
-            raise UnprovedError(
-                f"LiteRT may write the result of {by} into the buffer of {name!r} in the second file, where it is "
-                "read again later"
-            )
-
-
-class Overwritten(NamedTuple):
-    """A value that is overwritten before its last use."""
-
-    name: str
-    by: str
-    """The operator that writes into its buffer, with its place."""
-
-
-def overwritten(graph: Subgraph) -> Iterator[Overwritten]:
-    """Yield the values of a subgraph that LiteRT may overwrite, each with the operator that does it."""
-    buffers = _Buffers(graph)
-    for place, operator in enumerate(graph.operators):
-        if operator.name not in WRITING or not operator.outputs:
-            continue
-        for operand in operator.inputs[: WRITING[operator.name]]:
-            if buffers.may_share(operand, operator):
-                yield from (
-                    Overwritten(graph.tensors[lost].name, f"{operator.name}#{place}")
-                    for lost in buffers.lost(operand, place)
+        buffers = _Buffers(graph)
+        for place, operator in enumerate(graph.operators):
+            for lost in buffers.overwritten(operator, place):
+                raise UnprovedError(
+                    f"LiteRT may write the result of {operator.name}#{place} into the buffer of "
+                    f"{graph.tensors[lost].name!r} in the second file, where it is read again later"
                 )
 
 
@@ -69,6 +50,12 @@ class _Buffers:
             if operator.outputs:
                 self.makers[operator.outputs[0]] = operator
 
+    def overwritten(self, operator: Operator, place: int) -> Iterator[int]:
+        """Yield the values that are lost because the operator at a place writes into an operand's buffer."""
+        for operand in operator.inputs[: WRITING.get(operator.name, 0)] if operator.outputs else ():
+            if self.may_share(operand, operator):
+                yield from self.lost(operand, place)
+
     def may_share(self, operand: int, operator: Operator) -> bool:
         """Return whether the first result of an operator may be in the buffer of an operand."""
         result = operator.outputs[0]
@@ -83,7 +70,7 @@ class _Buffers:
     def lost(self, operand: int, place: int) -> Iterator[int]:
         """Yield the values that are lost if the operator at a place writes into an operand's buffer.
 
-        A value in a buffer of its own is kept: it is read twice, and LiteRT looks at that.
+        The value that owns the buffer is not lost: LiteRT asks how often that one is read.
         """
         seen, pending = set[int](), self._sources(operand)
         while pending:
@@ -120,16 +107,9 @@ class _Buffers:
 
 
 def _may_be_as_large(one: Tensor, other: Tensor) -> bool:
-    """Return whether two tensors may have as many bytes."""
-    sizes = [_number(tensor) for tensor in (one, other)]
-    return None in sizes or sizes[0] == sizes[1]
-
-
-def _number(tensor: Tensor) -> int | None:
-    """Return how many elements a tensor has; None where a size is free."""
-    if tensor.dims is None or None in tensor.dims:
-        return None
-    number = 1
-    for size in tensor.dims:
-        number *= size or 0
-    return number
+    """Return whether two tensors may have as many elements: a size that is not known may be any."""
+    shapes = [tensor.dims for tensor in (one, other)]
+    numbers = [
+        prod(size for size in dims if size is not None) for dims in shapes if dims is not None and None not in dims
+    ]
+    return len(numbers) < len(shapes) or numbers[0] == numbers[1]

@@ -41,10 +41,10 @@ NOTHING_KNOWN = Known(None, 0)
 
 
 class Restated(NamedTuple):
-    """What becomes of a wrong stored shape."""
+    """What replaces a wrong stored shape, and why."""
 
     why: str
-    """What is wrong, as a sentence."""
+    """How the stored shape is wrong: a sentence for the report."""
     dims: Dims | None
     """The dims to store instead; None: no shape is stored."""
 
@@ -69,7 +69,7 @@ class GraphScope:
     path: str
     steps: Steps
     graph: GraphProto | None
-    """None for a function's body."""
+    """The graph's message; None where the scope is that of a function."""
     outer: GraphScope | None = None
     versions: Mapping[str, int] = field(default_factory=dict)
     types: dict[str, TensorType] = field(default_factory=dict)
@@ -80,11 +80,12 @@ class GraphScope:
     sequences: dict[str, tuple[Shape, ...]] = field(default_factory=dict)
     """What sequences hold, where it is known how many tensors there are."""
     claims: dict[str, Dims] = field(default_factory=dict)
-    """The stored shapes; of several of one value the last."""
+    """By value: its stored shape; the last one where the file stores several."""
     other_claims: Sequence[tuple[str, Dims]] = ()
-    """Those that differ from the last one, by value; of a function all, since nothing is inferred from them."""
+    """Further stored shapes, each with its value: those that differ from the last one, and all of a function, because
+    nothing is inferred from these."""
     function: FunctionProto | None = None
-    """None for a graph."""
+    """The function's message; None where the scope is that of a graph."""
     tensors: dict[str, TensorProto] = field(default_factory=dict)
     """The constants: initializers that no caller overrides, and what Constant nodes hold."""
     stale: dict[str, str] = field(default_factory=dict)

@@ -68,7 +68,7 @@ class Hypotheses:
     _labels: dict[str, Parts] = field(default_factory=dict)
     """By name that is no arithmetic over the inputs' sizes: the first of these sizes that it is stored for."""
     _ambiguous: set[str] = field(default_factory=set)
-    """Those that are stored for several."""
+    """The names that are stored for several of these sizes."""
     _chosen: list[dict[Parts, int]] = field(default_factory=list)
 
     @classmethod

@@ -72,7 +72,7 @@ def matmul(call: Call) -> Results:
 def equal(call: Call) -> Results:
     """The operands have one shape: a size is a number where one of them has it.
 
-    Of operands that surely differ the kernels read what is not there, so nothing is derived of the result.
+    Nothing is derived where two operands surely have different shapes: kernels then read beyond an operand's end.
     """
     every = [dims for at in range(call.count) if (dims := call.dims(at)) is not None]
     if not every:
