@@ -41,11 +41,18 @@ def left_reason(node: Node, alignment: Alignment, operand: BroadcastOperand, *, 
 def _other_kernel(node: Node, alignment: Alignment, operand: BroadcastOperand, *, stretched: bool) -> str | None:
     if node.domain != TFLITE:
         return None
+    if outranks(node) and not _has_rank(node):
+        return RANK
     if (stretched or not is_unit_constant(operand.value)) and decides(chain_of(node)):
-        return RANK if outranks(node) else TABLE
+        return TABLE
     if not stretched and (lost := overwritten(node, alignment, operand)) is not None:
         return lost
     return _other_operand(node, alignment, operand, stretched=stretched)
+
+
+def _has_rank(node: Node) -> bool:
+    """Return whether the result of a node has the same rank on every kernel set."""
+    return all(value is None or value.shape.ranked for value in node.results)
 
 
 def _other_operand(node: Node, alignment: Alignment, operand: BroadcastOperand, *, stretched: bool) -> str | None:

@@ -15,6 +15,7 @@ from graphfix.graph.view import Node, Value
 BYTES = frozenset({"int8", "uint8"})
 _LONGEST = 10
 """The nodes of the longest chain that XNNPACK makes one table of."""
+_OF_BYTES = frozenset({"ADD", "SUB", "MUL"})
 _SELECTING = frozenset({"MAXIMUM", "MINIMUM"})
 _ELEMENTWISE = frozenset(
     "ABS ADD CAST CEIL COS DEQUANTIZE DIV ELU EXP FLOOR GELU HARD_SWISH LEAKY_RELU LOG LOGISTIC MAXIMUM MINIMUM MUL NEG"
@@ -65,7 +66,12 @@ def decides(chain: Sequence[Node]) -> bool:
 
 
 def outranks(node: Node) -> bool:
-    """Return whether a constant of one element has more axes than the other operands of a node, or may have them."""
+    """Return whether a constant of one element has, or may have, more axes than the other operands of a node.
+
+    Of 8 bits XNNPACK takes no other operators of two operands than ADD, SUB and MUL.
+    """
+    if _dtype(node) in BYTES and node.op not in _OF_BYTES:
+        return False
     units = [value.shape for value in node.operands if value is not None and is_unit_constant(value)]
     others = [value.shape for value in _variables(node)]
     most = max((shape.rank for shape in units), default=0)

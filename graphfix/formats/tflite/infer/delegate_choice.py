@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 RANK_DROPPING = frozenset({"ADD", "SUB", "MUL"})
 BYTES = frozenset({"int8", "uint8"})
+FLOATS = frozenset({"float32", "float16"})
 
 
 def follow_bytes(call: Call) -> None:
@@ -37,11 +38,16 @@ def rank_depends_on_kernels(call: Call, whole: Shape) -> bool:
     record = call.result()
     if record is None or not whole.ranked:
         return False
-    of_bytes = _is_of_bytes(record)
-    if call.op not in RANK_DROPPING if of_bytes else call.scope.from_bytes.isdisjoint(call.operator.outputs):
+    dtype = TENSOR_TYPES[record.type][0]
+    in_table = call.op in RANK_DROPPING if dtype in BYTES else dtype in FLOATS and _is_from_bytes(call)
+    if not in_table:
         return False
     carrying = [shape for at in range(call.count) if (shape := _carrying(call, at)) is not None]
     return all(shape.ranked and shape.rank < whole.rank for shape in carrying)
+
+
+def _is_from_bytes(call: Call) -> bool:
+    return not call.scope.from_bytes.isdisjoint(call.operator.outputs)
 
 
 def _is_of_bytes(record: Tensor) -> bool:
