@@ -10,6 +10,7 @@ import pytest
 
 import graphfix
 from graphfix.cli.commands import main
+from graphfix.runtimes import onnx_inference
 from tests.support.onnx.meeting import KINDS, PLACES, feeds_of, meeting, run
 
 FAILING = [name for name in KINDS if name not in ("transposed-shape", "unsqueeze")]
@@ -123,8 +124,44 @@ def test_sizes_that_alone_let_the_file_fail_are_not_bound(
 
 
 @pytest.mark.parametrize("equation", ["a2,a2->a2", "a_,a->a", "a.,a->a"])
-def test_an_equation_that_onnx_never_reads_to_its_end_ends_no_fix(equation: str, tmp_path: Path) -> None:
+def test_sites_are_left_where_onnx_never_reads_an_equation_to_its_end(
+    equation: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(onnx_inference, "SECONDS", 1.0)
     nodes = f'v = Einsum <equation = "{equation}"> (x, w) s = ReduceSum <keepdims = 0> (v) y = Add(z, s)'
     head = '<ir_version: 8, opset_import: ["" : 18]>'
     text = f"{head} g (float[1] x, float[2] w, float[2,3] z) => (float[2,3] y) {{ {nodes} }}"
-    fixed(onnx.parser.parse_model(text), tmp_path)
+    outcome, _ = fixed(onnx.parser.parse_model(text), tmp_path)
+    stopped = "onnx's inference was stopped: no answer within 1 seconds: what onnxruntime infers at load is not known"
+    assert [site.reason for site in outcome.sites if site.status == "left"][:1] == [stopped]
+
+
+NEGATIVE = {
+    "expand": ("e = Expand (x, below) y = Slice (e, o, far, o, back)", "float[N,4] x"),
+    "pool": ("e = MaxPool <kernel_shape = [7]> (x) y = Slice (e, o, far, last, back)", "float[1,1,3] x"),
+    "pad": ("e = Pad (x, cut) y = Slice (e, o, far, o, back)", "float[4] x"),
+}
+"""Nodes on which onnx's inference aborts, since a Slice reads a negative size; and what they read."""
+
+
+@pytest.mark.parametrize("name", NEGATIVE)
+def test_no_command_ends_with_onnx_inference(name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    nodes, read = NEGATIVE[name]
+    suspect = "p = MaxPool <kernel_shape = [3], strides = [3], pads = [1, 1], ceil_mode = 1> (w) r = Add (p, z)"
+    held = "int64[1] o = {0}, int64[1] last = {2}, int64[1] far = {9}, int64[1] back = {-1}, int64[2] cut = {-6,0}"
+    inputs, told = f"{read}, float[1,1,5] w, float[1] z", f"{held}, int64[2] below = {{-3,1}}"
+    graph = f"g ({inputs}) => (float[?] y, float[?,?,?] r) <{told}> {{ {nodes} {suspect} }}"
+    made = onnx.parser.parse_model(f'<ir_version: 8, opset_import: ["" : 17]> {graph}')
+    made.graph.output[0].type.tensor_type.ClearField("shape")
+    before, after, lifted = (tmp_path / f"{each}.onnx" for each in ("before", "after", "lifted"))
+    onnx.save(made, before)
+    assert main(["check", str(before)]) == 1
+    assert "onnx's inference aborts its process" in capsys.readouterr().out
+    assert main(["fix", str(before), "-o", str(after)]) == 4
+    assert after.read_bytes() == before.read_bytes()
+    made.graph.node[-1].input[1] = "lift"
+    made.graph.initializer.append(onnx.helper.make_tensor("ones", onnx.TensorProto.INT64, [3], [1, 1, 1]))
+    made.graph.node.insert(0, onnx.helper.make_node("Reshape", ["z", "ones"], ["lift"]))
+    onnx.save(made, lifted)
+    assert main(["verify", str(before), str(lifted), "--proof-only"]) == 3
+    assert "onnx's inference aborts its process" in capsys.readouterr().out

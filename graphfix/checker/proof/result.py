@@ -21,7 +21,11 @@ NO_SIZE_BESIDE_IS_0 = "no size beside a -1 of a RESHAPE is 0, which the kernel p
 SOME_IMAGE = "no size that a window of a pool slides over is 0"
 SOME_SCORES = "no size of what a QLinearSoftmax reads is 0"
 """An assumption: onnxruntime returns no value for scores without elements."""
-ABOUT_SIZE_0 = frozenset({SOME_IMAGE, SOME_SCORES, NO_SIZE_IS_0, NONE_WITHOUT_ELEMENTS, NO_SIZE_BESIDE_IS_0})
+SOME_PIXELS = "no size of an image that an InstanceNormalization or a RoiAlign reads is 0"
+"""An assumption: of an empty image that another node computes onnxruntime reads an element, which crashes."""
+ABOUT_SIZE_0 = frozenset(
+    {SOME_IMAGE, SOME_PIXELS, SOME_SCORES, NO_SIZE_IS_0, NONE_WITHOUT_ELEMENTS, NO_SIZE_BESIDE_IS_0}
+)
 """What a proof assumes away: of runs at a size of 0 it says nothing then."""
 
 

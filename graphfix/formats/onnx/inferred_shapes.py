@@ -12,6 +12,7 @@ from graphfix.formats.onnx.file.proto import GraphProto, ModelProto, TensorProto
 from graphfix.formats.onnx.view import onnx_type
 from graphfix.formats.onnx.wrong_inference import FUNCTION
 from graphfix.graph.view import Node, Scalar, Value
+from graphfix.runtimes.onnx_inference import InferenceError, infer_shapes
 
 Told: TypeAlias = tuple[int | str | None, ...]
 """The dims that inference returns: a number, a symbol of the file, or None where it returns none."""
@@ -25,8 +26,6 @@ FEW_BYTES: Final = 1024
 MAIN: Final = "main"
 """The path of the main graph."""
 UNKNOWN_DTYPE: Final = "?"
-_EQUATION: Final = re.compile(rb"(?:[A-Za-z,\s]|\.\.\.)*(?:->.*)?")
-"""The equations of Einsum that onnx's inference reads to their end."""
 _COPY: Final = re.compile(r"__\d+$")
 """The end of the name of a value that was inlined from a function."""
 
@@ -38,7 +37,7 @@ def inferred_shapes(
 
     The sizes of the `visible` values, and the operands of `suspects` as far as they are known, are given to the
     inference as if the file stated them. The values of functions are listed where one of them is doubtful: then the
-    functions are inlined.
+    functions are inlined. Raises InferenceError where onnx's inference aborts.
     """
     bare = _without_large_constants(proto)
     graphs = dict(_graphs(bare.graph, MAIN))
@@ -152,28 +151,19 @@ def _inlined(bare: ModelProto, graphs: Mapping[str, GraphProto]) -> ModelProto:
 
 def _inferred(bare: ModelProto) -> ModelProto:
     """Return a model with the shapes that onnx infers; with those it stores where onnx's inference refuses it."""
-    from onnx.shape_inference import InferenceError, infer_shapes
-
-    _hide_unreadable_equations(bare)
     try:
         return infer_shapes(bare, data_prop=True)
-    except InferenceError:  # a stored shape is wrong: onnxruntime takes the inferred one
-        for _, graph in _graphs(bare.graph, MAIN):
-            _drop_stored(graph)
+    except InferenceError as error:
+        if error.aborted:
+            raise
+    for _, graph in _graphs(bare.graph, MAIN):  # a stored shape is wrong: onnxruntime takes the inferred one
+        _drop_stored(graph)
     try:
         return infer_shapes(bare, data_prop=True)
-    except InferenceError:
+    except InferenceError as error:
+        if error.aborted:
+            raise
         return bare
-
-
-def _hide_unreadable_equations(bare: ModelProto) -> None:
-    """Move Einsum nodes with other characters than letters to an unknown domain: onnx's inference would never end."""
-    inside = (node for function in bare.functions for node in every_node(function.node))
-    for node in (*every_node(bare.graph.node), *inside):
-        if node.op_type == "Einsum" and not all(
-            _EQUATION.fullmatch(held.s) for held in node.attribute if held.name == "equation"
-        ):
-            node.domain = "unreadable"
 
 
 def _listed(model: ModelProto, doubtful: Names, symbols: Collection[str], *, inlines: bool) -> ToldShapes:

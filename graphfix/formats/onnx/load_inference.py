@@ -19,6 +19,7 @@ from graphfix.formats.onnx.view import Views
 from graphfix.formats.onnx.wrong_inference import FUNCTION, is_suspect
 from graphfix.graph.view import Graph, Value
 from graphfix.results.records import dataclass, field
+from graphfix.runtimes.onnx_inference import InferenceError
 from graphfix.shapes.shape import Shape
 
 ALLOCATING: Final = ("If", "Scan")
@@ -71,6 +72,8 @@ class LoadInference:
     """The values from which hidden claims are computed."""
     inside: Mapping[tuple[Graph, int], list[Graph]]
     """The bodies by the graph and the place of their node."""
+    failure: str = ""
+    """Why onnx's inference does not end in the usual way: it is not known then which shapes are wrong."""
     crowded: dict[Graph, Claim] = field(default_factory=dict)
     """A wrong shape that values of other shapes have, for the graphs with such values: they may share a buffer."""
 
@@ -125,8 +128,11 @@ def examine(proto: ModelProto, views: Views) -> LoadInference | None:
         [value for value in results if value not in found],
     )
     doubtful = _names(found)
-    wrong = _claims(inferred_shapes(proto, doubtful), reached)
-    hidden = _claims(inferred_shapes(proto, doubtful, visible, suspects), reached)
+    try:
+        wrong = _claims(inferred_shapes(proto, doubtful), reached)
+        hidden = _claims(inferred_shapes(proto, doubtful, visible, suspects), reached)
+    except InferenceError as error:
+        return LoadInference({}, {}, frozenset(), inside, failure=str(error))
     if any(node.domain for graph in views.graphs for node in graph.nodes) or any(it.graph.outer for it in sources):
         # onnxruntime infers more than onnx: it knows other operators, and reads constants around a body
         wrong, hidden = _merged(hidden, wrong), {}

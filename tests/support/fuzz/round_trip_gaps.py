@@ -15,6 +15,7 @@ QUANTIZED = (
 )
 VIEW = "a Reshape, Unsqueeze or Tile that others read too: one of the ways reads what it reads, the other leaves it"
 CAST = "before IR version 4 a Cast makes int64 constants"
+LOAD = "onnx's inference at load takes a value for another size: what shares its graph stays, and the site says so"
 OWN_STRETCH = "a stretch, a lift or a product with ones that the model had goes, or stays, by another operand's rank"
 
 
@@ -31,6 +32,7 @@ REFUSED: Mapping[str, frozenset[int]] = {
 UNLIKE: Mapping[str, Mapping[str, frozenset[int]]] = {
     "onnx": {
         CAST: _seeds("759"),
+        LOAD: _seeds("1613 1755 2742 3405"),
         OWN_STRETCH: _seeds("3852"),
         QUANTIZED: _seeds("746 1546 1650 1686 2127 2301 3038 3210 3683"),
         RANK: _seeds(
@@ -52,7 +54,7 @@ UNLIKE: Mapping[str, Mapping[str, frozenset[int]]] = {
             "3362 3388 3610 3633 3713 3873 3934"
         ),
         RANK: _seeds(
-            "78 162 258 282 339 353 371 393 448 478 494 522 527 535 677 766 791 793 800 803 861 924 1027 1042 "
+            "16 78 162 258 282 339 353 371 393 448 478 494 522 527 535 677 766 791 793 800 803 861 924 1027 1042 "
             "1083 1141 1163 1199 1204 1302 1321 1334 1362 1461 1490 1514 1532 1569 1584 1640 1713 1724 1768 1778 "
             "1784 1799 1834 1837 1862 1870 1956 1990 2003 2010 2057 2071 2093 2094 2116 2143 2214 2237 2396 2430 "
             "2447 2448 2483 2484 2520 2530 2589 2642 2681 2750 2773 2840 2880 2888 2921 2941 3019 3029 3079 3127 3133 "
@@ -73,7 +75,7 @@ UNLIKE: Mapping[str, Mapping[str, frozenset[int]]] = {
 """The structure is another one, up to names and order."""
 
 MORE: Mapping[str, frozenset[int]] = {
-    "onnx": _seeds("746 759 1650 1686 2127 2301 3038 3210 3683 3852"),
+    "onnx": _seeds("746 759 1613 1650 1686 1755 2127 2301 2742 3038 3210 3405 3683 3852"),
     "tflite": _seeds(
         "79 174 222 355 360 415 533 590 619 624 738 794 994 1089 1184 1402 1406 1425 1480 1605 1666 1771 1951 2042 "
         "2053 2066 2072 2114 2136 2270 2283 2286 2357 2380 2381 2490 2534 2808 2890 2938 2953 2993 3002 3069 3085 "

@@ -12,20 +12,15 @@ the other values. Only files that hold an suspect operator or such a stored shap
 
 from __future__ import annotations
 
-import re
-from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
-import onnx
-from onnx import ModelProto, TensorProto, numpy_helper
-from onnx.defs import OpSchema
+from onnx import ModelProto, TensorProto
 
 from graphfix.checker.files.onnx.external_data import tensors
-from graphfix.checker.files.onnx.schema import schema
 from graphfix.checker.proof.onnx.operands import bodies, domain_of, every_graph, every_node
-from graphfix.checker.proof.onnx.validate import imported
 from graphfix.checker.proof.onnx.wrong_inference import SUSPECT, is_suspect
 from graphfix.checker.proof.sizes import result_sizes
+from graphfix.runtimes.onnx_inference import InferenceError, infer_shapes
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -41,8 +36,6 @@ Shapes: TypeAlias = "dict[str, set[Shape]]"
 """Inferred shapes by the name of a value."""
 _ONLY_STORED = "Inferred shape and existing shape differ"
 """A part of the error that onnx's inference raises for a wrong stored shape: onnxruntime only warns of it."""
-_EQUATION = re.compile(rb"(?:[A-Za-z,\s]|\.\.\.)*(?:->(?:[A-Za-z\s]|\.\.\.)*)?")
-"""The equations of Einsum that onnx's inference reads to their end."""
 _FEW_BYTES = 1024
 """Constants up to this size are given to the inference: it reads no larger ones."""
 
@@ -57,18 +50,27 @@ def objection(one: ModelProto, two: ModelProto, reading: Reading) -> str | None:
     has_bodies = len(reading.scopes) > 1
     if not (sources or has_bodies) or one.graph == two.graph:
         return None
+    try:
+        return _refusal_or_clash(one, two, suspects, reading, sources)
+    except InferenceError as error:
+        return f"{error}: what onnxruntime infers at load is not known"
+
+
+def _refusal_or_clash(
+    one: ModelProto, two: ModelProto, suspects: set[str], reading: Reading, sources: set[str]
+) -> str | None:
+    """Say what `objection` says. Raises InferenceError where onnx's inference aborts."""
     bare = _bare(two, suspects)
-    if bare is None:
-        return None
-    inferred = _inferred(bare)
-    fault = _fault(bare) if inferred is None else None
-    if fault is None:
-        after = _shapes(bare) if inferred is None else _stated(inferred)
-        return _clash(one, suspects, reading, sources, after, exact=inferred is not None) if sources else None
-    before = _bare(one, suspects)
-    if before is not None and _fault(before) is None:
+    inferred = _inferred(bare, strict=True, data_prop=True)
+    fault = _fault(bare) if isinstance(inferred, str) else None
+    if fault is not None:
+        if _fault(_bare(one, suspects)) is not None:
+            return None
         return f"onnx's inference refuses the second file, and not the first: {fault}"
-    return None
+    if not sources:
+        return None
+    after = _shapes(bare) if isinstance(inferred, str) else _stated(inferred)
+    return _clash(one, suspects, reading, sources, after, exact=not isinstance(inferred, str))
 
 
 def _suspects(reading: Reading) -> set[str]:
@@ -106,12 +108,11 @@ def _spread(graph: GraphProto, found: set[str]) -> bool:
     return not found.isdisjoint(value.name for value in graph.output)
 
 
-def _bare(model: ModelProto, suspects: Collection[str]) -> ModelProto | None:
+def _bare(model: ModelProto, suspects: Collection[str]) -> ModelProto:
     """Return a model without the elements of large constants, for onnx's inference.
 
     The stored shapes of `suspects` are dropped: onnx's inference keeps them, and onnxruntime infers again after each
-    optimization (of an output it keeps what is declared). Returns None where the code of the inference must not be
-    asked: a node lacks operands that it reads, or has an equation that it never finishes reading.
+    optimization (of an output it keeps what is declared).
     """
     bare = ModelProto(ir_version=model.ir_version, opset_import=model.opset_import, functions=model.functions)
     graph = model.graph
@@ -127,26 +128,18 @@ def _bare(model: ModelProto, suspects: Collection[str]) -> ModelProto | None:
     for tensor in tensors(bare):
         if tensor.external_data or tensor.ByteSize() > _FEW_BYTES:
             tensor.CopyFrom(_small(tensor))
-    for function in bare.functions:
-        for entry in function.opset_import:
+    for held in (bare, *bare.functions):
+        for entry in held.opset_import:
             entry.domain = domain_of(entry.domain)
-    for entry in bare.opset_import:
-        entry.domain = domain_of(entry.domain)
-    versions = imported(bare.opset_import)
-    safe = [_reduce(bare.graph, suspects, {}, versions)]
-    for function in bare.functions:
-        inside = [graph for body in bodies(function.node) for graph in every_graph(body)]
-        safe += [_is_safe(node, versions) for held in (function, *inside) for node in held.node]
-    return bare if all(safe) else None
+    for node in every_node(bare):
+        if node.domain:  # the standard set's other name, which onnx's inference does not know
+            node.domain = domain_of(node.domain)
+    _reduce(bare.graph, suspects, {})
+    return bare
 
 
-def _reduce(
-    graph: GraphProto,
-    suspects: Collection[str],
-    around: Mapping[str, TensorProto | NodeProto],
-    versions: Mapping[str, int],
-) -> bool:
-    """Bring a graph and its bodies to what onnxruntime's inference reads; return whether all nodes are safe to infer.
+def _reduce(graph: GraphProto, suspects: Collection[str], around: Mapping[str, TensorProto | NodeProto]) -> None:
+    """Bring a graph and its bodies to what onnxruntime's inference reads.
 
     The stored shapes of constants go, since onnxruntime reads those of the tensors alone. A body gets a copy of each
     constant `around` it that it reads, since onnxruntime's inference reads them there.
@@ -154,16 +147,11 @@ def _reduce(
     own: dict[str, TensorProto | NodeProto] = {tensor.name: tensor for tensor in graph.initializer}
     made, read = {value.name for value in graph.input}, {value.name for value in graph.output}
     inside = list(bodies(graph.node))
-    safe = True
     for node in graph.node:
-        safe &= _is_safe(node, versions)
         made.update(node.output)
         read.update(node.input)
         if node.op_type == "Constant":
             own |= dict.fromkeys(node.output, node)
-        if node.op_type == "Expand" and len(node.input) > 1:
-            target = node.input[1]
-            safe &= not _has_negative(own.get(target) or around.get(target))
     made.update(own)
     _drop_stored(graph, own.keys() | suspects)
     for name in sorted(read.difference(made).intersection(around)):
@@ -174,25 +162,7 @@ def _reduce(
             graph.node.insert(0, held)
     known = {name: held for name, held in around.items() if name not in made} | own if inside else {}
     for body in inside:
-        safe &= _reduce(body, suspects, known, versions)
-    return safe
-
-
-def _has_negative(held: TensorProto | NodeProto | None) -> bool:
-    """Return whether a constant of integers has a negative element; a size of it aborts onnx's inference of a Slice."""
-    if isinstance(held, TensorProto):
-        small = held.data_type == TensorProto.INT64 and held.ByteSize() <= _FEW_BYTES and not held.external_data
-        return small and bool((numpy_helper.to_array(held) < 0).any())
-    if held is None:
-        return False
-    return any(_has_negative(given.t) or any(size < 0 for size in given.ints) for given in held.attribute)
-
-
-def _is_safe(node: NodeProto, versions: Mapping[str, int]) -> bool:
-    """Return whether the code of onnx's inference may be asked about a node, and name its set as that code does."""
-    if node.domain:
-        node.domain = domain_of(node.domain)
-    return _has_operands(node, versions) and _is_readable(node)
+        _reduce(body, suspects, known)
 
 
 def _small(tensor: TensorProto) -> TensorProto:
@@ -202,22 +172,22 @@ def _small(tensor: TensorProto) -> TensorProto:
     return TensorProto(name=tensor.name, data_type=tensor.data_type, dims=tensor.dims)
 
 
-def _inferred(bare: ModelProto) -> GraphProto | None:
-    """Return the graph with what onnx infers; None where its inference objects to anything."""
+def _inferred(bare: ModelProto, *, strict: bool = False, data_prop: bool = False) -> GraphProto | str:
+    """Return the graph with what onnx infers; the error's text where it objects. Raises InferenceError as above."""
     try:
-        return onnx.shape_inference.infer_shapes(bare, strict_mode=True, data_prop=True).graph
-    except onnx.shape_inference.InferenceError:
-        return None
+        return infer_shapes(bare, strict=strict, data_prop=data_prop).graph
+    except InferenceError as error:
+        if error.aborted:
+            raise
+        return str(error)
 
 
 def _fault(bare: ModelProto) -> str | None:
     """Return why onnx's inference refuses a file; None where it does not."""
-    try:
-        onnx.shape_inference.infer_shapes(bare, strict_mode=True)
-    except onnx.shape_inference.InferenceError as error:
-        faults = [line for line in str(error).splitlines() if line and _ONLY_STORED not in line]
-        return faults[-1] if faults else None
-    return None
+    inferred = _inferred(bare, strict=True)
+    text = inferred if isinstance(inferred, str) else ""
+    faults = [line for line in text.splitlines() if line and _ONLY_STORED not in line]
+    return faults[-1] if faults else None
 
 
 def _shapes(bare: ModelProto) -> Shapes | None:
@@ -225,16 +195,12 @@ def _shapes(bare: ModelProto) -> Shapes | None:
 
     Returns None where onnx's inference refuses the model whatever it stores.
     """
-    try:
-        inferred = onnx.shape_inference.infer_shapes(bare, data_prop=True)
-    except onnx.shape_inference.InferenceError:  # a stored shape is wrong: onnxruntime takes the inferred one
+    inferred = _inferred(bare, data_prop=True)
+    if isinstance(inferred, str):  # a stored shape is wrong: onnxruntime takes the inferred one
         for graph in every_graph(bare.graph):
             _drop_stored(graph, None)
-        try:
-            inferred = onnx.shape_inference.infer_shapes(bare, data_prop=True)
-        except onnx.shape_inference.InferenceError:
-            return None
-    return _stated(inferred.graph)
+        inferred = _inferred(bare, data_prop=True)
+    return None if isinstance(inferred, str) else _stated(inferred)
 
 
 def _stated(outer: GraphProto) -> Shapes:
@@ -258,32 +224,6 @@ def _drop_stored(graph: GraphProto, names: Collection[str] | None) -> None:
     for value in graph.output:
         if names is None and value.type.HasField("tensor_type"):
             value.type.tensor_type.ClearField("shape")
-
-
-def _has_operands(node: NodeProto, versions: Mapping[str, int]) -> bool:
-    """Whether a node gives the operands that its operator asks for: onnx's inference reads them without looking."""
-    domain = domain_of(node.domain)
-    needed, inputs, outputs = _required(node.op_type, domain, versions.get(domain, 0))
-    if len(node.input) < inputs or len(node.output) < outputs:
-        return False
-    return all(at < len(node.input) and node.input[at] for at in needed)
-
-
-@lru_cache(1024)
-def _required(op: str, domain: str, version: int) -> tuple[list[int], int, int]:
-    """Return which operands an operator requires, and how many operands and results at least."""
-    asked = schema(op, domain, version)
-    if asked is None:
-        return [], 0, 0
-    single = OpSchema.FormalParameterOption.Single
-    needed = [at for at, formal in enumerate(asked.inputs) if formal.option == single]
-    return needed, asked.min_input, asked.min_output
-
-
-def _is_readable(node: NodeProto) -> bool:
-    """Whether the equation of an Einsum has letters alone: onnx's inference does not end on some others."""
-    equations = [held.s for held in node.attribute if held.name == "equation"] if node.op_type == "Einsum" else []
-    return all(map(_EQUATION.fullmatch, equations))
 
 
 class _Wrong(NamedTuple):
@@ -317,8 +257,7 @@ def _clash(
     inferred = [each for each in wrong if each.op != "If" or each.name in sources]
     known = _stated(one.graph)
     if any(each.name in suspects or each.shape not in known.get(each.name, ()) for each in inferred):
-        before = _bare(one, suspects)
-        known = (None if before is None else _shapes(before)) or {}
+        known = _shapes(_bare(one, suspects)) or {}
     new = {(each.name, each.shape) for each in inferred if each.shape not in known.get(each.name, ())}
     chosen = {name for node in every_node(one) if node.op_type == "If" for name in node.output}
     outputs = {value.name for graph, _ in reading.scopes for value in graph.output}

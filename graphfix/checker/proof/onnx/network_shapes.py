@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
+from graphfix.checker.proof.result import SOME_PIXELS
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
@@ -89,9 +91,23 @@ def grid_sample(call: Call, data: Sizes | None) -> Dims:
 def _roi_align(call: Call) -> Dims:
     """Regions [count,4] of X[batch,channels,rows,columns]."""
     data, regions = call.sizes(0), call.sizes(1)
-    if data is None or regions is None or len(data) != GRIDS or len(regions) != MATRIX:
+    if data is None or regions is None or len(data) != GRIDS or len(regions) != MATRIX or not _has_pixels(call, data):
         return None
     return regions[0], data[1], call.integer("output_height", 1), call.integer("output_width", 1)
+
+
+def _instance_norm(call: Call) -> Dims:
+    """Of each channel of X[batch,channels,..] by itself."""
+    data = call.sizes(0)
+    return data if data is not None and _has_pixels(call, data) else None
+
+
+def _has_pixels(call: Call, data: Sizes) -> bool:
+    """Return whether no size behind the channels is 0; of one that may be, it is assumed."""
+    image = data[2:]
+    if any(call.table.arithmetic.least(size) < 1 for size in image):
+        call.table.assumes[SOME_PIXELS] = None
+    return 0 not in image
 
 
 def _dynamic_quantize(call: Call, index: int) -> Dims:
@@ -120,6 +136,7 @@ def _multinomial(call: Call) -> Dims:
 RULES: Mapping[str, Callable[[Call], Dims]] = {
     "Det": _determinant, "Multinomial": _multinomial,
     "Gemm": lambda call: gemm(call, 0, 1), "Einsum": _einsum, "RoiAlign": _roi_align,
+    "InstanceNormalization": _instance_norm,
     "GridSample": lambda call: grid_sample(call, call.sizes(0)),
     "NonMaxSuppression": lambda _: (None, 3), "RotaryEmbedding": lambda call: call.sizes(0),
     "MatMulInteger": lambda call: stacked(call, call.sizes(0), call.sizes(1)),

@@ -79,7 +79,7 @@ WIDENED: Final = frozenset("AveragePool MaxPool".split())
 """Their versions up to 8 only allow more than those before."""
 
 SAME_SHAPE: Final = frozenset(
-    "Softmax LogSoftmax Hardmax BatchNormalization InstanceNormalization GroupNormalization LpNormalization"
+    "Softmax LogSoftmax Hardmax BatchNormalization GroupNormalization LpNormalization"
     " MeanVarianceNormalization LRN CumSum CumProd Trilu ReverseSequence ScatterElements ScatterND Scatter"
     " TensorScatter SwiGLU EyeLike RandomNormalLike RandomUniformLike Bernoulli".split()
 )

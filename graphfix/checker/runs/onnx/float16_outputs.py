@@ -9,7 +9,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from onnx import TensorProto, helper, shape_inference
+from onnx import TensorProto, helper
+
+from graphfix.runtimes.onnx_inference import InferenceError, infer_shapes
 
 if TYPE_CHECKING:
     from onnx import GraphProto, ModelProto
@@ -25,8 +27,8 @@ def float16_outputs(model: ModelProto) -> frozenset[str]:
     An element type that onnx does not infer counts as not float16.
     """
     try:
-        graph = shape_inference.infer_shapes(model).graph
-    except (shape_inference.InferenceError, RuntimeError):
+        graph = infer_shapes(model).graph
+    except InferenceError:
         return frozenset()
     types = _element_types(graph)
     makers = {name: node for node in graph.node for name in node.output if name}

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 import onnx
 import onnx.checker
 import onnx.inliner
-import onnx.shape_inference
 
 from graphfix.checker.files.onnx.graphs import NestedGraph, constant, nested_graphs
 from graphfix.checker.runs.input_limits import (
@@ -25,6 +24,7 @@ from graphfix.checker.runs.input_limits import (
 )
 from graphfix.checker.runs.onnx.attention_sizes import attention_limits
 from graphfix.checker.runs.onnx.operand_limits import demands
+from graphfix.runtimes.onnx_inference import InferenceError, infer_shapes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -101,8 +101,8 @@ def _inferred(model: onnx.ModelProto, shapes: Mapping[str, tuple[int, ...]]) -> 
             for size in shapes[value.name]:
                 value.type.tensor_type.shape.dim.add().dim_value = size
     try:
-        return onnx.shape_inference.infer_shapes(bound, data_prop=True)
-    except (onnx.shape_inference.InferenceError, RuntimeError, ValueError):
+        return infer_shapes(bound, data_prop=True)
+    except InferenceError:
         return bound  # stored shapes and weights are all there is
 
 

@@ -11,10 +11,11 @@ from itertools import count
 from typing import TYPE_CHECKING
 
 import onnx
-from onnx import TensorProto, helper, shape_inference
+from onnx import TensorProto, helper
 
 from graphfix.checker.files.onnx.graphs import nested_graphs
 from graphfix.checker.files.onnx.skeleton import read
+from graphfix.runtimes.onnx_inference import InferenceError, infer_shapes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -35,8 +36,8 @@ def with_kept_casts(data: ExternalData) -> bytes | None:
     if path.stat().st_size > MOST_BYTES:
         return None
     try:
-        inferred = shape_inference.infer_shapes(read(path))  # of the element types alone
-    except (shape_inference.InferenceError, RuntimeError):
+        inferred = infer_shapes(read(path))  # for the element types alone
+    except InferenceError:
         return None
     model = read(path, whole=MOST_BYTES)
     data.relocate(model)

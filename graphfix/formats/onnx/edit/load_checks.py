@@ -29,6 +29,8 @@ def check_load(inference: LoadInference, node: Node, edits: Sequence[Edit]) -> N
     edits = [edit for edit in edits if _changes_nodes(node, edit)]
     if not edits:
         return
+    if inference.failure:
+        raise Refused(f"{inference.failure}: what onnxruntime infers at load is not known")
     if node.graph in inference.crowded:
         raise Refused(f"{inference.crowded[node.graph]}: {CROWDED}")
     if any(isinstance(edit, Inline) for edit in edits):
