@@ -11,10 +11,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from graphfix.graph.edits import Edit, Leave, Lift, New, Replace, reshape
+from graphfix.graph.edits import Edit, Leave, Lift, New, Replace, Restate, reshape
 from graphfix.graph.view import Node
 from graphfix.operators.row import TFLITE
-from graphfix.shapes.shape import Undecided
+from graphfix.shapes.shape import Shape, Undecided
 
 ON = frozenset({(TFLITE, "PRELU")})
 CODE = "GF304"
@@ -33,6 +33,9 @@ def plan(node: Node) -> Iterator[Edit]:
         if any(size != 1 for size in sizes[:-missing]):
             why = f"alpha {alpha.shape} follows the batch of {shape}, which PRELU in TOSA can't"
             yield Leave(1, why, CODE, "left")
+            return
+        if alpha.kind == "constant":  # a computed alpha has another kernel in XNNPACK
+            yield Restate(1, Shape(sizes[-missing:]), CODE)
             return
         lower = reshape(node, 1, sizes[-missing:], alpha.dtype)
         yield Replace(New("PRELU", (0, lower), result.shape, result.dtype), CODE)

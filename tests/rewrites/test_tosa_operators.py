@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from graphfix.graph.edits import Evaluate, Leave, Lift, New, Numbers, Replace, Stretch
+from graphfix.graph.edits import Evaluate, Leave, Lift, New, Numbers, Replace, Restate, Stretch
 from graphfix.shapes.shape import Incompatible, Shape, Undecided
 from rewrites.tosa import (
     atan2_operands,
@@ -61,7 +61,7 @@ def test_an_alpha_that_is_too_short_is_lifted() -> None:
 
 
 def test_an_alpha_that_is_too_long_loses_its_unit_axis() -> None:
-    text = "y[1,8,8,4] = tflite.PRELU(x[1,8,8,4], a:const[1,1,1,4])"
+    text = "y[1,8,8,4] = tflite.PRELU(x[1,8,8,4], a[1,1,1,4])"
     (edit,) = prelu_alpha_rank.plan(node(text))
     assert isinstance(edit, Replace)
     prelu = edit.node
@@ -70,6 +70,11 @@ def test_an_alpha_that_is_too_long_loses_its_unit_axis() -> None:
     assert (reshape.op, reshape.shape) == ("RESHAPE", shape(1, 1, 4))
     assert reshape.operands == (1, Numbers((1, 1, 4), (3,), "int32"))
     assert (prelu.op, data, prelu.shape) == ("PRELU", 0, shape(1, 8, 8, 4))
+
+
+def test_a_constant_alpha_that_is_too_long_stays_a_constant() -> None:
+    text = "y[1,8,8,4] = tflite.PRELU(x[1,8,8,4], a:const[1,1,1,4])"
+    assert list(prelu_alpha_rank.plan(node(text))) == [Restate(1, shape(1, 1, 4), "GF304")]
 
 
 def test_an_alpha_with_a_batch_of_its_own_is_left() -> None:

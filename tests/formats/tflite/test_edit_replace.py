@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import graphfix
-from graphfix.graph.edits import Numbers
+from graphfix.graph.edits import New, Numbers, Refused, Replace
 from models.builders.tflite.text import Quantized, model, pack, tree
 from tests.support.tflite.fixing import fixed
 
@@ -50,6 +50,10 @@ FORMS = {
     ),
     "a long alpha": (
         "y[1,2,2,3] = PRELU(x[1,2,2,3], a:const[1,1,1,3])",
+        ["y[1,2,2,3] = PRELU(x[1,2,2,3], a_restated[1,1,3])"],
+    ),
+    "a long alpha that is computed": (
+        "y[1,2,2,3] = PRELU(x[1,2,2,3], a[1,1,1,3])",
         [
             "y_reshape[1,1,3] = RESHAPE(a[1,1,1,3], constant[3])",
             "y[1,2,2,3] = PRELU(x[1,2,2,3], y_reshape[1,1,3])",
@@ -118,6 +122,38 @@ def sparse() -> bytes:
         setattr(rows, f"array{side}", vector)
     weights.sparsity.dimMetadata = [dense, rows]
     return pack(made)
+
+
+@pytest.mark.parametrize("dtype", ["int8", "uint8", "int16"])
+def test_what_copies_elements_keeps_their_scale(dtype: str, tmp_path: Path) -> None:
+    text = f"subgraph main(x:{dtype}[1,2,2,3], a:{dtype}[1,1,1,3]):\n  y:{dtype}[1,2,2,3] = PRELU(x, a)"
+    scale = Quantized(0.1, 0 if dtype == "int16" else 3)
+    (tmp_path / "in.tflite").write_bytes(model(text, quantization=dict.fromkeys("xay", scale)))
+    outcome = graphfix.fix_file(tmp_path / "in.tflite", tmp_path / "out.tflite", target="tosa")
+    assert outcome.verdict is not None
+    assert outcome.verdict.status == "proved"
+    copied = graphfix.load(tmp_path / "out.tflite").graphs[0].nodes[0]
+    assert (copied.op, copied.results[0] and copied.results[0].quantization) == (
+        "RESHAPE",
+        (np.float32(0.1), scale.zero_point),
+    )
+
+
+def test_nothing_new_computes_with_quantized_numbers() -> None:
+    """No plan says by which scale the sum in the middle would be quantized."""
+    for dtype, refused in (("int8", True), ("float32", False)):
+        text = f"subgraph main(x:{dtype}[2,3]):\n  y:{dtype}[2,3] = ADD(x, x)"
+        scales = dict.fromkeys("xy", Quantized(0.1, 3)) if refused else {}
+        loaded = graphfix.load(model(text, quantization=scales))
+        node = loaded.graphs[0].nodes[0]
+        inner = New("ADD", (0, 1), node.operand(0).shape, dtype)
+        edit = Replace(New("ADD", (inner, 1), node.operand(0).shape, dtype), "GF304")
+        if refused:
+            with pytest.raises(Refused, match="'x' is quantized, and no scale is known for what ADD makes of it"):
+                loaded.apply(node, [edit])
+        else:
+            loaded.apply(node, [edit])
+            assert [each.op for each in graphfix.load(loaded.tobytes()).graphs[0].nodes] == ["ADD", "ADD"]
 
 
 def test_a_sparse_constant_becomes_the_dense_one_that_litert_unpacks() -> None:

@@ -23,9 +23,13 @@ if TYPE_CHECKING:
 
 PAIR = 2
 SCALE = struct.Struct("<f")
-BY_PLACE = frozenset({"LOGISTIC", "HARD_SWISH", "TANH", "ELU", "GELU"})
-"""Functions that the default kernels compute in packets and, of elements that fill none, by other instructions: the
-last bit goes by how many elements there are, and which it is."""
+BY_PLACE = {
+    **{name: {("float32", "float32")} for name in ("LOGISTIC", "HARD_SWISH", "TANH", "ELU", "GELU")},
+    "QUANTIZE": {("float32", "int8"), ("float32", "uint8"), ("float32", "int16"), ("int8", "int8")},
+    "DEQUANTIZE": {("int8", "float32"), ("uint8", "float32")},
+}
+"""Operators that a kernel computes in packets and, of elements that fill none, by other instructions, by the element
+types of operand 0 and the result: the last bit, or how a half is rounded, depends on an element's place."""
 NEARLY = 1e-4
 """How near to a whole number an exponent may be one to the kernel, which says 1e-5."""
 ROUNDING = "sums of 8 bits are rounded as they were, whatever shapes ADD reads its operands in"
@@ -35,8 +39,15 @@ PACKED = (1 << 15) - 1
 
 
 def by_place(call: Call, view: View) -> bool:
-    """Whether an element's last bit goes by its place, and this is not all of a core in order."""
-    return call.operator.name in BY_PLACE and call.result.dtype == "float32" and not _as_many(view)
+    """Return whether an element depends on its place, and this is not all of a core in order.
+
+    With a scale for each channel QUANTIZE and DEQUANTIZE have no packets.
+    """
+    kinds = BY_PLACE.get(call.operator.name, ())
+    read, result = call.inputs[0], call.result
+    if read is None or (read.dtype, result.dtype) not in kinds or _as_many(view):
+        return False
+    return not any(each.quantization is not None and each.quantization.axis is not None for each in (read, result))
 
 
 def _as_many(view: View) -> bool:

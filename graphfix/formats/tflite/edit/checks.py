@@ -8,9 +8,11 @@ from math import prod
 from graphfix import operators
 from graphfix.formats.tflite.edit.inline import decide
 from graphfix.formats.tflite.edit.new_nodes import NodeBuilder
+from graphfix.formats.tflite.edit.new_records import COPYING
 from graphfix.formats.tflite.edit.operands import (
     DEQUANTIZE,
     NOT_TILED,
+    depends_on_place,
     dequantized,
     lifts,
     stretched_source,
@@ -47,6 +49,8 @@ from graphfix.shapes.shape import Shape, same_shape, with_axes
 DENSIFY, PRODUCT = "DENSIFY", "BATCH_MATMUL"
 QUANTIZED = frozenset({"int8", "int4"})
 """The types of weights beside operands in float32."""
+INTEGERS = frozenset({"int4", "int8", "uint8", "int16", "int32"})
+"""Types whose elements may stand for other numbers, by a scale and a zero point."""
 
 
 def check(state: State, node: Node, edit: Edit) -> None:
@@ -94,7 +98,7 @@ def _check_operand(state: State, builder: NodeBuilder, node: Node, edit: Lift | 
         case Bypass():
             _check_behind(state, builder, value, edit.source)
         case Restate():
-            _check_restate(state, builder, value)
+            _check_restate(state, builder, value, edit.to)
 
 
 def _check_branch(state: State, builder: NodeBuilder, operator: Operator, edit: Upgrade | Inline) -> None:
@@ -117,6 +121,24 @@ def _check_node(state: State, builder: NodeBuilder, node: Node, edit: Fold | Eva
         _check_bypass(state, builder, node, node.operand(edit.operand))
     if isinstance(edit, Replace):
         _check_rank(node, edit.node)
+        _check_scales(node, edit.node)
+
+
+def _check_scales(node: Node, last: New) -> None:
+    """Raise Refused where a new node in front of the last one would compute with quantized numbers.
+
+    No plan says by which scale its result would be quantized. What copies elements keeps the one scale of its operand.
+    """
+    pending = [source for source in last.operands if isinstance(source, New)]
+    while pending:
+        new = pending.pop()
+        pending += [source for source in new.operands if isinstance(source, New)]
+        values = [node.operand(source) if isinstance(source, int) else source for source in new.operands]
+        for value in values:
+            if not isinstance(value, Value) or value.dtype not in INTEGERS or value.dtype != new.dtype:
+                continue
+            if value.scales > 1 or (value.scales and new.op not in COPYING):
+                raise Refused(f"'{value.name}' is quantized, and no scale is known for what {new.op} makes of it")
 
 
 def _check_rank(node: Node, new: New) -> None:
@@ -136,13 +158,15 @@ def _check_behind(state: State, builder: NodeBuilder, value: Value, source: Valu
         raise Refused(f"LiteRT refuses the constant '{source.name}', which has no elements, where it takes its copy")
 
 
-def _check_restate(state: State, builder: NodeBuilder, value: Value) -> None:
+def _check_restate(state: State, builder: NodeBuilder, value: Value, to: Shape) -> None:
     held = dequantized(value) or value
     _check_lift(state, builder, held)
     if held is not value:
         _check_insertion(state)
     if held.scales > 1:
         raise Refused(f"'{held.name}' has a scale for each index of an axis")
+    if held is not value and depends_on_place(held) and prod(held.shape.numbers) != prod(to.numbers):
+        raise Refused(f"the last bit of what DEQUANTIZE makes of '{held.name}' may depend on an element's place")
 
 
 def _check_lasting(builder: NodeBuilder, source: Value) -> None:

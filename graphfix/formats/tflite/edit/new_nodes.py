@@ -10,6 +10,7 @@ from graphfix.formats.editing import FreshNames
 from graphfix.formats.insertion import Order, rearrange
 from graphfix.formats.tflite.edit.new_records import (
     CONCATENATION,
+    COPYING,
     EQUAL,
     EXPAND_DIMS,
     GATHER,
@@ -92,7 +93,10 @@ class NodeBuilder:
     def new(self, new: New, operands: tuple[Value, ...], node: Node) -> Value:
         """Make one of the operators that stand in the place of `node`, before it."""
         stem = f"{node.results[0].name if node.results[0] is not None else node.op}_{new.op.lower()}"
-        record = new_tensor(self.fresh(stem), new.shape, TYPES[new.dtype])
+        if new.op in COPYING and operands[0].scales:
+            record = self.like(operands[0], stem, new.shape)
+        else:
+            record = new_tensor(self.fresh(stem), new.shape, TYPES[new.dtype])
         value = self.value(record, new.shape, new.dtype, "result")
         return self.node(new.op, new.version, operands, options_of(new), value, node.index)
 

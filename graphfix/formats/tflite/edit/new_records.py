@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
+from typing import Final
 
 from graphfix.formats.tflite.file.records import Options, Quantization, Tensor
 from graphfix.formats.tflite.file.schema import TENSOR_TYPES
@@ -54,6 +55,8 @@ FIELDS: Mapping[str, Mapping[str, tuple[int, str]]] = MappingProxyType(
     }
 )
 """The options that new operators may have, with the place and format of each."""
+COPYING: Final = frozenset({"RESHAPE", "SLICE"})
+"""Operators that new nodes are made of and that copy elements: what they return is quantized as what they read."""
 TYPES: Mapping[str, int] = MappingProxyType({name: number for number, (name, _) in TENSOR_TYPES.items()})
 
 

@@ -89,8 +89,8 @@ def stretched_source(state: State, builder: NodeBuilder, value: Value, to: Shape
     source = value if value.kind == "constant" else dequantized(value)
     if source is None or not to.static or not source.shape.static or source.dtype == "string":
         return None
-    if source is not value and 0 in to.dims:  # a DEQUANTIZE of several scales ends the process where it is empty
-        return None
+    if source is not value and (depends_on_place(source) or 0 in to.dims):
+        return None  # where it has no elements, a DEQUANTIZE of several scales ends the process
     if ("stretch", source, to) in builder.order.made:
         return source
     record = builder.subgraph.tensor(source)
@@ -183,6 +183,14 @@ def dequantized(value: Value) -> Value | None:
         return None
     source = producer.operands[0] if producer.operands else None
     return source if source is not None and source.kind == "constant" else None
+
+
+def depends_on_place(source: Value) -> bool:
+    """Whether the last bit of what a DEQUANTIZE makes of an element depends on the element's place.
+
+    LiteRT's kernel for 8 bits and one scale computes elements in packets, and what fills none by other instructions.
+    """
+    return source.dtype in ("int8", "uint8") and source.scales == 1
 
 
 def _again(state: State, value: Value, source: Value, shape: Shape, axes: tuple[int, ...], reader: int) -> Value:
