@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from graphfix.graph.broadcast import Alignment, BroadcastOperand, exemption
 from graphfix.graph.litert_buffers import overwritten
-from graphfix.graph.litert_lookup_tables import BYTES, chain_of, decides, is_unit_constant, outranks
+from graphfix.graph.litert_lookup_tables import BYTES, FLOATS, chain_of, decides, is_unit_constant, outranks
 from graphfix.graph.view import Node
 from graphfix.operators.row import TFLITE
 from graphfix.shapes.shape import never_one, same
@@ -29,7 +29,6 @@ TABLE = (
     "XNNPACK computes the nodes around this one by one lookup table, whose result would be another without this node"
 )
 _SELECTING = frozenset({"MAXIMUM", "MINIMUM"})
-_FLOATS = frozenset({"float32", "float16"})
 
 
 def left_reason(node: Node, alignment: Alignment, operand: BroadcastOperand, *, stretched: bool) -> str | None:
@@ -56,7 +55,7 @@ def _has_rank(node: Node) -> bool:
 
 
 def _other_operand(node: Node, alignment: Alignment, operand: BroadcastOperand, *, stretched: bool) -> str | None:
-    if node.op not in _SELECTING or operand.value.dtype not in _FLOATS:
+    if node.op not in _SELECTING or operand.value.dtype not in FLOATS:
         return None
     if stretched:
         return SELECTED.format(op=node.op) if _reaches_innermost(alignment, operand) else None

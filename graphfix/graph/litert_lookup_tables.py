@@ -15,7 +15,9 @@ from graphfix.graph.view import Node, Value
 BYTES = frozenset({"int8", "uint8"})
 _LONGEST = 10
 """The nodes of the longest chain that XNNPACK makes one table of."""
-_OF_BYTES = frozenset({"ADD", "SUB", "MUL"})
+OF_BYTES = frozenset({"ADD", "SUB", "MUL"})
+"""The operators of two operands that XNNPACK takes of 8 bits."""
+FLOATS = frozenset({"float32", "float16"})
 _SELECTING = frozenset({"MAXIMUM", "MINIMUM"})
 _ELEMENTWISE = frozenset(
     "ABS ADD CAST CEIL COS DEQUANTIZE DIV ELU EXP FLOOR GELU HARD_SWISH LEAKY_RELU LOG LOGISTIC MAXIMUM MINIMUM MUL NEG"
@@ -66,11 +68,8 @@ def decides(chain: Sequence[Node]) -> bool:
 
 
 def outranks(node: Node) -> bool:
-    """Return whether a constant of one element has, or may have, more axes than the other operands of a node.
-
-    Of 8 bits XNNPACK takes no other operators of two operands than ADD, SUB and MUL.
-    """
-    if _dtype(node) in BYTES and node.op not in _OF_BYTES:
+    """Return whether a constant of one element has, or may have, more axes than the other operands of a node."""
+    if _dtype(node) in BYTES and node.op not in OF_BYTES:
         return False
     units = [value.shape for value in node.operands if value is not None and is_unit_constant(value)]
     others = [value.shape for value in _variables(node)]

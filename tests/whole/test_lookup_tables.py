@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-import graphfix
+from tests.support.tflite.fixing import fixed_file
 from tests.support.tflite.lookup_tables import BROKEN, KEPT, differs
 
 if TYPE_CHECKING:
@@ -15,17 +15,11 @@ if TYPE_CHECKING:
 TARGETS = ("explicit", "ranks", "compact")
 
 
-def fixed(folder: Path, file: bytes, target: str) -> tuple[graphfix.Outcome, bytes]:
-    (folder / "in.tflite").write_bytes(file)
-    outcome = graphfix.fix_file(folder / "in.tflite", folder / "out.tflite", target=target)
-    return outcome, (folder / "out.tflite").read_bytes()
-
-
 @pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize("name", BROKEN)
 def test_no_result_changes(name: str, target: str, tmp_path: Path) -> None:
     for file in BROKEN[name].values():
-        outcome, result = fixed(tmp_path, file, target)
+        outcome, result = fixed_file(tmp_path, file, target)
         assert outcome.verdict is not None
         assert outcome.verdict.status in ("proved", "equal")
         assert not any(differs({"before": file, "after": result}).values())
@@ -33,13 +27,13 @@ def test_no_result_changes(name: str, target: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", [name for name, files in BROKEN.items() if "one table" in files])
 def test_a_node_of_a_table_is_left_with_the_reason(name: str, tmp_path: Path) -> None:
-    outcome, _ = fixed(tmp_path, BROKEN[name]["one table"], "explicit")
+    outcome, _ = fixed_file(tmp_path, BROKEN[name]["one table"], "explicit")
     reasons = [site.reason or "" for site in outcome.sites]
     assert any("XNNPACK" in reason for reason in reasons), reasons
 
 
 @pytest.mark.parametrize("name", KEPT)
 def test_where_no_rank_is_lost_operands_are_made_explicit(name: str, tmp_path: Path) -> None:
-    outcome, result = fixed(tmp_path, KEPT[name]["one table"], "explicit")
+    outcome, result = fixed_file(tmp_path, KEPT[name]["one table"], "explicit")
     assert outcome.changed
     assert not any(differs({"before": KEPT[name]["one table"], "after": result}).values())

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-import graphfix
+from tests.support.tflite.fixing import fixed_file
 from tests.support.tflite.shared_buffers import LIFTING, SHARING, TWINS, WRITING, differs, pair, twin
 
 if TYPE_CHECKING:
@@ -15,18 +15,12 @@ if TYPE_CHECKING:
 TARGETS = ("explicit", "ranks")
 
 
-def fixed(folder: Path, file: bytes, target: str) -> tuple[graphfix.Outcome, bytes]:
-    (folder / "in.tflite").write_bytes(file)
-    outcome = graphfix.fix_file(folder / "in.tflite", folder / "out.tflite", target=target)
-    return outcome, (folder / "out.tflite").read_bytes()
-
-
 @pytest.mark.parametrize("writing", WRITING)
 @pytest.mark.parametrize("sharing", SHARING)
 def test_the_operand_is_left_with_the_reason(sharing: str, writing: str, tmp_path: Path) -> None:
     file, _ = pair(SHARING[sharing], LIFTING["RESHAPE"], WRITING[writing])
     for target in TARGETS:
-        outcome, result = fixed(tmp_path, file, target)
+        outcome, result = fixed_file(tmp_path, file, target)
         assert outcome.verdict is None or outcome.verdict.status == "proved"
         reasons = [site.reason or "" for site in outcome.sites]
         assert any("into the buffer of 't'" in reason for reason in reasons), (target, reasons)
@@ -37,7 +31,7 @@ def test_the_operand_is_left_with_the_reason(sharing: str, writing: str, tmp_pat
 def test_where_no_value_is_lost_the_operand_is_lifted(name: str, tmp_path: Path) -> None:
     file, _ = twin(name)
     for target in TARGETS:
-        outcome, result = fixed(tmp_path, file, target)
+        outcome, result = fixed_file(tmp_path, file, target)
         assert not outcome.sites_left
         assert outcome.changed
         assert not differs([file, result])
@@ -47,4 +41,4 @@ def test_where_no_value_is_lost_the_operand_is_lifted(name: str, tmp_path: Path)
 @pytest.mark.parametrize("sharing", SHARING)
 def test_no_other_target_lets_a_value_be_overwritten(sharing: str, target: str, tmp_path: Path) -> None:
     for file in pair(SHARING[sharing], LIFTING["RESHAPE"], WRITING["MUL 0"])[:1]:
-        assert not differs([file, fixed(tmp_path, file, target)[1]])
+        assert not differs([file, fixed_file(tmp_path, file, target)[1]])

@@ -14,9 +14,17 @@ from tests.support.onnx.fixing import asked, lines, listed
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from pathlib import Path
 
     from graphfix.results import Outcome
     from graphfix.shapes.shape import Size
+
+
+def fixed_file(folder: Path, file: bytes, target: str) -> tuple[Outcome, bytes]:
+    """Fix a model with its verification, and return the outcome and the bytes of the result."""
+    (folder / "in.tflite").write_bytes(file)
+    outcome = graphfix.fix_file(folder / "in.tflite", folder / "out.tflite", target=target)
+    return outcome, (folder / "out.tflite").read_bytes()
 
 
 @dataclass(frozen=True)

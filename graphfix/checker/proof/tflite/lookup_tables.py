@@ -44,10 +44,10 @@ Kinds: TypeAlias = "tuple[tuple[object, ...], ...]"
 
 
 class Chain(NamedTuple):
-    """What XNNPACK's choice goes by: a chain of operators, and those around it."""
+    """A chain of operators, with all that decides whether XNNPACK replaces it by a table."""
 
     place: int
-    """Which operator of the chain it is that this is kept of."""
+    """The place in the chain of the operator whose record this is."""
     members: Kinds
     made_by: Kinds
     read_by: Kinds
@@ -63,8 +63,8 @@ class Chain(NamedTuple):
 def chains(graph: Subgraph) -> Mapping[int, Chain]:
     """Return the chain that each result of a subgraph may be computed in; most results are in none.
 
-    A chain of one operator is listed too: XNNPACK applies a fused activation as an operator of its own, and may
-    compute what the operators around it do in several steps.
+    Chains of one operator are included: XNNPACK applies a fused activation as a second operator, so that one operator
+    of the file may be two of a chain.
     """
     if not any(tensor.dtype in BYTES for tensor in graph.tensors):
         return {}

@@ -61,9 +61,8 @@ def _check_new_values(inference: LoadInference, node: Node, edits: Sequence[Edit
     inlined = node.graph.path.startswith(FUNCTION)
     for claim in wrong.values():
         # the sizes of a call are inferred where the function is inlined
-        if claim.of_output:
-            continue
-        if claim.told in made or (inlined and claim.shares and any(None in dims for dims in made)):
+        is_met = claim.told in made or (inlined and claim.shares and any(None in dims for dims in made))
+        if is_met and not claim.of_output:
             raise Refused(_shared(claim))
 
 

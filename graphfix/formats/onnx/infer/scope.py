@@ -41,7 +41,7 @@ NOTHING_KNOWN = Known(None, 0)
 
 
 class Restated(NamedTuple):
-    """What replaces a wrong stored shape, and why."""
+    """A stored shape that is wrong, and the shape to store in its place."""
 
     why: str
     """How the stored shape is wrong: a sentence for the report."""

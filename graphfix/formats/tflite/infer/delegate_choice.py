@@ -1,7 +1,7 @@
 """Results whose rank depends on the kernel set: XNNPACK ignores the rank of constants of one element.
 
 XNNPACK replaces chains of element-wise operators by lookup tables, and a table's result has the shape of the chain's
-operand. The shape rules call this module. The rewriter's own statement of the fact is graph/litert_lookup_tables.py.
+operand. The shape rules call this module.
 """
 
 from __future__ import annotations
@@ -10,15 +10,12 @@ from typing import TYPE_CHECKING
 
 from graphfix.formats.tflite.file.records import ABSENT
 from graphfix.formats.tflite.file.schema import TENSOR_TYPES
+from graphfix.graph.litert_lookup_tables import BYTES, FLOATS, OF_BYTES
 
 if TYPE_CHECKING:
     from graphfix.formats.tflite.file.records import Tensor
     from graphfix.formats.tflite.infer.operands import Call
     from graphfix.shapes.shape import Shape
-
-RANK_DROPPING = frozenset({"ADD", "SUB", "MUL"})
-BYTES = frozenset({"int8", "uint8"})
-FLOATS = frozenset({"float32", "float16"})
 
 
 def follow_bytes(call: Call) -> None:
@@ -39,7 +36,7 @@ def rank_depends_on_kernels(call: Call, whole: Shape) -> bool:
     if record is None or not whole.ranked:
         return False
     dtype = TENSOR_TYPES[record.type][0]
-    in_table = call.op in RANK_DROPPING if dtype in BYTES else dtype in FLOATS and _is_from_bytes(call)
+    in_table = call.op in OF_BYTES if dtype in BYTES else dtype in FLOATS and _is_from_bytes(call)
     if not in_table:
         return False
     carrying = [shape for at in range(call.count) if (shape := _carrying(call, at)) is not None]
