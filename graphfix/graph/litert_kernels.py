@@ -1,16 +1,15 @@
 """Reasons to leave an operand because LiteRT would choose another kernel for the lifted or stretched one.
 
-The rewrites of broadcasts and the compact target ask `left_reason` before they edit. Measured with LiteRT 2.3 on its
+`other_operands` asks `other_kernel` of the nodes of TFLite models. Measured with LiteRT 2.3 on its
 three kernel sets: tests/whole/test_kernel_choice.py.
 """
 
 from __future__ import annotations
 
-from graphfix.graph.broadcast import Alignment, BroadcastOperand, exemption
+from graphfix.graph.broadcast import Alignment, BroadcastOperand
 from graphfix.graph.litert_buffers import overwritten
-from graphfix.graph.litert_lookup_tables import BYTES, FLOATS, chain_of, decides, is_unit_constant, outranks
+from graphfix.graph.litert_lookup_tables import FLOATS, chain_of, decides, is_unit_constant, outranks
 from graphfix.graph.view import Node
-from graphfix.operators.row import TFLITE
 from graphfix.shapes.shape import never_one, same
 
 SELECTED = (
@@ -31,15 +30,8 @@ TABLE = (
 _SELECTING = frozenset({"MAXIMUM", "MINIMUM"})
 
 
-def left_reason(node: Node, alignment: Alignment, operand: BroadcastOperand, *, stretched: bool) -> str | None:
-    """Return why an operand is not lifted, or not stretched; None where the edit keeps every bit."""
-    why = operand.operand.keep_dims if stretched else operand.operand.keep_rank
-    return exemption(alignment, operand, why) or _other_kernel(node, alignment, operand, stretched=stretched)
-
-
-def _other_kernel(node: Node, alignment: Alignment, operand: BroadcastOperand, *, stretched: bool) -> str | None:
-    if node.domain != TFLITE:
-        return None
+def other_kernel(node: Node, alignment: Alignment, operand: BroadcastOperand, *, stretched: bool) -> str | None:
+    """Return why a lifted or stretched operand would have another kernel; None where the edit keeps every bit."""
     if outranks(node) and not _has_rank(node):
         return RANK
     if (stretched or not is_unit_constant(operand.value)) and decides(chain_of(node)):
@@ -60,11 +52,6 @@ def _other_operand(node: Node, alignment: Alignment, operand: BroadcastOperand, 
     if stretched:
         return SELECTED.format(op=node.op) if _reaches_innermost(alignment, operand) else None
     return SELECTED_BESIDE.format(op=node.op) if _outranked(alignment, operand) else None
-
-
-def is_of_8_bits(node: Node) -> bool:
-    """Return whether a node of a TFLite model computes with int8 or uint8."""
-    return node.domain == TFLITE and any(value is not None and value.dtype in BYTES for value in node.operands[:1])
 
 
 def _reaches_innermost(alignment: Alignment, operand: BroadcastOperand) -> bool:

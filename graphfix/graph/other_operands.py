@@ -5,9 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TypeAlias
 
-from graphfix.graph.broadcast import MATRIX, Alignment, align_anyhow, over_limit, taking_part
-from graphfix.graph.litert_kernels import is_of_8_bits, left_reason
-from graphfix.graph.litert_lookup_tables import changes_table
+from graphfix.graph.broadcast import (
+    MATRIX,
+    Alignment,
+    BroadcastOperand,
+    align_anyhow,
+    exemption,
+    over_limit,
+    taking_part,
+)
 from graphfix.graph.liveness import is_live
 from graphfix.graph.passing import constant
 from graphfix.graph.view import Node, Value
@@ -17,6 +23,17 @@ from graphfix.shapes.shape import Incompatible, Shape, broadcast, same, same_sha
 PAIR = 2
 Operands: TypeAlias = Mapping[int, Value]
 """By index: what a node would read."""
+
+
+def left_reason(node: Node, alignment: Alignment, operand: BroadcastOperand, *, stretched: bool) -> str | None:
+    """Return why an operand is not lifted, or not stretched; None where the edit keeps every bit."""
+    why = operand.operand.keep_dims if stretched else operand.operand.keep_rank
+    found = exemption(alignment, operand, why)
+    if found is not None or node.domain != TFLITE:
+        return found
+    from graphfix.graph.litert_kernels import other_kernel
+
+    return other_kernel(node, alignment, operand, stretched=stretched)
 
 
 def broadcast_operands(node: Node) -> Iterator[tuple[int, Value]]:
@@ -38,8 +55,11 @@ def keeps_result(node: Node, before: Alignment, read: Operands, *, lifts: bool =
     if not all(_is_matrix(node, node.operand(at), value) for at, value in read.items()) or becomes_square(node, read):
         return False
     other = reading(node, read)
-    if node.domain == TFLITE and changes_table(node, other):
-        return False
+    if node.domain == TFLITE:
+        from graphfix.graph.litert_lookup_tables import changes_table
+
+        if changes_table(node, other):
+            return False
     try:
         after = align_anyhow(other)
     except Incompatible:
@@ -53,7 +73,9 @@ def keeps_result(node: Node, before: Alignment, read: Operands, *, lifts: bool =
 
 def becomes_square(node: Node, read: Operands) -> bool:
     """Whether a product of 8 bits would read one value twice: XNNPACK rounds a square otherwise."""
-    if node.op != "MUL" or len(node.operands) != PAIR or not is_of_8_bits(node):
+    if node.domain != TFLITE or node.op != "MUL" or len(node.operands) != PAIR:
+        return False
+    if node.operand(0).dtype not in ("int8", "uint8"):
         return False
     one, two = (read.get(at, node.operand(at)) for at in range(PAIR))
     return one is two and node.operands[0] is not node.operands[1]

@@ -16,8 +16,8 @@ from typing import Final, TypeAlias
 from graphfix.formats.onnx.file.proto import ModelProto
 from graphfix.formats.onnx.inferred_shapes import MAIN, Names, Told, ToldShapes, inferred_shapes
 from graphfix.formats.onnx.view import Views
-from graphfix.formats.onnx.wrong_inference import FUNCTION, is_suspect
-from graphfix.graph.view import Graph, Value
+from graphfix.formats.onnx.wrong_inference import FUNCTION
+from graphfix.graph.view import Graph, Node, Value
 from graphfix.results.records import dataclass, field
 from graphfix.runtimes.onnx_inference import InferenceError
 from graphfix.shapes.shape import Shape
@@ -113,11 +113,8 @@ def _planned_shapes(graph: Graph, claims: Mapping[str, Claim]) -> Mapping[Told, 
     return found
 
 
-def examine(proto: ModelProto, views: Views) -> LoadInference | None:
-    """Return the shapes that are inferred wrongly; None for a model without an operator of `wrong_inference`."""
-    suspects = [node for graph in views.graphs for node in graph.nodes if is_suspect(node)]
-    if not suspects:
-        return None
+def examine(proto: ModelProto, views: Views, suspects: Sequence[Node]) -> LoadInference:
+    """Return the shapes that are inferred wrongly of `suspects`, the nodes of `wrong_inference`, and behind them."""
     sources = {value for node in suspects for value in node.results if value is not None}
     inside = _bodies(views)
     flows = list(_flows(views, inside))

@@ -5,15 +5,15 @@ from __future__ import annotations
 import time
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from graphfix.formats import editing, set_values
 from graphfix.formats.editing import FreshNames
 from graphfix.formats.equal_sizes import Member, Same, Sum, assumed
-from graphfix.formats.onnx import binding, load_inference, stated_axes, validate
+from graphfix.formats.onnx import binding, stated_axes, validate
 from graphfix.formats.onnx.edit import cleanup, stored_shapes
 from graphfix.formats.onnx.edit.checks import check
 from graphfix.formats.onnx.edit.inline import inline
-from graphfix.formats.onnx.edit.load_checks import check_load
 from graphfix.formats.onnx.edit.new_nodes import NodeBuilder
 from graphfix.formats.onnx.edit.nodes import carry_out
 from graphfix.formats.onnx.edit.operands import lift, restate, stretch
@@ -24,15 +24,18 @@ from graphfix.formats.onnx.file.messages import Steps, note, steps
 from graphfix.formats.onnx.file.proto import ModelProto
 from graphfix.formats.onnx.infer.analysis import Facts, analyse
 from graphfix.formats.onnx.infer.stored_names import StoredNames
-from graphfix.formats.onnx.load_inference import LoadInference
 from graphfix.formats.onnx.view import Views
 from graphfix.formats.onnx.view_builder import build
+from graphfix.formats.onnx.wrong_inference import is_suspect
 from graphfix.graph.edits import EXPAND_LIMIT, Edit, Refused, StateShape, Upgrade
 from graphfix.graph.protocols import Applier
 from graphfix.graph.view import Graph, Node, Value
 from graphfix.results import GraphfixError, InputValue, StoredShape, StoredSize
 from graphfix.results.regular_files import file_path
 from graphfix.shapes.shape import Size
+
+if TYPE_CHECKING:
+    from graphfix.formats.onnx.load_inference import LoadInference
 
 INLINED = "_inlfunc_"
 """A part of the names that onnxruntime gives to inlined nodes of functions, also in models that it saves."""
@@ -172,6 +175,7 @@ class OnnxModel:
         inference = self._load_inference()
         if inference is None:
             return apply
+        from graphfix.formats.onnx.edit.load_checks import check_load
 
         def checked(node: Node) -> Node:
             check_load(inference, node, edits)  # by names, so for each of the nodes that look the same
@@ -182,7 +186,12 @@ class OnnxModel:
     def _load_inference(self) -> LoadInference | None:
         """Return the shapes that onnx infers wrongly at load; None for a model without suspect operators."""
         if not self._examined:
-            self._inference, self._examined = load_inference.examine(self.proto, self._views), True
+            self._examined = True
+            suspects = [node for graph in self._views.graphs for node in graph.nodes if is_suspect(node)]
+            if suspects:
+                from graphfix.formats.onnx.load_inference import examine  # few models have any
+
+                self._inference = examine(self.proto, self._views, suspects)
         return self._inference
 
     def _upgrade(self, version: int) -> None:
