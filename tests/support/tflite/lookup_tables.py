@@ -88,11 +88,15 @@ def of_nan(root: str, op: str) -> dict[str, bytes]:
     return {name: file(text) for name, text in files.items()}
 
 
-def read_later(op: str, *, floats: bool) -> dict[str, bytes]:
-    """Return a table whose result of the wrong rank is multiplied by z[2,3], and the same with z lifted."""
+def read_later(op: str, *, floats: bool, behind: str = "") -> dict[str, bytes]:
+    """Return a table whose result of the wrong rank is multiplied by z[2,3], and the same with z lifted.
+
+    `behind` is one more operator of floats in the table.
+    """
     if floats:
         node = f"g:float32[1,2,3] = {op}(f, k:const:float32[1,1,1]{{0.5}})"
-        chain = f"f:float32[2,3] = DEQUANTIZE(x)\n{node}\nc:int8[1,2,3] = QUANTIZE(g)"
+        more = f"h:float32[1,2,3] = {behind}(g)\n" if behind else ""
+        chain = f"f:float32[2,3] = DEQUANTIZE(x)\n{node}\n{more}c:int8[1,2,3] = QUANTIZE({'h' if behind else 'g'})"
     else:
         chain = f"{BEFORE['ADD']}\nc:int8[1,2,3] = {op}(a, k:const:int8[1,1,1]{{5}})"
     files = {
@@ -108,6 +112,7 @@ BROKEN = {
     **{f"{root} {op}": of_nan(root, op) for root in NOT_A_NUMBER for op in ("MAXIMUM", "MINIMUM")},
     **{f"{op} read later": read_later(op, floats=False) for op in OF_BYTES},
     **{f"float {op} read later": read_later(op, floats=True) for op in ("ADD", "SUB", "MUL", "DIV")},
+    "float ADD, LOGISTIC read later": read_later("ADD", floats=True, behind="LOGISTIC"),
 }
 """Files whose results differ by XNNPACK alone."""
 KEPT = {

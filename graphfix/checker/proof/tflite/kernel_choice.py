@@ -51,11 +51,16 @@ def by_place(call: Call, view: View) -> bool:
 
 
 def _as_many(view: View) -> bool:
-    """Whether a view has each element of its core once, in order: unit axes at most are added or dropped."""
-    followed = [axis for axis in view.axes or () if axis is not None]
+    """Whether a view has each element of its core once, in order: unit axes at most are added or dropped.
+
+    A view of unknown rank is its core, or stretches it to the shapes in `more`.
+    """
+    if view.axes is None or view.sizes is None:
+        return not view.more
+    followed = [axis for axis in view.axes if axis is not None]
     core = [axis for axis, size in enumerate(view.core.sizes or ()) if size != 1]
-    stretched = any(axis is None and size != 1 for axis, size in zip(view.axes or (), view.sizes or (), strict=True))
-    return view.axes is not None and followed == core and not stretched
+    stretched = any(axis is None and size != 1 for axis, size in zip(view.axes, view.sizes, strict=True))
+    return followed == core and not stretched
 
 
 def ways(call: Call, views: Sequence[View]) -> tuple[object, ...]:
