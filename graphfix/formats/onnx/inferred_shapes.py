@@ -151,19 +151,15 @@ def _inlined(bare: ModelProto, graphs: Mapping[str, GraphProto]) -> ModelProto:
 
 def _inferred(bare: ModelProto) -> ModelProto:
     """Return a model with the shapes that onnx infers; with those it stores where onnx's inference refuses it."""
-    try:
-        return infer_shapes(bare, data_prop=True)
-    except InferenceError as error:
-        if error.aborted:
-            raise
-    for _, graph in _graphs(bare.graph, MAIN):  # a stored shape is wrong: onnxruntime takes the inferred one
-        _drop_stored(graph)
-    try:
-        return infer_shapes(bare, data_prop=True)
-    except InferenceError as error:
-        if error.aborted:
-            raise
-        return bare
+    for _ in range(2):
+        try:
+            return infer_shapes(bare, data_prop=True)
+        except InferenceError as error:
+            if error.aborted:
+                raise
+        for _, graph in _graphs(bare.graph, MAIN):  # a stored shape is wrong: onnxruntime takes the inferred one
+            _drop_stored(graph)
+    return bare
 
 
 def _listed(model: ModelProto, doubtful: Names, symbols: Collection[str], *, inlines: bool) -> ToldShapes:

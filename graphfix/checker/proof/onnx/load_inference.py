@@ -173,7 +173,7 @@ def _small(tensor: TensorProto) -> TensorProto:
 
 
 def _inferred(bare: ModelProto, *, strict: bool = False, data_prop: bool = False) -> GraphProto | str:
-    """Return the graph with what onnx infers; the error's text where it objects. Raises InferenceError as above."""
+    """Return the graph with what onnx infers; its error's text where it objects. Raises InferenceError if it aborts."""
     try:
         return infer_shapes(bare, strict=strict, data_prop=data_prop).graph
     except InferenceError as error:
