@@ -117,6 +117,48 @@ def test_a_stretch_passes_no_such_operator(op: str, read: str, made: str, tmp_pa
     assert prove(files[1], files[0], tflite=True).proved == ((op, read, made) in KEPT)
 
 
+STRETCHED = "b:float32[{0}] = BROADCAST_TO(x, s:const:int32[{1}]{{{0}}})\n  a:float32[{0}] = LOGISTIC(b)"
+SLICED = "y:float32[1,2,3] = SLICE(a, k:const:int32[3]{{{},0,0}}, n:const:int32[3]{{1,2,3}})"
+LAST = "y:float32[4,2,3] = RESHAPE(a, r:const:int32[3]{4,2,3})"
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "same"),
+    [
+        ((STRETCHED.format("4,2,3", 3), LAST), (STRETCHED.format("1,4,2,3", 4), LAST), True),
+        ((STRETCHED.format("4,2,3", 3), SLICED.format(0)), (STRETCHED.format("4,2,3", 3), SLICED.format(3)), False),
+    ],
+    ids=["unit axes", "another place"],
+)
+def test_elements_at_the_same_places_are_the_same(
+    one: tuple[str, str], other: tuple[str, str], same: bool, tmp_path: Path
+) -> None:
+    files = []
+    for name, lines in (("before", one), ("after", other)):
+        files.append(tmp_path / f"{name}.tflite")
+        files[-1].write_bytes(model("subgraph main(x:float32[2,3]):\n  " + "\n  ".join(lines)))
+    assert prove(files[0], files[1], tflite=True).proved == same
+
+
+@pytest.mark.parametrize("dtype", ["int8", "float32"])
+def test_a_constant_of_equal_elements_is_lifted(dtype: str, tmp_path: Path) -> None:
+    """Its term is one element, stretched; the places of all elements stay."""
+    lines = (
+        "d:float32[3] = DEQUANTIZE(c:const:int8[3]{5,5,5})"
+        if dtype == "int8"
+        else "d:float32[3] = LOGISTIC(c:const:float32[3]{5,5,5})"
+    )
+    before, after = tmp_path / "before.tflite", tmp_path / "after.tflite"
+    scale = {"c": Quantized(0.1, 3)} if dtype == "int8" else {}
+    before.write_bytes(
+        model(f"subgraph main(x:float32[4,3]):\n  {lines}\n  y:float32[4,3] = ADD(x, d)", quantization=scale)
+    )
+    outcome = graphfix.fix_file(before, after, target="ranks")
+    assert outcome.verdict is not None
+    assert outcome.changed
+    assert outcome.verdict.status == "proved"
+
+
 @pytest.mark.parametrize("kind", ["int8", "uint8", "float16", "int8 by channel"])
 def test_a_dequantized_constant_is_stretched_behind_where_its_place_counts(kind: str, tmp_path: Path) -> None:
     dtype, by_channel = kind.split(maxsplit=1)[0], kind.endswith("channel")

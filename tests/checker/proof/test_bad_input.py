@@ -14,6 +14,8 @@ import pytest
 from onnx import TensorProto
 
 from graphfix import api
+from graphfix.checker.proof import prove
+from graphfix.results import GraphfixError
 from models.builders.tflite.text import pack
 from tests.support.asking import ask
 from tests.support.faults.damaged import End, proofs
@@ -352,3 +354,29 @@ def test_a_verdict_says_what_it_assumes(written: Written, capsys: pytest.Capture
     assert answer.out.splitlines()[1] == "  assumes the dims named 'N' are equal: x[0], w[0]"
     bound = ask(capsys, "verify", "--proof-only", "--json", *paths, "--dim", "N=4")
     assert json.loads(bound.out)["verdict"]["assumes"] == ["N = 4, as asked for"]
+
+
+def _one_node(op: str, count: int) -> bytes:
+    """Return a model of one node that reads its input `count` times."""
+    ends = [onnx.helper.make_tensor_value_info(name, TensorProto.FLOAT, ["a", 4]) for name in "xy"]
+    graph = onnx.helper.make_graph([onnx.helper.make_node(op, ["x"] * count, ["y"])], "g", ends[:1], ends[1:])
+    made = onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", 22)], ir_version=8)
+    return bytes(made.SerializeToString())
+
+
+FEW_OPERATORS = ("Where", "Range", "Slice", "Gather", "Concat", "Pad", "Resize", "Conv", "Loop", "RoiAlign")
+EVERY_OPERATOR = tuple(sorted({each.name for each in onnx.defs.get_all_schemas() if not each.domain} - {"Tanh"}))
+
+
+@pytest.mark.parametrize("count", [0, 1, 2])
+@pytest.mark.parametrize("ops", [FEW_OPERATORS, pytest.param(EVERY_OPERATOR, marks=pytest.mark.full)], ids=len)
+def test_a_node_with_too_few_operands_is_no_traceback(ops: Sequence[str], count: int, tmp_path: Path) -> None:
+    """No operator of onnx in the place of a Tanh ends the proof, however many operands it asks for."""
+    paths = tmp_path / "before.onnx", tmp_path / "after.onnx"
+    paths[0].write_bytes(_one_node("Tanh", 1))
+    for op in ops:
+        paths[1].write_bytes(_one_node(op, count))
+        try:
+            assert not prove(*paths).proved, op
+        except GraphfixError:
+            continue

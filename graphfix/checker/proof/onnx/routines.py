@@ -86,7 +86,8 @@ def enter_mapped(call: Call, core: Core) -> None:
 
 
 def _enter_routine(call: Call, core: Core, operator: tuple[str, str]) -> None:
-    assumed = _assumed(call, floats=call.kinds[call.op == "Where"] in _FLOATS)
+    kind = next(iter(call.kinds[call.op == "Where" :]), None)  # a Where may lack what it chooses from
+    assumed = _assumed(call, floats=kind in _FLOATS)
     if assumed is None:
         return
     packs = _PACKING.get(operator, ())

@@ -246,7 +246,7 @@ def _counted(call: Call) -> list[Size]:
     views = [view for view in call.views if view is not None and dtype(view.core) == TensorProto.FLOAT]
     known = [_whole(call, view) for view in views]
     found = [number for number in known if number is not None and (not isinstance(number, int) or abs(number) <= WHOLE)]
-    if len(found) < len(call.views) or found[-1] not in (1, -1) or numbers(found) is not None:
+    if not found or len(found) < len(call.views) or found[-1] not in (1, -1) or numbers(found) is not None:
         return []
     call.table.assumes[COUNTED_BY_FLOATS] = None
     return found

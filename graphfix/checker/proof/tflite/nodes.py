@@ -45,7 +45,7 @@ def read(call: Call) -> View | None:
     if call.operator.name in CHOOSING and not shaped(call, given):
         return None
     if kernel_choice.by_place(call, given[0]):
-        return None
+        return _in_place(call, key, given[0])
     dropped = dropped_rank(call, given)
     if dropped:  # the kernel sets return results of different ranks
         return call.table.result(("rank", *key, dropped, *given), call.description, None)
@@ -55,6 +55,17 @@ def read(call: Call) -> View | None:
         kernel_choice.enter_rounding(call, given, result.core)
         _enter_whole(call, result)
     return result
+
+
+def _in_place(call: Call, key: tuple[object, ...], view: View) -> View:
+    """Return the result of an operator of which an element depends on its place among all, unit axes apart."""
+    if view.axes is None or view.sizes is None:
+        return call.table.result(("in place", *key, view), call.description, None)
+    kept = [axis for axis, size in enumerate(view.sizes) if size != 1]
+    plain = View(view.core, tuple(view.axes[axis] for axis in kept), tuple(view.sizes[axis] for axis in kept))
+    result = call.table.result(("in place", *key, plain), call.description, plain.sizes)
+    places = {axis: place for place, axis in enumerate(kept)}
+    return View(result.core, tuple(places.get(axis) for axis in range(len(view.sizes))), view.sizes)
 
 
 def _in_order(call: Call, key: tuple[object, ...], views: Sequence[View]) -> Sequence[View]:
