@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import random
 from typing import TYPE_CHECKING
 
@@ -95,10 +96,10 @@ def stretched(model: TfliteDraft, rng: random.Random) -> bool:
     shape = _broadcasts(graph, at) or ()
     tensor = graph.graph.tensors[value]
     if tensor.buffer:
-        held = np.frombuffer(bytes(bytearray(model.file.buffers[tensor.buffer].data)), graph.kind(value)).reshape(
-            graph.shape(value)
-        )
-        made = graph.constant(np.broadcast_to(held, shape).copy())
+        held = np.frombuffer(bytes(bytearray(model.file.buffers[tensor.buffer].data)), graph.kind(value))
+        if held.size != math.prod(int(dim) for dim in graph.shape(value)):
+            return False  # another mutation has given the tensor another type
+        made = graph.constant(np.broadcast_to(held.reshape(graph.shape(value)), shape).copy())
         graph.graph.tensors[made].quantization = tensor.quantization
         graph.graph.operators[at].inputs[place] = made
     else:
