@@ -11,7 +11,7 @@ from graphfix.batch import sessions
 from graphfix.batch.job import Limits
 from graphfix.results.faults import InternalError
 from graphfix.runtimes import memory
-from graphfix.runtimes.pipes import GONE, AskedProcess, cause
+from graphfix.runtimes.pipes import GONE, AskedProcess, cause, module
 from graphfix.runtimes.watch import Watch
 
 KEPT: Final = 256 << 20
@@ -80,7 +80,7 @@ class Child:
         if self._process is not None and self._process.has_ended:  # the system may end one that waits
             self._stop()
         if self._process is None:
-            self._process = AskedProcess("graphfix.batch.worker", ONE_THREAD, apart=True)
+            self._process = AskedProcess(module("graphfix.batch.worker"), ONE_THREAD, apart=True)
             self._end = weakref.finalize(self, _ended, self._process)
         return self._process
 

@@ -6,14 +6,15 @@ lack, and it never ends on an Einsum equation with a digit. Such a file must not
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
+import atexit
+import os
+import threading
 from typing import TYPE_CHECKING
-
-from graphfix.runtimes.onnx_inference_worker import OBJECTS
 
 if TYPE_CHECKING:
     from onnx import ModelProto
+
+    from graphfix.runtimes.pipes import AskedProcess
 
 SECONDS = 10.0
 """How long the inference may take, and one second more for each `BYTES_A_SECOND` of the model."""
@@ -36,30 +37,71 @@ def infer_shapes(model: ModelProto, *, strict: bool = False, data_prop: bool = F
     `strict`: an error of a node is raised, where otherwise nothing is inferred of its results. `data_prop`: the
     elements of small integer values are computed, too. Raises InferenceError.
     """
-    import subprocess  # few models need this
-
-    import onnx
-
-    from graphfix.runtimes.pipes import cause
-
     content = model.SerializeToString()
-    seconds = SECONDS + len(content) // BYTES_A_SECOND
-    folder = str(Path(onnx.__file__).parent)
-    worker = Path(__file__).with_name("onnx_inference_worker.py")
-    try:
-        ended = subprocess.run(  # noqa: S603 - our own module
-            [sys.executable, "-I", "-S", str(worker), folder, *(str(int(flag)) for flag in (strict, data_prop))],
-            input=content,
-            capture_output=True,
-            timeout=seconds,
-            check=False,
-        )
-    except subprocess.TimeoutExpired:
-        why = f"onnx's inference was stopped: no answer within {seconds:g} seconds"
-        raise InferenceError(why, aborted=True) from None
-    if ended.returncode == OBJECTS:
-        raise InferenceError(ended.stdout.decode(errors="replace"))
-    if ended.returncode:
-        raise InferenceError(f"onnx's inference aborts its process ({cause(ended.returncode)})", aborted=True)
-    inferred: ModelProto = onnx.ModelProto.FromString(ended.stdout)
+    objects, answer = _KEPT.ask(content, SECONDS + len(content) // BYTES_A_SECOND, strict, data_prop)
+    if objects:
+        raise InferenceError(answer.decode(errors="replace"))
+    inferred: ModelProto = type(model).FromString(answer)
     return inferred
+
+
+def start() -> None:
+    """Start the process that `infer_shapes` will ask, so that the caller does other work meanwhile."""
+    _KEPT.start()
+
+
+class _KeptProcess:
+    """The process: one for all questions, since its start takes longer than most answers. Threads take turns."""
+
+    def __init__(self) -> None:
+        self._turn = threading.Lock()
+        self._process: AskedProcess | None = None
+        self._owner = 0
+        """The process that started it: a fork starts its own."""
+
+    def start(self) -> None:
+        with self._turn:
+            self._running()
+
+    def ask(self, model: bytes, seconds: float, *flags: bool) -> tuple[bool, bytes]:
+        """Return whether onnx objects, and its error's text or the model with shapes. Raises InferenceError."""
+        from graphfix.runtimes.pipes import GONE, cause
+
+        with self._turn:
+            process = self._running()
+            try:
+                answer: tuple[bool, bytes] = process.ask((model, seconds, *flags))
+            except GONE:
+                why = cause(self._end())
+                stopped = f"onnx's inference was stopped: no answer within {seconds:g} seconds"
+                aborts = f"onnx's inference aborts its process ({why})"
+                raise InferenceError(stopped if why == "SIGALRM" else aborts, aborted=True) from None
+            except BaseException:  # an interrupt: the next caller must not read the answer to this question
+                process.kill()
+                self._end()
+                raise
+            return answer
+
+    def _running(self) -> AskedProcess:
+        from pathlib import Path
+
+        import onnx
+
+        from graphfix.runtimes.pipes import AskedProcess, script
+
+        if self._owner != os.getpid():
+            self._owner, self._process = os.getpid(), None
+            atexit.register(self._end)
+        if self._process is not None and self._process.has_ended:  # the system may end one that waits
+            self._end()
+        if self._process is None:
+            worker = Path(__file__).with_name("onnx_inference_worker.py")
+            self._process = AskedProcess(script(worker, str(Path(onnx.__file__).parent)))
+        return self._process
+
+    def _end(self) -> int:
+        process, self._process = self._process, None
+        return 0 if process is None or self._owner != os.getpid() else process.end()
+
+
+_KEPT = _KeptProcess()

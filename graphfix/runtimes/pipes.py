@@ -7,7 +7,9 @@ import pickle
 import signal
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from types import MappingProxyType
 from typing import IO, Any
 
 GONE = (EOFError, BrokenPipeError, ConnectionError, pickle.UnpicklingError)
@@ -15,15 +17,17 @@ GONE = (EOFError, BrokenPipeError, ConnectionError, pickle.UnpicklingError)
 
 
 class AskedProcess:
-    """A module of this package that is run, and answers one message after the other."""
+    """A `module` or a `script` of this package that is run, and answers one message after the other."""
 
-    def __init__(self, module: str, variables: Mapping[str, str], *, apart: bool = False) -> None:
+    def __init__(
+        self, command: Sequence[str], variables: Mapping[str, str] = MappingProxyType({}), *, apart: bool = False
+    ) -> None:
         """Start it, with `variables` in its environment.
 
         `apart`: in a session of its own, which no signal of a terminal reaches, and which can be ended as a whole.
         """
         self._process = subprocess.Popen(  # noqa: S603 - our own module
-            [sys.executable, "-P", "-m", module],
+            command,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
@@ -63,6 +67,16 @@ class AskedProcess:
         except subprocess.TimeoutExpired:
             self._process.kill()
             return self._process.wait()
+
+
+def module(name: str) -> list[str]:
+    """Return the command that runs a module, which finds what this process would import."""
+    return [sys.executable, "-P", "-m", name]
+
+
+def script(path: Path, *arguments: str) -> list[str]:
+    """Return the command that runs a file of Python that needs the standard library alone, and starts soonest."""
+    return [sys.executable, "-I", "-S", str(path), *arguments]
 
 
 def environment() -> dict[str, str]:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Self
 from graphfix.results.faults import InternalError
 from graphfix.results.records import dataclass, field
 from graphfix.runtimes.more_outputs import more_outputs
-from graphfix.runtimes.pipes import GONE, AskedProcess, cause, environment
+from graphfix.runtimes.pipes import GONE, AskedProcess, cause, environment, module
 from graphfix.runtimes.session import RefusedError
 from graphfix.runtimes.watch import Watch
 
@@ -170,7 +170,7 @@ class Child:
 
     def _started(self) -> AskedProcess:
         folder = self._scratch.name
-        self._process = AskedProcess("graphfix.runtimes.worker", {"TMPDIR": folder, "TEMP": folder})
+        self._process = AskedProcess(module("graphfix.runtimes.worker"), {"TMPDIR": folder, "TEMP": folder})
         self._began_with = None
         return self._process
 

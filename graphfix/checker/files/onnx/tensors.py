@@ -17,6 +17,7 @@ _FIELDS: Mapping[int, str] = {
     FLOATS: "float_data", INT32S: "int32_data", STRINGS: "string_data", INT64S: "int64_data",
     DOUBLES: "double_data", UINT64S: "uint64_data",
 }  # fmt: skip
+_HOLDING = {*_FIELDS, RAW}
 _BITS: Mapping[int, int] = {
     TensorProto.FLOAT: 32, TensorProto.UINT8: 8, TensorProto.INT8: 8, TensorProto.UINT16: 16, TensorProto.INT16: 16,
     TensorProto.INT32: 32, TensorProto.INT64: 64, TensorProto.BOOL: 8, TensorProto.FLOAT16: 16,
@@ -49,16 +50,16 @@ def fault(tensor: TensorProto, cut: tuple[int, int] | None) -> str | None:
 
 def fields(tensor: TensorProto) -> set[int]:
     """Return the fields that hold elements."""
-    held = {number for number, name in _FIELDS.items() if len(getattr(tensor, name))}
-    return held | {RAW} if tensor.HasField("raw_data") else held
+    return {descriptor.number for descriptor, _ in tensor.ListFields()} & _HOLDING
 
 
 def _declared(tensor: TensorProto) -> str | None:
     if tensor.data_type != TensorProto.STRING and tensor.data_type not in _BITS:
         return "has a type that not every runtime knows"
-    if any(dim < 0 for dim in tensor.dims):
+    dims = list(tensor.dims)
+    if dims and min(dims) < 0:
         return "has a negative size"
-    if prod(dim or 1 for dim in tensor.dims) > _MOST:
+    if prod([dim or 1 for dim in dims]) > _MOST:
         return "has sizes too large"
     if tensor.HasField("segment"):
         return "is a part of a tensor"

@@ -84,6 +84,7 @@ def compared(
     narrowed = _narrowed(one, two) if narrow_inputs else frozenset[str]()
     _interface(one, two, values, narrowed)
     refuse_unknown(_input_dims(one), _input_dims(two), {*bindings, *ranges}, shapes)
+    load_inference.expect_questions(two)
     constant, sizes = set_inputs.arrays(_inputs(one), _input_dims(one), values, bindings, shapes)
     assumed, bindings = _assumed(one.graph, bindings), {**bindings, **sizes}
     equal = equal_sizes(same, _input_dims(one), bindings, shapes)

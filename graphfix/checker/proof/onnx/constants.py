@@ -15,7 +15,7 @@ from graphfix.checker.proof.onnx.spelling import attribute_form
 from graphfix.checker.proof.onnx.types import type_name
 from graphfix.checker.proof.onnx.validate import loads
 from graphfix.checker.proof.result import UnprovedError
-from graphfix.checker.proof.terms import whole
+from graphfix.checker.proof.terms import View, whole
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from graphfix.checker.proof.constants import Constants
     from graphfix.checker.proof.onnx.operands import Call
     from graphfix.checker.proof.onnx.spelling import AttributeForm
-    from graphfix.checker.proof.terms import View
 
 _TYPES = frozenset(TensorProto.DataType.values())
 
@@ -105,7 +104,9 @@ class FileConstants:
             raise UnprovedError(f"{description} holds no constant of a known form; check the model")
         name, given = next(iter(call.attributes.items()))
         if name == "value":
-            return self.constant(given.t, description, alone=False)
+            (_, (_, held)) = call.spelled.spelling.attributes[0]  # the tensor has been read for its spelling
+            read = held[0] if isinstance(held, tuple) else None
+            return read if isinstance(read, View) else self.constant(given.t, description, alone=False)
         if name == "sparse_value":
             return self.sparse(given.sparse_tensor)
         tensor = tensor_of(name, given)

@@ -17,14 +17,15 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 from onnx import ModelProto, TensorProto
 
 from graphfix.checker.files.onnx.external_data import tensors
-from graphfix.checker.proof.onnx.operands import bodies, domain_of, every_graph, every_node
+from graphfix.checker.proof.onnx.operands import bodies, domain_of, every_graph, every_node, graphs
 from graphfix.checker.proof.onnx.wrong_inference import SUSPECT, is_suspect
 from graphfix.checker.proof.sizes import result_sizes
-from graphfix.runtimes.onnx_inference import InferenceError, infer_shapes
+from graphfix.runtimes.onnx_inference import InferenceError, infer_shapes, start
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
+    from google.protobuf.message import Message  # type: ignore[import-untyped]  # protobuf ships no stubs
     from onnx import GraphProto, NodeProto
 
     from graphfix.checker.proof.onnx.reader import Reading
@@ -38,6 +39,12 @@ _ONLY_STORED = "Inferred shape and existing shape differ"
 """A part of the error that onnx's inference raises for a wrong stored shape: onnxruntime only warns of it."""
 _FEW_BYTES = 1024
 """Constants up to this size are given to the inference: it reads no larger ones."""
+
+
+def expect_questions(model: ModelProto) -> None:
+    """Start onnx's inference where `objection` will ask it, while the proof reads the files: of a model with bodies."""
+    if next(bodies(model.graph.node), None) is not None:
+        start()
 
 
 def objection(one: ModelProto, two: ModelProto, reading: Reading) -> str | None:
@@ -125,15 +132,12 @@ def _bare(model: ModelProto, suspects: Collection[str]) -> ModelProto:
         (bare.graph.initializer, map(_small, graph.initializer)),
     ):
         ours.extend(theirs)
-    for tensor in tensors(bare):
-        if tensor.external_data or tensor.ByteSize() > _FEW_BYTES:
-            tensor.CopyFrom(_small(tensor))
     for held in (bare, *bare.functions):
         for entry in held.opset_import:
             entry.domain = domain_of(entry.domain)
-    for node in every_node(bare):
-        if node.domain:  # the standard set's other name, which onnx's inference does not know
-            node.domain = domain_of(node.domain)
+    for function in bare.functions:
+        for body in _reduced(function.node):
+            _reduce(body, (), {})
     _reduce(bare.graph, suspects, {})
     return bare
 
@@ -146,7 +150,9 @@ def _reduce(graph: GraphProto, suspects: Collection[str], around: Mapping[str, T
     """
     own: dict[str, TensorProto | NodeProto] = {tensor.name: tensor for tensor in graph.initializer}
     made, read = {value.name for value in graph.input}, {value.name for value in graph.output}
-    inside = list(bodies(graph.node))
+    inside = _reduced(graph.node)
+    for constant in (*graph.initializer, *graph.sparse_initializer):
+        _empty_large_tensors(constant)
     for node in graph.node:
         made.update(node.output)
         read.update(node.input)
@@ -163,6 +169,27 @@ def _reduce(graph: GraphProto, suspects: Collection[str], around: Mapping[str, T
     known = {name: held for name, held in around.items() if name not in made} | own if inside else {}
     for body in inside:
         _reduce(body, suspects, known)
+
+
+def _reduced(nodes: Iterable[NodeProto]) -> list[GraphProto]:
+    """Bring nodes to what onnx's inference knows and reads, and return their bodies."""
+    inside: list[GraphProto] = []
+    for node in nodes:
+        if node.domain:  # the standard set's other name, which onnx's inference does not know
+            node.domain = domain_of(node.domain)
+        for attribute in node.attribute:
+            held = graphs(attribute)
+            inside += held
+            if not held:
+                _empty_large_tensors(attribute)
+    return inside
+
+
+def _empty_large_tensors(message: Message) -> None:
+    """Remove the elements of the tensors in a message that are large or lie in another file."""
+    for tensor in tensors(message):
+        if tensor.external_data or tensor.ByteSize() > _FEW_BYTES:
+            tensor.CopyFrom(_small(tensor))
 
 
 def _small(tensor: TensorProto) -> TensorProto:
@@ -209,8 +236,8 @@ def _stated(outer: GraphProto) -> Shapes:
     for graph in every_graph(outer):
         for value in (*graph.value_info, *graph.output):
             tensor = value.type.tensor_type
-            if value.type.HasField("tensor_type") and tensor.HasField("shape"):
-                shape = tuple(dim.dim_value if dim.HasField("dim_value") else None for dim in tensor.shape.dim)
+            if tensor.HasField("shape"):
+                shape = tuple([dim.dim_value if dim.HasField("dim_value") else None for dim in tensor.shape.dim])
                 found.setdefault(value.name, set()).add(shape)
     return found
 
