@@ -7,7 +7,6 @@ lack, and it never ends on an Einsum equation with a digit. Such a file must not
 from __future__ import annotations
 
 import atexit
-import os
 import threading
 from typing import TYPE_CHECKING
 
@@ -56,8 +55,7 @@ class _KeptProcess:
     def __init__(self) -> None:
         self._turn = threading.Lock()
         self._process: AskedProcess | None = None
-        self._owner = 0
-        """The process that started it: a fork starts its own."""
+        atexit.register(self._end)
 
     def start(self) -> None:
         with self._turn:
@@ -89,10 +87,8 @@ class _KeptProcess:
 
         from graphfix.runtimes.pipes import AskedProcess, script
 
-        if self._owner != os.getpid():
-            self._owner, self._process = os.getpid(), None
-            atexit.register(self._end)
-        if self._process is not None and self._process.has_ended:  # the system may end one that waits
+        # the system may end one that waits, and a fork is told so of the one that it did not start
+        if self._process is not None and self._process.has_ended:
             self._end()
         if self._process is None:
             worker = Path(__file__).with_name("onnx_inference_worker.py")
@@ -101,7 +97,7 @@ class _KeptProcess:
 
     def _end(self) -> int:
         process, self._process = self._process, None
-        return 0 if process is None or self._owner != os.getpid() else process.end()
+        return 0 if process is None else process.end()
 
 
 _KEPT = _KeptProcess()

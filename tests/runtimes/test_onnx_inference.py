@@ -2,6 +2,14 @@
 
 from __future__ import annotations
 
+import os
+import signal
+import subprocess
+import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
 import onnx
 import onnx.parser
 import pytest
@@ -71,3 +79,80 @@ def test_an_inference_that_does_not_end_is_stopped(monkeypatch: pytest.MonkeyPat
     with pytest.raises(InferenceError, match="was stopped: no answer within 1 seconds") as raised:
         infer_shapes(model('y = Einsum <equation = "a2,a2->a2"> (o, far)'))
     assert raised.value.aborted
+
+
+def pid() -> int:
+    """Return the number of the process that is kept."""
+    process = onnx_inference._KEPT._process
+    assert process is not None
+    return process.pid
+
+
+def test_one_process_answers_all_questions(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(onnx_inference, "SECONDS", 1.0)
+    infer_shapes(model("y = Relu (x)"))
+    first = pid()
+    time.sleep(1.2)  # its time is that of a question
+    with pytest.raises(InferenceError):
+        infer_shapes(model("a = Concat <axis = 5> (x, x) y = Relu (a)"), strict=True)
+    onnx_inference.start()
+    assert infer_shapes(model("y = Relu (x)")).graph.output[0].type.tensor_type.HasField("shape")
+    assert pid() == first
+
+
+def test_a_process_that_was_ended_while_it_waited_is_started_again() -> None:
+    infer_shapes(model("y = Relu (x)"))
+    first = pid()
+    os.kill(first, signal.SIGKILL)
+    os.waitid(os.P_PID, first, os.WEXITED | os.WNOWAIT)
+    assert infer_shapes(model("y = Relu (x)")).graph.output[0].type.tensor_type.HasField("shape")
+    assert pid() != first
+
+
+def test_no_answer_is_taken_for_that_of_an_interrupted_question(monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr("graphfix.runtimes.pipes.pickle.load", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            infer_shapes(model("y = Relu (x)"))
+    inferred = infer_shapes(model("a = Concat <axis = 0> (x, x) y = Relu (a)"))
+    assert [value.name for value in inferred.graph.value_info] == ["a"]
+
+
+def test_threads_take_turns() -> None:
+    models = [model(f"{name} = Relu (x) y = Relu ({name})") for name in map("r{}".format, range(40))]
+    with ThreadPoolExecutor(8) as threads:
+        inferred = list(threads.map(infer_shapes, models))
+    assert [[value.name for value in each.graph.value_info] for each in inferred] == [[f"r{at}"] for at in range(40)]
+
+
+def test_a_fork_asks_a_process_of_its_own() -> None:
+    infer_shapes(model("y = Relu (x)"))
+    first = pid()
+    forked = os.fork()
+    if not forked:
+        infer_shapes(model("y = Relu (x)"))
+        os._exit(int(pid() == first))
+    assert os.waitstatus_to_exitcode(os.waitpid(forked, 0)[1]) == 0
+    assert infer_shapes(model("y = Relu (x)")).graph.output[0].type.tensor_type.HasField("shape")
+    assert pid() == first
+
+
+def test_the_process_ends_with_the_one_that_started_it() -> None:
+    asks = "from graphfix.runtimes import onnx_inference as o; o.start(); print(o._KEPT._process.pid, flush=True); "
+    endless = model('y = Einsum <equation = "a2,a2->a2"> (o, far)').SerializeToString()
+    while_it_asks = (
+        f"import os, threading, onnx; o.SECONDS = 2; threading.Timer(0.5, os.kill, (os.getpid(), 9)).start(); "
+        f"o.infer_shapes(onnx.ModelProto.FromString({endless!r}))"
+    )
+    for ends in ("", "import os; os._exit(0)", "import os; os.kill(os.getpid(), 9)", while_it_asks):
+        ran = subprocess.run([sys.executable, "-c", asks + ends], capture_output=True, text=True, check=False)
+        assert ran.stderr == ""
+        for _ in range(100):
+            if not Path(f"/proc/{int(ran.stdout)}").exists():
+                break
+            time.sleep(0.1)
+        else:
+            pytest.fail(f"process {ran.stdout.strip()} is left behind after {ends or 'the end'!r}")
