@@ -93,6 +93,7 @@ def test_the_proof_imports_nothing_of_the_house_but_results_itself_and_the_reade
         "graphfix.results.runtime_facts.MOST_AXES",  # a limit of numpy: more axes are not folded
         "graphfix.runtimes.onnx_inference.InferenceError",  # onnx's inference, as onnxruntime asks it at load
         "graphfix.runtimes.onnx_inference.infer_shapes",
+        "graphfix.runtimes.onnx_inference.start",
     }
 
 
