@@ -9,6 +9,8 @@ import numpy as np
 import onnx
 from onnx import numpy_helper
 
+from graphfix.checker.files.onnx.tensors import elements
+
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
@@ -60,12 +62,7 @@ def constant(graph: NestedGraph, name: str) -> np.ndarray[Any, Any] | None:
     if node is not None and node.op_type == "Identity":
         return constant(home, node.input[0])
     tensor = home.tensors.get(name) if node is None else _value(node)
-    if tensor is None or tensor.data_location == onnx.TensorProto.EXTERNAL:
-        return None
-    try:
-        return numpy_helper.to_array(tensor)
-    except (ValueError, TypeError):
-        return None  # its payload was left out when the file was read
+    return None if tensor is None else elements(tensor)
 
 
 def _nested(

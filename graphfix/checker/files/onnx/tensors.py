@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from math import prod
 from pathlib import PurePosixPath, PureWindowsPath
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from onnx import TensorProto
+from onnx import TensorProto, numpy_helper
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
+
+    import numpy as np
 
 FLOATS, INT32S, STRINGS, INT64S, RAW, DOUBLES, UINT64S = 4, 5, 6, 7, 9, 10, 11
 """The fields of a TensorProto that hold elements."""
@@ -46,6 +48,16 @@ def fault(tensor: TensorProto, cut: tuple[int, int] | None) -> str | None:
     external = tensor.data_location == TensorProto.EXTERNAL
     held = fields(tensor) - ({STRINGS} if cut else set()) | ({cut[0]} if cut else set())
     return _declared(tensor) or (_external(tensor, held) if external else _stored(tensor, held, cut))
+
+
+def elements(tensor: TensorProto) -> np.ndarray[Any, Any] | None:
+    """Return the elements that a tensor holds; None where they are in another file, were not read, or are wrong."""
+    if tensor.data_location != TensorProto.DEFAULT:
+        return None
+    try:
+        return numpy_helper.to_array(tensor)
+    except (ValueError, TypeError, KeyError):
+        return None
 
 
 def fields(tensor: TensorProto) -> set[int]:

@@ -6,8 +6,8 @@ from math import prod
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
-from onnx import TensorProto, numpy_helper
 
+from graphfix.checker.files.onnx.tensors import elements
 from graphfix.checker.proof import constant_folding
 from graphfix.checker.proof.integer_values import cut
 from graphfix.checker.proof.onnx import nodes, table
@@ -91,13 +91,8 @@ def _element(value: AttributeProto | None) -> Array | None:
     """Return the one element that the file itself holds; None for any other tensor."""
     if value is None:
         return np.zeros(1, np.float32)
-    if value.t.data_location != TensorProto.DEFAULT or list(value.t.dims) != [1]:
-        return None
-    try:
-        given = numpy_helper.to_array(value.t)
-    except (ValueError, TypeError, KeyError):  # bytes that are no such element
-        return None
-    return given if given.shape == (1,) and given.dtype.name in constant_folding.TYPES else None
+    given = elements(value.t) if list(value.t.dims) == [1] else None
+    return None if given is None or given.dtype.name not in constant_folding.TYPES else given
 
 
 def _meet(call: Call, arrays: Sequence[Array | None]) -> bool:

@@ -6,8 +6,9 @@ import struct
 from math import prod
 from typing import TYPE_CHECKING
 
-from onnx import TensorProto, numpy_helper
+from onnx import TensorProto
 
+from graphfix.checker.files.onnx.tensors import elements
 from graphfix.checker.proof import integer_values
 from graphfix.checker.proof.onnx.table import LEGACY_END
 from graphfix.checker.proof.onnx.types import dtype
@@ -253,10 +254,10 @@ def _filled(call: Call) -> View | None:
     kind, length = NUMBERS.get(tensor.data_type), numbers(target)
     if kind is None or length is None or tuple(tensor.dims) not in ((), (1,)) or prod(length) > MOST_ELEMENTS:
         return None
-    if prod(length) < 1 or tensor.data_location == TensorProto.EXTERNAL:
-        return None
-    element = int(numpy_helper.to_array(tensor).item())
-    return call.table.integers((element,) * prod(length), kind, scalar=not target)
+    element = elements(tensor) if prod(length) >= 1 else None
+    return (
+        None if element is None else call.table.integers((int(element.item()),) * prod(length), kind, scalar=not target)
+    )
 
 
 def _neg(call: Call) -> View | None:

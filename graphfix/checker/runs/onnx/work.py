@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from math import prod
 from typing import TYPE_CHECKING, Final
 
-import numpy as np
-from onnx import ModelProto, TensorProto, numpy_helper
+from onnx import ModelProto, TensorProto
 
 from graphfix.checker.proof.onnx.operands import bodies
 
@@ -18,8 +18,8 @@ MOST_INLINED: Final = 1 << 20
 """Nodes of functions that onnxruntime is given to inline."""
 MOST_RUN: Final = 1 << 22
 """Nodes inside loops that one run may execute: about 10 seconds."""
-_FEW_BYTES: Final = 1024
-"""Constants up to this size are read: the number of iterations is one number."""
+_BYTES: Final = 8
+"""Of a number of int64."""
 
 
 def work_fault(models: Sequence[ModelProto], *, thorough: bool) -> str | None:
@@ -77,10 +77,22 @@ def _numbers(graph: GraphProto) -> Iterator[tuple[str, int]]:
         if node.op_type == "Constant" and node.output:
             held += [(node.output[0], attribute.t) for attribute in node.attribute if attribute.name == "value"]
     for name, tensor in held:
-        if tensor.data_type == TensorProto.INT64 and not tensor.external_data and tensor.ByteSize() <= _FEW_BYTES:
-            array = numpy_helper.to_array(tensor)
-            if array.size == 1:
-                yield name, int(np.ravel(array)[0])
+        number = _number(tensor)
+        if number is not None:
+            yield name, number
+
+
+def _number(tensor: TensorProto) -> int | None:
+    """Return the number of a constant that is one number of int64.
+
+    Other constants may hold no elements here: large ones were not read, and those of a bad file are missing.
+    """
+    if tensor.data_type != TensorProto.INT64 or prod(tensor.dims) != 1:
+        return None
+    held = list(tensor.int64_data[:2])
+    if tensor.HasField("raw_data") and len(tensor.raw_data) == _BYTES:
+        held.append(int.from_bytes(tensor.raw_data, "little", signed=True))
+    return held[0] if len(held) == 1 else None
 
 
 def _is_counted(node: NodeProto) -> bool:
