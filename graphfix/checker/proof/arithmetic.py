@@ -25,6 +25,9 @@ Interval: TypeAlias = "tuple[float, float]"
 _FARTHEST = 1 << 128
 """No size is near it, and a float holds it: a sum that is doubled 1,300 times has coefficients that none holds."""
 
+ELEMENT = "element"
+"""How the symbols of unknown numbers begin: what they stand for is a size where a value has it, and may be negative."""
+
 
 @dataclass(slots=True, eq=False)
 class Arithmetic:
@@ -38,6 +41,10 @@ class Arithmetic:
     _answers: dict[tuple[str, Sizes], Size | None] = field(default_factory=dict)
     _seen: dict[Symbol, list[Place]] = field(default_factory=dict)
     """Terms that are sizes of a value, and where a node asks for its shape: there they are not negative."""
+    _needed: dict[Symbol, list[Place]] = field(default_factory=dict)
+    """Terms that must not be negative, and where a node fails if they are."""
+    newly_needed: Symbol | None = None
+    """A term that must not be negative in the second file alone."""
 
     # --- what rules ask for -------------------------------------------------------------------------------------------
 
@@ -153,6 +160,16 @@ class Arithmetic:
         for size in sizes:
             if isinstance(size, Symbol) and size.key[0] == poly.SUM:
                 add_once(self._seen.setdefault(size, []), self.algebra.place)
+
+    def need(self, sizes: Sizes) -> None:
+        """Enter that the present place fails where one of these is negative."""
+        for size in sizes:
+            if isinstance(size, int) or (size.key[0] != ELEMENT and self.is_size(size)):
+                continue
+            places = self._needed.setdefault(size, [])
+            if self.algebra.closed and self.newly_needed is None and not reached(places, self.algebra.place):
+                self.newly_needed = size
+            add_once(places, self.algebra.place)
 
     def is_size(self, size: Size) -> bool:
         """Whether a term is not negative wherever the present place is reached."""

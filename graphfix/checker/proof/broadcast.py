@@ -55,6 +55,18 @@ def elementwise(table: TermTable, key: Key, views: Sequence[View], description: 
     return _read(table, key, [view.core for view in views], frame, description)
 
 
+def of_itself(table: TermTable, one: View, two: View) -> View | None:
+    """Return what two operands are broadcast to where both have the same element at each point; None elsewhere."""
+    if one == two:
+        return one
+    if one.core is not two.core or one.axes is None or two.axes is None or one.sizes is None or two.sizes is None:
+        return None
+    frame = _right_aligned(table, [(view.axes, view.sizes) for view in (one, two)])
+    if frame.maps[0] != frame.maps[1]:
+        return None
+    return View(one.core, tuple(None if place is None else frame.maps[0][place] for place in frame.axes), frame.sizes)
+
+
 def _without_elements(table: TermTable, view: View) -> View:
     """Where a space has no point nothing is read of a constant: it counts by its type and its sizes alone."""
     if view.core.key[0] not in CONSTANTS or view.sizes is None:

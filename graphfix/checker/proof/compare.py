@@ -148,6 +148,9 @@ def concluded(table: TermTable, outputs: Sequence[tuple[str, View, View]], assum
     unmatched = table.unmatched_check()
     if unmatched is not None:
         return Proof("not proved", f"only the second file needs sizes to fit: {unmatched}")
+    needed = table.arithmetic.newly_needed
+    if needed is not None:
+        return Proof("not proved", f"only the second file fails where a size is negative: {needed!r}")
     if table.objections:
         return Proof("not proved", table.objections[0])
     return Proof("proved", assumes=tuple(assumes), notes=tuple(table.notes))

@@ -77,6 +77,7 @@ def _filled(constants: Constants, call: Call) -> View | None:
     sizes, given = call.vector(0) if call.views else None, _element(call.attributes.get("value"))
     if sizes is None or given is None or any(isinstance(size, int) and size < 0 for size in sizes):
         return None
+    call.table.arithmetic.need(sizes)
     known = numbers(sizes)
     if known is not None and 0 in known:  # no element to stretch
         if len(known) > MOST_AXES or prod(filter(None, known)) > constant_folding.MOST_BYTES:

@@ -87,8 +87,10 @@ def _each(call: Call) -> View | None:
     given = [view for view in views if view is not None]
     if len(given) < len(views):
         return None
-    if call.op in ITSELF and not call.domain and len(given) == MATRIX and given[0] == given[1] and loads(call):
-        return given[0]
+    if call.op in ITSELF and not call.domain and len(given) == MATRIX:
+        found = broadcast.of_itself(call.table, *given)
+        if found is not None and loads(call):
+            return found
     alike = call.version < DIFFERING_SHAPES_SINCE and not call.domain and call.op in onnx_ops.EQUAL_BEFORE_8
     if alike and len({view.sizes for view in given}) > 1:
         return None

@@ -91,6 +91,12 @@ def _stated(name: str, default: int = 0) -> Callable[[Call], int | bytes | None]
     return lambda call: call.integer(name, default)
 
 
+def _stated_or_own(call: Call) -> int | bytes | None:
+    """Return the type in `dtype`, or else that of the operand."""
+    operand = call.operand(0)
+    return call.integer("dtype", 0) or (None if operand is None else dtype(operand.core))
+
+
 def _dequantized(call: Call) -> int | bytes | None:
     """Return the type in `output_dtype`, or else that of the scale."""
     scale = call.operand(1)
@@ -141,7 +147,7 @@ _RULES: Mapping[str, Callable[[Call], int | bytes | None]] = {
     "Cast": _stated("to"), "ConstantOfShape": _filled, "Multinomial": _stated("dtype", TensorProto.INT32),
     "QuantizeLinear": _stated("output_dtype"), "DequantizeLinear": _dequantized,
     **dict.fromkeys(("RandomNormal", "RandomUniform"), _stated("dtype", TensorProto.FLOAT)),
-    **dict.fromkeys(("RandomNormalLike", "RandomUniformLike", "EyeLike", "Bernoulli"), _stated("dtype")),
+    **dict.fromkeys(("RandomNormalLike", "RandomUniformLike", "EyeLike", "Bernoulli"), _stated_or_own),
     **dict.fromkeys(
         ("HannWindow", "HammingWindow", "BlackmanWindow", "MelWeightMatrix"),
         _stated("output_datatype", TensorProto.FLOAT)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from graphfix.checker.proof import constant_folding, repeat_elements, views
+from graphfix.checker.proof.arithmetic import ELEMENT
 from graphfix.checker.proof.onnx import integer_matrices
 from graphfix.checker.proof.onnx.integer_values import COUNTING, INTEGER_VALUES, renumbered
 from graphfix.checker.proof.onnx.layout_shapes import places
@@ -103,10 +104,11 @@ def _expand(call: Call) -> View | None:
     view, target = call.views[0], call.operand(1)
     if view is None or target is None:
         return None
-    content = call.target(1)
+    content = call.vector(1)
     if content is None and target.content is not None:
-        return None  # no vector of int64, or of what may be no size
-    sizes = content or _elements(call, target) if content != () else content
+        return None  # no vector of int64
+    sizes = _elements(call, target) if content is None else content
+    call.table.arithmetic.need(sizes or ())
     if sizes is not None and view.axes is not None and view.sizes is not None:
         return views.expanded(call.table.algebra, view, sizes)
     if content is not None and not any(isinstance(size, int) and size < 0 for size in content):
@@ -129,9 +131,9 @@ def _elements(call: Call, target: View) -> Sizes | None:
     count = target.sizes[0] if target.sizes is not None and len(target.sizes) == 1 else None
     if not isinstance(count, int) or count > MOST_ELEMENTS:
         return None
-    known = call.partial_target(1) or (None,) * count
+    known = call.partial_vector(1) or (None,) * count
     return tuple(
-        table.algebra.symbol(("element", target, index)) if size is None else size for index, size in enumerate(known)
+        table.algebra.symbol((ELEMENT, target, index)) if size is None else size for index, size in enumerate(known)
     )
 
 
@@ -139,6 +141,7 @@ def _tile(call: Call) -> View | None:
     repeats = call.vector(1)
     if call.since < OLD_TILE or repeats is None or call.views[0] is None:
         return None
+    call.table.arithmetic.need(repeats)
     return views.tiled(call.views[0], repeats)
 
 

@@ -188,6 +188,7 @@ def _filled(call: Call) -> View | None:
         return None
     if sizes is None or value is None or value.sizes != () or any(isinstance(s, int) and s < 1 for s in sizes):
         return None
+    call.table.arithmetic.need(sizes)
     return View(value.core, (None,) * len(sizes), sizes)
 
 

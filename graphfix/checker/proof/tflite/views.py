@@ -81,7 +81,10 @@ def lifted(view: View, rank: int) -> View:
 
 def _tile(call: Call) -> View | None:
     repeats = call.vector(1)
-    return views.tiled(call.views[0], repeats) if call.views[0] is not None and repeats is not None else None
+    if call.views[0] is None or repeats is None:
+        return None
+    call.table.arithmetic.need(repeats)
+    return views.tiled(call.views[0], repeats)
 
 
 def _broadcast_in_dim(call: Call) -> View | None:
