@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import numpy as np
+import onnxruntime
 import pytest
 from onnx import parser
 
@@ -66,6 +68,36 @@ def test_two_views_of_a_row_are_not_one_value(op: str, tmp_path: Path) -> None:
     one = written(f"{made} {VIEWS} y = {op} (c, d)", kind, tmp_path / "one.onnx")
     two = written(f"{made} {VIEWS} {STRETCHED} y = Identity (e)", kind, tmp_path / "two.onnx")
     assert not prove(one, two).proved
+
+
+def test_two_shapes_that_an_older_operator_set_refuses(tmp_path: Path) -> None:
+    views = "s = Shape (x) f = Tile (n, s) c = Unsqueeze <axes = [2]> (f) d = Unsqueeze <axes = [1]> (f)"
+    tiled = (
+        "l = Slice <axes = [0], starts = [1], ends = [2]> (s) "
+        "p = Concat <axis = 0> (one, one, l) q = Concat <axis = 0> (one, l, one) e = Tile (c, p) h = Tile (d, q)"
+    )
+    paths = []
+    for name, text in {"one": f"{views} {tiled} y = Max (e, h)", "two": f"{views} y = Max (c, d)"}.items():
+        head = HEAD.format(kind="float").replace("17", "7")
+        held = "<float[1,1] n = {2.0}, int64[1] one = {1}> "
+        made = parser.parse_model(f"{head}{held}{{ {text} }}")
+        made.graph.output[0].type.tensor_type.ClearField("shape")
+        paths.append(tmp_path / f"{name}.onnx")
+        paths[-1].write_bytes(made.SerializeToString())
+    ran = [_runs(path) for path in paths]
+    assert ran == [True, False]
+    assert not prove(*paths).proved
+
+
+def _runs(path: Path) -> bool:
+    options = onnxruntime.SessionOptions()
+    options.log_severity_level = 4
+    session = onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
+    try:
+        session.run(None, {"x": np.ones((3, 3), np.float32), "b": np.ones(3, np.float32)})
+    except onnxruntime.capi.onnxruntime_pybind11_state.Fail:
+        return False
+    return True
 
 
 @pytest.mark.parametrize("op", LIKE)

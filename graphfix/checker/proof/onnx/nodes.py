@@ -87,13 +87,13 @@ def _each(call: Call) -> View | None:
     given = [view for view in views if view is not None]
     if len(given) < len(views):
         return None
+    alike = call.version < DIFFERING_SHAPES_SINCE and not call.domain and call.op in onnx_ops.EQUAL_BEFORE_8
+    if alike and len({view.sizes for view in given}) > 1:
+        return None
     if call.op in ITSELF and not call.domain and len(given) == MATRIX:
         found = broadcast.of_itself(call.table, *given)
         if found is not None and loads(call):
             return found
-    alike = call.version < DIFFERING_SHAPES_SINCE and not call.domain and call.op in onnx_ops.EQUAL_BEFORE_8
-    if alike and len({view.sizes for view in given}) > 1:
-        return None
     if not call.domain and call.op in onnx_ops.LEGACY and len(given) == MATRIX:
         return _beside_neutral(call, *given) or _pair(call, *given)
     others = tuple(view for index, view in enumerate(call.views) if index not in taking) if taking else ()

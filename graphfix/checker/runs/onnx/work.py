@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from onnx import ModelProto, TensorProto
 
+from graphfix.checker.files.onnx.tensors import elements
 from graphfix.checker.proof.onnx.operands import bodies
 
 if TYPE_CHECKING:
@@ -18,8 +19,6 @@ MOST_INLINED: Final = 1 << 20
 """Nodes of functions that onnxruntime is given to inline."""
 MOST_RUN: Final = 1 << 22
 """Nodes inside loops that one run may execute: about 10 seconds."""
-_BYTES: Final = 8
-"""Of a number of int64."""
 
 
 def work_fault(models: Sequence[ModelProto], *, thorough: bool) -> str | None:
@@ -77,22 +76,11 @@ def _numbers(graph: GraphProto) -> Iterator[tuple[str, int]]:
         if node.op_type == "Constant" and node.output:
             held += [(node.output[0], attribute.t) for attribute in node.attribute if attribute.name == "value"]
     for name, tensor in held:
-        number = _number(tensor)
-        if number is not None:
-            yield name, number
-
-
-def _number(tensor: TensorProto) -> int | None:
-    """Return the number of a constant that is one number of int64.
-
-    Other constants may hold no elements here: large ones were not read, and those of a bad file are missing.
-    """
-    if tensor.data_type != TensorProto.INT64 or prod(tensor.dims) != 1:
-        return None
-    held = list(tensor.int64_data[:2])
-    if tensor.HasField("raw_data") and len(tensor.raw_data) == _BYTES:
-        held.append(int.from_bytes(tensor.raw_data, "little", signed=True))
-    return held[0] if len(held) == 1 else None
+        # large constants were not read, and those of a bad file may hold no elements
+        is_number = tensor.data_type == TensorProto.INT64 and prod(tensor.dims) == 1
+        array = elements(tensor) if is_number else None
+        if array is not None:
+            yield name, int(array.item())
 
 
 def _is_counted(node: NodeProto) -> bool:
