@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from graphfix.engine.run import Report
     from graphfix.graph.protocols import Model, Step
     from graphfix.results.listing import Listing
+    from graphfix.runtimes.process import Child
 
 
 def fix(model: Model, request: Request, steps: Sequence[Step] | None = None) -> Outcome:
@@ -69,13 +71,27 @@ def _sites_left(outcome: Outcome, output: Path, request: Request) -> int:
 
 def rewrite_file(source: Path, output: Path, request: Request) -> Outcome:
     """Plan, write and verify one file; write the output if the verdict allows it. Raises GraphfixError."""
-    from graphfix.engine import facts
-
     policy = asked.policy(request)
     steps = _chosen(request, policy)
     publish.refuse(source, output, in_place=request.in_place)
     if request.target_file is not None:
         publish.refuse_overwrite(output, "the output", [("the target file", Path(request.target_file))])
+    with _process(source, request) as process:
+        return _rewritten(source, output, request, policy, steps, process)
+
+
+def _process(source: Path, request: Request) -> AbstractContextManager[Child | None]:
+    """Start the process of the runs, if there will be some."""
+    from graphfix import checker
+
+    return checker.started(source) if request.check_result and request.proof != "only" else nullcontext()
+
+
+def _rewritten(
+    source: Path, output: Path, request: Request, policy: Policy, steps: Sequence[Step], process: Child | None
+) -> Outcome:
+    from graphfix.engine import facts
+
     seconds: Seconds = {}
     model, sizes = _loaded(source, request, seconds, output)
     with named(source), timed(seconds, "plan"):
@@ -95,7 +111,7 @@ def rewrite_file(source: Path, output: Path, request: Request) -> Outcome:
         request.progress("writing the result")
         with timed(seconds, "write"):
             made.extend(model.save(made[0], named=output.name))
-        verdict = compare(source, made[0], request, seconds, sizes, claims)
+        verdict = compare(source, made[0], request, seconds, sizes, claims, process)
         outcome = replace(outcome, verdict=verdict)
         if not _good_enough(verdict, request, changed=model.changed):
             return outcome
@@ -216,6 +232,7 @@ def compare(
     seconds: Seconds,
     sizes: Sizes | None = None,
     claims: Claims | None = None,
+    process: Child | None = None,
 ) -> Verdict:
     """The checker's verdict at `sizes`, or at those of the request. Raises GraphfixError.
 
@@ -247,6 +264,7 @@ def compare(
             narrow_inputs=request.narrow_inputs,
             data_root=request.data_roots,
             claims=claims,
+            process=process,
             ranges=sizes.ranges,
         )
         verdict = binding.with_defaults_named(checker.verify(task), sizes)

@@ -58,7 +58,7 @@ def batch_files(
     max_expand_bytes: int | None = None,
     check_result: bool = True,
     strict_proof: bool = False,
-    runs: int = 4,
+    runs: int | None = None,
     thorough: bool = False,
     seed: int = 0,
     run: bool = False,

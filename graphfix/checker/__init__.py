@@ -5,8 +5,24 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from graphfix.checker.task import Task
     from graphfix.results import Verdict
+    from graphfix.runtimes.process import Child
+
+
+def started(path: Path) -> Child:
+    """Start a process for the runs of a model, which imports the runtime while the caller goes on.
+
+    Raises GraphfixError if the file can't be read, or if its content is known not to be a model.
+    """
+    from graphfix.checker.files import is_tflite
+    from graphfix.runtimes.process import Child
+
+    child = Child()
+    child.start("LiteRT" if is_tflite(path) else "onnxruntime")
+    return child
 
 
 def verify(task: Task) -> Verdict:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, Literal
+
+from graphfix.results.records import dataclass, field
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
     from graphfix.results import Claims, InexactSite, InputValue
+    from graphfix.runtimes.process import Child
 from graphfix.results.progress import Progress
 
 
@@ -34,6 +36,8 @@ class Criterion:
         return f"at atol {self.atol or 0:g}, rtol {self.rtol or 0:g}{more}"
 
 
+RUNS: Final = 4
+"""The sets of sizes that are run where nobody asks for a number, and the pair is not proved."""
 ROUNDED: Final = 1e-4
 """How far what an inexact site computes may be from the original's: a part of its largest magnitude."""
 
@@ -53,8 +57,11 @@ class Task:
 
     An .npz (its names are input names, or what a SignatureDef calls them) or an ONNX test_data_set folder.
     """
-    runs: int
-    """How many at most, but for one of larger sizes where `runs_alone`."""
+    runs: int | None
+    """The most sets of sizes that are run, beside one of larger sizes where `runs_alone`.
+
+    None: one if the pair is proved, else `RUNS`.
+    """
     seed: int
     criterion: Criterion
     proof: Literal["with", "only", "without"]
@@ -72,6 +79,13 @@ class Task:
     """Whether the second file is a copy of the first: then only the first is run, to check the claimed sizes."""
     runs_alone: bool = False
     """Whether nothing but the runs decides: they look at larger sizes too."""
+    process: Child | None = field(default=None, repr=False)
+    """What the runs of a brief task use, started before the files were there; None: they start one."""
+    brief: bool = False
+    """Whether each model is run once on each kernel set, because the pair may be proved.
+
+    Nothing that differs is looked into then: runs that are not brief decide what it is.
+    """
     trust_stored: bool | None = None
     """What the first model stores, where it follows from nothing else: None believes the shapes of results of
     operators without a rule, True all sizes, False nothing."""
@@ -87,3 +101,8 @@ class Task:
     """By symbol that stays free: its least and its greatest size. The runs use sizes in this range only."""
     inexact: Sequence[InexactSite] = ()
     """What the runs have to hold to its bound: the proof says it."""
+
+    @property
+    def sets(self) -> int:
+        """The most sets of sizes that are tried."""
+        return RUNS if self.runs is None else self.runs

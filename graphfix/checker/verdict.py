@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import filecmp
 import hashlib
 import math
+from contextlib import nullcontext
 from dataclasses import replace
+from functools import partial
 from time import perf_counter
 from typing import TYPE_CHECKING
 
@@ -20,11 +23,14 @@ from graphfix.results.runtime_facts import newer_than_measured
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+    from contextlib import AbstractContextManager
     from pathlib import Path
 
     from graphfix.checker.proof import Proof
+    from graphfix.checker.runs.early import EarlyRuns
     from graphfix.checker.task import Criterion, Task
     from graphfix.results import StoredShape, StoredSize
+    from graphfix.runtimes.process import Child
 
 NOT_LOADED = "nothing was run, and the load was not observed"
 """The reason of a verdict by the proof alone."""
@@ -59,17 +65,32 @@ def _renamed(task: Task) -> Task:
 
 
 def _answer(task: Task, *, tflite: bool) -> Verdict:
+    with _early_runs(task, tflite=tflite) as early:
+        return _judged(task, early, tflite=tflite)
+
+
+def _early_runs(task: Task, *, tflite: bool) -> AbstractContextManager[EarlyRuns | None]:
+    """Start the brief runs of a pair that may turn out to be proved, if nobody asks for other runs."""
+    asked = task.runs is not None or task.thorough or not task.criterion.exact or task.proof != "with"
+    if asked or filecmp.cmp(task.before, task.after, shallow=False):
+        return nullcontext()
+    from graphfix.checker.runs.early import EarlyRuns
+
+    return EarlyRuns(task, partial(_by_runs, tflite=tflite))
+
+
+def _judged(task: Task, early: EarlyRuns | None, *, tflite: bool) -> Verdict:
     proof, document = _proof(task, tflite=tflite)
     believed = () if proof is None else proof.believed
     task = replace(task, runs_alone=proof is None or not proof.proved)
     if proof is not None and proof.inexact:
         task = replace(task, inexact=proof.inexact, criterion=_rounded(task.criterion))
     task = _watching(task, believed)
-    verdict = _observed(task, proof, tflite=tflite)
+    verdict = _observed(task, proof, early, tflite=tflite)
     if not task.criterion.exact and verdict.status == "equal" and not task.inexact:
         verdict = replace(verdict, reason=f"the outputs were compared {task.criterion}, not bit for bit")
     if proof is not None:
-        verdict = replace(_both(task, verdict, proof, _discharged(task, verdict, proof)), proof=document)
+        verdict = replace(_both(task, verdict, proof, _discharged(task, verdict, proof, early)), proof=document)
     versions = {"numpy": np.__version__, **verdict.versions}
     return replace(
         _witnessed(verdict),
@@ -81,20 +102,38 @@ def _answer(task: Task, *, tflite: bool) -> Verdict:
     )
 
 
-def _observed(task: Task, proof: Proof | None, *, tflite: bool) -> Verdict:
+def _observed(task: Task, proof: Proof | None, early: EarlyRuns | None, *, tflite: bool) -> Verdict:
     """Return the verdict of the runs, or of the loads alone, as far as the task asks for them."""
     if task.proof == "only" and not task.load:
         return Verdict("undecided", reason=NOT_LOADED, load=Load(reason=NOT_LOADED))
     if proof is not None and proof.copied and proof.proved and task.inputs is None:
         return _of_copies(task, tflite=tflite)
-    return (_by_loads if task.proof == "only" else _by_runs)(task, tflite=tflite)
+    if task.proof == "only":
+        return _by_loads(task, tflite=tflite)
+    if early is not None and proof is not None and proof.proved and not (proof.inexact or proof.believed):
+        task.progress("running both models")
+        verdict = early.verdict()
+        if verdict.status == "equal" or not _has_run(verdict):
+            return verdict
+    from graphfix.runtimes.process import Child
+
+    with Child() as child:
+        return _by_runs(task, child, tflite=tflite)
+
+
+def _has_run(verdict: Verdict) -> bool:
+    """Whether the runs have shown anything that is not equal: the whole sweep then finds out what it is."""
+    return verdict.status == "different" or any(run.outputs for run in verdict.runs)
 
 
 def _of_copies(task: Task, *, tflite: bool) -> Verdict:
     """Return the verdict for two files with the same bytes; run the first file once if there are claims to check."""
     verdict = Verdict("undecided")
     if task.claims is not None and task.claims.named:
-        verdict = _by_runs(replace(task, copied=True, runs=1), tflite=tflite)
+        from graphfix.runtimes.process import Child
+
+        with Child() as child:
+            verdict = _by_runs(replace(task, copied=True, brief=True), child, tflite=tflite)
     return Verdict("undecided", reason=COPIED, load=Load(reason=COPIED), facts=verdict.facts, versions=verdict.versions)
 
 
@@ -142,7 +181,7 @@ def _asked(task: Task) -> tuple[str, ...]:
     return (*called, *stated(task.same), *assumed(task.values))
 
 
-def _discharged(task: Task, verdict: Verdict, proof: Proof) -> frozenset[str]:
+def _discharged(task: Task, verdict: Verdict, proof: Proof, early: EarlyRuns | None) -> frozenset[str]:
     """Return what the proof assumes and a runtime has shown: shapes that LiteRT allocates as they are stored."""
     from graphfix.checker.proof import STORED_SHAPES
 
@@ -150,10 +189,11 @@ def _discharged(task: Task, verdict: Verdict, proof: Proof) -> frozenset[str]:
     if not ran or not proof.matched or STORED_SHAPES not in proof.assumes:
         return frozenset()
     from graphfix.checker.runs.tflite.allocated_shapes import shapes_hold
-    from graphfix.runtimes.process import Child
 
     task.progress("comparing the stored shapes with LiteRT's")
-    with Child() as child:
+    from graphfix.runtimes.process import Child
+
+    with nullcontext(early.child) if early is not None and early.done else Child() as child:
         hold = shapes_hold(child, task.before, task.bindings, task.shapes)
     return frozenset((STORED_SHAPES,)) if hold else frozenset()
 
@@ -210,14 +250,14 @@ def _witnessed(verdict: Verdict) -> Verdict:
     return replace(verdict, status="contradicted", reason=f"{facts.first}{more}")
 
 
-def _by_runs(task: Task, *, tflite: bool) -> Verdict:
+def _by_runs(task: Task, child: Child, *, tflite: bool) -> Verdict:
     if tflite:
         from graphfix.checker.runs.tflite import verdict as tflite_runs
 
-        return tflite_runs.by_runs(task)
+        return tflite_runs.by_runs(task, child)
     from graphfix.checker.runs.onnx import verdict as onnx_runs
 
-    return onnx_runs.by_runs(task)
+    return onnx_runs.by_runs(task, child)
 
 
 def _by_loads(task: Task, *, tflite: bool) -> Verdict:
@@ -231,7 +271,7 @@ def _by_loads(task: Task, *, tflite: bool) -> Verdict:
 
 
 def _check_numbers(task: Task) -> None:
-    if task.runs < 1:
+    if task.runs is not None and task.runs < 1:
         raise GraphfixError(f"{task.runs} runs decide nothing; ask for at least 1")
     for name, limit in (("atol", task.criterion.atol), ("rtol", task.criterion.rtol)):
         if limit is not None and not 0 <= limit < math.inf:  # not a number is no tolerance either

@@ -199,8 +199,8 @@ def runs(command: Parser) -> None:
         "--runs",
         metavar="N",
         type=Whole(1),
-        default=4,
-        help="sets of inputs and sizes to run, and one of larger sizes where nothing is proved (default 4)",
+        help="sets of inputs and sizes to run, and one of larger sizes where nothing is proved (default: 4; where the "
+        "models are proved equal, 1, and each model runs once)",
     )
     what = "run a large model (1 GiB and more) as often as a small one, and any without limits of time and memory"
     command.add_argument("--thorough", action="store_true", help=what)

@@ -76,7 +76,7 @@ class Request:
     proof: Literal["with", "only", "without"] = "with"
     load: bool = False
     """Whether both files are loaded where `proof` is "only"."""
-    runs: int = 4
+    runs: int | None = None
     thorough: bool = False
     """Whether the runs of a large model have no budget of time and memory."""
     seed: int = 0

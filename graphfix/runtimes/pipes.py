@@ -47,11 +47,17 @@ class AskedProcess:
 
     def ask(self, message: object) -> Any:  # noqa: ANN401 - whatever the module answers
         """Send a message, and return the answer. Raises what GONE lists."""
-        if self._process.stdin is None or self._process.stdout is None:
+        if self._process.stdout is None:
+            raise EOFError
+        self.tell(message)
+        return pickle.load(self._process.stdout)  # noqa: S301 - our own module writes it
+
+    def tell(self, message: object) -> None:
+        """Send a message that has no answer. Raises what GONE lists."""
+        if self._process.stdin is None:
             raise EOFError
         pickle.dump(message, self._process.stdin, protocol=5)
         self._process.stdin.flush()
-        return pickle.load(self._process.stdout)  # noqa: S301 - our own module writes it
 
     def kill(self) -> None:
         """End it at once, and not what it has started."""

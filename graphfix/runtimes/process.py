@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import subprocess
 import tempfile
-from contextlib import contextmanager, nullcontext
+import threading
+from concurrent.futures import CancelledError
+from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 from graphfix.results.faults import InternalError
 from graphfix.results.records import dataclass, field
@@ -36,7 +39,7 @@ _LONGEST_LINE = 4096
 
 
 class Child:
-    """One process with one loaded model at a time, started when it is needed and again after an abort."""
+    """One process with one loaded model at a time, or more; started when it is needed and again after an abort."""
 
     def __init__(self, seconds: float = LONGEST_SECONDS) -> None:
         self.seconds = seconds
@@ -46,7 +49,15 @@ class Child:
         self._began_with: int | None = None
         """The bytes of data that the process had before its first request with a limit of memory."""
         self._process: AskedProcess | None = None
-        self._loaded: LoadRequest | None = None
+        self._beside: Child | None = None
+        self._cancelled = False
+        self._starting = threading.Lock()
+        self.kept = 1
+        """How many models are loaded at a time. If there is room for more than one, a model is loaded once; with one
+        each load is a fresh one, since what a runtime does may depend on what it did before."""
+        self._loaded: dict[LoadRequest, tuple[int, Any]] = {}
+        """By request: the number that the process knows the session by, and its interface."""
+        self._numbers = itertools.count()
         self._scratch = tempfile.TemporaryDirectory(prefix="graphfix-")
         """Its temporary files: they go with it, however it ends."""
 
@@ -54,12 +65,46 @@ class Child:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        if kind is not None and not issubclass(kind, Exception):
+            self.cancel()  # who interrupts does not wait for a run to end
+        self.close()
+
+    def start(self, runtime: Literal["onnxruntime", "LiteRT"]) -> None:
+        """Start the process, and have it import a runtime while this one goes on."""
+        with suppress(*GONE):  # the first request meets the same fault
+            (self._process or self._started()).tell(("import", runtime))
+
+    def close(self) -> None:
+        """End the process, and remove its files."""
         try:
-            if self._process is not None and kind is not None and not issubclass(kind, Exception):
-                self._process.kill()  # who interrupts does not wait for a run to end
+            if self._beside is not None:
+                self._beside.close()
             self._stop()
         finally:
             self._scratch.cleanup()
+
+    def cancel(self) -> None:
+        """End the process at once, from any thread: what is asked now or later raises CancelledError."""
+        with self._starting:
+            self._cancelled = True
+            if self._beside is not None:
+                self._beside.cancel()
+            if self._process is not None:
+                self._process.kill()
+
+    def beside(self, runtime: Literal["onnxruntime", "LiteRT"]) -> Child:
+        """Return a second process, with the limits that this one has now; it ends with this one.
+
+        It is started by the first call. Raises CancelledError.
+        """
+        with self._starting:
+            if self._cancelled:
+                raise CancelledError
+            if self._beside is None:
+                self._beside = Child(self.seconds)
+                self._beside.memory, self._beside.kept = self.memory, self.kept
+                self._beside.start(runtime)
+            return self._beside
 
     def load(
         self,
@@ -113,21 +158,23 @@ class Child:
 
     def ask(self, request: LoadRequest, method: str, *arguments: object) -> Any:  # noqa: ANN401 - the session's own answer
         """Call a method of the session of a load request, loading it again where another took its place."""
-        if self._loaded != request:
+        if request not in self._loaded:
             self._load(request)
-        message = "ask", method, *arguments
         try:
-            return self._answer(request.runtime, message)
+            return self._answer(request.runtime, ("ask", self._loaded[request][0], method, *arguments))
         except RefusedError as error:
             if not self._may_lack_memory(error):
                 raise
         with self._unlimited():
             self._load(request)
-            return self._answer(request.runtime, message)
+            return self._answer(request.runtime, ("ask", self._loaded[request][0], method, *arguments))
 
     def _load(self, request: LoadRequest) -> Any:  # noqa: ANN401 - the session's interface
-        self._loaded = None
-        message = "load", request.runtime, request.model, dict(request.options)
+        if self.kept > 1 and request in self._loaded:
+            return self._loaded[request][1]
+        dropped = [self._loaded.pop(each)[0] for each in list(self._loaded)[: len(self._loaded) + 1 - self.kept]]
+        number = next(self._numbers)
+        message = "load", number, dropped, request.runtime, request.model, dict(request.options)
         try:
             interface = self._answer(request.runtime, message)
         except RefusedError as error:
@@ -135,7 +182,7 @@ class Child:
                 raise
             with self._unlimited():
                 interface = self._answer(request.runtime, message)
-        self._loaded = request
+        self._loaded[request] = number, interface
         return interface
 
     def _may_lack_memory(self, error: RefusedError) -> bool:
@@ -157,6 +204,8 @@ class Child:
             with watch, self._limited(process, message):
                 kind, *answer = process.ask(message)
         except GONE:
+            if self._cancelled:
+                raise CancelledError from None
             why = f"{runtime} aborts the process ({cause(self._stop())})"
             stopped = f"{runtime} was stopped: no answer within {self.seconds:g} seconds"
             raise RefusedError(stopped if watch.expired else why, aborted=True, stopped=watch.expired) from None
@@ -170,12 +219,16 @@ class Child:
 
     def _started(self) -> AskedProcess:
         folder = self._scratch.name
-        self._process = AskedProcess(module("graphfix.runtimes.worker"), {"TMPDIR": folder, "TEMP": folder})
+        with self._starting:
+            if self._cancelled:
+                raise CancelledError
+            self._process = AskedProcess(module("graphfix.runtimes.worker"), {"TMPDIR": folder, "TEMP": folder})
         self._began_with = None
         return self._process
 
     def _stop(self) -> int:
-        process, self._process, self._loaded = self._process, None, None
+        process, self._process = self._process, None
+        self._loaded.clear()
         return 0 if process is None else process.end()
 
 

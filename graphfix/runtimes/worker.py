@@ -1,9 +1,9 @@
 """The process of a runtime or of a TOSA tool: pickles in, pickles out.
 
-Without a verb it holds a session for graphfix.runtimes.process. Messages: ("load", runtime, model, options) ->
-("done", the session's interface); ("ask", method, arguments ...) -> ("done", what the session's method returns);
-either may answer ("refused", message, missing_kernel, custom), or ("fault", the Fault of an unexpected exception). The
-end of the input ends the process.
+Without a verb it holds sessions for graphfix.runtimes.process, each by a number. Messages: ("import", runtime), which
+has no answer; ("load", number, numbers to drop, runtime, model, options) -> ("done", the session's interface); ("ask",
+number, method, arguments ...) -> ("done", what the session's method returns); either may answer ("refused", message,
+missing_kernel, custom), or ("fault", the Fault of an unexpected exception). The end of the input ends the process.
 
 With a verb it does one thing for graphfix.runtimes.tosa, its arguments pickled on the standard input:
 
@@ -22,7 +22,8 @@ import os
 import pickle
 import re
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     import onnx
 
 _MODULES = {"onnxruntime": "graphfix.runtimes.onnxruntime", "LiteRT": "graphfix.runtimes.litert_session"}
+_PACKAGES = {"onnxruntime": "onnxruntime", "LiteRT": "ai_edge_litert.interpreter"}
 
 
 _PIPELINES = ("torch-onnx-to-torch-backend-pipeline", "torch-backend-to-tosa-backend-pipeline")
@@ -57,32 +59,43 @@ def main() -> None:
 
 
 def serve(requests: BinaryIO, answers: BinaryIO) -> None:
-    """Answer each request of a stream, with one session at a time."""
-    session: Any = None
+    """Answer each request of a stream."""
+    sessions: dict[int, Any] = {}
+    answer: tuple[object, ...]
     while True:
         try:
             kind, *arguments = pickle.load(requests)  # noqa: S301 - the parent process writes them
         except EOFError:
             return
+        if kind == "import":
+            with suppress(Exception):  # the request behind it meets the same fault, and reports it
+                importlib.import_module(_MODULES[arguments[0]])
+                importlib.import_module(_PACKAGES[arguments[0]])
+            continue
         try:
-            if kind == "load":
-                session = None  # the old model goes before the new one comes
-                runtime, model, options = arguments
-                session = importlib.import_module(_MODULES[runtime]).load(model, **options)
-                answer: tuple[object, ...] = ("done", session.interface)
-            elif session is None:
-                answer = ("refused", "no model is loaded", False, "")
-            else:
-                method, *values = arguments
-                answer = ("done", getattr(session, method)(*values))
+            answer = "done", (_loaded if kind == "load" else _asked)(sessions, *arguments)
         except RefusedError as error:
-            answer = ("refused", str(error), error.missing_kernel, error.custom)
+            answer = "refused", str(error), error.missing_kernel, error.custom
         except MemoryError:
-            answer = ("refused", "there is no more memory", False, "")
+            answer = "refused", "there is no more memory", False, ""
         except Exception as error:  # noqa: BLE001 - a fault of graphfix: the parent raises it
-            answer = ("fault", Fault.of(error))
+            answer = "fault", Fault.of(error)
         pickle.dump(answer, answers, protocol=5)
         answers.flush()
+
+
+def _loaded(
+    sessions: dict[int, Any], number: int, dropped: Sequence[int], runtime: str, model: object, options: dict[str, Any]
+) -> object:
+    """Load a model, and return what its session says of it."""
+    for each in dropped:  # the old model goes before the new one comes
+        del sessions[each]
+    sessions[number] = importlib.import_module(_MODULES[runtime]).load(model, **options)
+    return sessions[number].interface
+
+
+def _asked(sessions: dict[int, Any], number: int, method: str, *arguments: object) -> object:
+    return getattr(sessions[number], method)(*arguments)
 
 
 def use_tool(verb: str, answer: str) -> None:

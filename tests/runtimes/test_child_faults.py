@@ -57,7 +57,7 @@ def test_no_memory_in_a_runtime_is_a_refusal(monkeypatch: pytest.MonkeyPatch) ->
 
     monkeypatch.setattr(onnxruntime, "load", load)
     answers = io.BytesIO()
-    worker.serve(io.BytesIO(pickle.dumps(("load", "onnxruntime", b"", {}))), answers)
+    worker.serve(io.BytesIO(pickle.dumps(("load", 0, [], "onnxruntime", b"", {}))), answers)
     answer = pickle.loads(answers.getvalue())  # noqa: S301 -- made two lines above
     assert answer == ("refused", "there is no more memory", False, "")
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import hashlib
 import os
 from contextlib import ExitStack
-from dataclasses import dataclass
 from io import FileIO
 from stat import S_ISREG
 from typing import TYPE_CHECKING, NamedTuple
 
 from graphfix.results import GraphfixError
+from graphfix.results.records import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -6,10 +6,10 @@ A label is the symbol that a size is declared with, or `name[axis]` where there 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from graphfix.checker.files.asked import AskedError
+from graphfix.results.records import dataclass, field
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

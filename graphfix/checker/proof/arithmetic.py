@@ -7,12 +7,12 @@ divides evenly stands in one, and of P and -P one is taken. All other symbols ar
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from math import gcd, inf, prod
 from typing import TYPE_CHECKING, TypeAlias
 
 from graphfix.checker.proof import polynomials as poly
 from graphfix.checker.proof.sizes import Symbol, add_once, never_1, reached
+from graphfix.results.records import dataclass, field
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

@@ -5,8 +5,9 @@ A few nodes can ask for much work: each function may call the next one twice, an
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Final
+
+from graphfix.results.records import dataclass
 
 _FEWEST_NODES: Final = 1 << 12
 """Nodes of bodies and functions that are read for any two files, which takes about 1 s."""

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from graphfix.checker.proof.broadcast import PRODUCT_AXES, broadcast_of
 from graphfix.checker.proof.sizes import Symbol, clashing
 from graphfix.checker.proof.terms import whole
+from graphfix.results.records import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from functools import lru_cache
 from math import inf
 from typing import TYPE_CHECKING, TypeAlias
+
+from graphfix.results.records import dataclass, field
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

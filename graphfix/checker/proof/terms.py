@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from graphfix.checker.proof.arithmetic import Arithmetic
 from graphfix.checker.proof.budget import Budget
 from graphfix.checker.proof.nests import Nest
 from graphfix.checker.proof.sizes import add_once, broadcast_parts, reached, result_size
+from graphfix.results.records import dataclass, field
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from time import monotonic
 from typing import TYPE_CHECKING, Final
 
 from graphfix.results import Run
 from graphfix.results.progress import Notice, Progress
+from graphfix.results.records import dataclass, field
 from graphfix.runtimes.process import LONGEST_SECONDS
 from graphfix.runtimes.session import RefusedError
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 from graphfix.checker.runs import exceptions
@@ -14,6 +15,7 @@ from graphfix.checker.runs.original_runs import changed
 from graphfix.checker.runs.repetition import MOST_ATTEMPTS, outputs_of, repetitions
 from graphfix.results import Run, Verdict
 from graphfix.results.progress import Progress
+from graphfix.results.records import dataclass, field
 from graphfix.runtimes.session import RefusedError
 
 if TYPE_CHECKING:
@@ -43,6 +45,8 @@ class Comparison:
     """What opens them with all optimizations, for a run that is reported and decides nothing."""
     budget: Budget | None = None
     """What the runs may take; None where nothing limits them."""
+    brief: bool = False
+    """Whether nothing that differs is looked into: it is "different" until runs that are not brief have decided."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +87,8 @@ def weigh(comparison: Comparison, answers: Answers) -> Verdict:
     findings: list[_Finding] = []
     for answer, outputs in zip(answers.accepted, given, strict=True):
         decided = any(finding.run.status == "different" for finding in findings)
-        findings.append(_found(comparison, answer, outputs, located=decided))
+        look = _at_first_sight if comparison.brief else partial(_found, located=decided)
+        findings.append(look(comparison, answer, outputs))
     verdict = _verdict(findings)
     optimized = _optimized(comparison.optimized, comparison, answers) if comparison.optimized is not None else []
     runs = [*(finding.run for finding in findings), *optimized, *answers.refused]
@@ -104,6 +109,13 @@ def _verdict(findings: Sequence[_Finding]) -> Verdict:
     if reasons:
         return Verdict("undecided", exceptions=listed, reason="; ".join(dict.fromkeys(reasons)))
     return Verdict("equal", exceptions=listed)
+
+
+def _at_first_sight(comparison: Comparison, answer: Answer, outputs: Outputs) -> _Finding:
+    """Compare the outputs of one run; all that is not equal is "different" here."""
+    if isinstance(outputs, RefusedError) or _compared(answer, outputs, comparison.criterion):
+        return _Finding(Run(dict(answer.case.sizes), "off", "different", reason="they seem to differ"))
+    return _judged(comparison, answer, outputs, located=False)
 
 
 def _found(comparison: Comparison, answer: Answer, outputs: Outputs, *, located: bool) -> _Finding:

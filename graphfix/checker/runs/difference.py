@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+
+from graphfix.results.records import dataclass, field
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -6,9 +6,10 @@ verdict lists it) or leaves the run undecided: then the proof decides, and where
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import isfinite
 from typing import TYPE_CHECKING, Literal
+
+from graphfix.results.records import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from graphfix.checker.runs.difference import Difference, difference
 from graphfix.checker.task import Criterion
+from graphfix.results.records import dataclass
 from graphfix.runtimes.session import RefusedError
 
 if TYPE_CHECKING:

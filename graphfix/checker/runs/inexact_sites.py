@@ -7,7 +7,7 @@ such value is an output of both models then, on the inputs that the original too
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -15,6 +15,7 @@ import numpy as np
 from graphfix.checker.runs.difference import largest_magnitude
 from graphfix.checker.runs.exceptions import TOLERANCE
 from graphfix.checker.task import ROUNDED
+from graphfix.results.records import dataclass
 from graphfix.runtimes.session import RefusedError
 
 if TYPE_CHECKING:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import TypeVar
 
 import numpy as np
 
 from graphfix.checker.runs.difference import Array
+from graphfix.results.records import dataclass, field
 
 Key = TypeVar("Key", bound=Hashable)
 Interval = tuple[float, float]

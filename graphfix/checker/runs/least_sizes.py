@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
@@ -13,6 +13,7 @@ from graphfix.checker.files import is_tflite
 from graphfix.checker.runs.interface import litert_interface, onnx_interface
 from graphfix.checker.runs.only_nan import has_number
 from graphfix.checker.runs.seeded_inputs import choices, seeded
+from graphfix.results.records import dataclass
 from graphfix.runtimes.process import Child
 from graphfix.runtimes.session import RefusedError
 

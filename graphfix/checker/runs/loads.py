@@ -6,11 +6,12 @@ model that, so a load is an observation like a run. The checker's runs share the
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from graphfix.results import Load, Verdict
 from graphfix.results.progress import Progress
+from graphfix.results.records import dataclass, field
 from graphfix.runtimes.session import RefusedError
 
 if TYPE_CHECKING:
@@ -59,6 +60,11 @@ class Loads:
     def record_loaded(self, way: str) -> None:
         """Record that a run has shown that the second file loads."""
         self._refusals[way, 1] = None
+
+    def observe_second(self, ways: Ways) -> None:
+        """Load the second file in each way, the last one first."""
+        for way, openers in reversed(list(ways.items())):
+            self._outcome(way, 1, openers[1])
 
     def judge(self, verdict: Verdict, ways: Ways, left_out: Mapping[str, str]) -> Verdict:
         """Add the loads to a verdict: "different" if the second file does not load in a way in which the first does.

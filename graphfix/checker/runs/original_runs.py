@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
-from itertools import islice
+from dataclasses import replace
+from itertools import islice, takewhile
+from time import monotonic
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -14,6 +15,7 @@ from graphfix.checker.runs.seeded_inputs import Case, UnfedError, choices, seede
 from graphfix.checker.runs.sizes import alternatives, principal, shape_of
 from graphfix.checker.task import Criterion
 from graphfix.results import Run
+from graphfix.results.records import dataclass, field
 from graphfix.runtimes.session import RefusedError
 
 if TYPE_CHECKING:
@@ -27,6 +29,8 @@ if TYPE_CHECKING:
     from graphfix.runtimes.session import Session
 
 _SHOWN_REFUSALS = 8
+_SEARCH_SECONDS = 0.5
+"""How long a brief sweep looks for sizes that the model takes, where it refuses the first ones."""
 _MOST_UNSTABLE = 16
 """How many other sizes are tried where two runs at the first ones differ: a model that is random differs at all."""
 
@@ -85,32 +89,32 @@ class Answers:
         return next((str(run.reason) for run in self.refused), "it has no run")
 
 
-def ask(session: Session, case: Case, may_repeat: Callable[[], bool] = lambda: True) -> Answer:
-    """Run one case twice, or once where `may_repeat` is False after the first run. Raises RefusedError."""
+def ask(session: Session, case: Case, may_repeat: Callable[[], bool] = lambda: True, *, brief: bool = False) -> Answer:
+    """Run one case twice; once if `brief`, or if `may_repeat` is False after the first run. Raises RefusedError."""
     first = dict(zip(session.outputs, session.run(case.feeds), strict=True))
-    if not may_repeat():
+    if brief or not may_repeat():
         return Answer(case, first)
     second = dict(zip(session.outputs, session.run(case.feeds), strict=True))
     unstable = [name for name in first if _differs(first[name], second[name])]
     return Answer(case, first, dict.fromkeys(unstable, DIFFERING))
 
 
-def given_answers(session: Session, case: Case) -> Answers:
+def given_answers(session: Session, case: Case, *, brief: bool) -> Answers:
     """Run the one case of given inputs."""
     try:
-        return Answers((ask(session, case),))
+        return Answers((ask(session, case, brief=brief),))
     except RefusedError as error:
         return Answers((), (_refusal(case.sizes, error),), error.missing_kernel, error.custom)
 
 
-def asked_again(session: Session, cases: Sequence[Case]) -> Answers:
+def asked_again(session: Session, cases: Sequence[Case], *, brief: bool = False) -> Answers:
     """Run cases that the same model has taken elsewhere; what it refuses here is reported and left out."""
     accepted: list[Answer] = []
     refused: list[Run] = []
     missing: RefusedError | None = None
     for case in cases:
         try:
-            accepted.append(ask(session, case))
+            accepted.append(ask(session, case, brief=brief))
         except RefusedError as error:
             refused.append(_refusal(case.sizes, error))
             missing = error if error.missing_kernel else missing
@@ -153,13 +157,20 @@ class Sweep:
     """Whether one set of larger sizes is run too."""
     budget: Budget | None = None
     """The budget of the runs; None if they have no limit."""
+    brief: bool = False
+    """Whether one run is enough: on the first set of sizes that the model takes, and of few that are tried."""
+    least: bool = False
+    """Whether the least sizes come first."""
+    most_choices: int | None = None
+    """How many choices of values are tried at one set of sizes; None for all."""
 
     def run(self, free: Free, runs: int) -> Answers:
         """Run at most `runs` sets of sizes, and a larger one; where one is refused, look for others that are taken."""
         accepted: list[Answer] = []
         refused: list[Run] = []
         missing: RefusedError | None = None
-        for kind, sizes in self._wanted(free, runs, accepted, refused):
+        wanted = self._wanted(free, runs, accepted, refused)
+        for kind, sizes in takewhile(lambda _: not (self.brief and accepted), wanted):
             filled = kind == "distinct"
             result: Answer | RefusedError | None = self.attempt(sizes, len(accepted), filled=filled)
             if isinstance(result, RefusedError):
@@ -185,19 +196,29 @@ class Sweep:
     ) -> Iterable[tuple[str, Sizes]]:
         """Return the sets of sizes to run within the budget."""
         wanted = principal(free, runs)
+        if self.least:
+            wanted.sort(key=lambda each: each[0] != "1")
         return wanted if self.budget is None else self.budget.within(wanted, lambda: len(accepted), refused)
 
     def _ask(self, case: Case) -> Answer:
         if self.budget is None:
-            return ask(self.session, case)
-        return ask(self.budget.timed(self.session), case, self.budget.may_repeat)
+            return ask(self.session, case, brief=self.brief)
+        return ask(self.budget.timed(self.session), case, self.budget.may_repeat, brief=self.brief)
 
     def _instead(self, free: Free, kind: str, accepted: Sequence[Answer], fresh: bool) -> Answer | None:
         """Look for other sizes; without any that were taken the long search is made once (`fresh`)."""
         if accepted:
             others = alternatives(free, kind, accepted[0].case.sizes)
             return self.first(others, len(accepted), filled=kind != "0")
+        if self.brief:
+            return self._searched(free, kind) if fresh else None
         return self.first(alternatives(free, kind, None), 0, filled=True) if fresh else None
+
+    def _searched(self, free: Free, kind: str) -> Answer | None:
+        """Look for sizes that the model takes for a short time."""
+        until = monotonic() + _SEARCH_SECONDS
+        others = takewhile(lambda _: monotonic() < until, alternatives(free, kind, None))
+        return replace(self, most_choices=1).first(others, 0, filled=True)
 
     def _stable(self, free: Free) -> Answer | None:
         """Look for sizes at which some output is the same in two runs: too small ones let kernels read past the end."""
@@ -221,7 +242,7 @@ class Sweep:
         shapes |= {name: array.shape for name, array in self.interface.constant_feeds.items()}
         known = self.limits(shapes)
         refusal: RefusedError | None = None
-        for choice in choices(self.interface, known, number):
+        for choice in islice(choices(self.interface, known, number), self.most_choices):
             try:
                 case = seeded(self.interface, sizes, known, choice, (self.seed, number))
                 answer = self._ask(case)

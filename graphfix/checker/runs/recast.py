@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from graphfix.checker.runs.input_limits import Limits, meet
+from graphfix.results.records import dataclass
 from graphfix.runtimes.session import RefusedError
 
 if TYPE_CHECKING:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 import zlib
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from graphfix.checker.runs.sizes import shape_of
+from graphfix.results.records import dataclass, field
 from graphfix.results.runtime_facts import MOST_AXES
 from graphfix.runtimes.session import RefusedError
 

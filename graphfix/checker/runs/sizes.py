@@ -5,13 +5,13 @@ from __future__ import annotations
 import itertools
 import math
 import re
-from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from graphfix.checker.files.asked import AskedError
 from graphfix.checker.files.equal_sizes import equal_sizes
 from graphfix.results.axis_names import axis_fault
+from graphfix.results.records import dataclass, field
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from graphfix.checker.runs import given_inputs
 from graphfix.checker.runs.interface import Interface, litert_interface, onnx_interface
 from graphfix.checker.runs.seeded_inputs import Choice, seeded
 from graphfix.checker.runs.sizes import shape_of
+from graphfix.results.records import dataclass, field
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -8,7 +8,7 @@ from __future__ import annotations
 import mmap
 import struct
 from contextlib import ExitStack
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from graphfix.checker.files.tflite.file import read
@@ -16,6 +16,7 @@ from graphfix.checker.files.tflite.records import Subgraph
 from graphfix.checker.files.tflite.tables import Tables
 from graphfix.checker.runs.exceptions import UNWRITTEN_VARIABLE
 from graphfix.checker.runs.original_runs import Undetermined
+from graphfix.results.records import dataclass, field
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

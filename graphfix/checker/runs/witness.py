@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from graphfix.checker.files.onnx.stored_sizes import Numbers, computed
 from graphfix.results import Contradiction, Facts, StoredShape, Term
+from graphfix.results.records import dataclass, field
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

@@ -397,7 +397,7 @@ def test_a_difference_of_values_on_one_kernel_set_is_excused_where_the_proof_is_
     saved: Saved, monkeypatch: pytest.MonkeyPatch, runs: tuple[Run, ...], excused: bool
 ) -> None:
     shown = Verdict("different", runs=runs, reason="only with XNNPACK: the outputs differ: y")
-    monkeypatch.setattr(tflite_runs, "by_runs", lambda _: shown)
+    monkeypatch.setattr(tflite_runs, "by_runs", lambda _task, _child: shown)
     before = saved(tflite("y[N,4] = ADD(x[N,4], b:const[4]{1.,2.,3.,4.})"))
     after = saved(tflite("y[N,4] = ADD(x[N,4], b:const[1,4]{1.,2.,3.,4.})"))
     other = saved(tflite("y[N,4] = ADD(x[N,4], b:const[4]{1.,2.,3.,5.})"))

@@ -50,7 +50,7 @@ def paths(tmp_path: Path) -> tuple[Path, Path]:
 
 
 def test_a_model_that_the_default_refuses_before_and_after_is_a_line_of_the_text(paths: tuple[Path, Path]) -> None:
-    verdict = graphfix.verify(*paths)
+    verdict = graphfix.verify(*paths, runs=4)
     assert verdict.status == "proved"
     text = table(Outcome("verify", "one", "onnx", output="two", verdict=verdict))
     note = "  note: with optimizations on (the default of onnxruntime) both models fail: onnxruntime: "
@@ -59,7 +59,7 @@ def test_a_model_that_the_default_refuses_before_and_after_is_a_line_of_the_text
 
 def test_the_model_that_fails_alone_is_named(paths: tuple[Path, Path], tmp_path: Path) -> None:
     fixed = tmp_path / "fixed.onnx"
-    verdict = graphfix.fix_file(paths[0], fixed).verdict
+    verdict = graphfix.fix_file(paths[0], fixed, runs=4).verdict
     assert verdict is not None
     reasons = {str(run.reason).partition(":")[0] for run in verdict.runs if run.optimizations == "on"}
     said = {

@@ -10,7 +10,6 @@ from __future__ import annotations
 import os
 import sys
 from contextlib import ExitStack
-from dataclasses import dataclass, field
 from pathlib import Path, PurePath, PureWindowsPath
 from stat import S_ISREG
 from typing import TYPE_CHECKING
@@ -21,6 +20,7 @@ from graphfix.checker.files.constant_bytes import Opened, Payload
 from graphfix.checker.files.onnx import skeleton
 from graphfix.checker.files.onnx.tensors import byte_size, odd_location
 from graphfix.results import GraphfixError
+from graphfix.results.records import dataclass, field
 from graphfix.results.shown import shown
 
 if TYPE_CHECKING:

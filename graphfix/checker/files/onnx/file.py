@@ -6,7 +6,6 @@ import hashlib
 import os
 import struct
 from contextlib import ExitStack
-from dataclasses import dataclass, field
 from math import prod
 from typing import TYPE_CHECKING
 
@@ -16,6 +15,7 @@ from graphfix.checker.files.constant_bytes import Opened, Payload, held
 from graphfix.checker.files.onnx import skeleton, tensors
 from graphfix.checker.files.onnx.external_data import ExternalData, may_have_external
 from graphfix.results import GraphfixError
+from graphfix.results.records import dataclass, field
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,6 +9,7 @@ import onnx
 from onnx import numpy_helper
 
 from graphfix.checker.files.onnx.tensors import elements
+from graphfix.results.records import dataclass, field
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections import Counter
 from contextlib import ExitStack
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -14,6 +13,7 @@ from graphfix.checker.files.tflite.file import read
 from graphfix.checker.files.tflite.records import Operator, Subgraph, Tensor
 from graphfix.checker.files.tflite.schema import UnsupportedFieldError
 from graphfix.results import GraphfixError
+from graphfix.results.records import dataclass, field
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import struct
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
+
+from graphfix.results.records import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

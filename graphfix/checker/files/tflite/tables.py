@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from struct import Struct, unpack_from
 from typing import TYPE_CHECKING, NamedTuple
+
+from graphfix.results.records import dataclass, field
 
 if TYPE_CHECKING:
     import mmap

@@ -10,7 +10,6 @@ what the rules enter besides, of sizes that have to fit there, the first node ha
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
 from itertools import zip_longest
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -23,6 +22,7 @@ from graphfix.checker.proof.onnx.routines import TWO_WAYS
 from graphfix.checker.proof.result import UnprovedError
 from graphfix.checker.proof.sizes import numbers
 from graphfix.checker.proof.terms import CONSTANTS, Core, View
+from graphfix.results.records import dataclass, field
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

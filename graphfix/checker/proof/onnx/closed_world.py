@@ -7,7 +7,6 @@ maintained runtime has a kernel for. Everything else that is odd in the second f
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from math import prod
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -20,6 +19,7 @@ from graphfix.checker.proof.onnx.operands import domain_of
 from graphfix.checker.proof.onnx.operator_types import accepted, is_open
 from graphfix.checker.proof.onnx.spelling import Parts, Pattern, SpelledNode, Spelling, allowed, ends_named
 from graphfix.checker.proof.onnx.types import dtype, type_name
+from graphfix.results.records import dataclass, field
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

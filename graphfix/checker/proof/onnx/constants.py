@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from onnx import AttributeProto, TensorProto
@@ -16,6 +15,7 @@ from graphfix.checker.proof.onnx.types import type_name
 from graphfix.checker.proof.onnx.validate import loads
 from graphfix.checker.proof.result import UnprovedError
 from graphfix.checker.proof.terms import View, whole
+from graphfix.results.records import dataclass, field
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from onnx import TypeProto
+
+from graphfix.results.records import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

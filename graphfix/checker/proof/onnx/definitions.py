@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from graphfix.checker.proof.onnx.activations import gelu
@@ -13,6 +12,7 @@ from graphfix.checker.proof.onnx.recurrence import GATES, PLAIN, formula_of
 from graphfix.checker.proof.onnx.validate import loads
 from graphfix.checker.proof.onnx.versions import PRESENT
 from graphfix.results import InexactSite
+from graphfix.results.records import dataclass, field
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

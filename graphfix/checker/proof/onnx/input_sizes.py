@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from graphfix.checker.proof.compare import check_asked
+from graphfix.results.records import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -5,7 +5,7 @@ Source: the changelog of the ONNX operators. What meant another thing before is 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import copysign
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -17,6 +17,7 @@ from graphfix.checker.proof.onnx.operands import COUNTED_BACK_SINCE
 from graphfix.checker.proof.onnx.table import LEGACY_END
 from graphfix.checker.proof.onnx.types import dtype
 from graphfix.checker.proof.onnx.versions import PRESENT, inference_mode, meaning
+from graphfix.results.records import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

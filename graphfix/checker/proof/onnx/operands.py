@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeAlias
 
 from onnx import AttributeProto, TensorProto, helper
@@ -12,6 +11,7 @@ from graphfix.checker.proof.onnx.spelling import Kinds, SpelledNode, Spelling
 from graphfix.checker.proof.result import UnprovedError, UnsortedError
 from graphfix.checker.proof.sizes import numbers
 from graphfix.checker.proof.terms import integer_type, whole
+from graphfix.results.records import dataclass, field
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence

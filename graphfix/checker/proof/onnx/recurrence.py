@@ -7,13 +7,13 @@ so that the runs have to hold each such operator to its bound.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from onnx import TensorProto
 
 from graphfix.checker.proof.onnx.formula import Formula, Found
 from graphfix.checker.proof.onnx.types import dtype
+from graphfix.results.records import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from functools import cache, lru_cache
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
@@ -12,6 +11,7 @@ from onnx.defs import OpSchema
 
 from graphfix.checker.files.onnx.schema import schema
 from graphfix.checker.proof.onnx.table import MS, QUANTIZING
+from graphfix.results.records import dataclass, field
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

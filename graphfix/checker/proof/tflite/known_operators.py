@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from operator import ge
 from typing import TYPE_CHECKING, Final
 
@@ -10,6 +9,7 @@ from graphfix.checker.proof.sizes import add_once, reached
 from graphfix.checker.proof.tflite.new_forms import MOST_RANK, NARROWEST, NEW, plain
 from graphfix.checker.proof.tflite.nodes import hybrid, type_of
 from graphfix.checker.proof.tflite.table import EACH, UNARY
+from graphfix.results.records import dataclass, field
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

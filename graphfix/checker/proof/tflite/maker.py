@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
@@ -12,6 +11,7 @@ from graphfix.checker.proof import constant_folding
 from graphfix.checker.proof.terms import whole
 from graphfix.checker.proof.tflite.nodes import read, stated
 from graphfix.checker.proof.tflite.operands import Call
+from graphfix.results.records import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

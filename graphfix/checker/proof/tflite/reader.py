@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from functools import partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING
@@ -36,6 +35,7 @@ from graphfix.checker.proof.tflite.unmoved import unmoved
 from graphfix.checker.proof.tflite.unrolled_loops import as_trips
 from graphfix.checker.proof.tflite.views import MOVING, VIEWS, ranked, viewed
 from graphfix.checker.proof.tflite.written_out import CONCERNED, Definitions
+from graphfix.results.records import dataclass, field
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from graphfix.checker.files.tflite.graphs import unique_names
@@ -10,6 +10,7 @@ from graphfix.checker.proof.terms import View
 from graphfix.checker.proof.tflite.definitions import DEFINED, PASSING, assumed, form, is_exact
 from graphfix.checker.proof.tflite.maker import OPERATORS
 from graphfix.results import InexactSite
+from graphfix.results.records import dataclass, field
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -7,12 +7,12 @@ CPU kernels (GroupQueryAttention, MultiHeadAttention), and Attention of the ONNX
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 from graphfix.checker.runs.input_limits import below
 from graphfix.checker.runs.onnx.value_dims import ValueDims, attribute, value_dims
 from graphfix.checker.runs.related_sizes import Relations
+from graphfix.results.records import dataclass, field
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -6,10 +6,10 @@ in a run are the values at which chains of such operators begin; the sizes of al
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from graphfix.checker.proof.onnx.table import EACH, LEGACY_END, UNARY
+from graphfix.results.records import dataclass, field
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence

@@ -6,7 +6,6 @@ Source: the ONNX operator specification, and onnxruntime's docs/ContribOperators
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 import onnx
@@ -15,6 +14,7 @@ from graphfix.checker.files.onnx.graphs import NestedGraph, constant, nested_gra
 from graphfix.checker.proof.onnx.table import UNARY
 from graphfix.checker.runs.interface import onnx_dims
 from graphfix.checker.runs.onnx.derived_sizes import BROADCASTING
+from graphfix.results.records import dataclass, field
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

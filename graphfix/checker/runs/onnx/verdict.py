@@ -54,13 +54,13 @@ _LONGEST = 24 * 3600.0
 _RANKS_TO_TRY = (2, 1, 3, 4, 0)
 
 
-def by_runs(task: Task) -> Verdict:
-    """Compare two ONNX files. Raises GraphfixError for bad input."""
+def by_runs(task: Task, child: Child) -> Verdict:
+    """Compare two ONNX files by runs in a process. Raises GraphfixError for bad input."""
     models = read(task.before), read(task.after)
     interfaces = _interfaces(task, models)
     named = list(symbols(models[0].graph))
     witness = Witness(task.claims, named) if task.claims is not None else None
-    verdict = _by_runs(task, models, interfaces, witness)
+    verdict = _by_runs(task, child, models, interfaces, witness)
     versions = {"onnx": onnx.__version__, **verdict.versions}
     facts = witness.facts(ran=witness.runs > 0) if witness is not None else None
     return replace(verdict, versions=versions, assumes=assumed_defaults(*interfaces), facts=facts)
@@ -88,6 +88,7 @@ def _missing(task: Task, model: onnx.ModelProto) -> frozenset[str]:
 
 def _by_runs(
     task: Task,
+    child: Child,
     models: tuple[onnx.ModelProto, onnx.ModelProto],
     interfaces: tuple[Interface, Interface],
     witness: Witness | None,
@@ -99,7 +100,7 @@ def _by_runs(
     why = work_fault(models, thorough=task.thorough)
     if why is not None:
         return Verdict("undecided", reason=why)
-    verdict, fallback = _by_onnxruntime(task, models, interfaces, witness)
+    verdict, fallback = _by_onnxruntime(task, child, models, interfaces, witness)
     if fallback and verdict.status != "different":
         second = _by_reference(task, models, interfaces, witness)
         return replace(second, load=verdict.load)
@@ -138,6 +139,7 @@ def with_casts_kept(task: Task) -> Verdict | None:
 
 def _by_onnxruntime(
     task: Task,
+    child: Child,
     models: tuple[onnx.ModelProto, onnx.ModelProto],
     interfaces: tuple[Interface, Interface],
     witness: Witness | None,
@@ -152,39 +154,43 @@ def _by_onnxruntime(
     loads = Loads(task.progress)
     size, needed = data[0].bytes_of(models[0])
     budget = None if size < LARGE or task.thorough or task.inputs is not None else Budget(task.progress)
-    with Child(_LONGEST if task.thorough else LONGEST_SECONDS) as child:
-        child.memory = allowance(size, thorough=task.thorough)
-        load = partial(child.load, arena=budget is None)
-        before, after = (
-            loads.watched(side, partial(load, each.runnable(), folder=each.folder)) for side, each in enumerate(data)
-        )
-        why = memory_fault(needed, unused()) if budget is not None else None
+    child.seconds = _LONGEST if task.thorough else LONGEST_SECONDS
+    child.memory = allowance(size, thorough=task.thorough)
+    load = partial(child.load, arena=budget is None)
+    before, after = (
+        loads.watched(side, partial(load, each.runnable(), folder=each.folder)) for side, each in enumerate(data)
+    )
+    why = memory_fault(needed, unused()) if budget is not None else None
+    if budget is not None:
+        budget.stop_after = partial(setattr, child, "seconds")
+    if why is not None:
+        task.progress(Notice(why))
+        return _loaded(loads, (before, after), why, copies_fault(data[1], models[1])), False
+    if task.brief and budget is None and not task.copied:
+        child.kept = 2
+        # first, since it needs nothing of this process, which may be busy with the proof
+        loads.observe_second(ways(before, after, None)[0])
+    openers = (lambda expose: before(expose=expose)), _adapted(lambda expose: after(expose=expose), task, models)
+    comparison = replace(
+        _comparison(task, models, openers, "onnxruntime"),
+        optimized=(
+            partial(before, optimized=True),
+            _adapted(partial(after, optimized=True), task, models),
+        ),
+    )
+    watched = comparison
+    if witness is not None:
+        first = partial(in_onnxruntime, before, models[0], witness)
+        watched = replace(comparison, opened=(first, comparison.opened[1]))
+    verdict, lacking = _run(task, watched, models[0], interfaces, budget)
+    if witness is not None and witness.runs and verdict.status == "different":
+        verdict, lacking = _run(task, comparison, models[0], interfaces)
+    if not task.copied:
+        fault = None
         if budget is not None:
-            budget.stop_after = partial(setattr, child, "seconds")
-        if why is not None:
-            task.progress(Notice(why))
-            return _loaded(loads, (before, after), why, copies_fault(data[1], models[1])), False
-        openers = (lambda expose: before(expose=expose)), _adapted(lambda expose: after(expose=expose), task, models)
-        comparison = replace(
-            _comparison(task, models, openers, "onnxruntime"),
-            optimized=(
-                partial(before, optimized=True),
-                _adapted(partial(after, optimized=True), task, models),
-            ),
-        )
-        watched = comparison
-        if witness is not None:
-            first = partial(in_onnxruntime, before, models[0], witness)
-            watched = replace(comparison, opened=(first, comparison.opened[1]))
-        verdict, lacking = _run(task, watched, models[0], interfaces, budget)
-        if witness is not None and witness.runs and verdict.status == "different":
-            verdict, lacking = _run(task, comparison, models[0], interfaces)
-        if not task.copied:
-            fault = None
-            if budget is not None:
-                child.seconds = SECONDS  # optimizing a large model may take long
-                fault = copies_fault(data[1], models[1])
-            verdict = loads.judge(verdict, *ways(before, after, fault))
+            child.seconds = SECONDS  # optimizing a large model may take long
+            fault = copies_fault(data[1], models[1])
+        verdict = loads.judge(verdict, *ways(before, after, fault))
     versions = {"onnxruntime": metadata.version("onnxruntime")}
     # a model with a budget is too large for onnx's evaluator, which reads all weights into memory
     fallback = budget is None and (lacking or (legacy and not verdict.runs))
@@ -237,7 +243,7 @@ def _comparison(
         return first_place(producers, ends, openers, feeds, task.criterion)
 
     opened = partial(openers[0], ()), partial(openers[1], ())
-    return Comparison(opened, task.criterion, locate, runtime, task.progress, openers)
+    return Comparison(opened, task.criterion, locate, runtime, task.progress, openers, brief=task.brief)
 
 
 def _producers(model: onnx.ModelProto) -> Iterator[tuple[str, tuple[str, str]]]:
@@ -268,7 +274,7 @@ def _run(
         return Verdict("undecided", runs=answers.refused, reason=answers.refusal), answers.missing_kernel
     if task.copied:
         return Verdict("undecided"), False
-    if budget is not None:  # optimizations hold copies of the weights
+    if budget is not None or task.brief:  # optimizations hold copies of the weights, and decide nothing
         comparison = replace(comparison, optimized=None, budget=budget)
     verdict = weigh(comparison, answers)
     if task.inexact and verdict.status == "equal" and comparison.exposing is not None:
@@ -302,9 +308,10 @@ def _answers(
         free = related(free, relations)
         session = session or comparison.opened[0]()
         if given is not None:
-            return given_answers(session, given)
+            return given_answers(session, given, brief=task.brief)
         known = partial(_limits, model, int64_inputs(interface) if task.narrow_inputs else frozenset())
-        answers = Sweep(session, known, interface, task.seed, larger=larger, budget=budget).run(free, task.runs)
+        sweep = Sweep(session, known, interface, task.seed, larger=larger, budget=budget, brief=task.brief)
+        answers = sweep.run(free, task.sets)
         if answers.accepted:
             break
     return answers

@@ -6,7 +6,6 @@ import mmap
 import shutil
 import struct
 import tempfile
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -20,6 +19,7 @@ from graphfix.checker.files.tflite.file import (
 from graphfix.checker.files.tflite.graphs import read_graphs
 from graphfix.checker.files.tflite.tables import Tables
 from graphfix.checker.runs.tflite import too_large
+from graphfix.results.records import dataclass
 from graphfix.runtimes.session import RefusedError
 
 if TYPE_CHECKING:

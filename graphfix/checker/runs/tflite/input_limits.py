@@ -5,7 +5,6 @@ Source: the kernels of LiteRT; most of them refuse an index out of range, and so
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -24,6 +23,7 @@ from graphfix.checker.runs.input_limits import (
     solved_mod,
     solved_unary,
 )
+from graphfix.results.records import dataclass, field
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence

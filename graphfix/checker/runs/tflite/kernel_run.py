@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -28,6 +28,7 @@ from graphfix.checker.runs.tflite.input_limits import limits
 from graphfix.checker.runs.tflite.observed_sizes import observed
 from graphfix.checker.runs.unwritten_variables import reads_variables, unwritten_outputs
 from graphfix.results import Run, Verdict
+from graphfix.results.records import dataclass, field
 from graphfix.runtimes.process import Child
 from graphfix.runtimes.session import RefusedError
 
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
     from graphfix.checker.runs.interface import Interface
     from graphfix.checker.runs.original_runs import Answer
     from graphfix.checker.runs.seeded_inputs import Case
+    from graphfix.checker.runs.tflite.pace import Pace
     from graphfix.checker.runs.witness import Witness
     from graphfix.checker.task import Task
     from graphfix.results import InexactSite
@@ -101,33 +103,47 @@ class KernelRunner:
     """Whether the inputs are made even where the task has a file of them."""
     witness: Witness | None = None
     """What sees the sizes in the runs of the first kernel set that runs the main graph."""
+    pace: Pace | None = None
+    """What times brief runs."""
+    least: bool = False
+    """Whether the least sizes come first."""
     _graphs: dict[Path, tuple[Graph, ...]] = field(default_factory=dict, repr=False)
 
     def run(self, kernels: str, signature: str | None, cases: Sequence[Case]) -> KernelRun:
         """Run both files; `cases` are the inputs that another kernel set has taken."""
-        openers = (
-            Opener(self.child, self.paths[0], kernels, signature),
-            Opener(self.child, self.paths[1], kernels, signature),
-        )
+        return self.compared(kernels, signature, self.asked(kernels, signature, cases))
+
+    def asked(self, kernels: str, signature: str | None, cases: Sequence[Case]) -> Answers | KernelRun:
+        """Run the first file; the KernelRun says why it does not run."""
+        opener = Opener(self.child, self.paths[0], kernels, signature)
         self.task.progress(f"running the first model on {KERNEL_NAMES[kernels]}")
         try:
-            answers = self._answers(*openers, cases)
+            answers = self._answers(opener, replace(opener, path=self.paths[1]), cases)
         except RefusedError as error:
             reason = f"the first model does not load: {error}"
-            return KernelRun(kernels, signature or "", _refused(reason), custom=error.custom)
+            return KernelRun(kernels, signature or "", refused(reason), custom=error.custom)
         if isinstance(answers, str):
-            return KernelRun(kernels, signature or "", _refused(answers))
-        unwritten = self._unwritten(openers[0])
+            return KernelRun(kernels, signature or "", refused(answers))
+        unwritten = self._unwritten(opener)
         if not answers.accepted:
             verdict = _never_accepted(answers, unwritten)
             return KernelRun(kernels, signature or "", verdict, custom=answers.custom)
-        answers = answers.without(unwritten)
+        return answers.without(unwritten)
+
+    def compared(
+        self, kernels: str, signature: str | None, answers: Answers | KernelRun, second: Child | None = None
+    ) -> KernelRun:
+        """Run the second file on what the first has answered, in a process of its own if it has one, and compare."""
+        if isinstance(answers, KernelRun):
+            return answers
+        before = Opener(self.child, self.paths[0], kernels, signature)
+        after = Opener(second or self.child, self.paths[1], kernels, signature)
         if self.task.copied:
             verdict = Verdict("undecided")
         else:
-            verdict = self._weighed(openers[0], self._comparison(*openers), answers)
+            verdict = self._weighed(before, self._comparison(before, after), answers)
         cases = tuple(answer.case for answer in answers.accepted)
-        return KernelRun(kernels, signature or "", verdict, cases, inexact=self._inexact(*openers, cases))
+        return KernelRun(kernels, signature or "", verdict, cases, inexact=self._inexact(before, after, cases))
 
     def _inexact(self, before: Opener, after: Opener, cases: Sequence[Case]) -> Mapping[InexactSite, float]:
         """Observe the inexact sites of the subgraph that is run; none for XNNPACK, which keeps no inner tensors.
@@ -145,7 +161,7 @@ class KernelRunner:
     def _weighed(self, opener: Opener, comparison: Comparison, answers: Answers) -> Verdict:
         """Weigh, and where something differs put the original in the second one's place: it must not differ there."""
         verdict = weigh(comparison, answers)
-        if verdict.status != "different":
+        if verdict.status != "different" or self.task.brief:  # the runs that are not brief look into it
             return verdict
         self.task.progress("running the first model in the place of the second")
         with Child() as child:
@@ -193,8 +209,10 @@ class KernelRunner:
     def _answers(self, before: Opener, after: Opener, cases: Sequence[Case]) -> Answers | str:
         session = before()
         watched = self._watched(session, before)
+        if self.pace is not None:
+            watched = self.pace.timed(watched)
         if cases:
-            return asked_again(watched, cases)
+            return asked_again(watched, cases, brief=self.task.brief)
         first, second = litert_interface(session.interface), self._other_interface(session, after)
         task = self.task
         if before.signature == task.signature:
@@ -209,7 +227,7 @@ class KernelRunner:
         if isinstance(free, str):
             return free
         if self.task.inputs is not None and not self.own_inputs:
-            return given_answers(watched, given_inputs.load(self.task.inputs, first))
+            return given_answers(watched, given_inputs.load(self.task.inputs, first), brief=self.task.brief)
         return self._sweep(session, watched, before.signature, first, free)
 
     def _watched(self, session: LitertSession, opener: Opener) -> Session:
@@ -231,8 +249,9 @@ class KernelRunner:
         names = {spec.index: spec.name for spec in session.inputs}
         subgraph = dict(session.interface.signatures).get(signature or "", 0)
         known = partial(limits, self._read(self.paths[0]), subgraph, names, fractional=interface.fractional)
-        sweep = Sweep(watched, known, interface, self.task.seed, larger=self.task.runs_alone)
-        return _without_loose_ends(sweep.run(free, self.task.runs))
+        task = self.task
+        sweep = Sweep(watched, known, interface, task.seed, larger=task.runs_alone, brief=task.brief, least=self.least)
+        return _without_loose_ends(sweep.run(free, task.sets))
 
     def _read(self, path: Path) -> tuple[Graph, ...]:
         if path not in self._graphs:
@@ -250,7 +269,9 @@ class KernelRunner:
             return first_place(models, ends, opened, feeds, self.task.criterion)
 
         runtime: Runtime = "XNNPACK" if before.kernels == "xnnpack" else "LiteRT"
-        return Comparison((before, after), self.task.criterion, locate, runtime, self.task.progress)
+        return Comparison(
+            (before, after), self.task.criterion, locate, runtime, self.task.progress, brief=self.task.brief
+        )
 
 
 def _never_accepted(answers: Answers, unwritten: Mapping[str, Undetermined]) -> Verdict:
@@ -285,5 +306,6 @@ def _loose(answer: Answer) -> Run:
     return Run(dict(answer.case.sizes), "off", "undecided", reason=reason)
 
 
-def _refused(reason: str) -> Verdict:
+def refused(reason: str) -> Verdict:
+    """Return the verdict of a kernel set on which nothing is run."""
     return Verdict("undecided", runs=(Run({}, "off", "undecided", reason=reason),), reason=reason)

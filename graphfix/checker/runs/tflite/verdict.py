@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Collection, Iterable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import replace
 from functools import partial
 from importlib import metadata
@@ -14,8 +15,9 @@ from graphfix.checker.runs.budget import allowance
 from graphfix.checker.runs.inexact_sites import bounded
 from graphfix.checker.runs.interface import disagreement, litert_interface
 from graphfix.checker.runs.loads import Loads, without_runs
-from graphfix.checker.runs.tflite.kernel_run import KERNEL_NAMES, KernelRun, KernelRunner
-from graphfix.checker.runs.tflite.without_custom_ops import cut_alike
+from graphfix.checker.runs.tflite.kernel_run import KERNEL_NAMES, KernelRun, KernelRunner, refused
+from graphfix.checker.runs.tflite.pace import ORDER, Pace
+from graphfix.checker.runs.tflite.without_custom_ops import CutModels
 from graphfix.checker.runs.witness import Witness
 from graphfix.results import GraphfixError, Run, Verdict, VerdictStatus
 from graphfix.runtimes import litert
@@ -27,16 +29,17 @@ if TYPE_CHECKING:
     from graphfix.checker.runs.seeded_inputs import Case
     from graphfix.checker.task import Task
 
+_LONG = 0.03
+"""Seconds of a run from which on the second model runs in a process of its own, beside the first."""
 # How LiteRT says that a file is no TFLite model.
 _NO_MODEL = ("valid Flatbuffer", "schema version", "Could not open", "Failed to open")
 
 
-def by_runs(task: Task) -> Verdict:
-    """Compare two TFLite files. Raises GraphfixError for bad input."""
+def by_runs(task: Task, child: Child) -> Verdict:
+    """Compare two TFLite files by runs in a process. Raises GraphfixError for bad input."""
     witness = Witness(task.claims) if task.claims is not None else None
-    with Child() as child:
-        child.memory = allowance(task.before.stat().st_size, thorough=task.thorough)
-        verdict = _by_runs(task, child, witness)
+    child.memory = allowance(task.before.stat().st_size, thorough=task.thorough)
+    verdict = _by_runs(task, child, witness)
     versions = {"ai-edge-litert": metadata.version("ai-edge-litert")}
     return replace(verdict, versions=versions)
 
@@ -77,7 +80,9 @@ def _loads(task: Task, kernel_runs: Iterable[KernelRun]) -> Loads:
 
 def _by_runs(task: Task, child: Child, witness: Witness | None) -> Verdict:
     facts = witness.facts(ran=False) if witness is not None else None
-    before, after = (_declared(child, path, task.signature) for path in (task.before, task.after))
+    if task.brief:
+        child.kept = 2
+    before, after = (_declared(child, path, task) for path in (task.before, task.after))
     if isinstance(before, RefusedError):
         return Verdict("undecided", facts=facts, reason=f"the first model does not load: {before}")
     if isinstance(after, RefusedError) and after.stopped:
@@ -88,11 +93,12 @@ def _by_runs(task: Task, child: Child, witness: Witness | None) -> Verdict:
     if reason is not None:
         return Verdict("different", reason=reason)
     runner = KernelRunner(task, child, (task.before, task.after), witness=witness)
-    kernel_runs = list(_on_each_kernel_set(runner, task.signature))
+    each_kernel_set = _briefly if task.brief and not task.copied else _on_each_kernel_set
+    kernel_runs = list(each_kernel_set(runner, task.signature))
     loads = _loads(task, kernel_runs)
     others = [] if task.copied or task.signature is not None else [key for key, at in before.signatures if at]
     for key in others:
-        kernel_runs += _on_each_kernel_set(replace(runner, own_inputs=True), key)
+        kernel_runs += each_kernel_set(replace(runner, own_inputs=True), key)
     cut, assumes = _without_custom_ops(runner, [each for each in kernel_runs if not each.signature])
     if witness is not None:
         facts = witness.facts(ran=any(each.cases for each in kernel_runs))
@@ -100,12 +106,12 @@ def _by_runs(task: Task, child: Child, witness: Witness | None) -> Verdict:
     return verdict if task.copied else loads.judge(verdict, _ways(task, child), {})
 
 
-def _declared(child: Child, path: Path, signature: str | None) -> ModelDetails | RefusedError:
+def _declared(child: Child, path: Path, task: Task) -> ModelDetails | RefusedError:
     """Ask the first kernel set that loads a file. Raises GraphfixError for what is no model."""
     refusal: RefusedError | None = None
-    for kernels in litert.KERNELS:
+    for kernels in ORDER if task.brief else litert.KERNELS:
         try:
-            return child.load_tflite(path, kernels, signature=signature).interface
+            return child.load_tflite(path, kernels, signature=task.signature).interface
         except RefusedError as error:
             refusal = refusal or error
             if any(words in str(error) for words in _NO_MODEL):
@@ -139,7 +145,7 @@ def _disagreement(before: ModelDetails, after: ModelDetails, signature: str | No
 def _on_each_kernel_set(runner: KernelRunner, signature: str | None) -> Iterator[KernelRun]:
     """Run each kernel set; the inputs that the first one took are run on the others too."""
     cases: Sequence[Case] = ()
-    for kernels in litert.KERNELS:
+    for kernels in reversed(litert.KERNELS[:2]) if runner.task.copied else litert.KERNELS:
         kernel_run = runner.run(kernels, signature, cases)
         cases = cases or kernel_run.cases
         yield kernel_run
@@ -147,21 +153,57 @@ def _on_each_kernel_set(runner: KernelRunner, signature: str | None) -> Iterator
             break  # one kernel set has shown the sizes
 
 
+def _briefly(runner: KernelRunner, signature: str | None) -> Iterator[KernelRun]:
+    """Run each kernel set once, the fastest first; what takes long runs both models side by side.
+
+    A slow kernel set runs on the least sizes, or not at all: the pair is proved.
+    """
+    pace = Pace()
+    runner = replace(runner, pace=pace)
+    found: list[Future[KernelRun]] = []
+    second: Child | None = None
+    with ThreadPoolExecutor(1, "graphfix-second") as thread:
+        cases: Sequence[Case] = ()
+        for kernels in ORDER:
+            share = pace.share(kernels, cases[0].sizes if cases else {})
+            if share == "none":
+                why = (
+                    f"not run: {KERNEL_NAMES[kernels]} take long, and the models are proved equal; --thorough runs them"
+                )
+                found.append(_done(KernelRun(kernels, signature or "", refused(why))))
+                continue
+            if share == "least":
+                answers = replace(runner, least=True).asked(kernels, signature, ())
+            else:
+                answers = runner.asked(kernels, signature, cases)
+            if not isinstance(answers, KernelRun):
+                cases = tuple(answer.case for answer in answers.accepted)
+            if pace.taken and pace.taken[0] > _LONG:
+                second = runner.child.beside("LiteRT")
+            found.append(thread.submit(runner.compared, kernels, signature, answers, second))
+            if second is None:
+                wait(found)  # one process answers one thread at a time
+        yield from (each.result() for each in found)
+
+
+def _done(kernel_run: KernelRun) -> Future[KernelRun]:
+    future: Future[KernelRun] = Future()
+    future.set_result(kernel_run)
+    return future
+
+
 def _without_custom_ops(
     runner: KernelRunner, kernel_runs: Sequence[KernelRun]
 ) -> tuple[list[KernelRun], tuple[str, ...]]:
     """Run the models without the custom operators that LiteRT does not know, on the kernel sets that lack them."""
     cut: list[KernelRun] = []
-    names: frozenset[str] = frozenset()
     with tempfile.TemporaryDirectory(prefix="graphfix-") as folder:
-        for kernel_run in kernel_runs:
-            if kernel_run.custom:
-                found, names = _without(runner, kernel_run, names | {kernel_run.custom}, Path(folder))
-                cut += found
+        models = CutModels(runner.paths, Path(folder))
+        cut += [_without(runner, each, models) for each in kernel_runs if each.custom]
     if not any(each.cases for each in cut):
         return cut, ()
     lacking = " and ".join(KERNEL_NAMES[each.kernels] for each in cut) if len(cut) < len(kernel_runs) else "LiteRT"
-    return cut, tuple(_assumption(name, lacking) for name in sorted(names))
+    return cut, tuple(_assumption(name, lacking) for name in sorted(models.names))
 
 
 def _assumption(name: str, lacking: str) -> str:
@@ -170,22 +212,33 @@ def _assumption(name: str, lacking: str) -> str:
     return f"the custom operator '{name}' returns the same results for the same operands ({why})"
 
 
-def _without(
-    runner: KernelRunner, kernel_run: KernelRun, names: frozenset[str], folder: Path
-) -> tuple[list[KernelRun], frozenset[str]]:
+def _without(runner: KernelRunner, kernel_run: KernelRun, models: CutModels) -> KernelRun:
     """Cut out one operator after the other until the rest runs."""
+    custom = kernel_run.custom
     while True:
-        paths = cut_alike(runner.paths, names, folder)
-        listed = ", ".join(f"'{name}'" for name in sorted(names))
-        if isinstance(paths, str):
-            reason = f"LiteRT has no kernel for the custom operator {listed}: {paths}"
+        models.take(custom)
+        if models.fault is not None:
+            listed = ", ".join(f"'{name}'" for name in sorted(models.names))
+            reason = f"LiteRT has no kernel for the custom operator {listed}: {models.fault}"
             run = Run({}, "off", "undecided", reason=reason)
-            return [KernelRun(kernel_run.kernels, "", Verdict("undecided", runs=(run,), reason=reason))], names
-        found = replace(runner, paths=paths, own_inputs=True).run(kernel_run.kernels, None, ())
-        if not found.custom or found.custom in names:
-            runs = tuple(replace(run, reason=run.reason or f"without {listed}") for run in found.verdict.runs)
-            return [replace(found, verdict=replace(found.verdict, runs=runs))], names
-        names |= {found.custom}
+            return KernelRun(kernel_run.kernels, "", Verdict("undecided", runs=(run,), reason=reason))
+        custom = _lacking(runner.child, models.written(0), kernel_run.kernels)
+        if not custom or custom in models.names:
+            break
+    paths = models.written(0), models.written(1)
+    found = replace(runner, paths=paths, own_inputs=True).run(kernel_run.kernels, None, ())
+    listed = ", ".join(f"'{name}'" for name in sorted(models.names))
+    runs = tuple(replace(run, reason=run.reason or f"without {listed}") for run in found.verdict.runs)
+    return replace(found, verdict=replace(found.verdict, runs=runs))
+
+
+def _lacking(child: Child, path: Path, kernels: str) -> str:
+    """Return the first custom operator of a model that a kernel set lacks; empty if it lacks none."""
+    try:
+        child.ask(child.load_tflite(path, kernels).request, "allocate", {})
+    except RefusedError as error:
+        return error.custom
+    return ""
 
 
 def _combined(kernel_runs: Sequence[KernelRun], runner: KernelRunner) -> Verdict:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from graphfix.checker.runs.tflite import too_large
 from graphfix.checker.runs.tflite.objects import packed, read
+from graphfix.results.records import dataclass, field
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -23,27 +23,43 @@ class _Taken:
     results: tuple[str, ...]
 
 
-def cut_alike(paths: tuple[Path, Path], names: frozenset[str], folder: Path) -> tuple[Path, Path] | str:
-    """Write both models without these custom operators into a folder; a string says why they can't be cut alike."""
-    if any(map(too_large, paths)):
-        return "a model above 1 GiB is not cut there"
-    written = []
-    taken: list[list[_Taken]] = []
-    for which, path in zip(("before", "after"), paths, strict=True):
-        model = read(path)
-        found = _cut(model, names)
-        if isinstance(found, str):
-            return found
-        taken.append(found)
-        written.append(folder / f"{which}-{len(names)}.tflite")
-        written[-1].write_bytes(packed(model))
-    if taken[0] != taken[1]:
-        return "the two models do not have it alike"
-    return written[0], written[1]
+@dataclass(slots=True)
+class CutModels:
+    """Both models, from which one custom operator after the other is taken; to read and to write them takes long."""
+
+    paths: tuple[Path, Path]
+    folder: Path
+    """Where the models without the operators are written."""
+    names: list[str] = field(default_factory=list)
+    """What was taken out of both."""
+    fault: str | None = None
+    """Why they can't be cut alike, as far as it is known."""
+    _read: tuple[Any, ...] = ()
+
+    def take(self, name: str) -> None:
+        """Take a custom operator out of both models, unless there is a fault, or it was taken already."""
+        if self.fault is None and name not in self.names:
+            self.names.append(name)
+            self.fault = self._taken(name)
+
+    def _taken(self, name: str) -> str | None:
+        if any(map(too_large, self.paths)):
+            return "a model above 1 GiB is not cut there"
+        self._read = self._read or tuple(map(read, self.paths))
+        taken = [_cut(model, name) for model in self._read]
+        fault = next((found for found in taken if isinstance(found, str)), None)
+        return fault if fault is not None or taken[0] == taken[1] else "the two models do not have it alike"
+
+    def written(self, which: Literal[0, 1]) -> Path:
+        """Return the file of the first or the second model without what was taken."""
+        path = self.folder / f"{('before', 'after')[which]}-{len(self.names)}.tflite"
+        if not path.exists():
+            path.write_bytes(packed(self._read[which]))
+        return path
 
 
-def _cut(model: Any, names: frozenset[str]) -> list[_Taken] | str:  # noqa: ANN401 - generated
-    codes = {at for at, code in enumerate(model.operatorCodes) if _custom_name(code) in names}
+def _cut(model: Any, name: str) -> list[_Taken] | str:  # noqa: ANN401 - generated
+    codes = {at for at, code in enumerate(model.operatorCodes) if _custom_name(code) == name}
     if any(op.opcodeIndex in codes for graph in model.subgraphs[1:] for op in graph.operators or ()):
         return "it stands in a body that can't be cut"
     graph = model.subgraphs[0]
