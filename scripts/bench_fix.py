@@ -22,7 +22,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from argparse import ArgumentParser, RawDescriptionHelpFormatter
+from argparse import ArgumentParser, Namespace, RawDescriptionHelpFormatter
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -125,7 +125,7 @@ def _tflite(model: Path, sizes: Mapping[str, int]) -> Callable[[], object]:
         shape = [sizes.get(f"{spec['name']}[{axis}]", 1) if size < 0 else size for axis, size in enumerate(free)]
         interpreter.resize_tensor_input(spec["index"], shape)
     interpreter.allocate_tensors()
-    return lambda: interpreter.invoke()  # a bound method would keep the interpreter as well, and LiteRT counts those
+    return interpreter.invoke
 
 
 def measure(model: Path, columns: Sequence[Column], turns: int, target: str, folder: Path) -> Row:
@@ -150,7 +150,7 @@ def measure(model: Path, columns: Sequence[Column], turns: int, target: str, fol
     return Row(model, once, statistics.median(verified), tuple(map(statistics.median, taken)))
 
 
-def chosen(options: Any) -> list[Column]:
+def chosen(options: Namespace) -> list[Column]:
     """Return the columns that were asked for."""
     trees = [Column(label, tree) for label, tree in checkouts.chosen(options.tree).items()]
     pairs = [each.split("=", 1) for each in options.options or []]

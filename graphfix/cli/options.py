@@ -202,7 +202,10 @@ def runs(command: Parser) -> None:
         help="sets of inputs and sizes to run, and one of larger sizes where nothing is proved (default: 4; where the "
         "models are proved equal, 1, and each model runs once)",
     )
-    what = "run a large model (1 GiB and more) as often as a small one, and any without limits of time and memory"
+    what = (
+        "run a large model (1 GiB and more), or one that is proved equal, as often as any other, and without limits of "
+        "time and memory"
+    )
     command.add_argument("--thorough", action="store_true", help=what)
     command.add_argument("--seed", metavar="N", type=Whole(0), default=0, help="seed of the inputs (default 0)")
 

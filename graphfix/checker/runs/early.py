@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from concurrent.futures import Future
 from dataclasses import replace
+from functools import partial
 from threading import Thread
 from typing import TYPE_CHECKING, Self
 
+from graphfix.results.progress import Notice
 from graphfix.runtimes.process import Child
 
 if TYPE_CHECKING:
@@ -14,9 +16,16 @@ if TYPE_CHECKING:
 
     from graphfix.checker.task import Task
     from graphfix.results import Verdict
+    from graphfix.results.progress import Progress
 
 _LAST_SECONDS = 5.0
 """How long dropped runs may take to end: only onnx's reference evaluator, which has no process, can't be stopped."""
+
+
+def _notices(progress: Progress, text: str, done: int = 0, total: int = 0, /) -> None:
+    """Pass on what is always shown: the steps that are reported at the same time are those of the proof."""
+    if isinstance(text, Notice):
+        progress(text, done, total)
 
 
 class EarlyRuns:
@@ -30,7 +39,7 @@ class EarlyRuns:
         """Start them: `runs` returns their verdict."""
         self.child = task.process or Child()
         """The process of the runs."""
-        brief = replace(task, brief=True, progress=lambda *_: None)  # the proof reports its own progress
+        brief = replace(task, brief=True, progress=partial(_notices, task.progress))
         self._verdict: Future[Verdict] = Future()
         self._thread = Thread(target=self._run, args=(runs, brief), daemon=True)
         self._thread.start()

@@ -12,7 +12,7 @@ import numpy as np
 from graphfix.checker.runs.difference import difference
 from graphfix.checker.runs.exceptions import UNSTABLE
 from graphfix.checker.runs.seeded_inputs import Case, UnfedError, choices, seeded
-from graphfix.checker.runs.sizes import alternatives, principal, shape_of
+from graphfix.checker.runs.sizes import alternatives, likely, principal, shape_of
 from graphfix.checker.task import Criterion
 from graphfix.results import Run
 from graphfix.results.records import dataclass, field
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from graphfix.runtimes.session import Session
 
 _SHOWN_REFUSALS = 8
-_SEARCH_SECONDS = 0.5
+_SEARCH_SECONDS = 2.0
 """How long a brief sweep looks for sizes that the model takes, where it refuses the first ones."""
 _MOST_UNSTABLE = 16
 """How many other sizes are tried where two runs at the first ones differ: a model that is random differs at all."""
@@ -211,13 +211,13 @@ class Sweep:
             others = alternatives(free, kind, accepted[0].case.sizes)
             return self.first(others, len(accepted), filled=kind != "0")
         if self.brief:
-            return self._searched(free, kind) if fresh else None
+            return self._searched(free) if fresh else None
         return self.first(alternatives(free, kind, None), 0, filled=True) if fresh else None
 
-    def _searched(self, free: Free, kind: str) -> Answer | None:
-        """Look for sizes that the model takes for a short time."""
+    def _searched(self, free: Free) -> Answer | None:
+        """Look for sizes that the model takes, among few and for a short time."""
         until = monotonic() + _SEARCH_SECONDS
-        others = takewhile(lambda _: monotonic() < until, alternatives(free, kind, None))
+        others = takewhile(lambda _: monotonic() < until, likely(free))
         return replace(self, most_choices=1).first(others, 0, filled=True)
 
     def _stable(self, free: Free) -> Answer | None:

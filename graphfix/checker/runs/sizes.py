@@ -27,6 +27,7 @@ MOST_ELEMENTS = 1 << 24
 _PRIMES = (3, 5, 7, 11, 13, 17, 19, 23, 29, 31, 37, 41, 43, 47, 53, 59, 61, 67, 71, 73, 79, 83, 89, 97)
 # What models take that take few sizes: powers of two, multiples of 32, pictures, audio windows.
 _LARGE = (64, 32, 224, 512, 320, 576, 160, 48, 128, 256, 96, 16)
+_LIKELY = (3, 64, 224, 512)
 _STEP = 32
 # Odd, and apart from each other and from 1 behind strides of 32 in all.
 _LARGER, _LARGER_STEP, _LARGER_ELEMENTS = 37, 30, 4096
@@ -151,6 +152,18 @@ def alternatives(free: Free, kind: str, base: Mapping[str, int] | None) -> Itera
             yield complete
         if len(fresh) >= MOST_TRIES:
             return
+
+
+def likely(free: Free) -> Iterator[Sizes]:
+    """Yield few sizes to try where a model refuses distinct ones: 3 for most labels, a large one for some."""
+    rest = [label for label in free.labels if label not in free.leading]
+    groups = [rest, *([label] for label in free.labels), list(free.labels)]
+    fresh: list[Sizes] = []
+    for size, group in itertools.product(_LIKELY, filter(None, groups)):
+        complete = free.complete({**_all(free, 3), **dict.fromkeys(group, size)})
+        if complete not in fresh and free.fits(complete):
+            fresh.append(complete)
+            yield complete
 
 
 def _varied(free: Free, kind: str, base: Mapping[str, int]) -> Iterator[Sizes]:

@@ -1,0 +1,253 @@
+"""A pair that is proved is run once on each kernel set, in the background of the proof; all else is swept as before."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import psutil
+import pytest
+
+import graphfix
+from graphfix.checker import proof
+from graphfix.checker.runs import original_runs
+from graphfix.checker.runs.tflite import verdict as tflite_runs
+from graphfix.checker.runs.tflite.pace import ORDER, Pace
+from graphfix.results import GraphfixError, Verdict
+from graphfix.runtimes import process
+from models.builders.tflite.text import model as tflite
+from tests.support.notation import model
+
+ADD = "y[N,3] = Add(x[N,3], b:const[{shape}]{{0.5,1.5,{last}}})"
+TFLITE_ADD = "y[N,3] = ADD(x[N,3], b:const[{shape}]{{0.5,1.5,{last}}})"
+
+
+@dataclass(frozen=True)
+class Pair:
+    """Two models of one format: `equal` has the operand in another shape, `different` another element."""
+
+    before: Path
+    equal: Path
+    different: Path
+
+
+@pytest.fixture(params=["onnx", "tflite"])
+def pair(request: pytest.FixtureRequest, tmp_path: Path) -> Pair:
+    """Return the three models in one format."""
+    paths = []
+    for name, shape, last in (("before", "3", "2.5"), ("equal", "1,3", "2.5"), ("different", "1,3", "3.5")):
+        paths.append(tmp_path / f"{name}.{request.param}")
+        if request.param == "onnx":
+            content = model(ADD.format(shape=shape, last=last)).SerializeToString()
+        else:
+            content = tflite(TFLITE_ADD.format(shape=shape, last=last))
+        paths[-1].write_bytes(content)
+    return Pair(*paths)
+
+
+@pytest.fixture
+def requests(monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, str]]:
+    """Return what is asked of the runtimes' processes from now on: (the process, `load` or the session's method)."""
+    asked: list[tuple[int, str]] = []
+    answer = process.Child._answer
+
+    def counted(child: process.Child, runtime: str, message: tuple[object, ...]) -> object:
+        asked.append((id(child), str(message[0] if message[0] == "load" else message[2])))
+        return answer(child, runtime, message)
+
+    monkeypatch.setattr(process.Child, "_answer", counted)
+    return asked
+
+
+def ran(verdict: Verdict) -> list[tuple[str, str, int]]:
+    """List the runs: the kernel set, with or without optimizations, and the size of N."""
+    return [(run.kernels, run.optimizations, run.bindings["x[0]" if run.kernels else "N"]) for run in verdict.runs]
+
+
+def children() -> set[int]:
+    """Return the processes of the runs that are there."""
+    found = psutil.Process().children(recursive=True)
+    alive = [each for each in found if each.status() != psutil.STATUS_ZOMBIE]  # onnx's inference ends by itself
+    return {each.pid for each in alive if "graphfix.runtimes.worker" in each.cmdline()}
+
+
+def test_a_proved_pair_is_run_once_on_each_kernel_set(pair: Pair, requests: list[tuple[int, str]]) -> None:
+    verdict = graphfix.verify(pair.before, pair.equal)
+    assert verdict.status == "proved"
+    if pair.before.suffix == ".onnx":
+        assert ran(verdict) == [("", "off", 3)]
+        assert sorted(name for _, name in requests) == ["load", "load", "load", "run", "run"]
+    else:
+        assert ran(verdict) == [(kernels, "off", 3) for kernels in ORDER]
+        assert sorted(name for _, name in requests if name.startswith("run")) == ["run"] * 6
+    assert verdict.load is not None
+    assert len(verdict.load.observed) == (2 if pair.before.suffix == ".onnx" else 3)
+
+
+@pytest.mark.parametrize("options", [{"runs": 4}, {"thorough": True}, {"atol": 1e-6}], ids=str)
+def test_more_runs_are_made_where_they_are_asked_for(pair: Pair, options: Mapping[str, object]) -> None:
+    verdict = graphfix.verify(pair.before, pair.equal, **options)  # type: ignore[arg-type]
+    assert verdict.status == "proved"
+    sizes = {size for _, optimized, size in ran(verdict) if optimized == "off"}
+    assert sizes == {0, 1, 2, 3}
+
+
+def test_a_pair_that_is_not_proved_is_swept(pair: Pair) -> None:
+    verdict = graphfix.verify(pair.before, pair.different)
+    assert verdict.status == "different"
+    assert {size for _, _, size in ran(verdict)} >= {0, 1, 2, 3}
+
+
+def test_early_runs_that_are_dropped_leave_no_process_and_no_thread(pair: Pair) -> None:
+    before = children()
+    graphfix.verify(pair.before, pair.different)
+    assert children() == before
+    assert not [thread.name for thread in threading.enumerate() if thread is not threading.main_thread()]
+
+
+def test_an_interrupt_of_the_proof_ends_the_runs(pair: Pair, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(proof, "prove", interrupted)
+    before = children()
+    with pytest.raises(KeyboardInterrupt):
+        graphfix.verify(pair.before, pair.equal)
+    assert children() == before
+    assert not [thread.name for thread in threading.enumerate() if thread is not threading.main_thread()]
+
+
+def test_what_differs_at_first_sight_is_looked_into(pair: Pair, monkeypatch: pytest.MonkeyPatch) -> None:
+    proved = proof.prove(pair.before, pair.equal, tflite=pair.before.suffix == ".tflite")
+    monkeypatch.setattr(proof, "prove", lambda *_, **__: proved)
+    verdict = graphfix.verify(pair.before, pair.different)
+    assert verdict.status == "different"
+    assert verdict.first_difference is not None
+    assert {size for _, _, size in ran(verdict)} >= {1, 2, 3}
+
+
+def test_the_runs_raise_what_is_wrong_with_the_request(pair: Pair) -> None:
+    with pytest.raises(GraphfixError, match="no input has the dim 'M'"):
+        graphfix.verify(pair.before, pair.equal, dims={"M": "3"})
+
+
+def test_a_model_that_takes_few_sizes_is_searched_for_a_short_time_only(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    paths = []
+    for name, shape in (("one", "4"), ("two", "1,4")):
+        text = f"r[P,4] = Reshape(x[N,M], s:const:int64[2]{{-1,4}})\ny[P,4] = Add(r, b:const[{shape}]{{1.,2.,3.,4.}})"
+        paths.append(tmp_path / f"{name}.onnx")
+        paths[-1].write_bytes(model(text).SerializeToString())
+    found = graphfix.verify(*paths)
+    assert found.status == "proved"
+    assert [run.status for run in found.runs] == ["equal", "undecided"]
+    monkeypatch.setattr(original_runs, "_SEARCH_SECONDS", 0)
+    shorter = graphfix.verify(*paths)
+    assert shorter.status == "proved"
+    assert next((run.status, dict(run.bindings)) for run in shorter.runs) == ("equal", {"N": 2, "M": 2})
+
+
+def test_the_second_model_of_a_slow_pair_runs_beside_the_first(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, requests: list[tuple[int, str]]
+) -> None:
+    paths = [tmp_path / "one.tflite", tmp_path / "two.tflite"]
+    for path, shape in zip(paths, ("3", "1,3"), strict=True):
+        path.write_bytes(tflite(TFLITE_ADD.format(shape=shape, last="2.5")))
+    monkeypatch.setattr(tflite_runs, "_LONG", 0)
+    before = children()
+    verdict = graphfix.verify(*paths)
+    assert (verdict.status, [run.kernels for run in verdict.runs]) == ("proved", [*ORDER])
+    runs = [child for child, name in requests if name.startswith("run")]
+    assert sorted(runs.count(child) for child in set(runs)) == [3, 3]
+    assert children() == before
+
+
+@pytest.mark.parametrize(
+    ("taken", "kernels", "sizes", "share"),
+    [
+        ([], "xnnpack", {}, "same"),
+        ([0.01], "builtin", {"x[0]": 3}, "same"),
+        ([0.3], "builtin", {"x[0]": 3}, "least"),
+        ([0.1], "builtin", {}, "same"),
+        ([0.05, 0.2], "reference", {}, "none"),
+        ([0.05, 0.2], "reference", {"x[0]": 3}, "least"),
+        ([0.3, 0.2], "reference", {"x[0]": 1}, "none"),
+        ([2.0, 0.5], "reference", {}, "same"),
+    ],
+)
+def test_a_slow_kernel_set_runs_what_it_has_time_for(
+    taken: list[float], kernels: str, sizes: Mapping[str, int], share: str
+) -> None:
+    assert Pace(taken).share(kernels, sizes) == share
+
+
+def test_a_kernel_set_without_time_is_named_with_the_reason_and_its_load_is_observed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    paths = [tmp_path / "one.tflite", tmp_path / "two.tflite"]
+    for path, shape in zip(paths, ("3", "1,3"), strict=True):
+        path.write_bytes(tflite(TFLITE_ADD.format(shape=shape, last="2.5")))
+    monkeypatch.setattr(Pace, "share", lambda _pace, kernels, _sizes: "none" if kernels == "reference" else "same")
+    verdict = graphfix.verify(*paths)
+    assert verdict.status == "proved"
+    (left,) = [run for run in verdict.runs if run.status == "undecided"]
+    assert (left.kernels, left.reason) == (
+        "reference",
+        "not run: the reference kernels take long, and the models are proved equal; --thorough runs them",
+    )
+    assert verdict.load is not None
+    assert "LiteRT with the reference kernels" in verdict.load.observed
+
+
+# --- the process ----------------------------------------------------------------------------------------------------
+
+
+def test_a_child_keeps_the_models_that_it_has_room_for(pair: Pair, requests: list[tuple[int, str]]) -> None:
+    if pair.before.suffix == ".tflite":
+        pytest.skip("one format is enough: the requests are the same")
+    with process.Child() as child:
+        child.kept = 2
+        for path in (pair.before, pair.equal, pair.before, pair.different, pair.equal, pair.before):
+            session = child.load(path)
+            (value,) = session.run({"x": np.ones((2, 3), np.float32)})
+            assert np.array_equal(value, np.float32([[1.5, 2.5, 4.5 if path == pair.different else 3.5]] * 2))
+    assert [name for _, name in requests].count("load") == 4
+
+
+def test_a_cancelled_child_answers_nobody_and_starts_nothing(pair: Pair) -> None:
+    with process.Child() as child:
+        child.start("onnxruntime")
+        beside = child.beside("onnxruntime")
+        child.cancel()
+        for each in (child, beside):
+            with pytest.raises(process.CancelledError):
+                each.load(pair.before)
+        with pytest.raises(process.CancelledError):
+            child.beside("onnxruntime")
+    assert not children()
+
+
+def test_a_request_that_waits_is_cancelled(pair: Pair) -> None:
+    raised: list[BaseException] = []
+
+    def wait(child: process.Child) -> None:
+        try:
+            child._answer("onnxruntime", ("load", 0, [], "onnxruntime", fifo, {}))
+        except process.CancelledError as error:
+            raised.append(error)
+
+    fifo = pair.before.with_name("fifo")
+    os.mkfifo(fifo)
+    with process.Child() as child:
+        child.start("onnxruntime")
+        thread = threading.Thread(target=wait, args=(child,))
+        thread.start()
+        child.cancel()
+        thread.join(10)
+        assert not thread.is_alive()
+    assert len(raised) == 1
