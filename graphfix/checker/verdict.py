@@ -115,10 +115,20 @@ def _observed(task: Task, proof: Proof | None, early: EarlyRuns | None, *, tflit
         verdict = early.verdict()
         if verdict.status == "equal" or not _has_run(verdict):
             return verdict
+    if early is not None:
+        early.drop()
+    with _process(task, early) as child:
+        return _by_runs(task, child, tflite=tflite)
+
+
+def _process(task: Task, early: EarlyRuns | None) -> AbstractContextManager[Child]:
+    """Return the process that was started for this task, if nobody uses it, or a new one."""
+    started = task.process if early is None else early.process
+    if started is not None:
+        return nullcontext(started)
     from graphfix.runtimes.process import Child
 
-    with Child() as child:
-        return _by_runs(task, child, tflite=tflite)
+    return Child()
 
 
 def _has_run(verdict: Verdict) -> bool:
@@ -130,9 +140,7 @@ def _of_copies(task: Task, *, tflite: bool) -> Verdict:
     """Return the verdict for two files with the same bytes; run the first file once if there are claims to check."""
     verdict = Verdict("undecided")
     if task.claims is not None and task.claims.named:
-        from graphfix.runtimes.process import Child
-
-        with Child() as child:
+        with _process(task, None) as child:
             verdict = _by_runs(replace(task, copied=True, brief=True), child, tflite=tflite)
     return Verdict("undecided", reason=COPIED, load=Load(reason=COPIED), facts=verdict.facts, versions=verdict.versions)
 
@@ -191,9 +199,7 @@ def _discharged(task: Task, verdict: Verdict, proof: Proof, early: EarlyRuns | N
     from graphfix.checker.runs.tflite.allocated_shapes import shapes_hold
 
     task.progress("comparing the stored shapes with LiteRT's")
-    from graphfix.runtimes.process import Child
-
-    with nullcontext(early.child) if early is not None and early.done else Child() as child:
+    with _process(task, early) as child:
         hold = shapes_hold(child, task.before, task.bindings, task.shapes)
     return frozenset((STORED_SHAPES,)) if hold else frozenset()
 

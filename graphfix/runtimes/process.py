@@ -64,9 +64,7 @@ class Child:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
-        if kind is not None and not issubclass(kind, Exception):
-            self.cancel()  # who interrupts does not wait for a run to end
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def start(self, runtime: Literal["onnxruntime", "LiteRT"]) -> None:
@@ -75,10 +73,12 @@ class Child:
             (self._process or self._started()).tell(("import", runtime))
 
     def close(self) -> None:
-        """End the process, and remove its files."""
+        """End the process at once, since it holds nothing that is wanted, and remove its files."""
         try:
             if self._beside is not None:
                 self._beside.close()
+            if self._process is not None:
+                self._process.kill()
             self._stop()
         finally:
             self._scratch.cleanup()

@@ -12,6 +12,7 @@ import signal
 import socket
 import subprocess
 import sys
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -40,8 +41,9 @@ class Forked:
         self.pid = self._number()
 
     def kill(self) -> None:
-        """End it."""
-        os.kill(self.pid, signal.SIGKILL)
+        """End it, if it has not ended yet."""
+        with suppress(ProcessLookupError):
+            os.kill(self.pid, signal.SIGKILL)
 
     def wait(self, timeout: float | None = None) -> int:
         """Its status, as `Popen.wait` says it. Raises TimeoutExpired."""

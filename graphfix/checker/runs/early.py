@@ -37,8 +37,8 @@ class EarlyRuns:
 
     def __init__(self, task: Task, runs: Callable[[Task, Child], Verdict]) -> None:
         """Start them: `runs` returns their verdict."""
-        self.child = task.process or Child()
-        """The process of the runs."""
+        self._child = task.process or Child()
+        self._dropped = False
         brief = replace(task, brief=True, progress=partial(_notices, task.progress))
         self._verdict: Future[Verdict] = Future()
         self._thread = Thread(target=self._run, args=(runs, brief), daemon=True)
@@ -48,15 +48,20 @@ class EarlyRuns:
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Drop what still runs."""
-        self.child.cancel()
-        self._thread.join(_LAST_SECONDS)
-        self.child.close()
+        self.drop()
+        self._child.close()
+
+    def drop(self) -> None:
+        """End what still runs."""
+        if not self._verdict.done():
+            self._dropped = True
+            self._child.cancel()
+            self._thread.join(_LAST_SECONDS)
 
     @property
-    def done(self) -> bool:
-        """Whether they have ended, so that `child` answers others."""
-        return self._verdict.done()
+    def process(self) -> Child | None:
+        """Their process, for other questions; None while they run, or if they were dropped."""
+        return self._child if self._verdict.done() and not self._dropped else None
 
     def verdict(self) -> Verdict:
         """Wait for their verdict. Raises what the runs raise: GraphfixError for bad input."""
@@ -64,6 +69,6 @@ class EarlyRuns:
 
     def _run(self, runs: Callable[[Task, Child], Verdict], task: Task) -> None:
         try:
-            self._verdict.set_result(runs(task, self.child))
+            self._verdict.set_result(runs(task, self._child))
         except BaseException as error:  # noqa: BLE001 - who asks for the verdict raises it
             self._verdict.set_exception(error)

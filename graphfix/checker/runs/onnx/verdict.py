@@ -166,6 +166,7 @@ def _by_onnxruntime(
     if why is not None:
         task.progress(Notice(why))
         return _loaded(loads, (before, after), why, copies_fault(data[1], models[1])), False
+    child.kept = 1
     if task.brief and budget is None and not task.copied:
         child.kept = 2
         # first, since it needs nothing of this process, which may be busy with the proof

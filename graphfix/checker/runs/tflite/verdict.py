@@ -80,8 +80,7 @@ def _loads(task: Task, kernel_runs: Iterable[KernelRun]) -> Loads:
 
 def _by_runs(task: Task, child: Child, witness: Witness | None) -> Verdict:
     facts = witness.facts(ran=False) if witness is not None else None
-    if task.brief:
-        child.kept = 2
+    child.kept = 2 if task.brief else 1
     before, after = (_declared(child, path, task) for path in (task.before, task.after))
     if isinstance(before, RefusedError):
         return Verdict("undecided", facts=facts, reason=f"the first model does not load: {before}")
