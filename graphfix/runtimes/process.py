@@ -7,7 +7,6 @@ import os
 import subprocess
 import tempfile
 import threading
-from concurrent.futures import CancelledError
 from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Self
@@ -36,6 +35,10 @@ _NO_MEMORY = ("bad_alloc", "Failed to allocate memory", "there is no more memory
 """How runtimes, and the worker, say that there is none: within a limit the machine may have more."""
 _LONGEST_LINE = 4096
 """Of a line only so much is read: MLIR's notes print whole weights."""
+
+
+class CancelledError(Exception):
+    """What a child was asked was cancelled: no answer, and no fault."""
 
 
 class Child:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from concurrent.futures import Future
 from dataclasses import replace
 from functools import partial
 from threading import Thread
@@ -40,7 +39,8 @@ class EarlyRuns:
         self._child = task.process or Child()
         self._dropped = False
         brief = replace(task, brief=True, progress=partial(_notices, task.progress))
-        self._verdict: Future[Verdict] = Future()
+        self._verdict: Verdict | None = None
+        self._error: BaseException | None = None
         self._thread = Thread(target=self._run, args=(runs, brief), daemon=True)
         self._thread.start()
 
@@ -53,7 +53,7 @@ class EarlyRuns:
 
     def drop(self) -> None:
         """End what still runs."""
-        if not self._verdict.done():
+        if self._thread.is_alive():
             self._dropped = True
             self._child.cancel()
             self._thread.join(_LAST_SECONDS)
@@ -61,14 +61,17 @@ class EarlyRuns:
     @property
     def process(self) -> Child | None:
         """Their process, for other questions; None while they run, or if they were dropped."""
-        return self._child if self._verdict.done() and not self._dropped else None
+        return None if self._dropped or self._thread.is_alive() else self._child
 
     def verdict(self) -> Verdict:
         """Wait for their verdict. Raises what the runs raise: GraphfixError for bad input."""
-        return self._verdict.result()
+        self._thread.join()
+        if self._verdict is None:
+            raise self._error or AssertionError
+        return self._verdict
 
     def _run(self, runs: Callable[[Task, Child], Verdict], task: Task) -> None:
         try:
-            self._verdict.set_result(runs(task, self._child))
+            self._verdict = runs(task, self._child)
         except BaseException as error:  # noqa: BLE001 - who asks for the verdict raises it
-            self._verdict.set_exception(error)
+            self._error = error

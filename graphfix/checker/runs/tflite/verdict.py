@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Collection, Iterable, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor, wait
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from contextlib import ExitStack
 from dataclasses import replace
 from functools import partial
 from importlib import metadata
@@ -25,6 +25,8 @@ from graphfix.runtimes.process import Child
 from graphfix.runtimes.session import ModelDetails, RefusedError
 
 if TYPE_CHECKING:
+    from concurrent.futures import Executor
+
     from graphfix.checker.runs.loads import Ways
     from graphfix.checker.runs.seeded_inputs import Case
     from graphfix.checker.task import Task
@@ -159,9 +161,9 @@ def _briefly(runner: KernelRunner, signature: str | None) -> Iterator[KernelRun]
     """
     pace = Pace()
     runner = replace(runner, pace=pace)
-    found: list[Future[KernelRun]] = []
-    second: Child | None = None
-    with ThreadPoolExecutor(1, "graphfix-second") as thread:
+    found: list[Callable[[], KernelRun]] = []
+    with ExitStack() as stack:
+        beside: tuple[Executor, Child] | None = None
         cases: Sequence[Case] = ()
         for kernels in ORDER:
             share = pace.share(kernels, cases[0].sizes if cases else {})
@@ -169,26 +171,26 @@ def _briefly(runner: KernelRunner, signature: str | None) -> Iterator[KernelRun]
                 why = (
                     f"not run: {KERNEL_NAMES[kernels]} take long, and the models are proved equal; --thorough runs them"
                 )
-                found.append(_done(KernelRun(kernels, signature or "", refused(why))))
+                found.append(partial(KernelRun, kernels, signature or "", refused(why)))
                 continue
-            if share == "least":
-                answers = replace(runner, least=True).asked(kernels, signature, ())
-            else:
-                answers = runner.asked(kernels, signature, cases)
+            least = share == "least"
+            answers = replace(runner, least=least).asked(kernels, signature, () if least else cases)
             if not isinstance(answers, KernelRun):
                 cases = tuple(answer.case for answer in answers.accepted)
-            if pace.taken and pace.taken[0] > _LONG:
-                second = runner.child.beside("LiteRT")
-            found.append(thread.submit(runner.compared, kernels, signature, answers, second))
-            if second is None:
-                wait(found)  # one process answers one thread at a time
-        yield from (each.result() for each in found)
+            if beside is None and pace.taken and pace.taken[0] > _LONG:
+                from concurrent.futures import ThreadPoolExecutor
+
+                beside = stack.enter_context(ThreadPoolExecutor(1, "graphfix-second")), runner.child.beside("LiteRT")
+            if beside is None:
+                found.append(partial(_itself, runner.compared(kernels, signature, answers)))
+            else:
+                thread, second = beside
+                found.append(thread.submit(runner.compared, kernels, signature, answers, second).result)
+        yield from (each() for each in found)
 
 
-def _done(kernel_run: KernelRun) -> Future[KernelRun]:
-    future: Future[KernelRun] = Future()
-    future.set_result(kernel_run)
-    return future
+def _itself(kernel_run: KernelRun) -> KernelRun:
+    return kernel_run
 
 
 def _without_custom_ops(
