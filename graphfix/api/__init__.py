@@ -126,7 +126,7 @@ def fix_file(
     contradicts a size that was taken for granted, or when nothing could be decided, unless `check_result` is False.
     Undecided but unchanged is enough: a copy of the file. With `strict_proof` it must be proved. `dims`, `shapes` and
     `values` are mappings of names to texts, as the command line takes them. `data_root` lists folders, besides
-    the model's own, in which external data may lie. `progress` is called with a short text,
+    the model's own, in which external data may lie. `runs` and `thorough` are those of `verify`. `progress` is called with a short text,
     how many of a step are done and how many there are (0: not known).
 
     Raises GraphfixError for what can't be read, asked, or written; then no file is there that was not there before.
@@ -197,7 +197,9 @@ def verify(
 ) -> Verdict:
     """Whether two files compute the same, by a proof and by runs on the same inputs.
 
-    An ONNX model of 1 GiB and more is run within a budget of time and memory, which `thorough` lifts.
+    With `runs` None a pair that is proved is run once, on one set of sizes, and all others on 4 sets; a number, or
+    `thorough`, asks for as many sets whatever is proved. An ONNX model of 1 GiB and more is run within a budget of time
+    and memory, which `thorough` lifts.
     With `proof` "only" nothing is run or loaded, and the verdict says so; with `load` both files are loaded in each way
     of their runtime, as the runs do. With "without" the runs alone are asked. `inputs` is an .npz file, or a folder
     `test_data_set_N`. `atol` and `rtol` replace the equality of bits: |a - b| <= atol + rtol * |b| for every element.
