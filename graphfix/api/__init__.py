@@ -126,8 +126,8 @@ def fix_file(
     contradicts a size that was taken for granted, or when nothing could be decided, unless `check_result` is False.
     Undecided but unchanged is enough: a copy of the file. With `strict_proof` it must be proved. `dims`, `shapes` and
     `values` are mappings of names to texts, as the command line takes them. `data_root` lists folders, besides
-    the model's own, in which external data may lie. `runs` and `thorough` are those of `verify`. `progress` is called with a short text,
-    how many of a step are done and how many there are (0: not known).
+    the model's own, in which external data may lie. `runs` and `thorough` are those of `verify`. `progress` is called
+    with a short text, how many of a step are done and how many there are (0: not known).
 
     Raises GraphfixError for what can't be read, asked, or written; then no file is there that was not there before.
 
