@@ -82,9 +82,11 @@ def rewrite_file(source: Path, output: Path, request: Request) -> Outcome:
 
 def _process(source: Path, request: Request) -> AbstractContextManager[Child | None]:
     """Start the process of the runs, if there will be some."""
+    if not request.check_result or request.proof == "only":
+        return nullcontext()
     from graphfix import checker
 
-    return checker.started(source) if request.check_result and request.proof != "only" else nullcontext()
+    return checker.started(source)
 
 
 def _rewritten(

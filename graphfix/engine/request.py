@@ -215,7 +215,7 @@ ACCEPTED: Mapping[str, tuple[Callable[[Any], bool], str]] = MappingProxyType(
         "bool": (lambda value: isinstance(value, bool), "True or False"),
         "bool | None": (lambda value: isinstance(value, bool), "True or False, or None"),
         "int": (lambda value: _is_whole(value) and int(value) < 1 << 63, "a whole number below 2^63"),
-        "int | None": (_is_whole, "a whole number, or None"),
+        "int | None": (lambda value: _is_whole(value) and int(value) < 1 << 63, "a whole number below 2^63, or None"),
         "float | None": (lambda value: isinstance(value, Real) and not isinstance(value, bool), "a number, or None"),
         "Literal['with', 'only', 'without']": (
             lambda value: _is_text(value) and value in ("with", "only", "without"),

@@ -177,7 +177,7 @@ def test_a_configuration_for_other_commands_says_nothing_to_tosa(zoo: Path) -> N
         "explicit",
         None,
         False,
-        4,
+        None,
         5,
     )
     asked = requests_of("fix", *argv).for_model("zoo/b.onnx")

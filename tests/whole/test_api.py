@@ -211,9 +211,9 @@ WRONG = {
     ),
     "a size of bytes that is a text": (
         lambda path: graphfix.check(path, max_expand_bytes="1M"),  # type: ignore[arg-type] -- as above
-        "max_expand_bytes is '1M'; give a whole number, or None",
+        "max_expand_bytes is '1M'; give a whole number below 2^63, or None",
     ),
-    "too many runs": (lambda path: graphfix.verify(path, path, runs=10**30), "give a whole number below 2^63"),
+    "too many runs": (lambda path: graphfix.verify(path, path, runs=10**30), "give a whole number below 2^63, or None"),
     "a tolerance that is no number": (
         lambda path: graphfix.verify(path, path, atol=float("nan")),
         "a tolerance is at least 0, and atol is nan",
@@ -302,7 +302,10 @@ WRONG = {
         lambda path: list(graphfix.show(path, maps="x")),  # type: ignore[arg-type] -- as above
         "maps is 'x'; give True or False",
     ),
-    "True runs": (lambda path: graphfix.verify(path, path, runs=True), "runs is True; give a whole number below 2^63"),
+    "True runs": (
+        lambda path: graphfix.verify(path, path, runs=True),
+        "runs is True; give a whole number below 2^63, or None",
+    ),
     "a tolerance that is True": (
         lambda path: graphfix.verify(path, path, atol=True),
         "atol is True; give a number, or None",
