@@ -9,9 +9,7 @@ import sys
 from types import FrameType
 from typing import NoReturn
 
-from graphfix.cli import standard_streams
-from graphfix.cli.commands import Terminated, main
-from graphfix.cli.status import FAILED, PIPE_CLOSED
+from graphfix.cli.status import FAILED, INTERRUPTED, PIPE_CLOSED, TERMINATED, Terminated
 
 
 def run() -> NoReturn:
@@ -21,18 +19,33 @@ def run() -> NoReturn:
     interpreter's tearing down take longer than the rewrite.
     """
     gc.disable()
-    standard_streams.repair()
-    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # numpy starts them on import, they spin, and no matrix comes
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:  # a shell may want a job to ignore it
         signal.signal(signal.SIGINT, _stop)
     signal.signal(signal.SIGTERM, _stop)
+    status = _status()
     try:
-        status = main()
-    except SystemExit as ended:  # argparse ends so, with what it has printed
-        status = int(ended.code or 0)
-    status = _flushed(status)
+        status = _flushed(status)
+    except KeyboardInterrupt as stop:  # the command is done, and the reader of stdout does not read
+        status = TERMINATED if isinstance(stop, Terminated) else INTERRUPTED
     sys.stderr.flush()
     os._exit(status)
+
+
+def _status() -> int:
+    try:
+        # imported behind the handlers: an interrupt while modules are imported prints no traceback
+        from graphfix.cli import standard_streams
+        from graphfix.cli.commands import main
+
+        standard_streams.repair()
+        os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # numpy's import starts threads that spin for nothing
+        return main()
+    except SystemExit as ended:  # argparse ends so, with what it has printed
+        return int(ended.code or 0)
+    except KeyboardInterrupt as stop:
+        from graphfix.cli import interrupts
+
+        return interrupts.report(stop)
 
 
 def _flushed(status: int) -> int:

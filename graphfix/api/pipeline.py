@@ -174,6 +174,7 @@ def show(source: Path, request: Request, selection: NodeSelection) -> Listing:
     """What `show` prints of a model, its sizes bound first. Raises GraphfixError."""
     from graphfix.engine.extracts import listing
 
+    request.progress("reading the model")
     model = loading.shown(source, request)
     with named(source):
         return listing.listing(model, selection)

@@ -7,11 +7,7 @@ import sys
 from collections.abc import Sequence
 
 from graphfix.cli import parser
-from graphfix.cli.status import FAILED, INTERRUPTED, TERMINATED
-
-
-class Terminated(KeyboardInterrupt):
-    """What `kill` asks: an interrupt with a status of its own, which no code that is run takes for an error."""
+from graphfix.cli.status import FAILED
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -28,10 +24,10 @@ def main(argv: Sequence[str] | None = None) -> int:
         from graphfix.cli import running
 
         return running.run(said)
-    except Terminated:
-        return TERMINATED
-    except KeyboardInterrupt:
-        return INTERRUPTED
+    except KeyboardInterrupt as stop:  # before the command began
+        from graphfix.cli import interrupts
+
+        return interrupts.report(stop)
     except OSError as error:
         from graphfix.cli import terminal  # imported here because its imports take time that --help need not spend
 

@@ -7,7 +7,7 @@ from argparse import ArgumentTypeError, Namespace
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
-from graphfix.cli import answers, streams, terminal
+from graphfix.cli import answers, interrupts, streams, terminal
 from graphfix.cli.configuration import settings
 from graphfix.cli.options import Whole
 from graphfix.cli.parser import Said
@@ -24,14 +24,17 @@ def run(said: Said) -> int:
         options = asked.of(asked.model)
         if options.verbose:
             _say_what_is_in_force(options)
-        status = COMMANDS[options.command](options)
-        sys.stdout.flush()
+        with interrupts.accounted(options):
+            status = COMMANDS[options.command](options)
+            sys.stdout.flush()
     except GraphfixError as error:
         terminal.say(str(error), options.color)
         terminal.trace(error, options)
         return FAILED
     except OSError as error:
         return terminal.report_system_error(error, options.color)
+    except KeyboardInterrupt as stop:
+        return interrupts.report(stop, options.color)
     return status
 
 

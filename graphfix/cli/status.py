@@ -7,3 +7,7 @@ WORST = (DONE, LEFT, UNDECIDED, NO, FAILED)
 """For several models the worst status decides: the last of these."""
 INTERRUPTED, PIPE_CLOSED, TERMINATED = 130, 141, 143
 """What a shell says of a program that Ctrl-C, a pipe closed at its other end, or `kill` has ended."""
+
+
+class Terminated(KeyboardInterrupt):
+    """What `kill` asks: an interrupt with a status of its own, which no code that is run takes for an error."""

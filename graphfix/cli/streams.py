@@ -18,6 +18,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import BinaryIO, Final, TypeVar
 
+from graphfix.cli import terminal
 from graphfix.report import Entry, Failure
 from graphfix.results import GraphfixError
 from graphfix.results.records import dataclass, field
@@ -91,11 +92,15 @@ class Streams:
             yield
 
     def publish(self) -> None:
-        """Copy the written model to stdout, if stdout is the output. Raises OSError."""
-        if self.output is not None and self.output.exists():
+        """Copy the written model to stdout, if stdout is the output. Raises OSError, and an interrupt with a text."""
+        if self.output is None or not self.output.exists():
+            return
+        try:
             with self.output.open("rb") as file:
                 shutil.copyfileobj(file, sys.stdout.buffer)
             sys.stdout.buffer.flush()
+        except KeyboardInterrupt as stop:
+            raise type(stop)("the model on stdout is not complete") from None
 
 
 @contextlib.contextmanager
@@ -120,7 +125,7 @@ def opened(options: Namespace, *models: str) -> Iterator[Streams]:
             streams.names[str(streams.output)] = STDOUT
         for name in models:
             given = getattr(options, name)
-            copies = [_copied(streams, path) for path in _listed(given)]
+            copies = [_copied(options, streams, path) for path in _listed(given)]
             setattr(options, name, copies if isinstance(given, list) else copies[0])
         try:
             yield streams
@@ -156,7 +161,7 @@ def _refuse_options(options: Namespace, paths: list[Path], *, output: bool) -> N
         raise GraphfixError("-o -: stdout is a terminal or closed; send it to a file or a pipe")
 
 
-def _copied(streams: Streams, path: Path) -> Path:
+def _copied(options: Namespace, streams: Streams, path: Path) -> Path:
     """Return a temporary copy of a stream; return any other path unchanged. Raises GraphfixError."""
     if not _is_stream(path) or streams.folder is None:
         return path
@@ -167,7 +172,7 @@ def _copied(streams: Streams, path: Path) -> Path:
     streams.names[str(copy)] = name
     streams.inputs.append(copy)
     try:
-        with _stream(path) as stream, copy.open("wb") as file:
+        with terminal.one_phase(options, name, "reading the model"), _stream(path) as stream, copy.open("wb") as file:
             shutil.copyfileobj(stream, file)
     except OSError as error:
         why = (error.strerror or str(error)).lower()

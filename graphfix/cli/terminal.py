@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from typing import TextIO
 
 from graphfix import report
-from graphfix.cli.notices import notices
+from graphfix.cli.slow_phases import SlowPhases
 from graphfix.cli.status import FAILED, PIPE_CLOSED
 from graphfix.report import colour
 from graphfix.results import VERSION, GraphfixError, RewriteError
@@ -88,12 +88,16 @@ def lines(shown: Progress | None) -> Iterator[None]:
 
 @contextlib.contextmanager
 def watched(options: Namespace, model: str) -> Iterator[Progress | None]:
-    """What is told of a long command: a line for each step with -v, a bar where a person watches, else notices."""
+    """Show the progress of a command: a line for each step with -v, a bar on a terminal, else a line for a long phase.
+
+    With -q nothing is printed.
+    """
     if options.quiet and not options.verbose:
         yield None
         return
-    if not options.verbose and (not sys.stderr.isatty() or os.environ.get("TERM") == "dumb"):
-        yield notices
+    if is_unwatched(options):
+        with SlowPhases(model) as phases:
+            yield phases
         return
     from graphfix.cli import progress
 
@@ -103,6 +107,23 @@ def watched(options: Namespace, model: str) -> Iterator[Progress | None]:
     else:
         with progress.shown(model, color=paint(options.color, sys.stderr) is colour.coloured) as shown:
             yield shown
+
+
+def is_unwatched(options: Namespace) -> bool:
+    """Return whether long phases get a line each: no bar can be drawn, and neither -v nor -q is set."""
+    spoken = options.verbose or options.quiet
+    return not spoken and (not sys.stderr.isatty() or os.environ.get("TERM") == "dumb")
+
+
+@contextlib.contextmanager
+def one_phase(options: Namespace, subject: str, phase: str) -> Iterator[None]:
+    """Print one line if the body takes long and no bar is drawn."""
+    if not is_unwatched(options):
+        yield
+        return
+    with SlowPhases(subject) as phases:
+        phases(phase)
+        yield
 
 
 def versions() -> str:

@@ -154,7 +154,9 @@ class Staging:
         model[0].replace(model[1])
 
     def rollback(self) -> None:
-        """Remove what was written."""
+        """Remove what was written, unless an interrupt came after the last renaming: the model has its final name."""
+        if self.placed and not os.path.lexists(self.written[-1][0]):
+            return
         for path in [temporary for temporary, _ in self.written] + self.placed:
             with suppress(OSError):  # what failed first is the error to report
                 path.unlink(missing_ok=True)

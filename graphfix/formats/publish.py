@@ -70,8 +70,10 @@ def scratch(output: Path) -> Iterator[list[Path]]:
     except GraphfixError as error:
         raise GraphfixError(str(error).replace(name, str(output))) from None
     finally:
-        for path in made:
-            path.unlink(missing_ok=True)
+        # an interrupt may come between the renaming and `made.clear()`: the data files of a published model stay
+        if made and made[0].exists():
+            for path in made:
+                path.unlink(missing_ok=True)
 
 
 def publish(made: list[Path], output: Path) -> None:
@@ -112,6 +114,7 @@ def publish_pair(first: tuple[Path, Path], second: tuple[Path, Path]) -> None:
     publish([first[0]], first[1])
     try:
         publish([second[0]], second[1])
-    except GraphfixError:
-        first[1].unlink(missing_ok=True)
+    except BaseException:  # an interrupt too
+        if second[0].exists():
+            first[1].unlink(missing_ok=True)
         raise

@@ -159,10 +159,10 @@ def test_an_error_of_the_system_that_no_one_foresaw_is_one_line_too(
     assert capsys.readouterr().err == "graphfix: m.onnx: Permission denied\n"
 
 
-def test_an_interrupt_is_quiet_and_130(asked: Asked, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_interrupt_is_one_line_and_130(asked: Asked, capsys: pytest.CaptureFixture[str]) -> None:
     asked.answers["fix_file"] = raising(KeyboardInterrupt())
     assert commands.main(["fix", "m.onnx", "-o", "f.onnx"]) == 130
-    assert capsys.readouterr() == ("", "")
+    assert capsys.readouterr() == ("", "graphfix: interrupted; nothing written\n")
 
 
 @pytest.mark.parametrize(

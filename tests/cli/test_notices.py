@@ -1,4 +1,4 @@
-"""A notice is seen on stderr whether somebody watches or not; the steps of a command are not."""
+"""A notice is seen on stderr whether a bar is drawn or not; short steps of a command are not."""
 
 from __future__ import annotations
 

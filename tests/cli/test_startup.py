@@ -67,7 +67,7 @@ def imported(*argv: str) -> set[str]:
     """What a fresh interpreter has imported when the command is through, beside what it always does."""
     program = (
         "import sys\nbefore = set(sys.modules)\n"
-        "try:\n    import graphfix.__main__\n    graphfix.__main__.main(sys.argv[1:])\n"
+        "try:\n    import graphfix.__main__\n    from graphfix.cli.commands import main\n    main(sys.argv[1:])\n"
         "except SystemExit:\n    pass\n"
         "print('\\x00', *(set(sys.modules) - before))\n"
     )

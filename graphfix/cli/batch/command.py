@@ -16,6 +16,7 @@ from graphfix.batch.run import Workers, run
 from graphfix.cli import answers, terminal
 from graphfix.cli.batch.display import Display
 from graphfix.cli.batch.requests import Requests, refuse_options
+from graphfix.cli.slow_phases import SlowModels
 from graphfix.cli.status import DONE, WORST
 from graphfix.report.batch import Line, Tally
 from graphfix.report.text import counted
@@ -42,6 +43,8 @@ class _Answer:
     tally: Tally = field(default_factory=Tally)
     entries: list[report.Entry] = field(default_factory=list)
     worst: int = DONE
+    finished: int = 0
+    """How many models are finished; the lines of some of them may wait for a model in front of them."""
 
     @property
     def needs_entries(self) -> bool:
@@ -50,6 +53,7 @@ class _Answer:
 
     def said(self, finished: Finished) -> _Said:
         """What is remembered of a model until its line can be printed: little."""
+        self.finished += 1
         entry = finished.entry
         line = Line.of(finished.job.model, entry, finished.seconds)
         error, trace = (entry.error, entry.trace) if isinstance(entry, report.Failure) else (None, "")
@@ -78,18 +82,30 @@ def answer(options: Namespace) -> int:
     begun = time.monotonic()
     command: Command = "tosa" if options.tosa else "check" if options.check else "fix"
     refuse_options(options, command)
-    found = sources.models(options.sources, options.exclude, options.output, command)
+    with terminal.one_phase(options, "batch", "listing the models"):
+        found = sources.models(options.sources, options.exclude, options.output, command)
     requests = Requests.of(options, command, [source for source, _ in found])  # what is wrong is said before the work
     jobs = 0 if options.dask is not None else options.jobs
     orders = Orders(command, options.output, options.time_limit, options.memory_limit, options.again, jobs)
     answered = _Answer(options)
-    with _workers(options, orders) as workers, scratch.held(options.output):
-        try:
-            _do(orders.all_jobs(found, requests.for_model), workers, answered, len(found))
-        except KeyboardInterrupt:
-            done = f"{answered.tally.models} of {counted(len(found), 'model')}"
-            terminal.say(f"stopped after {done}: what is done stays, and the same command goes on there", options.color)
-            raise
+    with _workers(options, orders) as workers, scratch.held(options.output), _accounted(answered, len(found)):
+        _do(orders.all_jobs(found, requests.for_model), workers, answered, len(found))
+    with _accounted(answered, len(found)):
+        return _reported(options, answered, begun)
+
+
+@contextlib.contextmanager
+def _accounted(answered: _Answer, total: int) -> Iterator[None]:
+    """Raise an interrupt of the body again, with a text that says what stays and how the batch goes on."""
+    try:
+        yield
+    except KeyboardInterrupt as stop:
+        done = f"{answered.finished} of {counted(total, 'model')} finished"
+        raise type(stop)(f"{done}, their results stay; the same command does the rest") from None
+
+
+def _reported(options: Namespace, answered: _Answer, begun: float) -> int:
+    """Print the end of the answer, write the reports, and return the exit status."""
     if not (options.json or options.quiet):
         print(answered.tally.text(time.monotonic() - begun))
     if options.json:
@@ -101,8 +117,9 @@ def answer(options: Namespace) -> int:
 
 def _do(jobs: Iterator[Job], workers: Workers, answered: _Answer, total: int) -> None:
     options = answered.options
+    slow = SlowModels() if terminal.is_unwatched(options) else None
     with terminal.watched(options, "batch") as progress:
-        display = Display(progress, total, workers.running, options.verbose)
+        display = Display(progress, total, workers.running, options.verbose, slow)
         with contextlib.closing(run(jobs, workers, display, answered.said)) as all_said:
             for said in all_said:
                 with terminal.lines(progress):

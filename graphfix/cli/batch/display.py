@@ -7,8 +7,9 @@ from collections import deque
 from collections.abc import Callable, Sequence
 
 from graphfix.batch.job import Finished
+from graphfix.cli.slow_phases import SlowModels
 from graphfix.report.batch import Line
-from graphfix.report.text import cut
+from graphfix.report.text import counted, cut
 from graphfix.results.progress import Progress
 from graphfix.results.records import dataclass, field
 
@@ -22,13 +23,15 @@ SHOWN, LETTERS = 2, 24
 
 @dataclass(slots=True)
 class Display:
-    """Lines of `-v` or a bar, for those who watch; nothing for others."""
+    """Lines of `-v`, a bar, or a line for a model that takes long."""
 
     progress: Progress | None
     total: int
     running: Callable[[], Sequence[str]]
     in_lines: bool
     """Whether each model gets a line as it ends; else there is a bar."""
+    slow: SlowModels | None = None
+    """Prints the lines for models that take long; None if a bar is drawn or nothing is printed."""
     done: int = 0
     told: float = 0.0
     """When something was said last."""
@@ -47,8 +50,12 @@ class Display:
     def tick(self) -> None:
         """Say where it is, unless that was said just now."""
         now = time.monotonic()
-        if self.progress is not None and not self.in_lines and now - self.told > SOON:
-            self.told = now
+        if self.progress is None or self.in_lines or now - self.told <= SOON:
+            return
+        self.told = now
+        if self.slow is not None:
+            self.slow.look(self.running(), f"{self.done} of {counted(self.total, 'model')} done")
+        else:
             self.progress(self._text(now), self.done, self.total)
 
     def _text(self, now: float) -> str:

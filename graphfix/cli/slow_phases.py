@@ -1,0 +1,91 @@
+"""Print one line on stderr for each phase of a command that takes long, where no progress bar is drawn."""
+
+from __future__ import annotations
+
+import _thread  # `threading` takes a millisecond to import, and few commands run long enough to need a line
+import sys
+import time
+from collections.abc import Iterable
+from typing import Self
+
+from graphfix.cli.notices import notices
+from graphfix.report import printable
+from graphfix.results.progress import Notice
+from graphfix.results.records import dataclass, field
+
+LONG = 10.0
+"""Seconds after which a phase is long."""
+LOOKS = 10
+"""How many times in `LONG` seconds a phase's duration is compared with `LONG`."""
+
+
+@dataclass(slots=True)
+class SlowPhases:
+    """Receives the progress of one command; a background thread prints a line for each long phase.
+
+    The name of a phase is its text. The seconds of all phases of one name are added up, because two phases may
+    alternate. Each name is printed at most once.
+    """
+
+    subject: str
+    """The model or the command, for the beginning of each line."""
+    _phase: tuple[str, float] = ("", 0.0)
+    """The current phase, and when it began."""
+    _earlier: dict[str, float] = field(default_factory=dict)
+    """By the name of a phase: the seconds that it took before it began for the last time."""
+    _printed: set[str] = field(default_factory=set)
+    _over: _thread.LockType = field(default_factory=_thread.allocate_lock)
+
+    def __enter__(self) -> Self:
+        self._over.acquire()
+        _thread.start_new_thread(self._watch, ())
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._over.release()
+
+    def __call__(self, text: str, _done: int = 0, _total: int = 0, /) -> None:
+        """Begin a phase, or print a notice."""
+        if isinstance(text, Notice):
+            notices(text)
+            return
+        before, since = self._phase
+        if text != before:
+            now = time.monotonic()
+            self._earlier[before] = self._earlier.get(before, 0.0) + now - since
+            self._phase = (text, now)
+
+    def _watch(self) -> None:
+        while not self._over.acquire(timeout=LONG / LOOKS):
+            self._look()
+        self._over.release()
+
+    def _look(self) -> None:
+        text, since = self._phase
+        seconds = self._earlier.get(text, 0.0) + time.monotonic() - since
+        if text and seconds >= LONG and text not in self._printed:
+            self._printed.add(text)
+            _print(f"{self.subject}: {text}", seconds)
+
+
+@dataclass(slots=True)
+class SlowModels:
+    """Prints a line for each model of a batch that takes long; models are processed at the same time."""
+
+    _begun: dict[str, float] = field(default_factory=dict)
+    """When each model was first seen at work."""
+    _printed: set[str] = field(default_factory=set)
+
+    def look(self, names: Iterable[str], done: str) -> None:
+        """Compare the durations of the models at work; `done` is how far the batch is."""
+        now = time.monotonic()
+        self._begun = {name: self._begun.get(name, now) for name in names}
+        self._printed.intersection_update(self._begun)
+        for name, since in self._begun.items():
+            if now - since >= LONG and name not in self._printed:
+                self._printed.add(name)
+                _print(f"{name}: not finished, {done}", now - since)
+
+
+def _print(text: str, seconds: float) -> None:
+    print(f"graphfix: {printable(text)} ({seconds:.0f} s so far)", file=sys.stderr, flush=True)
