@@ -12,8 +12,11 @@ from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from threading import Thread
 
+import build_site
 import pytest
+import yaml
 from documentation import drawings, links
+from documentation import site as site_source
 
 from graphfix.engine.targets import RULES, TARGETS
 from graphfix.report.pages import codes
@@ -27,16 +30,11 @@ KEPT_BACK = ("canonical", "prev", "next", "alternate")
 """Links of a page's head that are not fetched."""
 
 
-def build(config: Path, folder: Path) -> subprocess.CompletedProcess[str]:
-    """Build the site as CI does."""
-    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--config-file", str(config), "-d", str(folder)]
-    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
-
-
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("site")
-    built = build(ROOT / "mkdocs.yml", folder)
+    command = [sys.executable, str(ROOT / "scripts" / "build_site.py"), "--site", str(folder)]
+    built = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     assert built.returncode == 0, built.stderr
     return folder
 
@@ -128,19 +126,56 @@ def test_a_page_that_asks_the_network_is_seen(tmp_path: Path, name: str, text: s
     assert fetched_from_elsewhere(tmp_path)
 
 
-@pytest.mark.parametrize("fault", ["[x](nowhere.md)", "[x](semantics.md#no-such-heading)", "![x](pictures/none.svg)"])
-def test_a_link_that_leads_nowhere_fails_the_build(tmp_path: Path, fault: str) -> None:
-    docs = tmp_path / "docs"
-    docs.mkdir()
-    (docs / "index.md").write_text(f"# Start\n\n{fault}\n")
-    (docs / "semantics.md").write_text("# Semantics\n")
-    whole = (ROOT / "mkdocs.yml").read_text(encoding="utf-8")
-    checks = re.search(r"^validation:\n(?: .*\n)+", whole, re.MULTILINE)
-    assert checks is not None
-    (tmp_path / "mkdocs.yml").write_text(f"site_name: planted\nplugins: []\n{checks[0]}")
-    built = build(tmp_path / "mkdocs.yml", tmp_path / "site")
-    assert built.returncode == 1
-    assert "index.md" in built.stderr
+INDEX = "# Start\n\n"
+
+
+@pytest.mark.parametrize(
+    ("fault", "said"),
+    [
+        ("[x](nowhere.md)", "page does not exist"),
+        ("[x](semantics.md#no-such-heading)", "anchor does not exist"),
+        ("![x](pictures/none.svg)", "index.md: links to pictures/none.svg, which does not exist"),
+        ("[x](none.json)", "index.md: links to none.json, which does not exist"),
+    ],
+)
+def test_a_link_that_leads_nowhere_fails_the_build(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str], fault: str, said: str
+) -> None:
+    source(tmp_path, f"{INDEX}{fault}\n", ["index.md", "semantics.md"])
+    assert build_site.build(tmp_path, tmp_path / "made") == 1
+    assert said in re.sub(r"\x1b\[[0-9;]*m", "", capfd.readouterr().err)
+    assert not (tmp_path / "made").exists()
+
+
+@pytest.mark.parametrize(
+    ("names", "said"),
+    [
+        (["index.md", "semantics.md", {"More": ["none.md"]}], "mkdocs.yml: none.md in the navigation does not exist"),
+        (["index.md"], "semantics.md: the navigation does not name this page"),
+    ],
+)
+def test_a_page_that_the_navigation_lacks_or_has_too_much_fails_the_build(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str], names: list[object], said: str
+) -> None:
+    source(tmp_path, INDEX, names)
+    assert build_site.build(tmp_path, tmp_path / "made") == 1
+    assert said in capfd.readouterr().err
+
+
+def test_a_source_without_faults_is_built_and_code_is_no_link(tmp_path: Path) -> None:
+    code = "`[x](none.json)`\n\n    [x](none.json)\n\n```text\n[x](none.json)\n```\n"
+    source(tmp_path, f"{INDEX}{code}", ["index.md", "semantics.md"])
+    assert build_site.build(tmp_path, tmp_path / "made") == 0
+    assert (tmp_path / "made" / "index.html").exists()
+
+
+def source(folder: Path, index: str, names: list[object]) -> None:
+    """Write a small source of a site."""
+    (folder / "docs").mkdir()
+    (folder / "docs" / "index.md").write_text(index)
+    (folder / "docs" / "semantics.md").write_text("# Semantics\n")
+    configuration = {"site_name": "planted", "site_dir": site_source.BUILT, "plugins": [], "nav": names}
+    (folder / "mkdocs.yml").write_text(yaml.safe_dump(configuration))
 
 
 def test_the_readme_s_picture_is_what_is_drawn() -> None:
