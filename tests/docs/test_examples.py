@@ -14,6 +14,7 @@ import pytest
 from documentation import pages
 
 from graphfix.cli.parser import parser
+from tests.support import page_files
 from tests.support.asking import ask
 from tests.support.places import ROOT
 
@@ -95,6 +96,8 @@ def test_the_examples_of_a_page_do_what_it_says(
 ) -> None:
     (tmp_path / "models").symlink_to(ROOT / "models")
     monkeypatch.chdir(tmp_path)
+    if page in page_files.FILES:
+        page_files.FILES[page](tmp_path)
     reader = Reader(capsys)
     for block in blocks(PAGES[page]):
         reader.follow(block)
