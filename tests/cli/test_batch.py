@@ -323,7 +323,7 @@ def test_an_interrupted_batch_keeps_what_is_done_and_says_how_to_go_on(hanging: 
     assert time.monotonic() < begun + 6
     assert asked.returncode == status
     word = {130: "interrupted", 143: "terminated"}[status]
-    assert err == f"graphfix: {word}; 3 of 5 models finished, their results stay; the same command does the rest\n"
+    assert err == f"graphfix: {word}; 3 of 5 models finished, what is finished stays; the same command does the rest\n"
     assert sorted(outputs(hanging / "out")) == ["m0.onnx", "m1.onnx", "m2.onnx"]
     assert not (hanging / "out/.graphfix/.scratch").exists()
 

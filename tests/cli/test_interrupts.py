@@ -278,7 +278,7 @@ def test_an_interrupted_command_names_the_files_that_it_has_written(
 @HAS_PROC
 def test_a_batch_that_is_interrupted_while_it_writes_its_report_keeps_its_models(folder: Path) -> None:
     status, err, new = interrupted(folder, "graphfix.report:write", ["batch", "zoo", "-o", "out", "--report", "r.json"])
-    account = "1 of 1 model finished, their results stay; the same command does the rest"
+    account = "1 of 1 model finished, what is finished stays; the same command does the rest"
     assert (status, err) == (130, f"graphfix: interrupted; {account}\n")
     assert "out/z.onnx" in new
     assert "r.json" not in new

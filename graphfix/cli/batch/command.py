@@ -101,7 +101,8 @@ def _accounted(answered: _Answer, total: int) -> Iterator[None]:
         yield
     except KeyboardInterrupt as stop:
         done = f"{answered.finished} of {counted(total, 'model')} finished"
-        raise type(stop)(f"{done}, their results stay; the same command does the rest") from None
+        stays = ", what is finished stays" if answered.finished else ""
+        raise type(stop)(f"{done}{stays}; the same command does the rest") from None
 
 
 def _reported(options: Namespace, answered: _Answer, begun: float) -> int:
