@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 import tempfile
@@ -27,6 +28,9 @@ LEFT_OUT = pytest.StashKey[Counter[str]]()
 
 def pytest_configure(config: pytest.Config) -> None:
     """Refuse to start where something is absent that the environment demands."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        # a job in the background of a script ignores it, and so would the commands that tests start and interrupt
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     config.stash[LEFT_OUT] = Counter()
     for need in NEEDS:
         reason = need.absent()
