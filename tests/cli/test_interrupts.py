@@ -229,7 +229,7 @@ NOTHING = "interrupted; nothing written"
         ("graphfix.formats:load", ["check", "m.onnx", "t.onnx", "--write-baseline", "b.json"]),
         ("graphfix.engine.extracts.listing:listing", ["show", "m.onnx"]),
         ("graphfix.checker.proof:prove", ["verify", "t.onnx", "u.onnx"]),
-        ("graphfix.checker.runs.comparison:_found", ["verify", "t.onnx", "u.onnx"]),
+        ("graphfix.runtimes.process:Child.run", ["verify", "t.onnx", "u.onnx"]),
         ("graphfix.api:explain", ["explain", "GF101"]),
         ("graphfix.runtimes.doctor:examine", ["doctor"]),
         ("graphfix.cli.configuration.command:answer", ["config"]),

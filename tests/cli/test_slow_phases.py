@@ -30,6 +30,9 @@ slow_phases.LONG = 0.3
 for text in os.environ["SLOW"].split():
     place, name = text.split(":")
     owner = importlib.import_module(place)
+    *classes, name = name.split(".")
+    for each in classes:
+        owner = getattr(owner, each)
     def slow(*arguments, function=getattr(owner, name), **options):
         time.sleep(0.6)
         return function(*arguments, **options)
@@ -63,7 +66,7 @@ def phases(answer: subprocess.CompletedProcess[bytes]) -> list[str]:
     return [line.removeprefix("graphfix: ").rpartition(" (")[0] for line in lines]
 
 
-READ, PLAN, RUN = "graphfix.formats:load", "graphfix.engine.run:run", "graphfix.checker.runs.comparison:_found"
+READ, PLAN, RUN = "graphfix.formats:load", "graphfix.engine.run:run", "graphfix.runtimes.process:Child.run"
 FIX = ("fix", "m.onnx", "-o", "f.onnx")
 
 
@@ -73,7 +76,7 @@ FIX = ("fix", "m.onnx", "-o", "f.onnx")
         (READ, FIX, ["m.onnx: reading the model"]),
         (f"{READ} {PLAN}", FIX, ["m.onnx: reading the model", "m.onnx: planning"]),
         ("graphfix.checker.proof:prove", FIX, ["m.onnx: proving"]),
-        (RUN, FIX, ["m.onnx: running the second model"]),
+        (RUN, FIX, ["m.onnx: running"]),
         (PLAN, ("check", "m.onnx", "n.onnx"), ["m.onnx (1 of 2): planning", "n.onnx (2 of 2): planning"]),
         (READ, ("show", "m.onnx"), ["m.onnx: reading the model"]),
         ("graphfix.batch.sources:models", ("batch", "m.onnx", "-o", "out"), ["batch: listing the models"]),
@@ -86,7 +89,7 @@ def test_each_long_phase_is_one_line(folder: Path, slow: str, words: Sequence[st
     answer = asked(folder, slow, *words, stdin=stdin)
     expected = asked(folder, "graphfix.cli.parser:said", *words, stdin=stdin)
     found = phases(answer)
-    assert [name for name in found if name in said] == said
+    assert [begun for begun in said if any(name.startswith(begun) for name in found)] == said
     assert answer.returncode == expected.returncode
 
 
