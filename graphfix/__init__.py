@@ -5,12 +5,13 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
+from graphfix.version import VERSION
+
 if TYPE_CHECKING:
     from graphfix.api import check, explain, fix, fix_file, load, show, verify
     from graphfix.results import GraphfixError, Outcome, Verdict
 
-__version__ = "0.1.0"
-"""That of `results.VERSION` (a test compares both), which costs the import of the records."""
+__version__ = VERSION
 __all__ = ["GraphfixError", "Outcome", "Verdict", "check", "explain", "fix", "fix_file", "load", "show", "verify"]
 _RESULTS = ("GraphfixError", "Outcome", "Verdict")
 

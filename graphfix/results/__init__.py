@@ -18,6 +18,7 @@ from graphfix.results.claims import (
 )
 from graphfix.results.excerpt import Certainty, Excerpt, JsonShape, NodeExcerpt, OperandAxis, OperandExcerpt
 from graphfix.results.records import dataclass, field
+from graphfix.version import VERSION
 
 __all__ = [
     "VERSION",
@@ -54,9 +55,6 @@ __all__ = [
     "assumptions",
     "equal_dims",
 ]
-
-VERSION = "0.1.0"
-"""Of graphfix, as pyproject.toml declares it (a test compares both)."""
 
 InputNumber = bool | int | float
 InputValue = InputNumber | tuple[InputNumber, ...]

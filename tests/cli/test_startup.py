@@ -25,6 +25,7 @@ ALLOWED = {
     "graphfix.cli.lint.options",
     "graphfix.cli.options",
     "graphfix.cli.parser",
+    "graphfix.version",
     "graphfix.cli.standard_streams",
     "graphfix.cli.status",
     "graphfix.engine",

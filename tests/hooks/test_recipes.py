@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 import yaml
+from release_facts import owner
 
 from graphfix.results import VERSION
 from tests.support.action import action
@@ -64,7 +65,7 @@ def test_pre_commit_takes_its_configuration(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", [name for name in recipes() if name.startswith(WORKFLOWS)])
 def test_a_workflow_gives_the_action_inputs_that_it_has(name: str) -> None:
     (job,) = yaml.safe_load(recipes()[name])["jobs"].values()
-    (inputs,) = [step["with"] for step in job["steps"] if step["uses"].startswith("OWNER/graphfix@")]
+    (inputs,) = [step["with"] for step in job["steps"] if step["uses"].startswith(f"{owner()}/graphfix@")]
     assert set(inputs) <= set(action()["inputs"])
 
 
