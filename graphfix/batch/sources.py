@@ -6,6 +6,7 @@ What would make one file of two, or of a file that is read, is refused before an
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path, PurePosixPath
 
@@ -140,7 +141,7 @@ def _refuse_one_output(found: Iterable[Found], command: Command) -> None:
     """Raise GraphfixError where two models have one output, or one's output is the folder of another's."""
     places: dict[str, str] = {}
     for place, name in found:
-        made = output_name(name, command) or name
+        made = _file_name(output_name(name, command) or name)
         if made in places:
             raise _one_output(place, places[made], made)
         places[made] = place
@@ -149,6 +150,11 @@ def _refuse_one_output(found: Iterable[Found], command: Command) -> None:
             if str(parent) in places:
                 clash = f"its result {made} is in a folder that is a file, the result of {places[str(parent)]}"
                 raise GraphfixError(f"{place}: {clash}; make two batches")
+
+
+def _file_name(name: str) -> str:
+    """Return the name by which the system finds a file: the file systems of macOS usually ignore case."""
+    return name.casefold() if sys.platform == "darwin" else name
 
 
 def _one_output(place: str, other: str, made: str) -> GraphfixError:

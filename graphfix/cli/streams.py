@@ -193,6 +193,8 @@ def _stream(path: Path) -> BinaryIO:
         if stat.S_ISCHR(mode) or stat.S_ISBLK(mode):  # /dev/zero has no end
             raise GraphfixError("-: stdin is a device; send a model into it: graphfix show - < model.onnx")
         return sys.stdin.buffer
+    if not (hasattr(os, "set_blocking") and hasattr(select, "poll")):  # Windows selects among sockets only
+        raise GraphfixError(f"{path}: a named pipe can't be read on this system; send the model into stdin: -")
     descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))  # to open a pipe waits for its writer
     stream = os.fdopen(descriptor, "rb")
     if not is_descriptor(path) and not select.select([descriptor], [], [], WAIT)[0]:

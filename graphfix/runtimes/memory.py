@@ -62,6 +62,8 @@ def _machine_memory() -> int:
     try:
         return int(psutil.virtual_memory().total)
     except OSError:
+        if not hasattr(os, "sysconf"):  # Windows has no /proc either, so psutil does not fail there
+            raise
         return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
 
 
