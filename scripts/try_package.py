@@ -14,7 +14,7 @@ Without `--quick` (half an hour) the script tries every Python of this machine, 
 uvx, all from the local index with the registry switched off. It resolves each extra for the other systems, and builds
 the container if there is a Docker daemon.
 
-`--only-this-python` tries no other Python than the one that runs this script.
+`--only-this-python` tries no other Python than the one that runs this script, and resolves nothing for other systems.
 """
 
 from __future__ import annotations
@@ -47,15 +47,14 @@ PAGES = ("README.md", "docs/install.md")
 """The pages whose commands are run."""
 PACKAGES = {"graphfix", "rewrites"}
 """The top of the wheel."""
+ALONE = {"PIP_CONFIG_FILE": os.devnull, "PIP_FIND_LINKS": ""}
+"""The variables with which pip uses no other folder of wheels than the one on its command line."""
 PLATFORMS = {"Linux": "x86_64-manylinux_2_28", "macOS": "aarch64-apple-darwin", "Windows": "x86_64-pc-windows-msvc"}
 """The names that uv gives to the systems for which dependencies are resolved."""
 MACOS = "14.0"
 """The oldest macOS for which onnxruntime has wheels."""
-NO_WHEELS = {
-    ("tosa", "macOS"): "tosa-tools has no wheel",
-    ("tosa", "Windows"): "tosa-tools has no wheel",
-}
-"""Extras that can't be installed on a system, with the reason; docs/install.md names them."""
+NO_WHEELS = {("tosa", "macOS", "3.14"): "tosa-tools has no wheel"}
+"""Extras that can't be installed on a system with a version of Python, with the reason; docs/install.md names them."""
 
 
 class FailedError(Exception):
@@ -90,7 +89,8 @@ def run(*command: object, where: Path = ROOT, statuses: Sequence[int] = (0,), **
     clean = {
         name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "VIRTUAL_ENV", "PYTHONHOME")
     }
-    environment = {**clean, "PIP_DISABLE_PIP_VERSION_CHECK": "1", **variables}
+    # without compiling: a package is compiled when it is imported, and most of what is installed never is
+    environment = {**clean, "PIP_DISABLE_PIP_VERSION_CHECK": "1", "PIP_NO_COMPILE": "1", **variables}
     try:
         ended = subprocess.run(
             words, cwd=where, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
@@ -266,7 +266,8 @@ def installed(package: Package, python: str, name: str, *options: object) -> Pat
     environment = package.folder / "environments" / name
     shutil.rmtree(environment, ignore_errors=True)
     run(python, "-m", "venv", environment)
-    run(environment / PROGRAMS / "python", "-m", "pip", "install", "--quiet", "--prefer-binary", *options)
+    variables = ALONE if "--no-index" in options else {}
+    run(environment / PROGRAMS / "python", "-m", "pip", "install", "--quiet", "--prefer-binary", *options, **variables)
     return environment
 
 
@@ -281,7 +282,8 @@ def quick(package: Package, attempts: Attempts, found: Mapping[str, str]) -> Non
             lambda environment=environment: follow(environment / PROGRAMS, environment / "try"),
         )
         shutil.rmtree(environment, ignore_errors=True)
-    resolve(package, attempts, [""], [newest_named()])
+    if len(found) > 1:
+        resolve(package, attempts, [""], [newest_named()])
 
 
 def full(package: Package, attempts: Attempts, found: Mapping[str, str]) -> None:
@@ -291,7 +293,8 @@ def full(package: Package, attempts: Attempts, found: Mapping[str, str]) -> None
             _try_extra(package, attempts, version, python, extra)
         local = ("--no-index", "--find-links", str(package.index))
         _try_tools(package, attempts, version, python, local)
-    resolve(package, attempts, ["", *PROJECT["optional-dependencies"]], ["3.11", newest_named()])
+    if len(found) > 1:
+        resolve(package, attempts, ["", *PROJECT["optional-dependencies"]], ["3.11", newest_named()])
     attempts.attempt("the container", lambda: container(package))
 
 
@@ -338,7 +341,16 @@ def _try_tools(package: Package, attempts: Attempts, version: str, python: str, 
     attempts.attempt(
         f"Python {version}: pipx install graphfix",
         lambda: (
-            run(package.tool("pipx"), "install", "graphfix", "--pip-args", shlex.join(local), where=home, **pipx)
+            run(
+                package.tool("pipx"),
+                "install",
+                "graphfix",
+                "--pip-args",
+                shlex.join(local),
+                where=home,
+                **ALONE,
+                **pipx,
+            )
             and None
         ),
         lambda: run(home / "pipx-bin" / "graphfix", "check", "models/model.onnx", where=home, statuses=(1,)) and None,
@@ -362,7 +374,7 @@ def resolve(package: Package, attempts: Attempts, extras: Sequence[str], version
         for version in versions:
             for extra in extras:
                 name = f"resolved for Python {version} on {system}: graphfix{f'[{extra}]' if extra else ''}"
-                reason = NO_WHEELS.get((extra, system))
+                reason = NO_WHEELS.get((extra, system, version))
                 if reason:
                     print(f"-      {name}: not asked, {reason}")
                 else:
@@ -374,7 +386,7 @@ def _resolve(package: Package, version: str, platform: str, extra: str) -> str:
     requirements = package.folder / "requirements.in"
     requirements.write_text(f"graphfix{f'[{extra}]' if extra else ''} @ {wheel.resolve().as_uri()}\n", encoding="utf-8")
     words = ("--python-version", version, "--python-platform", platform, "--only-binary", ":all:", "--no-header")
-    variables = {**_registry(package), "MACOSX_DEPLOYMENT_TARGET": MACOS}
+    variables = {**_registry(package), "MACOSX_DEPLOYMENT_TARGET": MACOS, "UV_PYTHON_DOWNLOADS": "never"}
     printed = run(package.tool("uv"), "pip", "compile", "--no-annotate", *words, requirements, **variables)
     return f"{len(re.findall('^[a-z].*==', printed, re.MULTILINE))} packages"
 
