@@ -51,10 +51,8 @@ ALONE = {"PIP_CONFIG_FILE": os.devnull, "PIP_FIND_LINKS": ""}
 """The variables with which pip uses no other folder of wheels than the one on its command line."""
 PLATFORMS = {"Linux": "x86_64-manylinux_2_28", "macOS": "aarch64-apple-darwin", "Windows": "x86_64-pc-windows-msvc"}
 """The names that uv gives to the systems for which dependencies are resolved."""
-MACOS = "14.0"
-"""The oldest macOS for which onnxruntime has wheels."""
-NO_WHEELS = {("tosa", "macOS", "3.14"): "tosa-tools has no wheel"}
-"""Extras that can't be installed on a system with a version of Python, with the reason; docs/install.md names them."""
+MACOS = {"tosa": "15.0"}
+"""The oldest macOS that an extra has wheels for, because of tosa-tools; all else needs 14.0, because of onnxruntime."""
 
 
 class FailedError(Exception):
@@ -374,11 +372,7 @@ def resolve(package: Package, attempts: Attempts, extras: Sequence[str], version
         for version in versions:
             for extra in extras:
                 name = f"resolved for Python {version} on {system}: graphfix{f'[{extra}]' if extra else ''}"
-                reason = NO_WHEELS.get((extra, system, version))
-                if reason:
-                    print(f"-      {name}: not asked, {reason}")
-                else:
-                    attempts.attempt(name, lambda v=version, p=platform, e=extra: _resolve(package, v, p, e))
+                attempts.attempt(name, lambda v=version, p=platform, e=extra: _resolve(package, v, p, e))
 
 
 def _resolve(package: Package, version: str, platform: str, extra: str) -> str:
@@ -386,7 +380,11 @@ def _resolve(package: Package, version: str, platform: str, extra: str) -> str:
     requirements = package.folder / "requirements.in"
     requirements.write_text(f"graphfix{f'[{extra}]' if extra else ''} @ {wheel.resolve().as_uri()}\n", encoding="utf-8")
     words = ("--python-version", version, "--python-platform", platform, "--only-binary", ":all:", "--no-header")
-    variables = {**_registry(package), "MACOSX_DEPLOYMENT_TARGET": MACOS, "UV_PYTHON_DOWNLOADS": "never"}
+    variables = {
+        **_registry(package),
+        "MACOSX_DEPLOYMENT_TARGET": MACOS.get(extra, "14.0"),
+        "UV_PYTHON_DOWNLOADS": "never",
+    }
     printed = run(package.tool("uv"), "pip", "compile", "--no-annotate", *words, requirements, **variables)
     return f"{len(re.findall('^[a-z].*==', printed, re.MULTILINE))} packages"
 
