@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
     from graphfix.checker.task import Task
     from graphfix.results import Verdict
-    from graphfix.runtimes.process import Child
+    from graphfix.runtimes.process import Child, Runtime
 
 
 def started(path: Path) -> Child:
@@ -18,10 +18,12 @@ def started(path: Path) -> Child:
     Raises GraphfixError if the file can't be read, or if its content is known not to be a model.
     """
     from graphfix.checker.files import is_tflite
+    from graphfix.checker.runs.early import MODULES
     from graphfix.runtimes.process import Child
 
+    runtime: Runtime = "LiteRT" if is_tflite(path) else "onnxruntime"
     child = Child()
-    child.start("LiteRT" if is_tflite(path) else "onnxruntime")
+    child.start(runtime, MODULES[runtime])
     return child
 
 

@@ -7,7 +7,6 @@ import hashlib
 import math
 from contextlib import nullcontext
 from dataclasses import replace
-from functools import partial
 from time import perf_counter
 from typing import TYPE_CHECKING
 
@@ -76,7 +75,7 @@ def _early_runs(task: Task, *, tflite: bool) -> AbstractContextManager[EarlyRuns
         return nullcontext()
     from graphfix.checker.runs.early import EarlyRuns
 
-    return EarlyRuns(task, partial(_by_runs, tflite=tflite))
+    return EarlyRuns(task, tflite=tflite)
 
 
 def _judged(task: Task, early: EarlyRuns | None, *, tflite: bool) -> Verdict:
@@ -113,7 +112,7 @@ def _observed(task: Task, proof: Proof | None, early: EarlyRuns | None, *, tflit
     if early is not None and proof is not None and proof.proved and not (proof.inexact or proof.believed):
         task.progress("running both models")
         verdict = early.verdict()
-        if verdict.status == "equal" or not _has_run(verdict):
+        if verdict is not None and (verdict.status == "equal" or not _has_run(verdict)):
             return verdict
     if early is not None:
         early.drop()

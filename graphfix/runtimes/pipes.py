@@ -47,13 +47,17 @@ class AskedProcess:
 
     def ask(self, message: object) -> Any:  # noqa: ANN401 - whatever the module answers
         """Send a message, and return the answer. Raises what GONE lists."""
+        self.tell(message)
+        return self.answer()
+
+    def answer(self) -> Any:  # noqa: ANN401 - whatever the module answers
+        """Return the answer to what was told last. Raises what GONE lists."""
         if self._process.stdout is None:
             raise EOFError
-        self.tell(message)
         return pickle.load(self._process.stdout)  # noqa: S301 - our own module writes it
 
     def tell(self, message: object) -> None:
-        """Send a message that has no answer. Raises what GONE lists."""
+        """Send a message, and wait for no answer. Raises what GONE lists."""
         if self._process.stdin is None:
             raise EOFError
         pickle.dump(message, self._process.stdin, protocol=5)

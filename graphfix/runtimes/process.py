@@ -6,10 +6,10 @@ import itertools
 import os
 import subprocess
 import tempfile
-import threading
+from collections.abc import Mapping
 from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Self
+from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias
 
 from graphfix.results.faults import InternalError
 from graphfix.results.records import dataclass, field
@@ -19,10 +19,12 @@ from graphfix.runtimes.session import RefusedError
 from graphfix.runtimes.watch import Watch
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Sequence
     from contextlib import AbstractContextManager
 
     from graphfix.runtimes.session import ModelDetails, TensorDetails
+
+Runtime: TypeAlias = Literal["onnxruntime", "LiteRT"]
 
 LONGEST_SECONDS = 600.0
 """How long one request may take before the process is stopped."""
@@ -33,12 +35,9 @@ OF_A_THREAD = 24 << 20
 """Bytes of data of a process that has imported a runtime, and of each of its threads: measured are 110 and 8 MiB."""
 _NO_MEMORY = ("bad_alloc", "Failed to allocate memory", "there is no more memory")
 """How runtimes, and the worker, say that there is none: within a limit the machine may have more."""
+_PACKAGES: Mapping[Runtime, str] = {"onnxruntime": "onnxruntime", "LiteRT": "ai_edge_litert.interpreter"}
 _LONGEST_LINE = 4096
 """Of a line only so much is read: MLIR's notes print whole weights."""
-
-
-class CancelledError(Exception):
-    """What a child was asked was cancelled: no answer, and no fault."""
 
 
 class Child:
@@ -53,8 +52,6 @@ class Child:
         """The bytes of data that the process had before its first request with a limit of memory."""
         self._process: AskedProcess | None = None
         self._beside: Child | None = None
-        self._cancelled = False
-        self._starting = threading.Lock()
         self.kept = 1
         """How many models are loaded at a time. If there is room for more than one, a model is loaded once; with one
         each load is a fresh one, since what a runtime does may depend on what it did before."""
@@ -70,10 +67,10 @@ class Child:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def start(self, runtime: Literal["onnxruntime", "LiteRT"]) -> None:
-        """Start the process, and have it import a runtime while this one goes on."""
+    def start(self, runtime: Runtime, *modules: str) -> None:
+        """Start the process, and have it import a runtime, and modules, while this one goes on."""
         with suppress(*GONE):  # the first request meets the same fault
-            (self._process or self._started()).tell(("import", runtime))
+            (self._process or self._started()).tell(("import", _PACKAGES[runtime], *modules))
 
     def close(self) -> None:
         """End the process at once, since it holds nothing that is wanted, and remove its files."""
@@ -86,28 +83,31 @@ class Child:
         finally:
             self._scratch.cleanup()
 
-    def cancel(self) -> None:
-        """End the process at once, from any thread: what is asked now or later raises CancelledError."""
-        with self._starting:
-            self._cancelled = True
-            if self._beside is not None:
-                self._beside.cancel()
-            if self._process is not None:
-                self._process.kill()
+    def beside(self, runtime: Runtime) -> Child:
+        """Return a second process, with the limits that this one has now; it ends with this one."""
+        if self._beside is None:
+            self._beside = Child(self.seconds)
+            self._beside.memory, self._beside.kept = self.memory, self.kept
+            self._beside.start(runtime)
+        return self._beside
 
-    def beside(self, runtime: Literal["onnxruntime", "LiteRT"]) -> Child:
-        """Return a second process, with the limits that this one has now; it ends with this one.
+    def begin(self, module: str, function: str, *arguments: object) -> None:
+        """Have the process call a function of this package, while this one goes on."""
+        with suppress(*GONE):  # `finish` meets the same fault
+            (self._process or self._started()).tell(("call", module, function, *arguments))
 
-        It is started by the first call. Raises CancelledError.
-        """
-        with self._starting:
-            if self._cancelled:
-                raise CancelledError
-            if self._beside is None:
-                self._beside = Child(self.seconds)
-                self._beside.memory, self._beside.kept = self.memory, self.kept
-                self._beside.start(runtime)
-            return self._beside
+    def finish(self) -> Any:  # noqa: ANN401 - whatever the function returns
+        """Return what the function returned that was called last. Raises RefusedError if the process ended."""
+        process = self._process or self._started()
+        watch = Watch(process.kill, self.seconds)
+        try:
+            with watch:
+                kind, *answer = process.answer()
+        except GONE:
+            raise RefusedError(f"the process ended ({cause(self._stop())})", aborted=True) from None
+        if kind == "fault":
+            raise InternalError(answer[0])
+        return answer[0]
 
     def load(
         self,
@@ -146,18 +146,18 @@ class Child:
         outputs: list[object] = self.ask(request, "run", dict(feeds))
         return outputs
 
-    def _limited(self, process: AskedProcess, arguments: Sequence[object]) -> AbstractContextManager[None]:
-        """Limit the memory of the process during a request with these arguments."""
+    def _limited(self, pid: int, arguments: Sequence[object]) -> AbstractContextManager[None]:
+        """Limit the memory of a process during a request with these arguments."""
         if self.memory is None:
             return nullcontext()
         from graphfix.runtimes.memory import data_of, limited  # psutil: `doctor` answers without any package
 
         if self._began_with is None:
-            self._began_with = data_of(process.pid)
+            self._began_with = data_of(pid)
         fed = (value for each in arguments if isinstance(each, dict) for value in each.values())
         own = self._began_with + RUNTIME + OF_A_THREAD * (os.cpu_count() or 1)
         inputs = sum(int(getattr(value, "nbytes", 0)) for value in fed)
-        return limited(process.pid, own + self.memory + FED * inputs)
+        return limited(pid, own + self.memory + FED * inputs)
 
     def ask(self, request: LoadRequest, method: str, *arguments: object) -> Any:  # noqa: ANN401 - the session's own answer
         """Call a method of the session of a load request, loading it again where another took its place."""
@@ -204,11 +204,9 @@ class Child:
         process = self._process or self._started()
         watch = Watch(process.kill, self.seconds)
         try:
-            with watch, self._limited(process, message):
+            with watch, self._limited(process.pid, message):
                 kind, *answer = process.ask(message)
         except GONE:
-            if self._cancelled:
-                raise CancelledError from None
             why = f"{runtime} aborts the process ({cause(self._stop())})"
             stopped = f"{runtime} was stopped: no answer within {self.seconds:g} seconds"
             raise RefusedError(stopped if watch.expired else why, aborted=True, stopped=watch.expired) from None
@@ -222,10 +220,7 @@ class Child:
 
     def _started(self) -> AskedProcess:
         folder = self._scratch.name
-        with self._starting:
-            if self._cancelled:
-                raise CancelledError
-            self._process = AskedProcess(module("graphfix.runtimes.worker"), {"TMPDIR": folder, "TEMP": folder})
+        self._process = AskedProcess(module("graphfix.runtimes.worker"), {"TMPDIR": folder, "TEMP": folder})
         self._began_with = None
         return self._process
 
@@ -233,6 +228,28 @@ class Child:
         process, self._process = self._process, None
         self._loaded.clear()
         return 0 if process is None else process.end()
+
+
+class Here(Child):
+    """What a child does, in this process: a runtime that aborts ends it."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._sessions: dict[int, Any] = {}
+
+    def _answer(self, runtime: str, message: tuple[object, ...]) -> Any:  # noqa: ANN401 - the session's own answer
+        from graphfix.runtimes.worker import answered
+
+        kind, *arguments = message
+        try:
+            with self._limited(os.getpid(), arguments):
+                return answered(self._sessions, str(kind), *arguments)
+        except MemoryError:
+            raise RefusedError(f"{runtime}: there is no more memory", stopped=self.memory is not None) from None
+        except RefusedError as error:
+            if self.memory is not None and any(words in str(error) for words in _NO_MEMORY):
+                raise RefusedError(str(error), stopped=True) from None
+            raise
 
 
 @dataclass(frozen=True, slots=True)

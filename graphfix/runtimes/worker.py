@@ -1,8 +1,9 @@
 """The process of a runtime or of a TOSA tool: pickles in, pickles out.
 
-Without a verb it holds sessions for graphfix.runtimes.process, each by a number. Messages: ("import", runtime), which
-has no answer; ("load", number, numbers to drop, runtime, model, options) -> ("done", the session's interface); ("ask",
-number, method, arguments ...) -> ("done", what the session's method returns); either may answer ("refused", message,
+Without a verb it holds sessions for graphfix.runtimes.process, each by a number. Messages: ("import", modules ...),
+which has no answer; ("load", number, numbers to drop, runtime, model, options) -> ("done", the session's interface);
+("ask", number, method, arguments ...) -> ("done", what the session's method returns); ("call", module, function,
+arguments ...) -> ("done", what a function of this package returns). Each but the first may answer ("refused", message,
 missing_kernel, custom), or ("fault", the Fault of an unexpected exception). The end of the input ends the process.
 
 With a verb it does one thing for graphfix.runtimes.tosa, its arguments pickled on the standard input:
@@ -34,7 +35,6 @@ if TYPE_CHECKING:
     import onnx
 
 _MODULES = {"onnxruntime": "graphfix.runtimes.onnxruntime", "LiteRT": "graphfix.runtimes.litert_session"}
-_PACKAGES = {"onnxruntime": "onnxruntime", "LiteRT": "ai_edge_litert.interpreter"}
 
 
 _PIPELINES = ("torch-onnx-to-torch-backend-pipeline", "torch-backend-to-tosa-backend-pipeline")
@@ -69,11 +69,11 @@ def serve(requests: BinaryIO, answers: BinaryIO) -> None:
             return
         if kind == "import":
             with suppress(Exception):  # the request behind it meets the same fault, and reports it
-                importlib.import_module(_MODULES[arguments[0]])
-                importlib.import_module(_PACKAGES[arguments[0]])
+                for name in arguments:
+                    importlib.import_module(name)
             continue
         try:
-            answer = "done", (_loaded if kind == "load" else _asked)(sessions, *arguments)
+            answer = "done", _called(*arguments) if kind == "call" else answered(sessions, kind, *arguments)
         except RefusedError as error:
             answer = "refused", str(error), error.missing_kernel, error.custom
         except MemoryError:
@@ -82,6 +82,15 @@ def serve(requests: BinaryIO, answers: BinaryIO) -> None:
             answer = "fault", Fault.of(error)
         pickle.dump(answer, answers, protocol=5)
         answers.flush()
+
+
+def answered(sessions: dict[int, Any], kind: str, *arguments: Any) -> object:  # noqa: ANN401 - of a message
+    """Load a model into one of these sessions, or ask one. Raises RefusedError."""
+    return _loaded(sessions, *arguments) if kind == "load" else _asked(sessions, *arguments)
+
+
+def _called(module: str, function: str, *arguments: object) -> object:
+    return getattr(importlib.import_module(module), function)(*arguments)
 
 
 def _loaded(

@@ -1,77 +1,78 @@
-"""Brief runs of two models, made while the proof is looked for."""
+"""Brief runs of two models, made in the runtime's process while the proof is looked for in this one."""
 
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import partial
-from threading import Thread
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Final, Self
 
-from graphfix.results.progress import Notice
-from graphfix.runtimes.process import Child
+from graphfix.results import GraphfixError
+from graphfix.results.progress import silent
+from graphfix.runtimes.process import Child, Here
+from graphfix.runtimes.session import RefusedError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from graphfix.checker.task import Task
     from graphfix.results import Verdict
-    from graphfix.results.progress import Progress
 
-_LAST_SECONDS = 5.0
-"""How long dropped runs may take to end: only onnx's reference evaluator, which has no process, can't be stopped."""
-
-
-def _notices(progress: Progress, text: str, done: int = 0, total: int = 0, /) -> None:
-    """Pass on what is always shown: the steps that are reported at the same time are those of the proof."""
-    if isinstance(text, Notice):
-        progress(text, done, total)
+MODULES: Final = {
+    "onnxruntime": "graphfix.checker.runs.onnx.verdict",
+    "LiteRT": "graphfix.checker.runs.tflite.verdict",
+}
+"""What the process imports for the runs of each runtime."""
 
 
 class EarlyRuns:
-    """The brief runs of a pair, in a thread that mostly waits for the runtime's process.
+    """The brief runs of a pair, made by another process.
 
     The proof takes as long as the runs on most models. If it succeeds, the brief runs are all that is run; if it does
     not, they are dropped.
     """
 
-    def __init__(self, task: Task, runs: Callable[[Task, Child], Verdict]) -> None:
-        """Start them: `runs` returns their verdict."""
+    def __init__(self, task: Task, *, tflite: bool) -> None:
+        """Start them."""
         self._child = task.process or Child()
-        self._dropped = False
-        brief = replace(task, brief=True, progress=partial(_notices, task.progress))
-        self._verdict: Verdict | None = None
-        self._error: BaseException | None = None
-        self._thread = Thread(target=self._run, args=(runs, brief), daemon=True)
-        self._thread.start()
+        self._is_free = False
+        brief = replace(task, brief=True, progress=silent, process=None)
+        self._child.begin(__name__, "briefly_run", brief, tflite)
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
         self.drop()
-        self._child.close()
 
     def drop(self) -> None:
         """End what still runs."""
-        if self._thread.is_alive():
-            self._dropped = True
-            self._child.cancel()
-            self._thread.join(_LAST_SECONDS)
+        self._is_free = False
+        self._child.close()
 
     @property
     def process(self) -> Child | None:
-        """Their process, for other questions; None while they run, or if they were dropped."""
-        return None if self._dropped or self._thread.is_alive() else self._child
+        """Their process, for other questions; None until they have ended."""
+        return self._child if self._is_free else None
 
-    def verdict(self) -> Verdict:
-        """Wait for their verdict. Raises what the runs raise: GraphfixError for bad input."""
-        self._thread.join()
-        if self._verdict is None:
-            raise self._error or AssertionError
-        return self._verdict
-
-    def _run(self, runs: Callable[[Task, Child], Verdict], task: Task) -> None:
+    def verdict(self) -> Verdict | None:
+        """Wait for their verdict; None if a runtime has ended the process, or the request is wrong."""
         try:
-            self._verdict = runs(task, self._child)
-        except BaseException as error:  # noqa: BLE001 - who asks for the verdict raises it
-            self._error = error
+            verdict: Verdict | None = self._child.finish()
+        except RefusedError:
+            return None
+        self._is_free = True
+        return verdict
+
+
+def briefly_run(task: Task, tflite: bool) -> Verdict | None:
+    """Run both models in this process, and return the verdict; None for bad input, which is reported elsewhere."""
+    if tflite:
+        from graphfix.checker.runs.tflite import verdict as tflite_runs
+
+        by_runs = tflite_runs.by_runs
+    else:
+        from graphfix.checker.runs.onnx import verdict as onnx_runs
+
+        by_runs = onnx_runs.by_runs
+    with Here() as here:
+        try:
+            return by_runs(task, here)
+        except GraphfixError:
+            return None

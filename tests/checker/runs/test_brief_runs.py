@@ -1,10 +1,10 @@
-"""A pair that is proved is run once on each kernel set, in the background of the proof; all else is swept as before."""
+"""A pair that is proved is run once on each kernel set, while the proof is looked for; all else is swept as before."""
 
 from __future__ import annotations
 
-import os
-import threading
-from collections.abc import Mapping
+import subprocess
+import sys
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -15,9 +15,13 @@ import pytest
 import graphfix
 from graphfix.checker import proof
 from graphfix.checker.runs import original_runs
+from graphfix.checker.runs.early import EarlyRuns, briefly_run
 from graphfix.checker.runs.tflite import verdict as tflite_runs
 from graphfix.checker.runs.tflite.pace import ORDER, Pace
+from graphfix.checker.task import Criterion, Task
 from graphfix.results import GraphfixError, Verdict
+from graphfix.results.faults import InternalError
+from graphfix.results.progress import silent
 from graphfix.runtimes import process
 from models.builders.tflite.text import model as tflite
 from tests.support.notation import model
@@ -53,19 +57,26 @@ def pair(request: pytest.FixtureRequest, tmp_path: Path) -> Pair:
 def requests(monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, str]]:
     """Return what is asked of the runtimes' processes from now on: (the process, `load` or the session's method)."""
     asked: list[tuple[int, str]] = []
-    answer = process.Child._answer
 
-    def counted(child: process.Child, runtime: str, message: tuple[object, ...]) -> object:
-        asked.append((id(child), str(message[0] if message[0] == "load" else message[2])))
-        return answer(child, runtime, message)
+    def counting(answer: Callable[..., object]) -> Callable[..., object]:
+        def counted(child: process.Child, runtime: str, message: tuple[object, ...]) -> object:
+            asked.append((id(child), str(message[0] if message[0] == "load" else message[2])))
+            return answer(child, runtime, message)
 
-    monkeypatch.setattr(process.Child, "_answer", counted)
+        return counted
+
+    for each in (process.Child, process.Here):
+        monkeypatch.setattr(each, "_answer", counting(each._answer))
     return asked
 
 
 def ran(verdict: Verdict) -> list[tuple[str, str, int]]:
     """List the runs: the kernel set, with or without optimizations, and the size of N."""
     return [(run.kernels, run.optimizations, run.bindings["x[0]" if run.kernels else "N"]) for run in verdict.runs]
+
+
+def brief_task(before: Path, after: Path) -> Task:
+    return Task(before, after, {}, {}, None, None, 0, Criterion(), "with", silent, brief=True)
 
 
 def children() -> set[int]:
@@ -75,17 +86,27 @@ def children() -> set[int]:
     return {each.pid for each in alive if "graphfix.runtimes.worker" in each.cmdline()}
 
 
-def test_a_proved_pair_is_run_once_on_each_kernel_set(pair: Pair, requests: list[tuple[int, str]]) -> None:
+def test_a_proved_pair_is_run_once_on_each_kernel_set(pair: Pair) -> None:
     verdict = graphfix.verify(pair.before, pair.equal)
     assert verdict.status == "proved"
     if pair.before.suffix == ".onnx":
         assert ran(verdict) == [("", "off", 3)]
-        assert sorted(name for _, name in requests) == ["load", "load", "load", "run", "run"]
     else:
-        assert ran(verdict) == [(kernels, "off", 3) for kernels in ORDER]
-        assert sorted(name for _, name in requests if name.startswith("run")) == ["run"] * 6
+        assert [run.kernels for run in verdict.runs] == [*ORDER]
+        assert {run.status for run in verdict.runs} == {"equal"}
     assert verdict.load is not None
     assert len(verdict.load.observed) == (2 if pair.before.suffix == ".onnx" else 3)
+
+
+def test_brief_runs_load_and_run_each_model_once(pair: Pair, requests: list[tuple[int, str]]) -> None:
+    verdict = briefly_run(brief_task(pair.before, pair.equal), tflite=pair.before.suffix == ".tflite")
+    assert verdict is not None
+    assert verdict.status == "equal"
+    names = [name for _, name in requests]
+    if pair.before.suffix == ".onnx":  # the second model is loaded with optimizations, too
+        assert sorted(names) == ["load", "load", "load", "run", "run"]
+    else:
+        assert (names.count("load"), names.count("run")) == (6, 6)
 
 
 @pytest.mark.parametrize("options", [{"runs": 4}, {"thorough": True}, {"atol": 1e-6}], ids=str)
@@ -102,11 +123,10 @@ def test_a_pair_that_is_not_proved_is_swept(pair: Pair) -> None:
     assert {size for _, _, size in ran(verdict)} >= {0, 1, 2, 3}
 
 
-def test_early_runs_that_are_dropped_leave_no_process_and_no_thread(pair: Pair) -> None:
+def test_early_runs_that_are_dropped_leave_no_process(pair: Pair) -> None:
     before = children()
     graphfix.verify(pair.before, pair.different)
     assert children() == before
-    assert not [thread.name for thread in threading.enumerate() if thread is not threading.main_thread()]
 
 
 def test_an_interrupt_of_the_proof_ends_the_runs(pair: Pair, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -118,7 +138,6 @@ def test_an_interrupt_of_the_proof_ends_the_runs(pair: Pair, monkeypatch: pytest
     with pytest.raises(KeyboardInterrupt):
         graphfix.verify(pair.before, pair.equal)
     assert children() == before
-    assert not [thread.name for thread in threading.enumerate() if thread is not threading.main_thread()]
 
 
 def test_what_differs_at_first_sight_is_looked_into(pair: Pair, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -147,8 +166,8 @@ def test_a_model_that_takes_few_sizes_is_searched_for_a_short_time_only(
     assert found.status == "proved"
     assert [run.status for run in found.runs] == ["equal", "undecided"]
     monkeypatch.setattr(original_runs, "_SEARCH_SECONDS", 0)
-    shorter = graphfix.verify(*paths)
-    assert shorter.status == "proved"
+    shorter = briefly_run(brief_task(*paths), tflite=False)
+    assert shorter is not None
     assert next((run.status, dict(run.bindings)) for run in shorter.runs) == ("equal", {"N": 2, "M": 2})
 
 
@@ -160,8 +179,9 @@ def test_the_second_model_of_a_slow_pair_runs_beside_the_first(
         path.write_bytes(tflite(TFLITE_ADD.format(shape=shape, last="2.5")))
     monkeypatch.setattr(tflite_runs, "_LONG", 0)
     before = children()
-    verdict = graphfix.verify(*paths)
-    assert (verdict.status, [run.kernels for run in verdict.runs]) == ("proved", [*ORDER])
+    verdict = briefly_run(brief_task(*paths), tflite=True)
+    assert verdict is not None
+    assert (verdict.status, [run.kernels for run in verdict.runs]) == ("equal", [*ORDER])
     runs = [child for child, name in requests if name.startswith("run")]
     assert sorted(runs.count(child) for child in set(runs)) == [3, 3]
     assert children() == before
@@ -175,9 +195,10 @@ def test_the_second_model_of_a_slow_pair_runs_beside_the_first(
         ([0.3], "builtin", {"x[0]": 3}, "least"),
         ([0.1], "builtin", {}, "same"),
         ([0.05, 0.2], "reference", {}, "none"),
-        ([0.05, 0.2], "reference", {"x[0]": 3}, "least"),
+        ([0.05, 0.15], "reference", {"x[0]": 3}, "least"),
         ([0.3, 0.2], "reference", {"x[0]": 1}, "none"),
-        ([2.0, 0.5], "reference", {}, "same"),
+        ([2.0, 0.2], "reference", {}, "same"),
+        ([2.0, 0.5], "reference", {}, "none"),
     ],
 )
 def test_a_slow_kernel_set_runs_what_it_has_time_for(
@@ -193,8 +214,9 @@ def test_a_kernel_set_without_time_is_named_with_the_reason_and_its_load_is_obse
     for path, shape in zip(paths, ("3", "1,3"), strict=True):
         path.write_bytes(tflite(TFLITE_ADD.format(shape=shape, last="2.5")))
     monkeypatch.setattr(Pace, "share", lambda _pace, kernels, _sizes: "none" if kernels == "reference" else "same")
-    verdict = graphfix.verify(*paths)
-    assert verdict.status == "proved"
+    verdict = briefly_run(brief_task(*paths), tflite=True)
+    assert verdict is not None
+    assert verdict.status == "equal"
     (left,) = [run for run in verdict.runs if run.status == "undecided"]
     assert (left.kernels, left.reason) == (
         "reference",
@@ -219,35 +241,44 @@ def test_a_child_keeps_the_models_that_it_has_room_for(pair: Pair, requests: lis
     assert [name for _, name in requests].count("load") == 4
 
 
-def test_a_cancelled_child_answers_nobody_and_starts_nothing(pair: Pair) -> None:
+def test_a_runtime_that_ends_the_process_of_the_brief_runs_is_left_to_the_whole_sweep(
+    pair: Pair, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(EarlyRuns, "__init__", _ended)
+    verdict = graphfix.verify(pair.before, pair.equal)
+    assert verdict.status == "proved"
+    assert {size for _, _, size in ran(verdict)} >= {1, 2, 3}
+
+
+def _ended(early: EarlyRuns, task: Task, *, tflite: bool) -> None:
+    assert tflite == (task.before.suffix == ".tflite")
+    early._child, early._is_free = process.Child(), False
+    early._child.begin("os", "abort")
+
+
+def test_what_a_function_in_the_process_raises_is_an_internal_error() -> None:
     with process.Child() as child:
-        child.start("onnxruntime")
-        beside = child.beside("onnxruntime")
-        child.cancel()
-        for each in (child, beside):
-            with pytest.raises(process.CancelledError):
-                each.load(pair.before)
-        with pytest.raises(process.CancelledError):
-            child.beside("onnxruntime")
-    assert not children()
+        child.begin("math", "sqrt", -1)
+        with pytest.raises(InternalError):
+            child.finish()
+        child.begin("math", "sqrt", 4)
+        assert child.finish() == 2
 
 
-def test_a_request_that_waits_is_cancelled(pair: Pair) -> None:
-    raised: list[BaseException] = []
-
-    def wait(child: process.Child) -> None:
-        try:
-            child._answer("onnxruntime", ("load", 0, [], "onnxruntime", fifo, {}))
-        except process.CancelledError as error:
-            raised.append(error)
-
-    fifo = pair.before.with_name("fifo")
-    os.mkfifo(fifo)
-    with process.Child() as child:
-        child.start("onnxruntime")
-        thread = threading.Thread(target=wait, args=(child,))
-        thread.start()
-        child.cancel()
-        thread.join(10)
-        assert not thread.is_alive()
-    assert len(raised) == 1
+def test_a_limit_of_memory_holds_for_sessions_in_this_process(tmp_path: Path) -> None:
+    program = f"""
+import numpy as np
+from pathlib import Path
+from graphfix.runtimes.process import Here
+from graphfix.runtimes.session import RefusedError
+with Here() as here:
+    here.memory = 1 << 20
+    session = here.load(Path({str(tmp_path / "m.onnx")!r}))
+    try:
+        session.run({{"n": np.int64([1 << 32])}})
+    except RefusedError as error:
+        print("stopped" if error.stopped else error)
+"""
+    (tmp_path / "m.onnx").write_bytes(model("y[N] = ConstantOfShape(n:int64[1])").SerializeToString())
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert (done.stdout, done.returncode) == ("stopped\n", 0), done.stderr

@@ -20,8 +20,8 @@ _TIMES: Final = {"builtin": 3.0, "reference": 5.0}
 _SHORT: Final = 0.1
 """Seconds that a run may take in any case."""
 _SECONDS: Final = 0.3
-_TIMES_THE_FIRST: Final = 2.0
-"""A run may take so many seconds, and so many times as long as the first one took."""
+_TIMES_THE_FIRST: Final = {"builtin": 2.0, "reference": 0.5}
+"""A run on a kernel set may take so many seconds, and so many times as long as the first one took."""
 
 
 @dataclass(slots=True)
@@ -39,7 +39,7 @@ class Pace:
         """Return whether a kernel set runs the sizes of the set before it, the least sizes, or nothing."""
         if not self.taken:
             return "same"
-        most = max(_SHORT, _SECONDS + _TIMES_THE_FIRST * self.taken[0])
+        most = _SECONDS + _TIMES_THE_FIRST[kernels] * self.taken[0]
         expected = _TIMES[kernels] * self.taken[-1]
         if expected <= _SHORT:
             return "same"
