@@ -51,7 +51,6 @@ class Child:
         self._began_with: int | None = None
         """The bytes of data that the process had before its first request with a limit of memory."""
         self._process: AskedProcess | None = None
-        self._beside: Child | None = None
         self.kept = 1
         """How many models are loaded at a time. If there is room for more than one, a model is loaded once; with one
         each load is a fresh one, since what a runtime does may depend on what it did before."""
@@ -75,21 +74,11 @@ class Child:
     def close(self) -> None:
         """End the process at once, since it holds nothing that is wanted, and remove its files."""
         try:
-            if self._beside is not None:
-                self._beside.close()
             if self._process is not None:
                 self._process.kill()
             self._stop()
         finally:
             self._scratch.cleanup()
-
-    def beside(self, runtime: Runtime) -> Child:
-        """Return a second process, with the limits that this one has now; it ends with this one."""
-        if self._beside is None:
-            self._beside = Child(self.seconds)
-            self._beside.memory, self._beside.kept = self.memory, self.kept
-            self._beside.start(runtime)
-        return self._beside
 
     def begin(self, module: str, function: str, *arguments: object) -> None:
         """Have the process call a function of this package, while this one goes on."""

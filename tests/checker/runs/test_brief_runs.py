@@ -16,7 +16,6 @@ import graphfix
 from graphfix.checker import proof
 from graphfix.checker.runs import original_runs
 from graphfix.checker.runs.early import EarlyRuns, briefly_run
-from graphfix.checker.runs.tflite import verdict as tflite_runs
 from graphfix.checker.runs.tflite.pace import ORDER, Pace
 from graphfix.checker.task import Criterion, Task
 from graphfix.results import GraphfixError, Verdict
@@ -169,22 +168,6 @@ def test_a_model_that_takes_few_sizes_is_searched_for_a_short_time_only(
     shorter = briefly_run(brief_task(*paths), tflite=False)
     assert shorter is not None
     assert next((run.status, dict(run.bindings)) for run in shorter.runs) == ("equal", {"N": 2, "M": 2})
-
-
-def test_the_second_model_of_a_slow_pair_runs_beside_the_first(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, requests: list[tuple[int, str]]
-) -> None:
-    paths = [tmp_path / "one.tflite", tmp_path / "two.tflite"]
-    for path, shape in zip(paths, ("3", "1,3"), strict=True):
-        path.write_bytes(tflite(TFLITE_ADD.format(shape=shape, last="2.5")))
-    monkeypatch.setattr(tflite_runs, "_LONG", 0)
-    before = children()
-    verdict = briefly_run(brief_task(*paths), tflite=True)
-    assert verdict is not None
-    assert (verdict.status, [run.kernels for run in verdict.runs]) == ("equal", [*ORDER])
-    runs = [child for child, name in requests if name.startswith("run")]
-    assert sorted(runs.count(child) for child in set(runs)) == [3, 3]
-    assert children() == before
 
 
 @pytest.mark.parametrize(

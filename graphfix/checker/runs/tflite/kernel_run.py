@@ -111,39 +111,29 @@ class KernelRunner:
 
     def run(self, kernels: str, signature: str | None, cases: Sequence[Case]) -> KernelRun:
         """Run both files; `cases` are the inputs that another kernel set has taken."""
-        return self.compared(kernels, signature, self.asked(kernels, signature, cases))
-
-    def asked(self, kernels: str, signature: str | None, cases: Sequence[Case]) -> Answers | KernelRun:
-        """Run the first file; the KernelRun says why it does not run."""
-        opener = Opener(self.child, self.paths[0], kernels, signature)
+        openers = (
+            Opener(self.child, self.paths[0], kernels, signature),
+            Opener(self.child, self.paths[1], kernels, signature),
+        )
         self.task.progress(f"running the first model on {KERNEL_NAMES[kernels]}")
         try:
-            answers = self._answers(opener, replace(opener, path=self.paths[1]), cases)
+            answers = self._answers(*openers, cases)
         except RefusedError as error:
             reason = f"the first model does not load: {error}"
             return KernelRun(kernels, signature or "", refused(reason), custom=error.custom)
         if isinstance(answers, str):
             return KernelRun(kernels, signature or "", refused(answers))
-        unwritten = self._unwritten(opener)
+        unwritten = self._unwritten(openers[0])
         if not answers.accepted:
             verdict = _never_accepted(answers, unwritten)
             return KernelRun(kernels, signature or "", verdict, custom=answers.custom)
-        return answers.without(unwritten)
-
-    def compared(
-        self, kernels: str, signature: str | None, answers: Answers | KernelRun, second: Child | None = None
-    ) -> KernelRun:
-        """Run the second file on what the first has answered, in a process of its own if it has one, and compare."""
-        if isinstance(answers, KernelRun):
-            return answers
-        before = Opener(self.child, self.paths[0], kernels, signature)
-        after = Opener(second or self.child, self.paths[1], kernels, signature)
+        answers = answers.without(unwritten)
         if self.task.copied:
             verdict = Verdict("undecided")
         else:
-            verdict = self._weighed(before, self._comparison(before, after), answers)
+            verdict = self._weighed(openers[0], self._comparison(*openers), answers)
         cases = tuple(answer.case for answer in answers.accepted)
-        return KernelRun(kernels, signature or "", verdict, cases, inexact=self._inexact(before, after, cases))
+        return KernelRun(kernels, signature or "", verdict, cases, inexact=self._inexact(*openers, cases))
 
     def _inexact(self, before: Opener, after: Opener, cases: Sequence[Case]) -> Mapping[InexactSite, float]:
         """Observe the inexact sites of the subgraph that is run; none for XNNPACK, which keeps no inner tensors.

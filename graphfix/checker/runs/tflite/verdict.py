@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from contextlib import ExitStack
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from importlib import metadata
@@ -25,14 +24,10 @@ from graphfix.runtimes.process import Child
 from graphfix.runtimes.session import ModelDetails, RefusedError
 
 if TYPE_CHECKING:
-    from concurrent.futures import Executor
-
     from graphfix.checker.runs.loads import Ways
     from graphfix.checker.runs.seeded_inputs import Case
     from graphfix.checker.task import Task
 
-_LONG = 0.03
-"""Seconds of a run from which on the second model runs in a process of its own, beside the first."""
 # How LiteRT says that a file is no TFLite model.
 _NO_MODEL = ("valid Flatbuffer", "schema version", "Could not open", "Failed to open")
 
@@ -155,42 +150,20 @@ def _on_each_kernel_set(runner: KernelRunner, signature: str | None) -> Iterator
 
 
 def _briefly(runner: KernelRunner, signature: str | None) -> Iterator[KernelRun]:
-    """Run each kernel set once, the fastest first; what takes long runs both models side by side.
-
-    A slow kernel set runs on the least sizes, or not at all: the pair is proved.
-    """
+    """Run each kernel set once, the fastest first; a slow one runs the least sizes, or nothing."""
     pace = Pace()
     runner = replace(runner, pace=pace)
-    found: list[Callable[[], KernelRun]] = []
-    with ExitStack() as stack:
-        beside: tuple[Executor, Child] | None = None
-        cases: Sequence[Case] = ()
-        for kernels in ORDER:
-            share = pace.share(kernels, cases[0].sizes if cases else {})
-            if share == "none":
-                why = (
-                    f"not run: {KERNEL_NAMES[kernels]} take long, and the models are proved equal; --thorough runs them"
-                )
-                found.append(partial(KernelRun, kernels, signature or "", refused(why)))
-                continue
-            least = share == "least"
-            answers = replace(runner, least=least).asked(kernels, signature, () if least else cases)
-            if not isinstance(answers, KernelRun):
-                cases = tuple(answer.case for answer in answers.accepted)
-            if beside is None and pace.taken and pace.taken[0] > _LONG:
-                from concurrent.futures import ThreadPoolExecutor
-
-                beside = stack.enter_context(ThreadPoolExecutor(1, "graphfix-second")), runner.child.beside("LiteRT")
-            if beside is None:
-                found.append(partial(_itself, runner.compared(kernels, signature, answers)))
-            else:
-                thread, second = beside
-                found.append(thread.submit(runner.compared, kernels, signature, answers, second).result)
-        yield from (each() for each in found)
-
-
-def _itself(kernel_run: KernelRun) -> KernelRun:
-    return kernel_run
+    cases: Sequence[Case] = ()
+    for kernels in ORDER:
+        share = pace.share(kernels, cases[0].sizes if cases else {})
+        if share == "none":
+            why = f"not run: {KERNEL_NAMES[kernels]} take long, and the models are proved equal; --thorough runs them"
+            yield KernelRun(kernels, signature or "", refused(why))
+            continue
+        least = share == "least"
+        kernel_run = replace(runner, least=least).run(kernels, signature, () if least else cases)
+        cases = kernel_run.cases or cases
+        yield kernel_run
 
 
 def _without_custom_ops(
