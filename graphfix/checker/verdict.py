@@ -106,7 +106,7 @@ def _observed(task: Task, proof: Proof | None, early: EarlyRuns | None, *, tflit
     if task.proof == "only" and not task.load:
         return Verdict("undecided", reason=NOT_LOADED, load=Load(reason=NOT_LOADED))
     if proof is not None and proof.copied and proof.proved and task.inputs is None:
-        return _of_copies(task, tflite=tflite)
+        return _of_copies(task, early, tflite=tflite)
     if task.proof == "only":
         return _by_loads(task, tflite=tflite)
     if early is not None and proof is not None and proof.proved and not (proof.inexact or proof.believed):
@@ -135,11 +135,13 @@ def _has_run(verdict: Verdict) -> bool:
     return verdict.status == "different" or any(run.outputs for run in verdict.runs)
 
 
-def _of_copies(task: Task, *, tflite: bool) -> Verdict:
+def _of_copies(task: Task, early: EarlyRuns | None, *, tflite: bool) -> Verdict:
     """Return the verdict for two files with the same bytes; run the first file once if there are claims to check."""
     verdict = Verdict("undecided")
+    if early is not None:
+        early.drop()
     if task.claims is not None and task.claims.named:
-        with _process(task, None) as child:
+        with _process(task, early) as child:
             verdict = _by_runs(replace(task, copied=True, brief=True), child, tflite=tflite)
     return Verdict("undecided", reason=COPIED, load=Load(reason=COPIED), facts=verdict.facts, versions=verdict.versions)
 
