@@ -172,7 +172,8 @@ def _copied(options: Namespace, streams: Streams, path: Path) -> Path:
     streams.names[str(copy)] = name
     streams.inputs.append(copy)
     try:
-        with terminal.one_phase(options, name, "reading the model"), _stream(path) as stream, copy.open("wb") as file:
+        # what waits for the writer of a pipe has a limit, and a line, of its own
+        with _stream(path) as stream, terminal.one_phase(options, name, "reading the model"), copy.open("wb") as file:
             shutil.copyfileobj(stream, file)
     except OSError as error:
         why = (error.strerror or str(error)).lower()

@@ -114,7 +114,7 @@ def publish_pair(first: tuple[Path, Path], second: tuple[Path, Path]) -> None:
     publish([first[0]], first[1])
     try:
         publish([second[0]], second[1])
-    except BaseException:  # an interrupt too
-        if second[0].exists():
+    except BaseException as error:  # an interrupt too, which may come after the renaming
+        if isinstance(error, GraphfixError) or second[0].exists():
             first[1].unlink(missing_ok=True)
         raise

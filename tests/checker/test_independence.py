@@ -24,7 +24,7 @@ from models.builders.tflite.text import model as tflite
 from tests.support.checked import verify
 from tests.support.written import Written
 
-ALLOWED = ("graphfix", "graphfix.results", "graphfix.runtimes", "graphfix.checker")
+ALLOWED = ("graphfix", "graphfix.version", "graphfix.results", "graphfix.runtimes", "graphfix.checker")
 OURS = tuple(f"{name}." for name in ALLOWED[1:])
 
 

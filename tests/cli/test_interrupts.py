@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 
 import onnx
@@ -40,8 +41,11 @@ def slow(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def children(pid: int) -> list[int]:
     """The processes that a process has started."""
-    tasks = Path(f"/proc/{pid}/task").iterdir()
-    return [int(child) for task in tasks for child in (task / "children").read_text().split()]
+    found: list[int] = []
+    for task in Path(f"/proc/{pid}/task").iterdir():
+        with suppress(FileNotFoundError, ProcessLookupError):  # the thread has ended
+            found += map(int, (task / "children").read_text().split())
+    return found
 
 
 def is_there(pid: int) -> bool:
@@ -229,7 +233,8 @@ NOTHING = "interrupted; nothing written"
         ("graphfix.formats:load", ["check", "m.onnx", "t.onnx", "--write-baseline", "b.json"]),
         ("graphfix.engine.extracts.listing:listing", ["show", "m.onnx"]),
         ("graphfix.checker.proof:prove", ["verify", "t.onnx", "u.onnx"]),
-        ("graphfix.runtimes.process:Child.run", ["verify", "t.onnx", "u.onnx"]),
+        ("graphfix.runtimes.process:Child.run", ["verify", "t.onnx", "u.onnx", "--runs", "4"]),
+        ("graphfix.runtimes.process:Child.finish", ["verify", "t.onnx", "u.onnx"]),
         ("graphfix.api:explain", ["explain", "GF101"]),
         ("graphfix.runtimes.doctor:examine", ["doctor"]),
         ("graphfix.cli.configuration.command:answer", ["config"]),

@@ -66,7 +66,7 @@ def phases(answer: subprocess.CompletedProcess[bytes]) -> list[str]:
     return [line.removeprefix("graphfix: ").rpartition(" (")[0] for line in lines]
 
 
-READ, PLAN, RUN = "graphfix.formats:load", "graphfix.engine.run:run", "graphfix.runtimes.process:Child.run"
+READ, PLAN, RUN = "graphfix.formats:load", "graphfix.engine.run:run", "graphfix.runtimes.process:Child.finish"
 FIX = ("fix", "m.onnx", "-o", "f.onnx")
 
 
@@ -80,7 +80,7 @@ FIX = ("fix", "m.onnx", "-o", "f.onnx")
         (PLAN, ("check", "m.onnx", "n.onnx"), ["m.onnx (1 of 2): planning", "n.onnx (2 of 2): planning"]),
         (READ, ("show", "m.onnx"), ["m.onnx: reading the model"]),
         ("graphfix.batch.sources:models", ("batch", "m.onnx", "-o", "out"), ["batch: listing the models"]),
-        ("graphfix.cli.streams:_stream", ("check", "-"), ["stdin: reading the model"]),
+        ("shutil:copyfileobj", ("check", "-"), ["stdin: reading the model"]),
     ],
     ids=str,
 )
