@@ -55,7 +55,7 @@ class Column:
 
 @dataclass(frozen=True)
 class Row:
-    """What was measured of one model, in seconds."""
+    """The measured times of one model, in seconds."""
 
     model: Path
     inference: float | None

@@ -320,7 +320,7 @@ def _statements_before(inside: ast.AST, outer: ast.AST) -> list[ast.stmt]:
 
 @dataclass(frozen=True)
 class _Asked:
-    """What a condition has to show: that a name of this module exists, which these systems lack."""
+    """A name of a module that some systems lack; `shows` decides whether a condition makes sure that it exists."""
 
     module: str
     systems: tuple[str, ...]

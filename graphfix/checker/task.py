@@ -80,7 +80,7 @@ class Task:
     runs_alone: bool = False
     """Whether nothing but the runs decides: they look at larger sizes too."""
     process: Child | None = field(default=None, repr=False)
-    """What the runs of a brief task use, started before the files were there; None: they start one."""
+    """The process for the runs, if it was started before the second file was written; None: the runs start one."""
     brief: bool = False
     """Whether each model is run once on each kernel set, because the pair may be proved.
 

@@ -16,6 +16,7 @@ from graphfix.checker.files import is_tflite
 from graphfix.checker.files.asked import AskedError
 from graphfix.checker.files.equal_sizes import stated
 from graphfix.checker.files.set_values import assumed
+from graphfix.checker.runs import by_runs
 from graphfix.checker.task import ROUNDED
 from graphfix.results import Claims, GraphfixError, Load, Verdict
 from graphfix.results.runtime_facts import newer_than_measured
@@ -117,7 +118,7 @@ def _observed(task: Task, proof: Proof | None, early: EarlyRuns | None, *, tflit
     if early is not None:
         early.drop()
     with _process(task, early) as child:
-        return _by_runs(task, child, tflite=tflite)
+        return by_runs(task, child, tflite=tflite)
 
 
 def _process(task: Task, early: EarlyRuns | None) -> AbstractContextManager[Child]:
@@ -142,7 +143,7 @@ def _of_copies(task: Task, early: EarlyRuns | None, *, tflite: bool) -> Verdict:
         early.drop()
     if task.claims is not None and task.claims.named:
         with _process(task, early) as child:
-            verdict = _by_runs(replace(task, copied=True, brief=True), child, tflite=tflite)
+            verdict = by_runs(replace(task, copied=True, brief=True), child, tflite=tflite)
     return Verdict("undecided", reason=COPIED, load=Load(reason=COPIED), facts=verdict.facts, versions=verdict.versions)
 
 
@@ -255,16 +256,6 @@ def _witnessed(verdict: Verdict) -> Verdict:
         return verdict
     more = f", and so {facts.contradicted - 1} more" if facts.contradicted > 1 else ""
     return replace(verdict, status="contradicted", reason=f"{facts.first}{more}")
-
-
-def _by_runs(task: Task, child: Child, *, tflite: bool) -> Verdict:
-    if tflite:
-        from graphfix.checker.runs.tflite import verdict as tflite_runs
-
-        return tflite_runs.by_runs(task, child)
-    from graphfix.checker.runs.onnx import verdict as onnx_runs
-
-    return onnx_runs.by_runs(task, child)
 
 
 def _by_loads(task: Task, *, tflite: bool) -> Verdict:

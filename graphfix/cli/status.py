@@ -10,4 +10,4 @@ INTERRUPTED, PIPE_CLOSED, TERMINATED = 130, 141, 143
 
 
 class Terminated(KeyboardInterrupt):
-    """What `kill` asks: an interrupt with a status of its own, which no code that is run takes for an error."""
+    """Raised on SIGTERM as KeyboardInterrupt is on Ctrl-C; derived from it, so that no `except Exception` stops it."""

@@ -172,7 +172,7 @@ def _copied(options: Namespace, streams: Streams, path: Path) -> Path:
     streams.names[str(copy)] = name
     streams.inputs.append(copy)
     try:
-        # what waits for the writer of a pipe has a limit, and a line, of its own
+        # `_stream` limits and reports the wait for the writer of a pipe by itself, so it stands outside of the phase
         with _stream(path) as stream, terminal.one_phase(options, name, "reading the model"), copy.open("wb") as file:
             shutil.copyfileobj(stream, file)
     except OSError as error:

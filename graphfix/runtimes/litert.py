@@ -10,8 +10,9 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from graphfix.results.records import dataclass
-from graphfix.runtimes.process import LONGEST_SECONDS, Child
+from graphfix.runtimes.process import Child
 from graphfix.runtimes.session import RefusedError
+from graphfix.runtimes.sessions import LONGEST_SECONDS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

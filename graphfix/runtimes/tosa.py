@@ -21,8 +21,9 @@ from graphfix.results import GraphfixError
 from graphfix.results.faults import InternalError
 from graphfix.results.records import dataclass, field
 from graphfix.runtimes.extras import install_command
-from graphfix.runtimes.process import LONGEST_SECONDS, finished
+from graphfix.runtimes.process import finished
 from graphfix.runtimes.session import RefusedError, one_line
+from graphfix.runtimes.sessions import LONGEST_SECONDS
 
 if TYPE_CHECKING:
     import numpy as np

@@ -16,8 +16,9 @@ from graphfix.engine.request import Request
 from graphfix.report import Failure
 from graphfix.results.faults import InternalError
 from graphfix.runtimes import onnxruntime, tosa, worker
-from graphfix.runtimes.process import Child, LoadRequest
+from graphfix.runtimes.process import Child
 from graphfix.runtimes.session import RefusedError
+from graphfix.runtimes.sessions import LoadRequest
 from tests.support.notation import model
 
 

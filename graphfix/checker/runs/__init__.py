@@ -2,3 +2,23 @@
 
 Other packages use `static_model` (StaticModel, static_onnx, static_tflite) and `least_sizes` (running) of it.
 """
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from graphfix.checker.task import Task
+    from graphfix.results import Verdict
+    from graphfix.runtimes.sessions import Sessions
+
+
+def by_runs(task: Task, sessions: Sessions, *, tflite: bool) -> Verdict:
+    """Compare the two models of a task, both of one format, by runs. Raises GraphfixError for bad input."""
+    if tflite:
+        from graphfix.checker.runs.tflite import verdict as tflite_runs
+
+        return tflite_runs.by_runs(task, sessions)
+    from graphfix.checker.runs.onnx import verdict as onnx_runs
+
+    return onnx_runs.by_runs(task, sessions)

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Final
 from graphfix.results import Run
 from graphfix.results.progress import Notice, Progress
 from graphfix.results.records import dataclass, field
-from graphfix.runtimes.process import LONGEST_SECONDS
 from graphfix.runtimes.session import RefusedError
+from graphfix.runtimes.sessions import LONGEST_SECONDS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -119,16 +119,38 @@ class Budget:
         budget = f"the budget of the runs is {self.seconds:g} s; --thorough lifts it"
         return f"not run: {self._about}, and {budget}" if self.taken else f"not run: {budget}"
 
-    def timed(self, session: Session) -> TimedSession:
-        """Return the session of the original with every run timed."""
-        return TimedSession(session, self)
+    def timed(self, session: Session) -> StoppedSession:
+        """Return the session of the original with every run timed, and stopped when no time is left."""
+        return StoppedSession(TimedSession(session, self.taken, self.clock), self)
 
 
 @dataclass(frozen=True, slots=True)
 class TimedSession:
-    """A session of the original whose runs are timed and stopped by a budget."""
+    """A session of the original whose runs are timed."""
 
     session: Session
+    taken: list[float]
+    """The seconds of each run that succeeded; one more after each run."""
+    clock: Callable[[], float] = monotonic
+
+    @property
+    def outputs(self) -> tuple[str, ...]:
+        """The names of the outputs."""
+        return self.session.outputs
+
+    def run(self, feeds: Mapping[str, object]) -> list[object]:
+        """Run once. Raises RefusedError."""
+        started = self.clock()
+        values = self.session.run(feeds)
+        self.taken.append(self.clock() - started)
+        return values
+
+
+@dataclass(frozen=True, slots=True)
+class StoppedSession:
+    """A timed session of the original whose runs are stopped when their budget is spent."""
+
+    session: TimedSession
     budget: Budget
 
     @property
@@ -140,18 +162,15 @@ class TimedSession:
         """Run once. Raises RefusedError if the model does not run, or if no time is left."""
         if self.budget.left <= 0:
             raise RefusedError(self.budget.why.removeprefix("not run: "))
-        started = self.budget.clock()
         self.budget.stop_after(max(self.budget.left, _LEAST))
         try:
-            values = self.session.run(feeds)
+            return self.session.run(feeds)
         except RefusedError as error:
             if error.aborted and self.budget.left <= 0:
                 raise RefusedError(self.budget.why.removeprefix("not run: "), aborted=True) from None
             raise
         finally:
             self.budget.stop_after(LONGEST_SECONDS)
-        self.budget.taken.append(self.budget.clock() - started)
-        return values
 
 
 def allowance(size: int, *, thorough: bool) -> int | None:

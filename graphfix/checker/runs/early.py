@@ -5,10 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final, Self
 
+from graphfix.checker.runs import by_runs
 from graphfix.results import GraphfixError
 from graphfix.results.progress import silent
-from graphfix.runtimes.process import Child, Here
+from graphfix.runtimes.process import Child
 from graphfix.runtimes.session import RefusedError
+from graphfix.runtimes.sessions import InThisProcess
 
 if TYPE_CHECKING:
     from graphfix.checker.task import Task
@@ -18,7 +20,7 @@ MODULES: Final = {
     "onnxruntime": "graphfix.checker.runs.onnx.verdict",
     "LiteRT": "graphfix.checker.runs.tflite.verdict",
 }
-"""What the process imports for the runs of each runtime."""
+"""By runtime: the module that makes the runs. The process imports it before it is asked for any."""
 
 
 class EarlyRuns:
@@ -63,16 +65,8 @@ class EarlyRuns:
 
 def briefly_run(task: Task, tflite: bool) -> Verdict | None:
     """Run both models in this process, and return the verdict; None for bad input, which is reported elsewhere."""
-    if tflite:
-        from graphfix.checker.runs.tflite import verdict as tflite_runs
-
-        by_runs = tflite_runs.by_runs
-    else:
-        from graphfix.checker.runs.onnx import verdict as onnx_runs
-
-        by_runs = onnx_runs.by_runs
-    with Here() as here:
+    with InThisProcess() as sessions:
         try:
-            return by_runs(task, here)
+            return by_runs(task, sessions, tflite=tflite)
         except GraphfixError:
             return None

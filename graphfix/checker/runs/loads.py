@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from typing import TypeAlias
 
-    from graphfix.runtimes.process import OnnxSession
+    from graphfix.runtimes.sessions import OnnxSession
 
     Ways: TypeAlias = Mapping[str, tuple[Callable[[], object], Callable[[], object]]]
 
@@ -60,11 +60,6 @@ class Loads:
     def record_loaded(self, way: str) -> None:
         """Record that a run has shown that the second file loads."""
         self._refusals[way, 1] = None
-
-    def observe_second(self, ways: Ways) -> None:
-        """Load the second file in each way, the last one first."""
-        for way, openers in reversed(list(ways.items())):
-            self._outcome(way, 1, openers[1])
 
     def judge(self, verdict: Verdict, ways: Ways, left_out: Mapping[str, str]) -> Verdict:
         """Add the loads to a verdict: "different" if the second file does not load in a way in which the first does.

@@ -14,7 +14,7 @@ from graphfix.results.axis_names import axis_fault
 from graphfix.results.records import dataclass, field
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from graphfix.checker.runs.interface import Dim, Interface, TensorSpec
 
@@ -144,25 +144,24 @@ def alternatives(free: Free, kind: str, base: Mapping[str, int] | None) -> Itera
     if not free.labels:
         return
     tried = _searched(free) if base is None else _varied(free, kind, base)
-    fresh: list[Sizes] = []
-    for sizes in tried:
-        complete = free.complete(sizes)
-        if complete not in fresh and free.fits(complete):
-            fresh.append(complete)
-            yield complete
-        if len(fresh) >= MOST_TRIES:
-            return
+    yield from itertools.islice(_fresh(free, tried), MOST_TRIES)
 
 
 def likely(free: Free) -> Iterator[Sizes]:
     """Yield few sizes to try where a model refuses distinct ones: 3 for most labels, a large one for some."""
     rest = [label for label in free.labels if label not in free.leading]
     groups = [rest, *([label] for label in free.labels), list(free.labels)]
-    fresh: list[Sizes] = []
-    for size, group in itertools.product(_LIKELY, filter(None, groups)):
-        complete = free.complete({**_all(free, 3), **dict.fromkeys(group, size)})
-        if complete not in fresh and free.fits(complete):
-            fresh.append(complete)
+    pairs = itertools.product(_LIKELY, filter(None, groups))
+    yield from _fresh(free, ({**_all(free, 3), **dict.fromkeys(group, size)} for size, group in pairs))
+
+
+def _fresh(free: Free, tried: Iterable[Sizes]) -> Iterator[Sizes]:
+    """Yield the sizes that can be run, completed, each set once."""
+    seen: list[Sizes] = []
+    for sizes in tried:
+        complete = free.complete(sizes)
+        if complete not in seen and free.fits(complete):
+            seen.append(complete)
             yield complete
 
 

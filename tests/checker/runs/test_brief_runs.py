@@ -22,6 +22,8 @@ from graphfix.results import GraphfixError, Verdict
 from graphfix.results.faults import InternalError
 from graphfix.results.progress import silent
 from graphfix.runtimes import process
+from graphfix.runtimes.session import RefusedError
+from graphfix.runtimes.sessions import InThisProcess
 from models.builders.tflite.text import model as tflite
 from tests.support.notation import model
 
@@ -64,7 +66,7 @@ def requests(monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, str]]:
 
         return counted
 
-    for each in (process.Child, process.Here):
+    for each in (process.Child, InThisProcess):
         monkeypatch.setattr(each, "_answer", counting(each._answer))
     return asked
 
@@ -248,15 +250,32 @@ def test_what_a_function_in_the_process_raises_is_an_internal_error() -> None:
         assert child.finish() == 2
 
 
+def test_what_a_function_in_the_process_refuses_is_refused_here() -> None:
+    with process.Child() as child:
+        child.begin("graphfix.runtimes.onnxruntime", "load", b"no model")
+        with pytest.raises(RefusedError, match="rotobuf"):
+            child.finish()
+
+
+def test_a_process_that_ended_between_two_loads_is_started_again() -> None:
+    first, second = (model(f"y[N] = {op}(x[N])").SerializeToString() for op in ("Abs", "Neg"))
+    with process.Child() as child:
+        child.memory = 1 << 30
+        child.load(first)
+        assert child._process is not None
+        child._process.kill()  # by the system, say, when memory is scarce
+        assert child.load(second).run({"x": np.float32([1])})
+
+
 def test_a_limit_of_memory_holds_for_sessions_in_this_process(tmp_path: Path) -> None:
     program = f"""
 import numpy as np
 from pathlib import Path
-from graphfix.runtimes.process import Here
+from graphfix.runtimes.sessions import InThisProcess
 from graphfix.runtimes.session import RefusedError
-with Here() as here:
-    here.memory = 1 << 20
-    session = here.load(Path({str(tmp_path / "m.onnx")!r}))
+with InThisProcess() as sessions:
+    sessions.memory = 1 << 20
+    session = sessions.load(Path({str(tmp_path / "m.onnx")!r}))
     try:
         session.run({{"n": np.int64([1 << 32])}})
     except RefusedError as error:

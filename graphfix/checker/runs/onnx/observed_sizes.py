@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 
     from graphfix.checker.runs.first_difference import ExposingOpener
     from graphfix.checker.runs.witness import Sizes, Witness
-    from graphfix.runtimes.process import OnnxSession
     from graphfix.runtimes.session import Session
+    from graphfix.runtimes.sessions import OnnxSession
 
     class Load(Protocol):
         """Loads the original with Shape nodes: (the value that one reads, what its result is called)."""

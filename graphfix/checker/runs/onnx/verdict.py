@@ -34,8 +34,9 @@ from graphfix.results import Verdict
 from graphfix.results.progress import Notice
 from graphfix.runtimes import onnx_reference
 from graphfix.runtimes.memory import unused
-from graphfix.runtimes.process import LONGEST_SECONDS, Child
+from graphfix.runtimes.process import Child
 from graphfix.runtimes.session import RefusedError
+from graphfix.runtimes.sessions import LONGEST_SECONDS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -47,6 +48,7 @@ if TYPE_CHECKING:
     from graphfix.checker.runs.input_limits import Limits
     from graphfix.checker.task import Task
     from graphfix.runtimes.session import Session
+    from graphfix.runtimes.sessions import Sessions
 
 _LAST_WITHOUT_KERNELS = 6
 _LONGEST = 24 * 3600.0
@@ -54,13 +56,13 @@ _LONGEST = 24 * 3600.0
 _RANKS_TO_TRY = (2, 1, 3, 4, 0)
 
 
-def by_runs(task: Task, child: Child) -> Verdict:
+def by_runs(task: Task, sessions: Sessions) -> Verdict:
     """Compare two ONNX files by runs in a process. Raises GraphfixError for bad input."""
     models = read(task.before), read(task.after)
     interfaces = _interfaces(task, models)
     named = list(symbols(models[0].graph))
     witness = Witness(task.claims, named) if task.claims is not None else None
-    verdict = _by_runs(task, child, models, interfaces, witness)
+    verdict = _by_runs(task, sessions, models, interfaces, witness)
     versions = {"onnx": onnx.__version__, **verdict.versions}
     facts = witness.facts(ran=witness.runs > 0) if witness is not None else None
     return replace(verdict, versions=versions, assumes=assumed_defaults(*interfaces), facts=facts)
@@ -88,7 +90,7 @@ def _missing(task: Task, model: onnx.ModelProto) -> frozenset[str]:
 
 def _by_runs(
     task: Task,
-    child: Child,
+    sessions: Sessions,
     models: tuple[onnx.ModelProto, onnx.ModelProto],
     interfaces: tuple[Interface, Interface],
     witness: Witness | None,
@@ -100,7 +102,7 @@ def _by_runs(
     why = work_fault(models, thorough=task.thorough)
     if why is not None:
         return Verdict("undecided", reason=why)
-    verdict, fallback = _by_onnxruntime(task, child, models, interfaces, witness)
+    verdict, fallback = _by_onnxruntime(task, sessions, models, interfaces, witness)
     if fallback and verdict.status != "different":
         second = _by_reference(task, models, interfaces, witness)
         return replace(second, load=verdict.load)
@@ -127,9 +129,9 @@ def with_casts_kept(task: Task) -> Verdict | None:
     if copies[0] is None or copies[1] is None:
         return None
     task.progress("running both models with every rounding to float16")
-    with Child() as child:
+    with Child() as sessions:
         before, after = (
-            partial(child.load, copy, folder=each.folder) for copy, each in zip(copies, data, strict=True) if copy
+            partial(sessions.load, copy, folder=each.folder) for copy, each in zip(copies, data, strict=True) if copy
         )
         openers = (lambda expose: before(expose=expose)), _adapted(lambda expose: after(expose=expose), task, models)
         comparison = _comparison(task, models, openers, "onnxruntime")
@@ -139,7 +141,7 @@ def with_casts_kept(task: Task) -> Verdict | None:
 
 def _by_onnxruntime(
     task: Task,
-    child: Child,
+    sessions: Sessions,
     models: tuple[onnx.ModelProto, onnx.ModelProto],
     interfaces: tuple[Interface, Interface],
     witness: Witness | None,
@@ -154,23 +156,19 @@ def _by_onnxruntime(
     loads = Loads(task.progress)
     size, needed = data[0].bytes_of(models[0])
     budget = None if size < LARGE or task.thorough or task.inputs is not None else Budget(task.progress)
-    child.seconds = _LONGEST if task.thorough else LONGEST_SECONDS
-    child.memory = allowance(size, thorough=task.thorough)
-    load = partial(child.load, arena=budget is None)
+    sessions.seconds = _LONGEST if task.thorough else LONGEST_SECONDS
+    sessions.memory = allowance(size, thorough=task.thorough)
+    load = partial(sessions.load, arena=budget is None)
     before, after = (
         loads.watched(side, partial(load, each.runnable(), folder=each.folder)) for side, each in enumerate(data)
     )
     why = memory_fault(needed, unused()) if budget is not None else None
     if budget is not None:
-        budget.stop_after = partial(setattr, child, "seconds")
+        budget.stop_after = partial(setattr, sessions, "seconds")
     if why is not None:
         task.progress(Notice(why))
         return _loaded(loads, (before, after), why, copies_fault(data[1], models[1])), False
-    child.kept = 1
-    if task.brief and budget is None and not task.copied:
-        child.kept = 2
-        # first, since it needs nothing of this process, which may be busy with the proof
-        loads.observe_second(ways(before, after, None)[0])
+    sessions.kept = 2 if task.brief and budget is None and not task.copied else 1
     openers = (lambda expose: before(expose=expose)), _adapted(lambda expose: after(expose=expose), task, models)
     comparison = replace(
         _comparison(task, models, openers, "onnxruntime"),
@@ -189,7 +187,7 @@ def _by_onnxruntime(
     if not task.copied:
         fault = None
         if budget is not None:
-            child.seconds = SECONDS  # optimizing a large model may take long
+            sessions.seconds = SECONDS  # optimizing a large model may take long
             fault = copies_fault(data[1], models[1])
         verdict = loads.judge(verdict, *ways(before, after, fault))
     versions = {"onnxruntime": metadata.version("onnxruntime")}

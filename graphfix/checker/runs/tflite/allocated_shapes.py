@@ -25,7 +25,7 @@ from graphfix.runtimes.session import RefusedError
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from graphfix.runtimes.process import Child
+    from graphfix.runtimes.sessions import Sessions
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +38,9 @@ class _Declared:
     sizes: tuple[int, ...]
 
 
-def shapes_hold(child: Child, path: Path, bindings: Mapping[str, int], shapes: Mapping[str, Sequence[int]]) -> bool:
+def shapes_hold(
+    sessions: Sessions, path: Path, bindings: Mapping[str, int], shapes: Mapping[str, Sequence[int]]
+) -> bool:
     """Whether every operator's result is allocated as it is declared; False where LiteRT does not compute all of them.
 
     A kernel whose result follows from values leaves the shape that was stored. So LiteRT is asked about a copy of
@@ -55,8 +57,8 @@ def shapes_hold(child: Child, path: Path, bindings: Mapping[str, int], shapes: M
         if declared is None:
             return False
         try:
-            session = child.load_tflite(wrong, "preserving")
-            found = child.ask(session.request, "allocate", inputs)
+            session = sessions.load_tflite(wrong, "preserving")
+            found = sessions.ask(session.request, "allocate", inputs)
         except RefusedError:
             return False
     return all(found[each.graph][each.tensor] == each.sizes for each in declared)

@@ -14,10 +14,10 @@ from graphfix.runtimes.session import RefusedError
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from graphfix.runtimes.process import Child
+    from graphfix.runtimes.sessions import Sessions
 
 
-def aborting_operator(child: Child, path: Path, kernels: str, feeds: Mapping[str, object]) -> str | None:
+def aborting_operator(sessions: Sessions, path: Path, kernels: str, feeds: Mapping[str, object]) -> str | None:
     """Name the operator of subgraph 0 as `ADD#3`; None where no beginning of the model aborts on these inputs."""
     if too_large(path):
         return None
@@ -29,7 +29,7 @@ def aborting_operator(child: Child, path: Path, kernels: str, feeds: Mapping[str
         def aborts(count: int) -> bool:
             beginning.write_bytes(_beginning(model, operators, count))
             try:
-                child.load_tflite(beginning, kernels).run(feeds)
+                sessions.load_tflite(beginning, kernels).run(feeds)
             except RefusedError as error:
                 return error.aborted
             return False

@@ -47,8 +47,8 @@ if TYPE_CHECKING:
     from graphfix.checker.runs.witness import Witness
     from graphfix.checker.task import Task
     from graphfix.results import InexactSite
-    from graphfix.runtimes.process import LitertSession
     from graphfix.runtimes.session import Session
+    from graphfix.runtimes.sessions import LitertSession, Sessions
 
 KERNEL_NAMES = {"reference": "the reference kernels", "builtin": "the builtin kernels", "xnnpack": "XNNPACK"}
 
@@ -57,19 +57,19 @@ KERNEL_NAMES = {"reference": "the reference kernels", "builtin": "the builtin ke
 class Opener:
     """Loads one file on one kernel set, for one of its SignatureDefs or (None) for subgraph 0."""
 
-    child: Child
+    sessions: Sessions
     path: Path
     kernels: str
     signature: str | None = None
 
     def __call__(self) -> LitertSession:
         """Load it as it is. Raises RefusedError."""
-        return self.child.load_tflite(self.path, self.kernels, signature=self.signature)
+        return self.sessions.load_tflite(self.path, self.kernels, signature=self.signature)
 
     def exposing(self, names: Sequence[str]) -> LitertSession:
         """Load it with further outputs. XNNPACK keeps no inner tensors: the builtin kernels show them."""
         kernels = "builtin" if self.kernels == "xnnpack" else self.kernels
-        return self.child.load_tflite(self.path, kernels, signature=self.signature, expose=names)
+        return self.sessions.load_tflite(self.path, kernels, signature=self.signature, expose=names)
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,14 +97,14 @@ class KernelRunner:
     """Two files and the process that runs them."""
 
     task: Task
-    child: Child
+    sessions: Sessions
     paths: tuple[Path, Path]
     own_inputs: bool = False
     """Whether the inputs are made even where the task has a file of them."""
     witness: Witness | None = None
     """What sees the sizes in the runs of the first kernel set that runs the main graph."""
     pace: Pace | None = None
-    """What times brief runs."""
+    """The times of the brief runs so far; None if the runs are not brief."""
     least: bool = False
     """Whether the least sizes come first."""
     _graphs: dict[Path, tuple[Graph, ...]] = field(default_factory=dict, repr=False)
@@ -112,8 +112,8 @@ class KernelRunner:
     def run(self, kernels: str, signature: str | None, cases: Sequence[Case]) -> KernelRun:
         """Run both files; `cases` are the inputs that another kernel set has taken."""
         openers = (
-            Opener(self.child, self.paths[0], kernels, signature),
-            Opener(self.child, self.paths[1], kernels, signature),
+            Opener(self.sessions, self.paths[0], kernels, signature),
+            Opener(self.sessions, self.paths[1], kernels, signature),
         )
         self.task.progress(f"running the first model on {KERNEL_NAMES[kernels]}")
         try:
@@ -154,8 +154,8 @@ class KernelRunner:
         if verdict.status != "different" or self.task.brief:  # the runs that are not brief look into it
             return verdict
         self.task.progress("running the first model in the place of the second")
-        with Child() as child:
-            again = replace(opener, child=child)
+        with Child() as sessions:
+            again = replace(opener, sessions=sessions)
             try:
                 asked_again(again(), [answer.case for answer in answers.accepted])
                 stable = after_reload(again(), answers)
@@ -188,12 +188,12 @@ class KernelRunner:
             return ""
         self.task.progress("looking for the operator that aborts")
         try:
-            interface = litert_interface(self.child.load_tflite(self.paths[0], kernel_run.kernels).interface)
+            interface = litert_interface(self.sessions.load_tflite(self.paths[0], kernel_run.kernels).interface)
         except RefusedError:
             return ""
         interface = interface.setting(self.task.values, self.task.bindings, self.task.shapes)
         case = seeded(interface, kernel_run.runs[0].bindings, Limits(), Choice(), (self.task.seed, 0))
-        found = aborting_operator(self.child, self.paths[0], kernel_run.kernels, case.feeds)
+        found = aborting_operator(self.sessions, self.paths[0], kernel_run.kernels, case.feeds)
         return f" at {found}" if found is not None else ""
 
     def _answers(self, before: Opener, after: Opener, cases: Sequence[Case]) -> Answers | str:

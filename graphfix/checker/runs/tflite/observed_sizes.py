@@ -10,8 +10,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from graphfix.checker.runs.witness import Sizes, Witness
-    from graphfix.runtimes.process import LitertSession
     from graphfix.runtimes.session import Session
+    from graphfix.runtimes.sessions import LitertSession
 
 
 def observed(session: LitertSession, witness: Witness) -> Session:

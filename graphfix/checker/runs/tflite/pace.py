@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from time import monotonic
 from typing import TYPE_CHECKING, Final, Literal
 
+from graphfix.checker.runs.budget import TimedSession
 from graphfix.results.records import dataclass, field
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ class Pace:
 
     def timed(self, session: Session) -> TimedSession:
         """Return the session of the original with its runs timed."""
-        return TimedSession(session, self)
+        return TimedSession(session, self.taken)
 
     def share(self, kernels: str, sizes: Mapping[str, int]) -> Literal["same", "least", "none"]:
         """Return whether a kernel set runs the sizes of the set before it, the least sizes, or nothing."""
@@ -47,23 +47,3 @@ class Pace:
         if fewer > 1 and expected / fewer <= most:
             return "least"
         return "same" if expected <= most else "none"
-
-
-@dataclass(frozen=True, slots=True)
-class TimedSession:
-    """A session of the original whose runs are timed."""
-
-    session: Session
-    pace: Pace
-
-    @property
-    def outputs(self) -> tuple[str, ...]:
-        """The names of the outputs."""
-        return self.session.outputs
-
-    def run(self, feeds: Mapping[str, object]) -> list[object]:
-        """Run the model once. Raises RefusedError."""
-        started = monotonic()
-        values = self.session.run(feeds)
-        self.pace.taken.append(monotonic() - started)
-        return values

@@ -27,34 +27,35 @@ if TYPE_CHECKING:
     from graphfix.checker.runs.loads import Ways
     from graphfix.checker.runs.seeded_inputs import Case
     from graphfix.checker.task import Task
+    from graphfix.runtimes.sessions import Sessions
 
 # How LiteRT says that a file is no TFLite model.
 _NO_MODEL = ("valid Flatbuffer", "schema version", "Could not open", "Failed to open")
 
 
-def by_runs(task: Task, child: Child) -> Verdict:
+def by_runs(task: Task, sessions: Sessions) -> Verdict:
     """Compare two TFLite files by runs in a process. Raises GraphfixError for bad input."""
     witness = Witness(task.claims) if task.claims is not None else None
-    child.memory = allowance(task.before.stat().st_size, thorough=task.thorough)
-    verdict = _by_runs(task, child, witness)
+    sessions.memory = allowance(task.before.stat().st_size, thorough=task.thorough)
+    verdict = _by_runs(task, sessions, witness)
     versions = {"ai-edge-litert": metadata.version("ai-edge-litert")}
     return replace(verdict, versions=versions)
 
 
 def by_loads(task: Task) -> Verdict:
     """Load two TFLite files on every kernel set, without a run."""
-    with Child() as child:
-        child.memory = allowance(task.before.stat().st_size, thorough=task.thorough)
-        verdict = Loads(task.progress).judge(Verdict("undecided"), _ways(task, child), {})
+    with Child() as sessions:
+        sessions.memory = allowance(task.before.stat().st_size, thorough=task.thorough)
+        verdict = Loads(task.progress).judge(Verdict("undecided"), _ways(task, sessions), {})
     versions = {"ai-edge-litert": metadata.version("ai-edge-litert")}
     return replace(verdict, reason=without_runs(verdict.load), versions=versions)
 
 
-def _ways(task: Task, child: Child) -> Ways:
+def _ways(task: Task, sessions: Sessions) -> Ways:
     """Return functions that load the two files of a task on each kernel set, and allocate their tensors."""
 
     def allocating(path: Path, kernels: str) -> None:
-        child.ask(child.load_tflite(path, kernels).request, "allocate", {})
+        sessions.ask(sessions.load_tflite(path, kernels).request, "allocate", {})
 
     return {
         _way(kernels): (partial(allocating, task.before, kernels), partial(allocating, task.after, kernels))
@@ -75,10 +76,10 @@ def _loads(task: Task, kernel_runs: Iterable[KernelRun]) -> Loads:
     return loads
 
 
-def _by_runs(task: Task, child: Child, witness: Witness | None) -> Verdict:
+def _by_runs(task: Task, sessions: Sessions, witness: Witness | None) -> Verdict:
     facts = witness.facts(ran=False) if witness is not None else None
-    child.kept = 2 if task.brief else 1
-    before, after = (_declared(child, path, task) for path in (task.before, task.after))
+    sessions.kept = 2 if task.brief else 1
+    before, after = (_declared(sessions, path, task) for path in (task.before, task.after))
     if isinstance(before, RefusedError):
         return Verdict("undecided", facts=facts, reason=f"the first model does not load: {before}")
     if isinstance(after, RefusedError) and after.stopped:
@@ -88,7 +89,7 @@ def _by_runs(task: Task, child: Child, witness: Witness | None) -> Verdict:
     reason = _disagreement(_without_dropped(before, after, task.values), after, task.signature)
     if reason is not None:
         return Verdict("different", reason=reason)
-    runner = KernelRunner(task, child, (task.before, task.after), witness=witness)
+    runner = KernelRunner(task, sessions, (task.before, task.after), witness=witness)
     each_kernel_set = _briefly if task.brief and not task.copied else _on_each_kernel_set
     kernel_runs = list(each_kernel_set(runner, task.signature))
     loads = _loads(task, kernel_runs)
@@ -99,15 +100,15 @@ def _by_runs(task: Task, child: Child, witness: Witness | None) -> Verdict:
     if witness is not None:
         facts = witness.facts(ran=any(each.cases for each in kernel_runs))
     verdict = replace(_combined([*kernel_runs, *cut], runner), assumes=assumes, facts=facts)
-    return verdict if task.copied else loads.judge(verdict, _ways(task, child), {})
+    return verdict if task.copied else loads.judge(verdict, _ways(task, sessions), {})
 
 
-def _declared(child: Child, path: Path, task: Task) -> ModelDetails | RefusedError:
+def _declared(sessions: Sessions, path: Path, task: Task) -> ModelDetails | RefusedError:
     """Ask the first kernel set that loads a file. Raises GraphfixError for what is no model."""
     refusal: RefusedError | None = None
     for kernels in ORDER if task.brief else litert.KERNELS:
         try:
-            return child.load_tflite(path, kernels, signature=task.signature).interface
+            return sessions.load_tflite(path, kernels, signature=task.signature).interface
         except RefusedError as error:
             refusal = refusal or error
             if any(words in str(error) for words in _NO_MODEL):
@@ -196,7 +197,7 @@ def _without(runner: KernelRunner, kernel_run: KernelRun, models: CutModels) -> 
             reason = f"LiteRT has no kernel for the custom operator {listed}: {models.fault}"
             run = Run({}, "off", "undecided", reason=reason)
             return KernelRun(kernel_run.kernels, "", Verdict("undecided", runs=(run,), reason=reason))
-        custom = _lacking(runner.child, models.written(0), kernel_run.kernels)
+        custom = _lacking(runner.sessions, models.written(0), kernel_run.kernels)
         if not custom or custom in models.names:
             break
     paths = models.written(0), models.written(1)
@@ -206,10 +207,10 @@ def _without(runner: KernelRunner, kernel_run: KernelRun, models: CutModels) -> 
     return replace(found, verdict=replace(found.verdict, runs=runs))
 
 
-def _lacking(child: Child, path: Path, kernels: str) -> str:
+def _lacking(sessions: Sessions, path: Path, kernels: str) -> str:
     """Return the first custom operator of a model that a kernel set lacks; empty if it lacks none."""
     try:
-        child.ask(child.load_tflite(path, kernels).request, "allocate", {})
+        sessions.ask(sessions.load_tflite(path, kernels).request, "allocate", {})
     except RefusedError as error:
         return error.custom
     return ""

@@ -31,9 +31,9 @@ class CutModels:
     folder: Path
     """Where the models without the operators are written."""
     names: list[str] = field(default_factory=list)
-    """What was taken out of both."""
+    """The custom operators that were taken out of both models."""
     fault: str | None = None
-    """Why they can't be cut alike, as far as it is known."""
+    """The reason why the models can't be cut alike; None if there is none so far."""
     _read: tuple[Any, ...] = ()
 
     def take(self, name: str) -> None:
