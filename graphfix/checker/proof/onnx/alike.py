@@ -13,10 +13,10 @@ from collections.abc import Callable, Sequence
 from itertools import zip_longest
 from typing import TYPE_CHECKING, TypeAlias
 
+from graphfix.checker.files.onnx import operators as onnx_ops
 from graphfix.checker.proof.broadcast import EACH
 from graphfix.checker.proof.constant_folding import is_constant
 from graphfix.checker.proof.nests import Nest
-from graphfix.checker.proof.onnx import table as onnx_ops
 from graphfix.checker.proof.onnx.calls import described
 from graphfix.checker.proof.onnx.routines import TWO_WAYS
 from graphfix.checker.proof.result import UnprovedError

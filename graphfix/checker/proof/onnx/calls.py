@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from graphfix.checker.files.onnx.operators import OF_ONE_VERSION
 from graphfix.checker.files.onnx.schema import schema
 from graphfix.checker.proof.onnx.model_parts import declared_by, is_of_runtimes
 from graphfix.checker.proof.onnx.older_forms import CHANGED, Form, present
 from graphfix.checker.proof.onnx.operands import Call, domain_of, trimmed
 from graphfix.checker.proof.onnx.operator_types import accepted
 from graphfix.checker.proof.onnx.spelling import Spelling, pattern
-from graphfix.checker.proof.onnx.table import OF_ONE_VERSION
 from graphfix.checker.proof.onnx.types import dtype
 from graphfix.checker.proof.onnx.validate import NOT_IMPORTED, loads
 from graphfix.checker.proof.onnx.versions import compared_attributes, effective, meaning, unlifted

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from onnx import TensorProto
 
+from graphfix.checker.files.onnx import operators as onnx_ops
 from graphfix.checker.files.onnx.schema import schema
-from graphfix.checker.proof.onnx import table
 from graphfix.checker.proof.onnx.names import SizeNames
 from graphfix.checker.proof.onnx.operands import domain_of
 from graphfix.checker.proof.onnx.operator_types import accepted, is_open
@@ -193,7 +193,7 @@ class ClosedWorld:
     def _computes(self) -> bool:
         """Whether the first file broadcasts values of bfloat16."""
         number = TensorProto.BFLOAT16
-        return any((domain, op) in table.EACH and number in kinds for op, domain, kinds in self.types)
+        return any((domain, op) in onnx_ops.EACH and number in kinds for op, domain, kinds in self.types)
 
 
 _SPECIFIED = frozenset({"", "ai.onnx.ml"})

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from onnx import TensorProto, TypeProto
 
 from graphfix.checker.files.equal_sizes import NONE_EQUAL, EqualSizes, equal_sizes
+from graphfix.checker.files.onnx.bodies import bodies, every_node
 from graphfix.checker.files.onnx.file import Source
 from graphfix.checker.proof.compare import (
     assumed_ranges,
@@ -29,7 +30,7 @@ from graphfix.checker.proof.onnx.function_names import shared_name
 from graphfix.checker.proof.onnx.input_sizes import FreeSizes, declared_dims, is_named
 from graphfix.checker.proof.onnx.model_parts import key_of, unlisted
 from graphfix.checker.proof.onnx.names import INLINED
-from graphfix.checker.proof.onnx.operands import Environment, bodies, every_node
+from graphfix.checker.proof.onnx.operands import Environment
 from graphfix.checker.proof.onnx.order import put_in_order
 from graphfix.checker.proof.onnx.reader import Reading
 from graphfix.checker.proof.onnx.stored_sizes import StoredSizes

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 from onnx import TensorProto, helper, numpy_helper
 
+from graphfix.checker.files.onnx.operators import LEGACY_END
 from graphfix.checker.proof.onnx.nodes import PRODUCTS, channels
 from graphfix.checker.proof.onnx.sequence_shapes import taken
-from graphfix.checker.proof.onnx.table import LEGACY_END
 from graphfix.checker.proof.onnx.types import dtype
 from graphfix.checker.proof.onnx.validate import loads
 from graphfix.checker.proof.onnx.versions import PRESENT

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 import onnx
 
+from graphfix.checker.files.onnx import operators as onnx_ops
 from graphfix.checker.proof.broadcast import broadcast_of
 from graphfix.checker.proof.explain import isolated
 from graphfix.checker.proof.indexing_maps import Note
-from graphfix.checker.proof.onnx import table as onnx_ops
 from graphfix.checker.proof.onnx.nodes import read
 
 if TYPE_CHECKING:

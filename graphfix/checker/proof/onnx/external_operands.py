@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING
 
 from onnx import TensorProto
 
+from graphfix.checker.files.onnx.bodies import every_node
 from graphfix.checker.files.onnx.external_data import is_external, tensors
-from graphfix.checker.proof.onnx.operands import domain_of, every_node
+from graphfix.checker.proof.onnx.operands import domain_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

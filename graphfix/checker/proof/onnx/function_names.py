@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from graphfix.checker.files.onnx.bodies import every_node
 from graphfix.checker.proof.onnx.model_parts import key_of
-from graphfix.checker.proof.onnx.operands import domain_of, every_node
+from graphfix.checker.proof.onnx.operands import domain_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

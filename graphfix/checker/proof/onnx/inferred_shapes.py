@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 
 from onnx import GraphProto
 
-from graphfix.checker.proof.onnx.operands import bodies, domain_of
+from graphfix.checker.files.onnx.bodies import bodies
+from graphfix.checker.proof.onnx.operands import domain_of
 from graphfix.checker.proof.onnx.types import is_free, is_uninferred
 from graphfix.checker.proof.sizes import Symbol, result_sizes
 

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 from onnx import TensorProto
 
+from graphfix.checker.files.onnx.operators import LEGACY_END
 from graphfix.checker.files.onnx.tensors import elements
 from graphfix.checker.proof import integer_values
-from graphfix.checker.proof.onnx.table import LEGACY_END
 from graphfix.checker.proof.onnx.types import dtype
 from graphfix.checker.proof.sizes import numbers
 from graphfix.checker.proof.terms import MOST_ELEMENTS, View, integer_type, whole

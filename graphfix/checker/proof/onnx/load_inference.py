@@ -16,8 +16,9 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from onnx import ModelProto, TensorProto
 
+from graphfix.checker.files.onnx.bodies import bodies, every_graph, every_node, graphs
 from graphfix.checker.files.onnx.external_data import tensors
-from graphfix.checker.proof.onnx.operands import bodies, domain_of, every_graph, every_node, graphs
+from graphfix.checker.proof.onnx.operands import domain_of
 from graphfix.checker.proof.onnx.wrong_inference import SUSPECT, is_suspect
 from graphfix.checker.proof.sizes import result_sizes
 from graphfix.runtimes.onnx_inference import InferenceError, infer_shapes, start

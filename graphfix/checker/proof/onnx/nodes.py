@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 from onnx import TensorProto
 
+from graphfix.checker.files.onnx import operators as onnx_ops
 from graphfix.checker.proof import broadcast, constant_folding, neutral
 from graphfix.checker.proof.onnx import sequence_shapes, shapes
-from graphfix.checker.proof.onnx import table as onnx_ops
 from graphfix.checker.proof.onnx.integer_values import enter_elements
 from graphfix.checker.proof.onnx.routines import enter_exact, enter_mapped
 from graphfix.checker.proof.onnx.types import dtype

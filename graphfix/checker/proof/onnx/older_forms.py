@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, TypeAlias
 import onnx
 from onnx import AttributeProto, TensorProto
 
+from graphfix.checker.files.onnx.operators import LEGACY_END
 from graphfix.checker.proof.constant_folding import literal
 from graphfix.checker.proof.onnx.operands import COUNTED_BACK_SINCE
-from graphfix.checker.proof.onnx.table import LEGACY_END
 from graphfix.checker.proof.onnx.types import dtype
 from graphfix.checker.proof.onnx.versions import PRESENT, inference_mode, meaning
 from graphfix.results.records import dataclass

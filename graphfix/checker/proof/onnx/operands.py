@@ -14,9 +14,9 @@ from graphfix.checker.proof.terms import integer_type, whole
 from graphfix.results.records import dataclass, field
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
-    from onnx import GraphProto, ModelProto, NodeProto
+    from onnx import NodeProto
 
     from graphfix.checker.proof.onnx.stored_sizes import StoredSizes
     from graphfix.checker.proof.sizes import Dims, Sizes
@@ -255,40 +255,6 @@ def trimmed(outputs: Sequence[str]) -> Sequence[str]:
     while count and not outputs[count - 1]:
         count -= 1
     return outputs[:count]
-
-
-def graphs(attribute: AttributeProto) -> list[GraphProto]:
-    """Return the bodies that an attribute holds."""
-    return [attribute.g] if attribute.HasField("g") else list(attribute.graphs)
-
-
-def bodies(nodes: Iterable[NodeProto]) -> Iterator[GraphProto]:
-    """Return the bodies that nodes have as attributes, in order."""
-    for node in nodes:
-        for attribute in node.attribute:
-            if attribute.HasField("g"):
-                yield attribute.g
-            yield from attribute.graphs
-
-
-def every_node(model: ModelProto) -> Iterator[NodeProto]:
-    """Yield every node of a model, in bodies and functions too."""
-    for graph in every_graph(model.graph):
-        yield from graph.node
-    for function in model.functions:
-        yield from function.node
-        for body in bodies(function.node):
-            for graph in every_graph(body):
-                yield from graph.node
-
-
-def every_graph(outer: GraphProto) -> Iterator[GraphProto]:
-    """Yield a graph and every body inside it."""
-    pending = [outer]
-    while pending:
-        graph = pending.pop()
-        yield graph
-        pending += bodies(graph.node)
 
 
 def domain_of(domain: str) -> str:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from graphfix.checker.proof.onnx import table as onnx_ops
+from graphfix.checker.files.onnx import operators as onnx_ops
+from graphfix.checker.files.onnx.bodies import graphs
 from graphfix.checker.proof.onnx.alike import Alike, Names
 from graphfix.checker.proof.onnx.calls import call_of, enter_call, function_of
 from graphfix.checker.proof.onnx.closed_world import GROWING
@@ -24,7 +25,7 @@ from graphfix.checker.proof.onnx.names import (
     own_names,
 )
 from graphfix.checker.proof.onnx.nodes import exact, view_or_term
-from graphfix.checker.proof.onnx.operands import Environment, attributes_of, graphs
+from graphfix.checker.proof.onnx.operands import Environment, attributes_of
 from graphfix.checker.proof.onnx.operator_types import infer_types
 from graphfix.checker.proof.onnx.types import check_values
 from graphfix.checker.proof.onnx.validate import imported, is_separate, unique_names

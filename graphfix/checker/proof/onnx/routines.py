@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from onnx import TensorProto
 
-from graphfix.checker.proof.onnx import table as onnx_ops
+from graphfix.checker.files.onnx import operators as onnx_ops
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

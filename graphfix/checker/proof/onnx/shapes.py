@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING
 
 from onnx import TensorProto
 
+from graphfix.checker.files.onnx.operators import ADDED, ONTO, SAME_SHAPE
 from graphfix.checker.proof import constant_folding
 from graphfix.checker.proof.broadcast import onto_sizes
 from graphfix.checker.proof.integer_values import span, span_of
 from graphfix.checker.proof.onnx import layout_shapes
 from graphfix.checker.proof.onnx.layout_shapes import places
 from graphfix.checker.proof.onnx.sequence_shapes import element
-from graphfix.checker.proof.onnx.table import ADDED, ONTO, SAME_SHAPE
 from graphfix.checker.proof.onnx.types import dtype
 from graphfix.checker.proof.result import NO_SIZE_IS_0, NONE_WITHOUT_ELEMENTS
 from graphfix.checker.proof.sizes import numbers

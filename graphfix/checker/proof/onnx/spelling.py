@@ -9,8 +9,8 @@ from google.protobuf.unknown_fields import UnknownFieldSet  # type: ignore[impor
 from onnx import AttributeProto
 from onnx.defs import OpSchema
 
+from graphfix.checker.files.onnx.operators import MS, QUANTIZING
 from graphfix.checker.files.onnx.schema import schema
-from graphfix.checker.proof.onnx.table import MS, QUANTIZING
 from graphfix.results.records import dataclass, field
 
 if TYPE_CHECKING:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from graphfix.checker.proof.onnx import table
+from graphfix.checker.files.onnx import operators as onnx_ops
 from graphfix.checker.proof.onnx.operands import domain_of
 from graphfix.checker.proof.onnx.operator_types import accepted
 from graphfix.checker.proof.result import UnprovedError
@@ -39,13 +39,13 @@ def is_separate(call: Call) -> bool:
     """
     if call.domain:
         operator = call.domain, call.op
-        writes = operator in table.WRITING or call.integer(table.SHARING, 0) != 0
-        return writes or operator in table.RANDOM_ELSEWHERE
+        writes = operator in onnx_ops.WRITING or call.integer(onnx_ops.SHARING, 0) != 0
+        return writes or operator in onnx_ops.RANDOM_ELSEWHERE
     if call.op != "Dropout":
-        return call.op in table.RANDOM
+        return call.op in onnx_ops.RANDOM
     if call.version >= TRAINING_MODE_SINCE:
         return len(call.views) > 2  # noqa: PLR2004 - whether it trains
-    return call.version < table.LEGACY_END and not call.integer("is_test", 0)
+    return call.version < onnx_ops.LEGACY_END and not call.integer("is_test", 0)
 
 
 def imported(entries: Iterable[OperatorSetIdProto]) -> dict[str, int]:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from functools import cache
 from typing import TYPE_CHECKING
 
+from graphfix.checker.files.onnx import operators as onnx_ops
 from graphfix.checker.files.onnx.schema import schema, since
-from graphfix.checker.proof.onnx import table
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -61,7 +61,7 @@ def unlifted(op: str, domain: str, version: int, given: frozenset[str]) -> int:
         return own
     if not given <= set(old.attributes):
         return own  # an attribute that its version does not know
-    if op in table.LEGACY or op in table.EQUAL_BEFORE_8 or op in table.WIDENED:
+    if op in onnx_ops.LEGACY or op in onnx_ops.EQUAL_BEFORE_8 or op in onnx_ops.WIDENED:
         return int(new.since_version)
     if op in ("Gemm", "PRelu") or _only_hints(old, new, given):
         return int(new.since_version)
@@ -109,12 +109,12 @@ def compared_attributes(
 ) -> dict[str, AttributeProto]:
     """Return the attributes to compare: those of a legacy broadcast and of a quantized axis show in the maps."""
     name = (domain, op)
-    if name in table.QUANTIZING:
+    if name in onnx_ops.QUANTIZING:
         return {key: given for key, given in attributes.items() if key != "axis"}
     if domain or version >= UPGRADED:
         return dict(attributes)
     kept = {key: given for key, given in attributes.items() if key not in _DROPPED}
-    if version < table.LEGACY_END and (op in table.LEGACY or op == "Gemm"):
+    if version < onnx_ops.LEGACY_END and (op in onnx_ops.LEGACY or op == "Gemm"):
         return {key: given for key, given in kept.items() if key not in _SHOWN_BY_MAPS}
     return kept
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from graphfix.checker.files.onnx.operators import LEGACY_END
 from graphfix.checker.proof import constant_folding, repeat_elements, views
 from graphfix.checker.proof.arithmetic import ELEMENT
 from graphfix.checker.proof.onnx import integer_matrices
 from graphfix.checker.proof.onnx.integer_values import COUNTING, INTEGER_VALUES, renumbered
 from graphfix.checker.proof.onnx.layout_shapes import places
-from graphfix.checker.proof.onnx.table import LEGACY_END
 from graphfix.checker.proof.onnx.validate import loads
 from graphfix.checker.proof.onnx.versions import inference_mode
 from graphfix.checker.proof.sizes import numbers

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from graphfix.checker.proof.onnx.table import EACH, LEGACY_END, UNARY
+from graphfix.checker.files.onnx.operators import EACH, LEGACY_END, UNARY
 from graphfix.results.records import dataclass, field
 
 if TYPE_CHECKING:

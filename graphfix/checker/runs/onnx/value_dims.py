@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 import onnx
 
 from graphfix.checker.files.onnx.graphs import NestedGraph, constant, nested_graphs
-from graphfix.checker.proof.onnx.table import UNARY
+from graphfix.checker.files.onnx.operators import UNARY
 from graphfix.checker.runs.interface import onnx_dims
 from graphfix.checker.runs.onnx.derived_sizes import BROADCASTING
 from graphfix.results.records import dataclass, field

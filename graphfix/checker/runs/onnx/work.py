@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Final
 
 from onnx import ModelProto, TensorProto
 
+from graphfix.checker.files.onnx.bodies import bodies
 from graphfix.checker.files.onnx.tensors import elements
-from graphfix.checker.proof.onnx.operands import bodies
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

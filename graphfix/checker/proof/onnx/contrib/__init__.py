@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from graphfix.checker.files.onnx.operators import BLOCKED, CHANNELS_LAST, LEARNING, MS
 from graphfix.checker.proof.onnx.contrib import attention, elementwise, layout, learning, products, states, windows
-from graphfix.checker.proof.onnx.table import BLOCKED, CHANNELS_LAST, LEARNING, MS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

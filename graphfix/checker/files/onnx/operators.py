@@ -1,4 +1,4 @@
-"""Which ONNX operators broadcast, and how: the proof's own table, from the operators' specifications."""
+"""Which ONNX operators broadcast, and how: the checker's own table, from the operators' specifications."""
 
 from __future__ import annotations
 
