@@ -27,7 +27,7 @@ _LONGEST_LINE = 4096
 
 
 class Child(Sessions):
-    """Models that are loaded in a process of their own, started when it is needed and again after an abort."""
+    """The sessions of another process, which is started when it is needed, and again after a runtime has aborted it."""
 
     def __init__(self, seconds: float = LONGEST_SECONDS) -> None:
         super().__init__(seconds)

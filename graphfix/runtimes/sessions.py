@@ -1,4 +1,4 @@
-"""Loaded models that are asked by their load request, in this process or in one apart; a limit of memory holds."""
+"""Sessions of loaded models, in this process or in another one, each known by the request that loaded it."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _NO_MEMORY = ("bad_alloc", "Failed to allocate memory", "there is no more memory
 
 
 class Sessions(ABC):
-    """Models that are loaded in one process, one at a time or more."""
+    """The sessions of one process. It loads models and runs them, within a limit of memory if there is one."""
 
     def __init__(self, seconds: float = LONGEST_SECONDS) -> None:
         self.seconds = seconds
@@ -42,8 +42,10 @@ class Sessions(ABC):
         self.memory: int | None = None
         """Bytes of memory that a request may take, beside `FED` times those that a run is fed; None for no limit."""
         self.kept = 1
-        """How many models are loaded at a time. If there is room for more than one, a model is loaded once; with one
-        each load is a fresh one, since what a runtime does may depend on what it did before."""
+        """The most models that are loaded at the same time; one more takes the place of the one that was loaded first.
+
+        If it is 1, `load` loads a model again even if it is loaded, since what a runtime does may depend on what it did
+        before. If it is more, `load` returns the session that is there."""
         self._loaded: dict[LoadRequest, tuple[int, Any]] = {}
         """By request: the number of its session in the process, and the session's interface."""
         self._numbers = itertools.count()
@@ -74,7 +76,7 @@ class Sessions(ABC):
         folder: Path | None = None,
         arena: bool = True,
     ) -> OnnxSession:
-        """Load an ONNX model as runtimes.onnxruntime does, in the place of the model before. Raises RefusedError.
+        """Load an ONNX model as graphfix.runtimes.onnxruntime does. Raises RefusedError.
 
         `expose` names values of the main graph that become outputs, behind the model's own; `observe` pairs values
         with names for their shapes, which `run_observed` returns. `folder` contains the external data of a
@@ -90,7 +92,7 @@ class Sessions(ABC):
     def load_tflite(
         self, model: Path | bytes, kernels: str, *, signature: str | None = None, expose: Sequence[str] = ()
     ) -> LitertSession:
-        """Load a TFLite model as graphfix.runtimes.litert_session does, likewise. Raises RefusedError."""
+        """Load a TFLite model as graphfix.runtimes.litert_session does. Raises RefusedError."""
         options = {"kernels": kernels, "signature": signature, "expose": tuple(expose)}
         request = LoadRequest("LiteRT", model, tuple(options.items()))
         interface: ModelDetails = self._load(request)
@@ -102,7 +104,10 @@ class Sessions(ABC):
         return outputs
 
     def ask(self, request: LoadRequest, method: str, *arguments: object) -> Any:  # noqa: ANN401 - the session's own answer
-        """Call a method of the session of a load request, loading it again where another took its place."""
+        """Call a method of the session of a load request; load the model again if another one took its place.
+
+        Raises RefusedError.
+        """
         return self._retried(partial(self._ask_once, request, method, *arguments))
 
     def _ask_once(self, request: LoadRequest, method: str, *arguments: object) -> Any:  # noqa: ANN401 - see above
@@ -159,7 +164,7 @@ class Sessions(ABC):
 
 
 class InThisProcess(Sessions):
-    """Models that are loaded in the calling process: a runtime that aborts ends it."""
+    """The sessions of the calling process: a runtime that aborts ends it."""
 
     def __init__(self) -> None:
         super().__init__()
