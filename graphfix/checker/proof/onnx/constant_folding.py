@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
+from graphfix.checker.files.onnx import operators as onnx_ops
 from graphfix.checker.files.onnx.tensors import elements
 from graphfix.checker.proof import constant_folding
 from graphfix.checker.proof.integer_values import cut
-from graphfix.checker.proof.onnx import nodes, table
+from graphfix.checker.proof.onnx import nodes
 from graphfix.checker.proof.onnx.integer_values import plain_cast
 from graphfix.checker.proof.onnx.layout_shapes import COUNTED_PARTS, equal_part, places
 from graphfix.checker.proof.onnx.types import type_name
@@ -98,7 +99,7 @@ def _element(value: AttributeProto | None) -> Array | None:
 
 def _meet(call: Call, arrays: Sequence[Array | None]) -> bool:
     """Whether operands have the shapes that their operator set takes: before it broadcast they were equal."""
-    if call.version >= (table.LEGACY_END if call.op in table.LEGACY else EQUAL_UNTIL):
+    if call.version >= (onnx_ops.LEGACY_END if call.op in onnx_ops.LEGACY else EQUAL_UNTIL):
         return True
     return not call.attributes and len({None if array is None else array.shape for array in arrays}) == 1
 

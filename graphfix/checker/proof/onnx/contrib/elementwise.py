@@ -114,7 +114,7 @@ STANDARD: Operators = {
     **dict.fromkeys(
         "Affine ImageScaler ParametricSoftplus Scale ScaledTanh MemcpyFromHost MemcpyToHost".split(), (like(0),)
     ),
-    # Its sizes are those of the operators in `table.ONTO`.
+    # Its sizes are those of the operators in `operators.ONTO`.
     "SimplifiedLayerNormalization": (Result(unknown, kind_of(1)), typed(TensorProto.FLOAT, unknown)),
 }
 """Of the standard domain."""
