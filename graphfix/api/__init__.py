@@ -271,6 +271,8 @@ def explain(
 ) -> str:
     """The page of a rewrite, a finding code or a target, or the row of a target file, as Markdown.
 
+    Without a topic: the list of all codes, rewrites and targets, a line each.
+
     `rewrites` of one's own, and installed ones, are found by their names and codes too.
 
     Raises GraphfixError for an unknown topic, and for a file that is none.
@@ -284,9 +286,11 @@ def explain(
         if topic:
             raise GraphfixError(f"{target_file}: a target file and topic {topic!r}: say one of them")
         return explaining.explain_file(file_path("explain", target_file))
-    if not (isinstance(topic, str) and topic):
+    if not isinstance(topic, str):
         what = "a rewrite, a finding code, a target, or a target file"
-        raise GraphfixError(f"explain takes {what}, not {topic!r}; `graphfix explain --help` lists them")
+        raise GraphfixError(f"explain takes {what}, not {topic!r}; `graphfix explain` lists them")
+    if not topic:
+        return explaining.contents(rewrites)
     return explaining.explain(topic, rewrites)
 
 

@@ -24,6 +24,16 @@ class Parser(argparse.ArgumentParser):
         """Print help or an error. Raises OSError if the stream can't be written; argparse would ignore that error."""
         print(message, end="", file=file or sys.stderr)
 
+    def _check_value(self, action: argparse.Action, value: object) -> None:
+        """Raise ArgumentError for a value that is none of an option's choices; it names those that are near, or all."""
+        if action.choices is None or value in action.choices:
+            return
+        from graphfix.engine.spelling import hint
+
+        known = list(map(str, action.choices))
+        how = hint(str(value), known, f"; choose from {', '.join(known)}")
+        raise argparse.ArgumentError(action, f"invalid choice: {value!r}{how}")
+
     def refuse(self, words: Sequence[str]) -> NoReturn:
         """End for words that nothing takes; beside the first option of them stand those that are near."""
         from graphfix.engine.spelling import hint
@@ -259,7 +269,7 @@ def read_path(text: str) -> Path:
     """
     if not text:
         raise argparse.ArgumentTypeError("an empty name; give a file or a folder")
-    return Path(text)
+    return _local(text)
 
 
 def file_or_stream(text: str) -> Path:
@@ -270,8 +280,18 @@ def file_or_stream(text: str) -> Path:
     """
     if not text:
         raise argparse.ArgumentTypeError("an empty name; give a file")
-    path = Path(text)
+    path = _local(text)
     return path.absolute() if path == Path("-") and text != "-" else path
+
+
+def _local(text: str) -> Path:
+    """Return the path of a local file. Raises ArgumentTypeError for a URL, of which Path drops a slash."""
+    if "://" in text:
+        from graphfix.results.regular_files import url_fault
+
+        if fault := url_fault(text):
+            raise argparse.ArgumentTypeError(fault)
+    return Path(text)
 
 
 def new_file(text: str) -> Path:

@@ -37,7 +37,8 @@ STATUS = """exit status:
      a model that can't be converted to TOSA
   3  not decided: what could be neither proved nor run
   4  fix: written and verified, but `graphfix check OUT` with the same options still has findings
-     (for several models the worst status, in the order 2, 1, 3, 4, 0)"""
+     (for several models the worst status, in the order 2, 1, 3, 4, 0)
+  130  interrupted by Ctrl-C; 143: terminated by SIGTERM; 141: the reader of stdout closed the pipe"""
 
 
 def parser(asked: str | None = None) -> Parser:
@@ -250,12 +251,13 @@ def _tosa(command: Parser) -> None:
 
 
 def _explain(command: Parser) -> None:
-    either = command.add_mutually_exclusive_group(required=True)
+    either = command.add_mutually_exclusive_group()
     either.add_argument(
         "topic",
         metavar="RULE|CODE|TARGET",
         nargs="?",
-        help=f"one of {', '.join(offered.RULES)}; a code such as GF101; or a target: {', '.join(offered.TARGETS)}",
+        help=f"one of {', '.join(offered.RULES)}; a code such as GF101; or a target: {', '.join(offered.TARGETS)}; "
+        "without it: the list of all codes, rewrites and targets, a line each",
     )
     options.target_file(either, "the row of a target of your own")
     options.own_rewrites(command, "look among rewrites of your own too: a Python file, or an installed one; repeatable")

@@ -398,6 +398,8 @@ def test_two_batches_into_one_folder_are_refused(hanging: Path, capsys: pytest.C
         ("zoo/b.onnx -o out --rewrites none.py", "none.py: no such file"),
         ("zoo/b.onnx -o out --only none", "'none' is no rewrite"),
         ("zoo/b.onnx -o out --target-file none.toml", "none.toml"),
+        ("nowhere -o out", "nowhere: no such file or folder; give"),
+        ("a.onnx b.onnx -o out --check", "a.onnx: no such file or folder"),
         ("zoo/none* -o out", "the pattern names no model"),
         ("zoo/b.onnx -o out --exclude *.onnx --dask nowhere", "nowhere"),
     ],

@@ -15,7 +15,9 @@ import pytest
 
 import graphfix
 from graphfix.batch import batch_files
+from graphfix.engine import offered
 from graphfix.engine.request import Request
+from graphfix.report import pages
 from graphfix.results import GraphfixError, Verdict
 from graphfix.tosa import tosa_file
 from models.builders.tflite.text import model as tflite_model
@@ -145,7 +147,7 @@ REFUSED = {
         "broadcasts 'explicit': target compact takes stretches out and makes none; leave it out",
     ),
     "unknown unknown": ({"unknown": "guess"}, "unknown 'guess' is not one of expand, keep, assume, error"),
-    "an unknown rewrite": ({"only": ["tidy"]}, "'tidy' is no rewrite; `graphfix explain --help` lists them"),
+    "an unknown rewrite": ({"only": ["tidy"]}, "'tidy' is no rewrite; `graphfix explain` lists them"),
     "an unknown rewrite to skip": ({"skip": ["tidy"]}, "'tidy' is no rewrite"),
     "a size that is no number": (
         {"dims": {"N": "four"}},
@@ -184,7 +186,10 @@ WRONG = {
     ),  # type: ignore[arg-type] -- as above
     "verify of bytes": (lambda path: graphfix.verify(path, b"x"), "verify takes the paths of files, not bytes"),  # type: ignore[arg-type] -- as above
     "fix_file to nothing": (lambda path: graphfix.fix_file(path, None), "fix_file takes the paths of files"),  # type: ignore[arg-type] -- as above
-    "explain of nothing": (lambda _: graphfix.explain(), "explain takes a rewrite, a finding code, a target"),
+    "a URL to load": (
+        lambda _: graphfix.load("https://host/m.onnx"),
+        "load: https://host/m.onnx: a URL, ",
+    ),
     "explain of a number": (lambda _: graphfix.explain(3), "explain takes a rewrite"),  # type: ignore[arg-type] -- as above
     "no target file": (
         lambda path: graphfix.check(path, target_file=""),
@@ -519,7 +524,7 @@ def test_every_code_has_a_page(code: str) -> None:
 @pytest.mark.parametrize(
     ("topic", "how"),
     [
-        ("GF999", "`graphfix explain --help` lists them"),
+        ("GF999", "`graphfix explain` lists them"),
         ("equalise-ranks", "did you mean 'equalize-ranks'"),
         ("ethos-u55", "did you mean 'ethos-u'"),
         ("npu.toml", "a target file is shown by --target-file"),
@@ -529,6 +534,13 @@ def test_an_unknown_topic_says_where_the_known_ones_are(topic: str, how: str) ->
     with pytest.raises(GraphfixError, match=rf"explain {topic}: no such rule, code or target; {how}") as raised:
         graphfix.explain(topic)
     assert len(str(raised.value)) < 200
+
+
+def test_explain_without_a_topic_lists_every_topic_with_a_line() -> None:
+    lines = [line.split(maxsplit=1) for line in graphfix.explain().splitlines() if line.startswith("  ")]
+    assert [name for name, _ in lines] == [*pages.codes(), *offered.RULES, *offered.TARGETS]
+    assert ["GF101", "rank-mismatch"] in lines
+    assert ["equalize-ranks", "Give the operands of a broadcasting operator one rank."] in lines
 
 
 def test_the_public_names_are_listed() -> None:
