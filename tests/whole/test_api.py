@@ -536,6 +536,17 @@ def test_an_unknown_topic_says_where_the_known_ones_are(topic: str, how: str) ->
     assert len(str(raised.value)) < 200
 
 
+def test_an_if_that_an_input_decides_names_the_option_that_makes_a_constant_of_the_input(tmp_path: Path) -> None:
+    branches = "then_branch = t () => (float[2] a) { a = Neg(x) }, else_branch = e () => (float[2] b) { b = Abs(x) }"
+    graph = f"g (bool c, float[2] x) => (float[2] y) {{ y = If (c) <{branches}> }}"
+    path = tmp_path / "if.onnx"
+    onnx.save(onnx.parser.parse_model(f'<ir_version: 8, opset_import: ["" : 17]> {graph}'), path)
+    (site,) = (site for site in graphfix.check(path, target="tosa").sites if site.op == "If")
+    assert site.code == "GF305"
+    assert "--set NAME=VALUE" in str(site.reason)
+    assert {site.code for site in graphfix.check(path, target="tosa", values={"c": "true"}).sites} == {"GF303"}
+
+
 def test_explain_without_a_topic_lists_every_topic_with_a_line() -> None:
     lines = [line.split(maxsplit=1) for line in graphfix.explain().splitlines() if line.startswith("  ")]
     assert [name for name, _ in lines] == [*pages.codes(), *offered.RULES, *offered.TARGETS]
