@@ -181,12 +181,12 @@ def binding(command: Parser) -> None:
         action=argparse.BooleanOptionalAction,
         default=None,
         help="believe stored sizes of inner values, such as 's0 + 1', that can neither be proved nor refuted (ONNX); "
-        "by default only the stored shapes of results of custom operators are believed, with --no-trust-stored none; "
+        "with --no-trust-stored none (default: only the stored shapes of results of custom operators); "
         "they are listed as assumed, and compared with the runs",
     )
     what = "ONNX: inputs of int64 become int32: they are assumed to hold numbers of 32 bits"
     group.add_argument("--narrow-inputs", action="store_true", help=what)
-    what = "TFLite: the signature that is the model, with its names for inputs and outputs; the others are left out"
+    what = "TFLite: the signature that is the model, with its names for inputs and outputs (default: the main subgraph)"
     group.add_argument("--signature", metavar="NAME", help=what)
     group.add_argument(
         "--set",

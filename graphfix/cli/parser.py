@@ -177,7 +177,8 @@ def _verify(command: Parser) -> None:
         "--inputs",
         metavar="F",
         type=read_path,
-        help="inputs to run on: an .npz file, or an ONNX test_data_set folder (its expected outputs are compared too)",
+        help="inputs to run on: an .npz file, or an ONNX test_data_set folder, whose expected outputs are "
+        "compared too (default: seeded inputs)",
     )
     options.runs(command)
     command.add_argument(
@@ -191,10 +192,10 @@ def _verify(command: Parser) -> None:
     command.add_argument("--load", action="store_true", help=what)
     options.strict(command)
     command.add_argument(
-        "--atol", metavar="X", type=options.tolerance, help="absolute tolerance instead of bit equality, at least 0"
+        "--atol", metavar="X", type=options.tolerance, help="absolute tolerance, at least 0 (default: bit equality)"
     )
     command.add_argument(
-        "--rtol", metavar="X", type=options.tolerance, help="relative tolerance instead of bit equality, at least 0"
+        "--rtol", metavar="X", type=options.tolerance, help="relative tolerance, at least 0 (default: bit equality)"
     )
     options.answer(command)
 

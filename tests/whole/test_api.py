@@ -547,6 +547,29 @@ def test_an_if_that_an_input_decides_names_the_option_that_makes_a_constant_of_t
     assert {site.code for site in graphfix.check(path, target="tosa", values={"c": "true"}).sites} == {"GF303"}
 
 
+def test_the_text_of_a_loaded_model_has_its_format_its_file_and_the_number_of_nodes(tmp_path: Path) -> None:
+    one = model("y[2,3] = Add(x[2,3], b[3])")
+    path = tmp_path / "m.onnx"
+    onnx.save(one, path)
+    assert repr(graphfix.load(path)) == f"<OnnxModel: {path}, 1 node>"
+    assert repr(graphfix.load(one)) == "<OnnxModel: from bytes, 1 node>"
+    stored = tflite_model("y[2,3] = ADD(x[2,3], x)\nz[2,3] = ADD(y, x)")
+    assert repr(graphfix.load(stored)) == "<TfliteModel: from bytes, 2 nodes>"
+
+
+@pytest.mark.parametrize("order", [(0, 1), (1, 0)])
+def test_a_size_that_one_file_states_and_the_other_leaves_free_names_the_options(
+    tmp_path: Path, order: tuple[int, int]
+) -> None:
+    paths = [tmp_path / "free.onnx", tmp_path / "four.onnx"]
+    for path, size in zip(paths, ("N", "4"), strict=True):
+        onnx.save(model(f"y[{size},3] = Neg(x[{size},3])"), path)
+    before, after = (paths[number] for number in order)
+    verdict = graphfix.verify(before, after, proof="only")
+    assert "takes other shapes; compare them at one size: --shape x=4,3, or --dim" in str(verdict.proof)
+    assert graphfix.verify(before, after, proof="only", shapes={"x": "4,3"}).status == "proved"
+
+
 def test_explain_without_a_topic_lists_every_topic_with_a_line() -> None:
     lines = [line.split(maxsplit=1) for line in graphfix.explain().splitlines() if line.startswith("  ")]
     assert [name for name, _ in lines] == [*pages.codes(), *offered.RULES, *offered.TARGETS]
