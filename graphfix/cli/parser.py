@@ -32,7 +32,7 @@ STATUS = """exit status:
   0  done, clean, proved or equal
   1  the answer is no: check has findings, verify found a difference, fix found its own result different,
      fix --dry-run or --diff would change something, tosa --run found that the converted model computes
-     something else, doctor that a runtime does not work
+     something else, doctor that a runtime does not work or that a package has a version that is not allowed
   2  it could not be done: usage, a model that can't be read, shapes that can't be broadcast,
      a model that can't be converted to TOSA
   3  not decided: what could be neither proved nor run
