@@ -281,17 +281,18 @@ def explain(
     '# GF101 rank-mismatch'
     """
     from graphfix.api import explaining
+    from graphfix.results.documentation import with_addresses
 
     if target_file is not None:
         if topic:
             raise GraphfixError(f"{target_file}: a target file and topic {topic!r}: say one of them")
-        return explaining.explain_file(file_path("explain", target_file))
+        return with_addresses(explaining.explain_file(file_path("explain", target_file)))
     if not isinstance(topic, str):
         what = "a rewrite, a finding code, a target, or a target file"
         raise GraphfixError(f"explain takes {what}, not {topic!r}; `graphfix explain` lists them")
     if not topic:
         return explaining.contents(rewrites)
-    return explaining.explain(topic, rewrites)
+    return with_addresses(explaining.explain(topic, rewrites))
 
 
 def _kind(value: object) -> str:

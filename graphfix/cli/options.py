@@ -79,7 +79,7 @@ def choices(command: Parser) -> None:
         "own broadcasting makes redundant goes; onnxruntime: compact, but for what its fusions match by shape; "
         "litert-gpu, ethos-u: ranks, in the operators that those take (`graphfix explain TARGET`)",
     )
-    target_file(either, "a target of your own: base, options and limits in a TOML file (docs/targets.md)")
+    target_file(either, "a target of your own: base, options and limits in a TOML file")
     group.add_argument(
         "--broadcasts",
         choices=offered.BROADCASTS,

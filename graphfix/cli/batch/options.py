@@ -63,7 +63,7 @@ def _folder(text: str) -> str:
 
 def _refuse_empty(text: str) -> None:
     if not text:
-        raise argparse.ArgumentTypeError("an empty name; give a file, a folder or a URL")
+        raise argparse.ArgumentTypeError("an empty name; give a file or a folder")
 
 
 def _work(command: Parser) -> None:
