@@ -76,6 +76,8 @@ def batch_files(
 
     Raises GraphfixError for what can't be asked, for sources that name no model, and for an `output` that is no folder.
 
+    The example reads a model of graphfix's repository, in the root of a clone.
+
     >>> from graphfix.batch import batch_files
     >>> [entry.output for entry in batch_files(["models/encoder.onnx"], "out", jobs=1, dims={"batch": "1"})]
     ['out/encoder.onnx']
