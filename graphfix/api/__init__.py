@@ -37,6 +37,8 @@ def load(
 
     Raises GraphfixError for what can't be read, and for what is no valid model.
 
+    The example reads a model of graphfix's repository, in the root of a clone.
+
     >>> model = graphfix.load("models/rfc_rank_expansion.onnx")
     >>> model.format, [node.op for graph in model.graphs for node in graph.nodes]
     ('onnx', ['Add'])
@@ -76,6 +78,8 @@ def fix(
     (GF302), where `fix_file` and the command line stop. `model.bind` binds it before.
 
     Raises GraphfixError for a name that is no target or no choice, and for operands whose shapes can't be broadcast.
+
+    The example reads a model of graphfix's repository, in the root of a clone.
 
     >>> model = graphfix.load("models/rfc_rank_expansion.onnx")
     >>> outcome = graphfix.fix(model, target="ranks")
@@ -131,6 +135,8 @@ def fix_file(
 
     Raises GraphfixError for what can't be read, asked, or written; then no file is there that was not there before.
 
+    The example reads a model of graphfix's repository, in the root of a clone.
+
     >>> outcome = graphfix.fix_file("models/encoder.onnx", "fixed.onnx", dims={"batch": "1"})
     >>> outcome.verdict.status, outcome.rewrites["equalize-ranks"]
     ('proved', 20)
@@ -165,6 +171,8 @@ def check(
     Sites with the status `found` are the findings; those that are `exempt` stay on purpose, with the reason.
 
     Raises GraphfixError for what can't be read or asked.
+
+    The example reads a model of graphfix's repository, in the root of a clone.
 
     >>> sites = graphfix.check("models/rfc_rank_expansion.onnx").sites
     >>> [(site.code, site.operand, site.before, site.after) for site in sites if site.status == "found"]
@@ -206,6 +214,8 @@ def verify(
 
     Raises GraphfixError for what can't be read, and for two files of different formats; a difference is no error.
 
+    The example reads a model of graphfix's repository, in the root of a clone.
+
     >>> _ = graphfix.fix_file("models/encoder.onnx", "fixed.onnx", check_result=False)
     >>> verdict = graphfix.verify("models/encoder.onnx", "fixed.onnx", proof="only")
     >>> verdict.status, verdict.assumes[0]
@@ -246,6 +256,8 @@ def show(
 
     Raises GraphfixError for what can't be read, bound or found, at the first line.
 
+    The example reads a model of graphfix's repository, in the root of a clone.
+
     >>> for line in graphfix.show("models/rfc_rank_expansion.onnx", broadcasts_only=True):
     ...     print(line)
     main:
@@ -271,6 +283,8 @@ def explain(
 ) -> str:
     """The page of a rewrite, a finding code or a target, or the row of a target file, as Markdown.
 
+    Without a topic: the list of all codes, rewrites and targets, a line each.
+
     `rewrites` of one's own, and installed ones, are found by their names and codes too.
 
     Raises GraphfixError for an unknown topic, and for a file that is none.
@@ -279,15 +293,18 @@ def explain(
     '# GF101 rank-mismatch'
     """
     from graphfix.api import explaining
+    from graphfix.results.documentation import with_addresses
 
     if target_file is not None:
         if topic:
             raise GraphfixError(f"{target_file}: a target file and topic {topic!r}: say one of them")
-        return explaining.explain_file(file_path("explain", target_file))
-    if not (isinstance(topic, str) and topic):
+        return with_addresses(explaining.explain_file(file_path("explain", target_file)))
+    if not isinstance(topic, str):
         what = "a rewrite, a finding code, a target, or a target file"
-        raise GraphfixError(f"explain takes {what}, not {topic!r}; `graphfix explain --help` lists them")
-    return explaining.explain(topic, rewrites)
+        raise GraphfixError(f"explain takes {what}, not {topic!r}; `graphfix explain` lists them")
+    if not topic:
+        return explaining.contents(rewrites)
+    return with_addresses(explaining.explain(topic, rewrites))
 
 
 def _kind(value: object) -> str:

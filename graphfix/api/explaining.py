@@ -33,8 +33,31 @@ def explain(topic: str, rewrites: Sequence[object] = ()) -> str:
         return _page(next(flat((installed.step,))))
     file = "; a target file is shown by --target-file" if topic.endswith(".toml") else ""
     known = (*RULES, *pages.codes(), *TARGETS, *own_rewrites.names(owns))
-    how = file or hint(topic, known, "; `graphfix explain --help` lists them")
+    how = file or hint(topic, known, "; `graphfix explain` lists them")
     raise GraphfixError(f"explain {topic}: no such rule, code or target{how}")
+
+
+def contents(rewrites: Sequence[object] = ()) -> str:
+    """Return the list of all topics of `explain`, a line each; `rewrites` are the user's own. Raises GraphfixError."""
+    import rewrites as of_graphfix
+
+    steps = [*of_graphfix.steps(set(RULES)), *(own.step for own in own_rewrites.load(rewrites))]
+    tables = {
+        "codes": {code: pages.title(code).removeprefix(f"{code} ") for code in pages.codes()},
+        "rewrites": {each.name: _summary(cleandoc(each.page)) for each in flat(steps)},
+        "targets": {name: _summary(pages.target(name).partition("\n")[2].strip()) for name in TARGETS},
+    }
+    width = max(len(name) for table in tables.values() for name in table)
+    parts = (
+        "".join((f"{what}\n", *(f"  {name:{width}}  {line}\n" for name, line in table.items())))
+        for what, table in tables.items()
+    )
+    return "\n".join(parts)
+
+
+def _summary(text: str) -> str:
+    """Return the first paragraph as one line."""
+    return " ".join(text.partition("\n\n")[0].split())
 
 
 def explain_file(path: Path) -> str:

@@ -118,7 +118,7 @@ def check_names(owns: Sequence[Own], chosen: Sequence[str]) -> None:
     known = (*RULES, *names(owns))
     for name in chosen:
         if name not in known:
-            how = hint(name, known, "; `graphfix explain --help` lists them")
+            how = hint(name, known, "; `graphfix explain` lists them")
             raise GraphfixError(f"{name!r} is no rewrite{how}")
 
 
@@ -202,7 +202,7 @@ def _of_module(module: ModuleType, source: str, name: str = "") -> Own:
         raise GraphfixError(f"{source}: BEFORE and AFTER: say one of them")
     for key, value in beside.items():
         if value not in RULES:
-            how = hint(str(value), RULES, "; `graphfix explain --help` lists them")
+            how = hint(str(value), RULES, "; `graphfix explain` lists them")
             raise GraphfixError(f"{source}: {key} is {shown(value)}, no rewrite of graphfix{how}")
     return Own(guarded(made, source), next(iter(beside.values()), PLACE), "AFTER" in beside)
 

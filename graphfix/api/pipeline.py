@@ -16,6 +16,7 @@ from graphfix.engine import request as asked
 from graphfix.formats import publish
 from graphfix.results import Claims, Outcome, Verdict
 from graphfix.results.claims import SHAPES_INFERRED
+from graphfix.results.progress import Notice
 
 if TYPE_CHECKING:
     from graphfix.engine.binding import Sizes
@@ -167,6 +168,8 @@ def verify(before: Path, after: Path, request: Request) -> Outcome:
     loading.refuse_reports_of((before, after), request)
     verdict = compare(before, after, request, seconds)
     format_ = formats.format_of(before)
+    for path in (before, after):
+        _note_name(path, format_, request)
     return Outcome("verify", str(before), format_, output=str(after), verdict=verdict, seconds=seconds)
 
 
@@ -176,6 +179,7 @@ def show(source: Path, request: Request, selection: NodeSelection) -> Listing:
 
     request.progress("reading the model")
     model = loading.shown(source, request)
+    _note_name(source, model.format, request)
     with named(source):
         return listing.listing(model, selection)
 
@@ -188,6 +192,7 @@ def _loaded(source: Path, request: Request, seconds: Seconds, output: Path | Non
     request.progress("reading the model")
     with timed(seconds, "load"):
         model, sizes = loading.bound(source, request)
+        _note_name(source, model.format, request)
         asked.limit(model, request)
         loading.refuse_reports(model, request)
         if output is not None:
@@ -196,6 +201,12 @@ def _loaded(source: Path, request: Request, seconds: Seconds, output: Path | Non
     seconds["infer"] = round(model.inferring, 6)
     seconds["load"] = round(seconds["load"] - model.inferring, 6)
     return model, sizes
+
+
+def _note_name(source: Path, own: str, request: Request) -> None:
+    """Report a file whose name ends like one of the other format, once for each file that a command reads."""
+    if said := publish.misnamed_input(source, own):
+        request.progress(Notice(said))
 
 
 def _chosen(request: Request, policy: Policy) -> tuple[Step, ...]:

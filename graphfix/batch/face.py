@@ -17,6 +17,7 @@ from graphfix.batch.job import Command, Finished
 from graphfix.batch.orders import Orders
 from graphfix.batch.run import Workers
 from graphfix.engine.request import NONE, Request, Texts, is_list, is_path
+from graphfix.engine.spelling import hint
 from graphfix.report import Entry
 from graphfix.results import GraphfixError
 from graphfix.results.progress import Progress, silent
@@ -75,6 +76,8 @@ def batch_files(
 
     Raises GraphfixError for what can't be asked, for sources that name no model, and for an `output` that is no folder.
 
+    The example reads a model of graphfix's repository, in the root of a clone.
+
     >>> from graphfix.batch import batch_files
     >>> [entry.output for entry in batch_files(["models/encoder.onnx"], "out", jobs=1, dims={"batch": "1"})]
     ['out/encoder.onnx']
@@ -119,7 +122,7 @@ def _refuse_settings(client: object, retries: object, again: object) -> None:
 def _refuse(command: str, numbers: Mapping[str, float | None]) -> None:
     """Raise GraphfixError for what no command is, and for numbers below 1 of what is counted or measured."""
     if command not in COMMANDS:
-        raise GraphfixError(f"command {command!r} is not one of {', '.join(COMMANDS)}")
+        raise GraphfixError(f"command {command!r} is not one of {', '.join(COMMANDS)}{hint(str(command), COMMANDS)}")
     for name, number in numbers.items():
         if number is not None and not (isinstance(number, Real) and number > 0):
             raise GraphfixError(f"{name} is {number!r}; give a number above 0, or None")

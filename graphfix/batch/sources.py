@@ -39,6 +39,7 @@ def _models_of(given: Sequence[str], exclude: Sequence[Glob], output: str, comma
         of = _remote if stores.is_url(source) else _local
         for place, name in of(source, exclude, output):
             found.setdefault(stores.one_name(place), (place, name))
+    _refuse_absent(list(found.values()))
     _refuse_one_output(found.values(), command)
     _refuse_replaced(found, output, command)
     return list(found.values())
@@ -135,6 +136,15 @@ def _is_excluded(url: str, name: str, exclude: Sequence[Glob]) -> bool:
 
 
 # --- what is refused --------------------------------------------------------------------------------------------------
+
+
+def _refuse_absent(found: Sequence[Found]) -> None:
+    """Raise GraphfixError if none of the models exists here; the folder of the outputs is not made for them.
+
+    A missing file among others fails for itself. A URL is not looked at, because that takes a request.
+    """
+    if found and not any(stores.is_url(place) or os.path.lexists(place) for place, _ in found):
+        raise GraphfixError(f"{found[0][0]}: no such file or folder; give the path of a model or of a folder")
 
 
 def _refuse_one_output(found: Iterable[Found], command: Command) -> None:

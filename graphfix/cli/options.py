@@ -24,6 +24,16 @@ class Parser(argparse.ArgumentParser):
         """Print help or an error. Raises OSError if the stream can't be written; argparse would ignore that error."""
         print(message, end="", file=file or sys.stderr)
 
+    def _check_value(self, action: argparse.Action, value: object) -> None:
+        """Raise ArgumentError for a value that is none of an option's choices; it names those that are near, or all."""
+        if action.choices is None or value in action.choices:
+            return
+        from graphfix.engine.spelling import hint
+
+        known = list(map(str, action.choices))
+        how = hint(str(value), known, f"; choose from {', '.join(known)}")
+        raise argparse.ArgumentError(action, f"invalid choice: {value!r}{how}")
+
     def refuse(self, words: Sequence[str]) -> NoReturn:
         """End for words that nothing takes; beside the first option of them stand those that are near."""
         from graphfix.engine.spelling import hint
@@ -69,7 +79,7 @@ def choices(command: Parser) -> None:
         "own broadcasting makes redundant goes; onnxruntime: compact, but for what its fusions match by shape; "
         "litert-gpu, ethos-u: ranks, in the operators that those take (`graphfix explain TARGET`)",
     )
-    target_file(either, "a target of your own: base, options and limits in a TOML file (docs/targets.md)")
+    target_file(either, "a target of your own: base, options and limits in a TOML file")
     group.add_argument(
         "--broadcasts",
         choices=offered.BROADCASTS,
@@ -171,12 +181,12 @@ def binding(command: Parser) -> None:
         action=argparse.BooleanOptionalAction,
         default=None,
         help="believe stored sizes of inner values, such as 's0 + 1', that can neither be proved nor refuted (ONNX); "
-        "by default only the stored shapes of results of custom operators are believed, with --no-trust-stored none; "
+        "with --no-trust-stored none (default: only the stored shapes of results of custom operators); "
         "they are listed as assumed, and compared with the runs",
     )
     what = "ONNX: inputs of int64 become int32: they are assumed to hold numbers of 32 bits"
     group.add_argument("--narrow-inputs", action="store_true", help=what)
-    what = "TFLite: the signature that is the model, with its names for inputs and outputs; the others are left out"
+    what = "TFLite: the signature that is the model, with its names for inputs and outputs (default: the main subgraph)"
     group.add_argument("--signature", metavar="NAME", help=what)
     group.add_argument(
         "--set",
@@ -259,7 +269,7 @@ def read_path(text: str) -> Path:
     """
     if not text:
         raise argparse.ArgumentTypeError("an empty name; give a file or a folder")
-    return Path(text)
+    return _local(text)
 
 
 def file_or_stream(text: str) -> Path:
@@ -270,8 +280,18 @@ def file_or_stream(text: str) -> Path:
     """
     if not text:
         raise argparse.ArgumentTypeError("an empty name; give a file")
-    path = Path(text)
+    path = _local(text)
     return path.absolute() if path == Path("-") and text != "-" else path
+
+
+def _local(text: str) -> Path:
+    """Return the path of a local file. Raises ArgumentTypeError for a URL, of which Path drops a slash."""
+    if "://" in text:
+        from graphfix.results.regular_files import url_fault
+
+        if fault := url_fault(text):
+            raise argparse.ArgumentTypeError(fault)
+    return Path(text)
 
 
 def new_file(text: str) -> Path:

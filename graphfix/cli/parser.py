@@ -32,12 +32,13 @@ STATUS = """exit status:
   0  done, clean, proved or equal
   1  the answer is no: check has findings, verify found a difference, fix found its own result different,
      fix --dry-run or --diff would change something, tosa --run found that the converted model computes
-     something else, doctor that a runtime does not work
+     something else, doctor that a runtime does not work or that a package has a version that is not allowed
   2  it could not be done: usage, a model that can't be read, shapes that can't be broadcast,
      a model that can't be converted to TOSA
   3  not decided: what could be neither proved nor run
   4  fix: written and verified, but `graphfix check OUT` with the same options still has findings
-     (for several models the worst status, in the order 2, 1, 3, 4, 0)"""
+     (for several models the worst status, in the order 2, 1, 3, 4, 0)
+  130  interrupted by Ctrl-C; 143: terminated by SIGTERM; 141: the reader of stdout closed the pipe"""
 
 
 def parser(asked: str | None = None) -> Parser:
@@ -176,7 +177,8 @@ def _verify(command: Parser) -> None:
         "--inputs",
         metavar="F",
         type=read_path,
-        help="inputs to run on: an .npz file, or an ONNX test_data_set folder (its expected outputs are compared too)",
+        help="inputs to run on: an .npz file, or an ONNX test_data_set folder, whose expected outputs are "
+        "compared too (default: seeded inputs)",
     )
     options.runs(command)
     command.add_argument(
@@ -190,10 +192,10 @@ def _verify(command: Parser) -> None:
     command.add_argument("--load", action="store_true", help=what)
     options.strict(command)
     command.add_argument(
-        "--atol", metavar="X", type=options.tolerance, help="absolute tolerance instead of bit equality, at least 0"
+        "--atol", metavar="X", type=options.tolerance, help="absolute tolerance, at least 0 (default: bit equality)"
     )
     command.add_argument(
-        "--rtol", metavar="X", type=options.tolerance, help="relative tolerance instead of bit equality, at least 0"
+        "--rtol", metavar="X", type=options.tolerance, help="relative tolerance, at least 0 (default: bit equality)"
     )
     options.answer(command)
 
@@ -250,12 +252,13 @@ def _tosa(command: Parser) -> None:
 
 
 def _explain(command: Parser) -> None:
-    either = command.add_mutually_exclusive_group(required=True)
+    either = command.add_mutually_exclusive_group()
     either.add_argument(
         "topic",
         metavar="RULE|CODE|TARGET",
         nargs="?",
-        help=f"one of {', '.join(offered.RULES)}; a code such as GF101; or a target: {', '.join(offered.TARGETS)}",
+        help=f"one of {', '.join(offered.RULES)}; a code such as GF101; or a target: {', '.join(offered.TARGETS)}; "
+        "without it: the list of all codes, rewrites and targets, a line each",
     )
     options.target_file(either, "the row of a target of your own")
     options.own_rewrites(command, "look among rewrites of your own too: a Python file, or an installed one; repeatable")

@@ -5,7 +5,8 @@ from __future__ import annotations
 import _thread  # `threading` takes a millisecond to import, and few commands run long enough to need a line
 import sys
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from types import MappingProxyType
 from typing import Self
 
 from graphfix.cli.notices import notices
@@ -15,6 +16,16 @@ from graphfix.results.records import dataclass, field
 
 LONG = 10.0
 """Seconds after which a phase is long."""
+RUNS = ("running the first model", "running the second model", "running both models")
+"""The beginnings of the phases that take shorter with other options."""
+SHORTER: Mapping[str, str] = MappingProxyType(
+    {
+        "fix": "--runs N limits the runs, --no-verify makes none",
+        "verify": "--runs N limits the runs, --proof-only makes none",
+        "tosa": "--no-verify leaves out the runs of the rewritten model",
+    }
+)
+"""By command: the options that shorten these phases."""
 LOOKS = 10
 """How many times in `LONG` seconds a phase's duration is compared with `LONG`."""
 
@@ -29,6 +40,10 @@ class SlowPhases:
 
     subject: str
     """The model or the command, for the beginning of each line."""
+    command: str = ""
+    """The command, whose options may shorten the runs; empty for none."""
+    _is_hinted: bool = False
+    """Whether a line has named these options."""
     _phase: tuple[str, float] = ("", 0.0)
     """The current phase, and when it began."""
     _earlier: dict[str, float] = field(default_factory=dict)
@@ -65,7 +80,14 @@ class SlowPhases:
         seconds = self._earlier.get(text, 0.0) + time.monotonic() - since
         if text and seconds >= LONG and text not in self._printed:
             self._printed.add(text)
-            _print(f"{self.subject}: {text}", seconds)
+            _print(f"{self.subject}: {text}", seconds, self._hint(text))
+
+    def _hint(self, text: str) -> str:
+        """Return the options that shorten runs, for the first such phase of a command; empty for any other phase."""
+        if self._is_hinted or not text.startswith(RUNS) or self.command not in SHORTER:
+            return ""
+        self._is_hinted = True
+        return f"; {SHORTER[self.command]}"
 
 
 @dataclass(slots=True)
@@ -87,5 +109,5 @@ class SlowModels:
                 _print(f"{name}: not finished, {done}", now - since)
 
 
-def _print(text: str, seconds: float) -> None:
-    print(f"graphfix: {printable(text)} ({seconds:.0f} s so far)", file=sys.stderr, flush=True)
+def _print(text: str, seconds: float, hint: str = "") -> None:
+    print(f"graphfix: {printable(text)} ({seconds:.0f} s so far){hint}", file=sys.stderr, flush=True)

@@ -96,7 +96,7 @@ def watched(options: Namespace, model: str) -> Iterator[Progress | None]:
         yield None
         return
     if is_unwatched(options):
-        with SlowPhases(model) as phases:
+        with SlowPhases(model, getattr(options, "command", "")) as phases:
             yield phases
         return
     from graphfix.cli import progress

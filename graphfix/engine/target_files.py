@@ -89,7 +89,7 @@ def _check_rewrites(added: tuple[str, ...], skipped: tuple[str, ...]) -> None:
     for key, names in (("add", added), ("skip", skipped)):
         other = next((name for name in names if name not in RULES), None)
         if other is not None:
-            how = hint(other, RULES, "; `graphfix explain --help` lists them")
+            how = hint(other, RULES, "; `graphfix explain` lists them")
             raise ValueError(f"'options.{key}' is of rewrites: {shown(other)} is none{how}")
     both = next((name for name in added if name in skipped), None)
     if both is not None:

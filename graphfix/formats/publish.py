@@ -36,6 +36,13 @@ def refuse_name(output: Path) -> None:
         raise GraphfixError(f"{output}: not a regular file, so it can't be replaced; choose another name")
 
 
+def misnamed_input(source: Path, own: str) -> str | None:
+    """Return a sentence about a file whose suffix is that of another format than its content; None for other files."""
+    if SUFFIXES.get(source.suffix.lower(), own) == own:
+        return None
+    return f"{source.name} holds {MODELS[own]}, although its name ends with {source.suffix}: its content counts"
+
+
 def misnamed(source: Path, output: Path, own: str) -> tuple[str, ...]:
     """A line where the output, and not the input, has the suffix of another format than the model's `own`."""
     suffix = output.suffix.lower()

@@ -100,6 +100,12 @@ def rewrite(module: ModuleType) -> Rewrite | ModelRewrite:
     return Rewrite(name, page, module.ON, module.CODE, module.plan, sees, getattr(module, "INSTEAD_OF", ()))
 
 
+def described(model: Model, path: Path | None) -> str:
+    """Return the short text of a loaded model: its class, the file that it was read from, and its number of nodes."""
+    number = sum(len(graph.nodes) for graph in model.graphs)
+    return f"<{type(model).__name__}: {path or 'from bytes'}, {number} node{'s' * (number != 1)}>"
+
+
 def flat(steps: Iterable[Step]) -> Iterator[Rewrite | ModelRewrite]:
     """Every rewrite of these steps."""
     for step in steps:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from collections.abc import Sequence
 from dataclasses import asdict
 
@@ -45,6 +46,7 @@ def _packages(packages: Sequence[Package]) -> list[str]:
     return [
         f"  {package.name:{width}}  {package.version or 'not installed'}"
         + (f"  (asked for: {package.asked})" if package.asked else "")
+        + ("" if package.fits else "  conflict: another version is asked for")
         for package in packages
     ]
 
@@ -57,7 +59,11 @@ def _probes(probes: Sequence[Probe]) -> list[str]:
 def _summary(environment: Environment) -> str:
     needed = [probe.name for probe in environment.probes if probe.extra is None and probe.status != "works"]
     optional = [probe.name for probe in environment.probes if probe.extra is not None and probe.status == "fails"]
+    misfits = [each for each in environment.packages if not each.fits]
     said = "all that graphfix needs works"
+    if misfits:
+        wanted = " ".join(shlex.quote(f"{each.name}{each.asked.partition(';')[0]}") for each in misfits)
+        said = f"installed in a version that graphfix does not allow: pip install {wanted}"
     if needed:
         said = f"does not work, and graphfix needs it: {', '.join(needed)}"
     return f"{said}; installed, and does not work: {', '.join(optional)}" if optional else said

@@ -12,7 +12,7 @@ from itertools import islice
 from typing import Any
 
 from graphfix.report.markup import Block, code, collapsed, fit, prose, size, table
-from graphfix.report.text import Entry, Failure, counted, findings, folds, seconds_text, shape_text
+from graphfix.report.text import Entry, Failure, counted, findings, folds, node_reason, seconds_text, shape_text
 from graphfix.report.tosa import GAPS, conversion_texts, gap_cells
 from graphfix.report.verdict import (
     NEVER_DECIDES,
@@ -148,7 +148,16 @@ def _site(site: Site) -> list[str]:
     before = "" if site.operand is None and site.before is None else code(shape_text(site.before))
     after = "" if site.after is None else code(shape_text(site.after))
     rewrite = site.rewrite or ""
-    return [site.code, where, prose(site.op), operand, before, after, rewrite, prose(site.reason or "")]
+    return [
+        site.code,
+        where,
+        prose(site.op),
+        operand,
+        before,
+        after,
+        rewrite,
+        prose(site.reason or node_reason(site) or ""),
+    ]
 
 
 # --- the verdict ------------------------------------------------------------------------------------------------------

@@ -29,7 +29,9 @@ def advice(entries: Sequence[Entry]) -> str:
         return ""
     found = sum(site.status == "found" for site in named)
     fix = f"{counted(found, 'finding')} can be fixed: `graphfix fix MODEL -o OUT` with the same options; " * bool(found)
-    return f"{fix}`graphfix explain {named[0].code}` says what a code means"
+    is_free = any(site.code == "GF302" and site.op == "input" for site in named)
+    bind = "`--bind-defaults` (or --dim, --shape) binds the free sizes; " * is_free
+    return f"{bind}{fix}`graphfix explain {named[0].code}` says what a code means"
 
 
 def statistics(entries: Sequence[Entry]) -> str:

@@ -17,6 +17,7 @@ from graphfix.report.text import (
     counted,
     findings,
     folds,
+    node_reason,
     node_text,
     operand_text,
     printable,
@@ -204,7 +205,7 @@ def _row(node: str, steps: Sequence[Site]) -> TableRow:
     shapes = [shape for shape, _ in groupby(shapes)]
     codes = " ".join(dict.fromkeys(step.code for step in steps))
     found = "found" if first.status == "found" else ""
-    what = first.reason if first.reason is not None else " -> ".join(shapes)
+    what = first.reason or ": ".join(filter(None, (" -> ".join(shapes), node_reason(first))))
     return (found, codes, printable(first.op), node_text(first), operand_text(first), printable(what))
 
 

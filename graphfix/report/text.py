@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from types import MappingProxyType
 from typing import Literal, TypeAlias
 
 from graphfix.results import GraphfixError, JsonShape, Outcome, Site
@@ -92,13 +93,30 @@ def pair_text(outcome: Outcome) -> str:
     return f"{outcome.model}, {outcome.output}" if outcome.output else outcome.model
 
 
+EDITED: Mapping[str, str] = MappingProxyType(
+    {
+        "GF303": "computes what is known before the model runs",
+        "GF304": "a form that the target's tools refuse or misread",
+    }
+)
+"""By finding code: the reason for an edit of a whole node, which shapes do not show."""
+
+
+def node_reason(site: Site) -> str | None:
+    """Return why a whole node was found or edited, and the rewrite; None where the shapes of an operand say it."""
+    if site.reason is not None or site.code not in EDITED:
+        return None
+    return f"{EDITED[site.code]} ({site.rewrite})"
+
+
 def change_text(site: Site) -> str:
     """`[4] -> [1,1,4]`, or why it stays; of an edit that shapes do not show what it is."""
     if site.reason is not None:
         return printable(site.reason)
     shapes = [shape_text(site.before)] if site.operand is not None or site.before is not None else []
     shapes += [shape_text(site.after)] if site.after is not None else []
-    return " -> ".join(dict.fromkeys(shapes))
+    changed = " -> ".join(dict.fromkeys(shapes))
+    return ": ".join(filter(None, (changed, node_reason(site))))
 
 
 def counted(number: int, what: str) -> str:

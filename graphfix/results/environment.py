@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from typing import Literal
 
 from graphfix.results.records import dataclass
+from graphfix.results.runtime_facts import Versions
 
 ProbeStatus = Literal["works", "fails", "absent"]
 ExtraStatus = Literal["installed", "partly installed", "not installed"]
@@ -19,6 +21,14 @@ class Package:
     """The versions that are asked for, and where: `>=2026.2; python_version < '3.14'`; empty for any."""
     version: str | None
     """None where it is not installed."""
+
+    @property
+    def fits(self) -> bool:
+        """Return whether the installed version is one that is asked for; True for a package that is not installed."""
+        bounds = re.findall(r"(>=|<)\s*([\w.]+)", self.asked.partition(";")[0])
+        since = next((bound for sign, bound in bounds if sign == ">="), "")
+        before = next((bound for sign, bound in bounds if sign == "<"), "")
+        return self.version is None or Versions(since, before).include(self.version)
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,5 +75,6 @@ class Environment:
 
     @property
     def works(self) -> bool:
-        """Whether all works that graphfix can't do without."""
-        return all(probe.status == "works" for probe in self.probes if probe.extra is None)
+        """Whether all works that graphfix can't do without, in versions that it allows."""
+        works = all(probe.status == "works" for probe in self.probes if probe.extra is None)
+        return works and all(package.fits for package in self.packages)

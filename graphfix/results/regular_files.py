@@ -19,12 +19,21 @@ def file_path(function: str, value: object) -> Path:
     """Return the path that an argument of a function names. Raises GraphfixError for any other argument."""
     if not isinstance(value, (str, os.PathLike)):
         raise GraphfixError(f"{function} takes the paths of files, not {type(value).__name__}")
+    if fault := url_fault(os.fsdecode(value)):
+        raise GraphfixError(f"{function}: {fault}")
     try:
         if b"\0" not in os.fsencode(value):
             return Path(value)
     except UnicodeEncodeError:
         pass
     raise GraphfixError(f"{function} takes the paths of files; no file has the name {shown(str(value))}")
+
+
+def url_fault(text: str) -> str | None:
+    """Return why a URL is not read or written, with advice; None for the path of a file."""
+    if not re.match(r"[A-Za-z][A-Za-z0-9+.-]*://", text):
+        return None
+    return f"{text}: a URL, and this takes local files only; download the file, or use `graphfix batch`"
 
 
 def refuse_pipe(path: Path, wanted: str) -> None:

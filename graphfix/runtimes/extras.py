@@ -1,15 +1,17 @@
 """List the packages that graphfix requires, and build the command that installs an extra.
 
-The command names a checkout or packages, because graphfix is in no package registry.
+The command installs the extra of graphfix itself, from where graphfix was installed: a checkout, a wheel, or the index.
 """
 
 from __future__ import annotations
 
+import json
 import re
 import shlex
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from importlib import metadata
 from pathlib import Path
+from types import MappingProxyType
 
 ROOT = Path(__file__).resolve().parents[2]
 """The folder that holds the package: the checkout, or site-packages."""
@@ -37,8 +39,28 @@ def requirements() -> Iterator[tuple[str | None, str, str, str]]:
 
 
 def install_command(extra: str) -> str:
-    """Return the command that installs an extra: from the checkout, or without one by the names of its packages."""
+    """Return the command that installs an extra, and where to run it if the extra replaces installed packages."""
     if (ROOT / "pyproject.toml").is_file():
-        return f"pip install -e {shlex.quote(f'{ROOT}[{extra}]')}"
-    packages = [shlex.quote(name + versions) for of, name, versions, _ in requirements() if of == extra]
-    return f"pip install {' '.join(packages)}" if packages else f"install graphfix with its extra [{extra}]"
+        command = f"pip install -e {shlex.quote(f'{ROOT}[{extra}]')}"
+    else:
+        origin = _origin()
+        named = f"graphfix[{extra}] @ {origin}" if origin else f"graphfix[{extra}]"
+        command = f"pip install '{named}'"
+    return f"{command}{f' {DOWNGRADES[extra]}' if extra in DOWNGRADES else ''}"
+
+
+DOWNGRADES: Mapping[str, str] = MappingProxyType(
+    {"tosa": "in a second virtual environment, because the extra installs older releases of numpy and onnx"}
+)
+"""By extra: where to install it, if it replaces packages of the environment by older releases."""
+
+
+def _origin() -> str:
+    """Return the URL of the file, folder or repository that graphfix was installed from; empty for a package index."""
+    try:
+        record = json.loads(metadata.distribution("graphfix").read_text("direct_url.json") or "{}")
+    except (metadata.PackageNotFoundError, ValueError):
+        return ""
+    repository = record.get("vcs_info")
+    url = str(record.get("url", ""))
+    return f"{repository['vcs']}+{url}@{repository['commit_id']}" if repository else url

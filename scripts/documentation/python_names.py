@@ -24,7 +24,8 @@ EXAMPLE = re.compile(r"^>>> .*?(?=\n\n|\Z)", re.MULTILINE | re.DOTALL)
 BEGINNING = """# Python
 
 The functions are those of the command line, and take its options as keywords. `import graphfix` loads no format and no
-runtime; a name is imported when it is asked for. Every example on this page is run by a test.
+runtime; a name is imported when it is asked for. Every example on this page is run by a test. Those that
+name `models/` read models of the repository, so run them in the root of a clone.
 
 ```python
 import graphfix

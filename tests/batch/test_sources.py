@@ -92,8 +92,17 @@ def test_a_name_with_letters_of_patterns_that_is_there_is_a_file(tree: str, out:
     assert of(tree, name, out=out) == [name]
 
 
-def test_a_file_that_is_not_there_stays_and_fails_for_itself(tree: str, out: str) -> None:
-    assert models([f"{tree}/none.onnx"], [], out, "fix")[0][1] == "none.onnx"
+def test_a_file_that_is_not_there_stays_among_others_and_fails_for_itself(tree: str, out: str) -> None:
+    fill(tree, ("a.onnx",))
+    found = models([f"{tree}/none.onnx", f"{tree}/a.onnx"], [], out, "fix")
+    assert [name for _, name in found] == ["none.onnx", "a.onnx"]
+
+
+def test_files_none_of_which_is_there_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(
+        GraphfixError, match=r"one\.onnx: no such file or folder; give the path of a model or of a folder"
+    ):
+        models([str(tmp_path / "one.onnx"), str(tmp_path / "two.onnx")], [], str(tmp_path / "out"), "fix")
 
 
 @pytest.mark.parametrize(

@@ -398,6 +398,8 @@ def test_two_batches_into_one_folder_are_refused(hanging: Path, capsys: pytest.C
         ("zoo/b.onnx -o out --rewrites none.py", "none.py: no such file"),
         ("zoo/b.onnx -o out --only none", "'none' is no rewrite"),
         ("zoo/b.onnx -o out --target-file none.toml", "none.toml"),
+        ("nowhere -o out", "nowhere: no such file or folder; give"),
+        ("a.onnx b.onnx -o out --check", "a.onnx: no such file or folder"),
         ("zoo/none* -o out", "the pattern names no model"),
         ("zoo/b.onnx -o out --exclude *.onnx --dask nowhere", "nowhere"),
     ],
@@ -455,3 +457,12 @@ def test_the_exit_status_is_of_the_worst(monkeypatch: pytest.MonkeyPatch, zoo: P
         one_by_one = iter(statuses)
         monkeypatch.setattr(answers, "status", lambda _, *, strict: next(one_by_one) + 0 * strict)  # noqa: B023
         assert commands.main(["batch", str(zoo / "a.tflite"), str(zoo / "b.onnx"), "-o", "out", "-q"]) == worst
+
+
+def test_a_model_that_is_named_like_the_other_format_is_noted_once(
+    zoo: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    shutil.copy(zoo / "b.onnx", zoo / "c.tflite")
+    line = "graphfix: c.tflite holds an ONNX model, although its name ends with .tflite: its content counts\n"
+    assert batch(capsys, "zoo", "-o", "out", "--check").err.count(line) == 1
+    assert line not in batch(capsys, "zoo", "-o", "out", "--check", "-q").err

@@ -167,6 +167,16 @@ def test_where_there_are_findings_a_line_says_where_to_go_on(check: Check) -> No
     assert "can be fixed" not in left
 
 
+def test_the_last_line_names_the_option_that_binds_free_sizes(check: Check, sites: Sites) -> None:
+    free = Site("GF302", "x", "input", "main", None, ("N", 4), None, "left", None, "the target needs sizes")
+    sites["b.onnx"].append(free)
+    assert (
+        check("b.onnx")[1].splitlines()[-1].startswith("`--bind-defaults` (or --dim, --shape) binds the free sizes; ")
+    )
+    sites["b.onnx"][-1] = replace(free, op="Add")
+    assert "--bind-defaults" not in check("b.onnx")[1]
+
+
 @pytest.mark.usefixtures("sites")
 def test_a_run_says_the_same_each_time_in_the_order_of_the_names(check: Check) -> None:
     one = check(".", "--statistics")

@@ -333,6 +333,13 @@ def test_a_binding_that_is_said_twice_is_refused(asked: Asked, capsys: pytest.Ca
         ("verify a.onnx b.onnx --atol nan", "'nan' is not a number from 0 on"),
         ("verify a.onnx b.onnx --rtol -1", "--rtol"),
         ("verify a.onnx", "AFTER"),
+        ("check m.onnx --target rank", "invalid choice: 'rank'; did you mean 'ranks'? see"),
+        ("fix m.onnx --unknown asume", "did you mean 'assume'? see"),
+        ("chek m.onnx", "did you mean 'check'? see"),
+        ("check m.onnx --target moon", "invalid choice: 'moon'; choose from explicit, ranks, tosa, "),
+        ("fix https://host/m.onnx -o f.onnx", "MODEL: https://host/m.onnx: a URL, and this takes local files only; "),
+        ("check a.onnx s3://host/m.onnx", "PATH: s3://host/m.onnx: a URL"),
+        ("fix m.onnx -o file:///f.onnx", "file:///f.onnx: a URL"),
     ],
 )
 def test_wrong_usage_is_one_line_and_status_2(capsys: pytest.CaptureFixture[str], command: str, said: str) -> None:
@@ -366,6 +373,13 @@ def test_an_option_that_is_none_has_the_nearest_beside_it(
     line = usage_error(command.split(), capsys)
     assert said in line
     assert line.endswith(f" see graphfix {command.split(maxsplit=1)[0]} --help\n")
+
+
+def test_every_help_page_lists_the_status_of_an_interrupt(capsys: pytest.CaptureFixture[str]) -> None:
+    for words in (["--help"], ["verify", "--help"]):
+        with pytest.raises(SystemExit):
+            commands.main(words)
+        assert re.search(r"^  130  .*Ctrl-C", capsys.readouterr().out, re.MULTILINE)
 
 
 # --- what is offered ------------------------------------------------------------------------------------------------
@@ -441,7 +455,7 @@ def test_version_is_the_package_s(capsys: pytest.CaptureFixture[str]) -> None:
 
 @pytest.mark.parametrize(
     "argv",
-    [["--help"], ["--version"], ["fix", "--help"], ["check", "--help"], ["config"], ["explain", "GF101"], ["explain"]],
+    [["--help"], ["--version"], ["fix", "--help"], ["check", "--help"], ["config"], ["explain", "GF101"]],
 )
 def test_a_question_about_graphfix_itself_imports_nothing_heavy(argv: list[str]) -> None:
     program = (

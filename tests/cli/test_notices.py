@@ -5,11 +5,14 @@ from __future__ import annotations
 import io
 import sys
 from argparse import Namespace
+from pathlib import Path
 
 import pytest
 
 from graphfix.cli import progress, terminal
 from graphfix.results.progress import Notice
+from tests.support.asking import ask
+from tests.support.notation import model
 
 STEP, NOTICE = "running", Notice("one run takes about 60 s")
 LINE = "graphfix: one run takes about 60 s\n"
@@ -47,3 +50,20 @@ def test_a_bar_lets_a_notice_stand_and_goes_on(monkeypatch: pytest.MonkeyPatch) 
     bar(STEP)
     bar(NOTICE)
     assert (printed.getvalue(), bar.state) == (LINE, (STEP, 0, 0))
+
+
+@pytest.mark.parametrize(
+    "words",
+    ["fix {} -o f.onnx", "fix {} --dry-run", "check {}", "show {}", "verify {} {}", "tosa {} -o m.tosa"],
+    ids=lambda words: words.split(" ")[0],
+)
+def test_each_command_says_that_a_file_is_named_like_the_other_format(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], words: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    stored = model("y[2,3] = Add(x[2,3], b[3])").SerializeToString()
+    for name, said in (("m.tflite", True), ("m.onnx", False), ("m", False)):
+        Path(name).write_bytes(stored)
+        answer = ask(capsys, *words.format(name, name).split())
+        line = "m.tflite holds an ONNX model, although its name ends with .tflite: its content counts"
+        assert (line in answer.err) == said

@@ -319,13 +319,32 @@ def test_config_says_what_is_in_force_and_who_said_it(run: Run) -> None:
         "runs = 9 # command line",
         'target = "tosa" # ../pyproject.toml: target',
     ]
-    assert all(line.endswith("# default") for line in rest.splitlines())
+    assert all("  # default" in line for line in rest.splitlines())
     assert tomllib.loads(out)["runs"] == 9
     _, out, _ = run("config", "old.onnx", "--dim", "N=5")
     origins = {line.split(" ")[0]: line.split("# ")[-1] for line in out.splitlines()}
     assert origins["select"] == "../pyproject.toml: override 1"
     assert origins["dim"] == "command line"
     assert tomllib.loads(out)["select"] == ["GF1,GF2"]
+
+
+@pytest.mark.usefixtures("asked")
+def test_config_shows_the_effect_of_options_that_have_no_value(run: Run) -> None:
+    lines = [" ".join(line.split()) for line in run("config", "--isolated")[1].splitlines()]
+    only = "# trust-stored # default: only the stored shapes of results of custom operators"
+    assert only in lines
+    assert "# jobs # default: as many as there are processors" in lines
+    assert "# target-file # default: not set" in lines
+    assert "trust-stored = false # command line" in [
+        " ".join(line.split()) for line in run("config", "--isolated", "--no-trust-stored")[1].splitlines()
+    ]
+
+
+@pytest.mark.usefixtures("run")
+@pytest.mark.parametrize("value", ["true", "false"])
+def test_a_file_sets_an_option_that_has_three_states(asked: Asked, run: Run, value: str) -> None:
+    Path("graphfix.toml").write_text(f"trust-stored = {value}\n")
+    assert of(asked, run, "check", "m.onnx").trust_stored is (value == "true")
 
 
 @pytest.mark.usefixtures("asked")
@@ -336,7 +355,8 @@ def test_config_is_json_where_asked(run: Run) -> None:
     options = document["options"]
     assert options["dim"] == {"value": ["N=4"], "origin": "graphfix.toml: override 1"}
     assert options["target"] == {"value": "tosa", "origin": "graphfix.toml: target"}
-    assert options["broadcasts"] == {"value": None, "origin": "default"}
+    assert options["broadcasts"] == {"value": None, "origin": "default", "effect": "what the target says"}
+    assert "effect" not in options["unknown"]
     assert options["json"] == {"value": True, "origin": "command line"}
     assert json.loads(run("config", "--json", "--isolated")[1])["file"] is None
 

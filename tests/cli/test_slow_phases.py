@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 import time
@@ -62,7 +63,7 @@ def asked(folder: Path, slow: str, *words: str, stdin: bytes = b"") -> subproces
 def phases(answer: subprocess.CompletedProcess[bytes]) -> list[str]:
     """What the lines on stderr name, without the seconds."""
     lines = answer.stderr.decode().splitlines()
-    assert all(line.startswith("graphfix: ") and line.endswith(" s so far)") for line in lines), lines
+    assert all(re.match(r"graphfix: .* s so far\)($|; --)", line) for line in lines), lines
     return [line.removeprefix("graphfix: ").rpartition(" (")[0] for line in lines]
 
 
@@ -193,3 +194,26 @@ def test_each_long_model_of_a_batch_is_one_line(
         "graphfix: zoo/a.onnx: not finished, 1 of 5 models done (10 s so far)",
         "graphfix: zoo/b.onnx: not finished, 1 of 5 models done (10 s so far)",
     ]
+
+
+@pytest.mark.parametrize(
+    ("command", "texts", "hints"),
+    [
+        ("fix", ["proving", "running the first model", "running the second model"], ["", "--runs N", ""]),
+        ("verify", ["running both models with optimizations"], ["--proof-only makes none"]),
+        ("tosa", ["converting with torch-mlir", "running the first model"], ["", "--no-verify leaves out"]),
+        ("check", ["planning"], [""]),
+    ],
+)
+def test_the_first_slow_phase_of_runs_names_the_options_that_shorten_it(
+    capsys: pytest.CaptureFixture[str], command: str, texts: list[str], hints: list[str]
+) -> None:
+    phases = SlowPhases("m.onnx", command)
+    for text in texts:
+        phases(text)
+        phases._earlier[text] = slow_phases.LONG
+        phases._look()
+    lines = capsys.readouterr().err.splitlines()
+    for line, hint in zip(lines, hints, strict=True):
+        assert hint in line
+        assert ("; --" in line) == bool(hint)

@@ -76,3 +76,27 @@ def test_the_document_holds_what_the_text_says() -> None:
         "reason": "not installed: pip install x",
         "seconds": 0.25,
     }
+
+
+@pytest.mark.parametrize(
+    ("asked", "version", "fits"),
+    [
+        (">=1.19", "1.19.0", True),
+        (">=1.19", "1.18.1", False),
+        (">=0.0.73,<0.2", "0.2", False),
+        ("<0.2,>=0.0.73", "0.1.9", True),
+        (">=2026.2; python_version < '3.14'", "2026.1", False),
+        ("", "1", True),
+        (">=1.19", None, True),
+    ],
+)
+def test_an_installed_version_is_compared_with_what_is_asked_for(asked: str, version: str | None, fits: bool) -> None:
+    assert Package("onnx", asked, version).fits == fits
+
+
+def test_a_conflict_is_named_with_the_command_that_ends_it_and_is_a_no() -> None:
+    old = replace(FOUND, packages=(Package("onnx", ">=1.19", "1.18.0"),))
+    lines = environment_text(old).splitlines()
+    assert "  onnx  1.18.0  (asked for: >=1.19)  conflict: another version is asked for" in lines
+    assert lines[-1] == "installed in a version that graphfix does not allow: pip install 'onnx>=1.19'"
+    assert not old.works

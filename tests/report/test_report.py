@@ -114,6 +114,21 @@ def test_what_a_target_does_not_take_is_a_line_for_each_type_whatever_the_operat
     assert lines[1:] == ["  left GF305 Add 'n0' and 1 more: 'v0' is float32", "  left GF305 Mul 'n1': 'v1' is int64"]
 
 
+@pytest.mark.parametrize(
+    ("code", "rewrite", "why"),
+    [
+        ("GF303", "fold-shape-arithmetic", "[2]: computes what is known before the model runs (fold-shape-arithmetic)"),
+        ("GF304", "pow-to-mul", "[2]: a form that the target's tools refuse or misread (pow-to-mul)"),
+    ],
+)
+def test_a_finding_of_a_whole_node_has_a_reason_and_its_rewrite(code: str, rewrite: str, why: str) -> None:
+    site = Site(code, "n", "Pow", "main", None, (2,), None, "found", rewrite)
+    found = replace(CHECKED, sites=(site,))
+    assert f"Pow 'n'  {why}" in report.table(found)
+    for form in ("sarif", "junit", "github"):
+        assert why.replace("'", "") in report.TEXTS[form]([found]).replace("&apos;", "").replace("'", "")
+
+
 def test_a_model_with_exempt_sites_only_is_clean() -> None:
     assert report.table(CLEAN).splitlines()[0] == "c.onnx: clean for target ranks, 1 exempt"
     assert report.findings(CLEAN) == []

@@ -1,10 +1,8 @@
-"""How an extra is installed: by a command that works, since graphfix is in no package registry."""
+"""How an extra is installed: by a command that works, from where graphfix was installed."""
 
 from __future__ import annotations
 
 import re
-import shlex
-import tomllib
 from pathlib import Path
 
 import pytest
@@ -14,21 +12,44 @@ from tests.support.places import ROOT
 
 
 def test_a_checkout_is_installed_with_the_extra() -> None:
-    assert extras.install_command("tosa") == f"pip install -e '{ROOT}[tosa]'"
+    assert extras.install_command("batch") == f"pip install -e '{ROOT}[batch]'"
+    assert extras.install_command("tosa").startswith(f"pip install -e '{ROOT}[tosa]' in a second virtual environment, ")
 
 
-def test_elsewhere_the_packages_of_the_extra_are_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+WHEEL = "file:///tmp/graphfix-0.1.0-py3-none-any.whl"
+
+
+@pytest.mark.parametrize(
+    ("record", "named"),
+    [
+        (None, "graphfix[batch]"),
+        ("not JSON", "graphfix[batch]"),
+        (f'{{"url": "{WHEEL}", "archive_info": {{}}}}', f"graphfix[batch] @ {WHEEL}"),
+        (
+            '{"url": "https://host/g", "vcs_info": {"vcs": "git", "commit_id": "1f"}}',
+            "graphfix[batch] @ git+https://host/g@1f",
+        ),
+    ],
+    ids=["from an index", "damaged", "a wheel", "a repository"],
+)
+def test_elsewhere_the_extra_comes_from_where_graphfix_came_from(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, record: str | None, named: str
+) -> None:
+    folder = tmp_path / "graphfix-0.1.0.dist-info"
+    folder.mkdir()
+    (folder / "METADATA").write_text("Metadata-Version: 2.1\nName: graphfix\nVersion: 0.1.0\n", encoding="utf-8")
+    if record is not None:
+        (folder / "direct_url.json").write_text(record, encoding="utf-8")
     monkeypatch.setattr(extras, "ROOT", tmp_path)
-    declared = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
-    for extra in ("batch", "tosa"):
-        words = shlex.split(extras.install_command(extra))
-        assert words[:2] == ["pip", "install"]
-        assert sorted(words[2:]) == sorted(each.partition(";")[0] for each in declared[extra])
+    monkeypatch.syspath_prepend(tmp_path)
+    assert extras.install_command("batch") == f"pip install '{named}'"
 
 
-def test_only_the_page_about_installation_installs_graphfix_from_a_registry() -> None:
-    """That page says that its commands work from the first release on."""
-    texts = [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), *(ROOT / "graphfix").rglob("*.py")]
+def test_only_readme_and_the_page_about_installation_install_graphfix_from_a_registry() -> None:
+    """Both say that this works from the first release on."""
+    texts = [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")]
     command = re.compile(r"""(pipx?|tool) install ["']?graphfix\b""")
     found = {path.relative_to(ROOT).as_posix() for path in texts if command.search(path.read_text(encoding="utf-8"))}
-    assert found - {"docs/decisions.md"} == {"docs/install.md"}
+    assert found - {"docs/decisions.md"} == {"README.md", "docs/install.md"}
+    for name in ("README.md", "docs/install.md"):
+        assert "from the first release on" in " ".join((ROOT / name).read_text(encoding="utf-8").split())

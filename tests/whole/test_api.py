@@ -15,7 +15,9 @@ import pytest
 
 import graphfix
 from graphfix.batch import batch_files
+from graphfix.engine import offered
 from graphfix.engine.request import Request
+from graphfix.report import pages
 from graphfix.results import GraphfixError, Verdict
 from graphfix.tosa import tosa_file
 from models.builders.tflite.text import model as tflite_model
@@ -145,7 +147,7 @@ REFUSED = {
         "broadcasts 'explicit': target compact takes stretches out and makes none; leave it out",
     ),
     "unknown unknown": ({"unknown": "guess"}, "unknown 'guess' is not one of expand, keep, assume, error"),
-    "an unknown rewrite": ({"only": ["tidy"]}, "'tidy' is no rewrite; `graphfix explain --help` lists them"),
+    "an unknown rewrite": ({"only": ["tidy"]}, "'tidy' is no rewrite; `graphfix explain` lists them"),
     "an unknown rewrite to skip": ({"skip": ["tidy"]}, "'tidy' is no rewrite"),
     "a size that is no number": (
         {"dims": {"N": "four"}},
@@ -184,7 +186,10 @@ WRONG = {
     ),  # type: ignore[arg-type] -- as above
     "verify of bytes": (lambda path: graphfix.verify(path, b"x"), "verify takes the paths of files, not bytes"),  # type: ignore[arg-type] -- as above
     "fix_file to nothing": (lambda path: graphfix.fix_file(path, None), "fix_file takes the paths of files"),  # type: ignore[arg-type] -- as above
-    "explain of nothing": (lambda _: graphfix.explain(), "explain takes a rewrite, a finding code, a target"),
+    "a URL to load": (
+        lambda _: graphfix.load("https://host/m.onnx"),
+        "load: https://host/m.onnx: a URL, ",
+    ),
     "explain of a number": (lambda _: graphfix.explain(3), "explain takes a rewrite"),  # type: ignore[arg-type] -- as above
     "no target file": (
         lambda path: graphfix.check(path, target_file=""),
@@ -519,7 +524,7 @@ def test_every_code_has_a_page(code: str) -> None:
 @pytest.mark.parametrize(
     ("topic", "how"),
     [
-        ("GF999", "`graphfix explain --help` lists them"),
+        ("GF999", "`graphfix explain` lists them"),
         ("equalise-ranks", "did you mean 'equalize-ranks'"),
         ("ethos-u55", "did you mean 'ethos-u'"),
         ("npu.toml", "a target file is shown by --target-file"),
@@ -529,6 +534,47 @@ def test_an_unknown_topic_says_where_the_known_ones_are(topic: str, how: str) ->
     with pytest.raises(GraphfixError, match=rf"explain {topic}: no such rule, code or target; {how}") as raised:
         graphfix.explain(topic)
     assert len(str(raised.value)) < 200
+
+
+def test_an_if_that_an_input_decides_names_the_option_that_makes_a_constant_of_the_input(tmp_path: Path) -> None:
+    branches = "then_branch = t () => (float[2] a) { a = Neg(x) }, else_branch = e () => (float[2] b) { b = Abs(x) }"
+    graph = f"g (bool c, float[2] x) => (float[2] y) {{ y = If (c) <{branches}> }}"
+    path = tmp_path / "if.onnx"
+    onnx.save(onnx.parser.parse_model(f'<ir_version: 8, opset_import: ["" : 17]> {graph}'), path)
+    (site,) = (site for site in graphfix.check(path, target="tosa").sites if site.op == "If")
+    assert site.code == "GF305"
+    assert "--set NAME=VALUE" in str(site.reason)
+    assert {site.code for site in graphfix.check(path, target="tosa", values={"c": "true"}).sites} == {"GF303"}
+
+
+def test_the_text_of_a_loaded_model_has_its_format_its_file_and_the_number_of_nodes(tmp_path: Path) -> None:
+    one = model("y[2,3] = Add(x[2,3], b[3])")
+    path = tmp_path / "m.onnx"
+    onnx.save(one, path)
+    assert repr(graphfix.load(path)) == f"<OnnxModel: {path}, 1 node>"
+    assert repr(graphfix.load(one)) == "<OnnxModel: from bytes, 1 node>"
+    stored = tflite_model("y[2,3] = ADD(x[2,3], x)\nz[2,3] = ADD(y, x)")
+    assert repr(graphfix.load(stored)) == "<TfliteModel: from bytes, 2 nodes>"
+
+
+@pytest.mark.parametrize("order", [(0, 1), (1, 0)])
+def test_a_size_that_one_file_states_and_the_other_leaves_free_names_the_options(
+    tmp_path: Path, order: tuple[int, int]
+) -> None:
+    paths = [tmp_path / "free.onnx", tmp_path / "four.onnx"]
+    for path, size in zip(paths, ("N", "4"), strict=True):
+        onnx.save(model(f"y[{size},3] = Neg(x[{size},3])"), path)
+    before, after = (paths[number] for number in order)
+    verdict = graphfix.verify(before, after, proof="only")
+    assert "takes other shapes; compare them at one size: --shape x=4,3, or --dim" in str(verdict.proof)
+    assert graphfix.verify(before, after, proof="only", shapes={"x": "4,3"}).status == "proved"
+
+
+def test_explain_without_a_topic_lists_every_topic_with_a_line() -> None:
+    lines = [line.split(maxsplit=1) for line in graphfix.explain().splitlines() if line.startswith("  ")]
+    assert [name for name, _ in lines] == [*pages.codes(), *offered.RULES, *offered.TARGETS]
+    assert ["GF101", "rank-mismatch"] in lines
+    assert ["equalize-ranks", "Give the operands of a broadcasting operator one rank."] in lines
 
 
 def test_the_public_names_are_listed() -> None:

@@ -7,6 +7,7 @@ import sys
 import time
 from argparse import Namespace
 from collections.abc import Iterator
+from pathlib import Path
 
 from graphfix import report
 from graphfix.batch import executors, scratch, sources
@@ -18,8 +19,10 @@ from graphfix.cli.batch.display import Display
 from graphfix.cli.batch.requests import Requests, refuse_options
 from graphfix.cli.slow_phases import SlowModels
 from graphfix.cli.status import DONE, WORST
+from graphfix.formats import publish
 from graphfix.report.batch import Line, Tally
 from graphfix.report.text import counted
+from graphfix.results import Outcome
 from graphfix.results.records import dataclass, field
 
 
@@ -33,6 +36,8 @@ class _Said:
     """The traceback of an internal fault if -v is set, else an empty text."""
     status: int
     entry: report.Entry | None
+    note: str | None
+    """A sentence about a model whose name ends like one of the other format."""
 
 
 @dataclass(slots=True)
@@ -61,7 +66,8 @@ class _Answer:
             error = report.unwritten(entry)
         status = answers.status(entry, strict=self.options.strict_proof)
         trace = trace if self.options.verbose else ""
-        return _Said(line, error, trace, status, entry if self.needs_entries else None)
+        note = publish.misnamed_input(Path(entry.model), entry.format) if isinstance(entry, Outcome) else None
+        return _Said(line, error, trace, status, entry if self.needs_entries else None, note)
 
     def add(self, said: _Said) -> None:
         """Print the line of a model, and count it."""
@@ -71,6 +77,9 @@ class _Answer:
             self.entries.append(said.entry)
         if not (self.options.json or self.options.quiet):
             print(said.line.text(terminal.paint(self.options.color, sys.stdout)))
+        if said.note is not None and not self.options.quiet:
+            sys.stdout.flush()
+            terminal.say(said.note, self.options.color, "aside")
         if said.error is not None:
             sys.stdout.flush()  # where both streams are one, the lines stay in order
             terminal.print_trace(said.trace)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import argparse
 import json
 from argparse import Namespace
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from graphfix import report
+from graphfix.cli import parser
 from graphfix.cli.configuration import keys
 from graphfix.cli.configuration.settings import DEFAULT, Settings
 from graphfix.cli.status import DONE
@@ -19,8 +21,12 @@ def answer(options: Namespace) -> int:
     settings: Settings = options.settings
     rows = _rows(settings, options)
     file = str(settings.file) if settings.file is not None else None
+    effects = _effects(name for name, (value, _) in rows.items() if value is None)
     if options.json:
-        listed = {name: {"value": value, "origin": origin} for name, (value, origin) in rows.items()}
+        listed = {
+            name: {"value": value, "origin": origin, **({"effect": effects[name]} if name in effects else {})}
+            for name, (value, origin) in rows.items()
+        }
         path = str(options.path) if options.path is not None else None
         print(json.dumps({"schema": SCHEMA, "file": file, "model": path, "options": listed}, indent=2))
         return DONE
@@ -29,7 +35,13 @@ def answer(options: Namespace) -> int:
     _print(said)
     if said:
         print()
-    _print({name: row for name, row in rows.items() if name not in said})
+    unsaid = {name: row for name, row in rows.items() if name not in said}
+    _print(
+        {
+            name: (value, f"{origin}: {effects[name]}" if name in effects else origin)
+            for name, (value, origin) in unsaid.items()
+        }
+    )
     return DONE
 
 
@@ -41,6 +53,16 @@ def _rows(settings: Settings, options: Namespace) -> Mapping[str, tuple[object, 
             of_file = origin if origin in (DEFAULT, "command line") or "override" in origin else f"{origin}: {name}"
             rows[name] = (keys.text(settings.actions[name], value), of_file)
     return rows
+
+
+def _effects(names: Iterable[str]) -> Mapping[str, str]:
+    """Return what each of these options amounts to while it has no value, as the help of its first command says."""
+    actions: dict[str, argparse.Action] = {}
+    for command in parser.commands_of(parser.parser()).values():
+        for name, action in keys.options(command).items():
+            if action.help != argparse.SUPPRESS:
+                actions.setdefault(name, action)
+    return {name: keys.unset_default(actions[name]) for name in names}
 
 
 def _print(rows: Mapping[str, tuple[object, str]]) -> None:

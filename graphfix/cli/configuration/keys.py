@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import re
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import fields
 from pathlib import Path
@@ -72,6 +73,8 @@ def value(key: str, action: argparse.Action, said: object, folder: Path) -> obje
     if action.nargs == 0:
         if type(said) is not bool:
             raise ValueError(f"'{key}' is true or false, not {shown(said)}")
+        if isinstance(action, argparse.BooleanOptionalAction):
+            return said
         return action.const if said else None
     if not is_repeatable(action):
         return _converted(key, action, said, folder)
@@ -119,8 +122,16 @@ def _from(folder: Path, made: object) -> object:
     return made
 
 
+def unset_default(action: argparse.Action) -> str:
+    """Return the effect of an option that nobody sets and that has no value then, as its help describes it."""
+    match = re.search(r"\(default:? (.+?)\)", action.help or "")
+    return match[1] if match else "not set"
+
+
 def text(action: argparse.Action, made: object) -> object:
     """A value as a configuration would say it: true, a number, a text, or a list of texts; None where none is set."""
+    if isinstance(action, argparse.BooleanOptionalAction):  # its default is a third state
+        return made
     if action.nargs == 0:
         return bool(made == action.const)
     if isinstance(made, list):

@@ -28,7 +28,7 @@ from graphfix.formats.onnx.view import Views
 from graphfix.formats.onnx.view_builder import build
 from graphfix.formats.onnx.wrong_inference import is_suspect
 from graphfix.graph.edits import EXPAND_LIMIT, Edit, Refused, StateShape, Upgrade
-from graphfix.graph.protocols import Applier
+from graphfix.graph.protocols import Applier, described
 from graphfix.graph.view import Graph, Node, Value
 from graphfix.results import GraphfixError, InputValue, StoredShape, StoredSize
 from graphfix.results.regular_files import file_path
@@ -80,6 +80,10 @@ class OnnxModel:
         self._narrowed: list[str] = []
         """The inputs that were int64 and are int32."""
         self._rebuild_view(nodes)
+
+    def __repr__(self) -> str:
+        """Return `<OnnxModel: m.onnx, 3 nodes>`, with the path that was loaded."""
+        return described(self, self.container.path)
 
     @property
     def proto(self) -> ModelProto:

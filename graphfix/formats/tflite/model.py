@@ -23,7 +23,7 @@ from graphfix.formats.tflite.folding import Evaluator
 from graphfix.formats.tflite.infer.analysis import analyse
 from graphfix.formats.tflite.view import SubgraphView, build
 from graphfix.graph.edits import EXPAND_LIMIT, Bypass, DropMetadata, Edit, Restate, StateShape
-from graphfix.graph.protocols import Applier
+from graphfix.graph.protocols import Applier, described
 from graphfix.graph.view import Graph, Node, Value
 from graphfix.results import GraphfixError, InputValue, StoredShape, StoredSize
 from graphfix.results.regular_files import file_path
@@ -70,6 +70,10 @@ class TfliteModel:
         self._fixed: list[str] = []
         """The inputs that edits before the view was last built have fixed."""
         self._rebuild_view()
+
+    def __repr__(self) -> str:
+        """Return `<TfliteModel: m.tflite, 3 nodes>`, with the path that was loaded."""
+        return described(self, self.container.path)
 
     def _rebuild_view(self) -> None:
         """Build the view anew from the records as they are."""

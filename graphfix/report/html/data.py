@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from graphfix.report.drawing import broadcast_svg, right_aligned
-from graphfix.report.text import Entry, Failure, cut, printable, shape_text
+from graphfix.report.text import Entry, Failure, cut, node_reason, printable, shape_text
 from graphfix.results import Excerpt, JsonShape, NodeExcerpt, OperandExcerpt, Outcome, Site
 from graphfix.results.records import dataclass, field
 
@@ -95,7 +95,7 @@ def _model(outcome: Outcome) -> dict[str, Any]:
         "after": [texts.number(_shape(site, after=True)) for site in outcome.sites],
         "rewrite": [texts.name(site.rewrite) for site in outcome.sites],
         "bytes": [site.bytes for site in outcome.sites],
-        "reason": [texts.name(site.reason) for site in outcome.sites],
+        "reason": [texts.name(site.reason or node_reason(site)) for site in outcome.sites],
         "inexact": [texts.name(site.inexact) for site in outcome.sites],
         "drawing": [drawings.number(site, nodes[place] if place >= 0 else None) for site, place in drawn],
         "at": at,
