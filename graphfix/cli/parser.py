@@ -36,7 +36,8 @@ STATUS = """exit status:
   2  it could not be done: usage, a model that can't be read, shapes that can't be broadcast,
      a model that can't be converted to TOSA
   3  not decided: what could be neither proved nor run
-  4  fix: written and verified, but `graphfix check OUT` with the same options still has findings
+  4  fix: written and verified, but `graphfix check OUT` still has findings, with the same options but without
+     those that bind sizes and values
      (for several models the worst status, in the order 2, 1, 3, 4, 0)
   130  interrupted by Ctrl-C; 143: terminated by SIGTERM; 141: the reader of stdout closed the pipe"""
 
@@ -52,7 +53,7 @@ def parser(asked: str | None = None) -> Parser:
         allow_abbrev=False,
     )
     whole.add_argument("--version", action="version", version=f"graphfix {__version__}")
-    commands = whole.add_subparsers(prog="graphfix", dest="command", metavar="COMMAND", required=True)
+    commands = whole.add_subparsers(prog="graphfix", dest="command", metavar="COMMAND")
     everything = asked in (None, CONFIG)
     for name, (what, offer) in COMMANDS.items():
         command = _command(commands, name, what)
@@ -97,6 +98,8 @@ def said(argv: Sequence[str]) -> Said:
             action.default = argparse.SUPPRESS  # so that the namespace holds what is said, and nothing else
     namespace, unknown = whole.parse_known_args(argv)
     given = vars(namespace)
+    if given.get("command") is None:
+        whole.error(f"name a command: {', '.join(COMMANDS)}")
     if unknown:
         _refuse_several(commands[given["command"]], given, unknown)
         commands[given["command"]].refuse(unknown)

@@ -34,7 +34,9 @@ BLOCKS = Exempt(
 )
 PROMOTED = Exempt("a rank-1 operand of a matrix product is promoted, not broadcast", when="rank 1")
 PROMOTED_OR_WEIGHT = replace(PROMOTED, also=replace(WEIGHT, also=BLOCKS))
-BATCH = Exempt("stretching batch axes of a matrix product selects another kernel of the runtime: not bit-exact (M=1)")
+BATCH = Exempt(
+    "stretching batch axes of a matrix product selects another kernel if operand 0 has one row: not bit-exact"
+)
 BATCH_EXACT = Exempt("stretching batch axes of a matrix product repeats a whole matrix for every product")
 QUANTIZED = Exempt("its scale and zero point may follow its rows or columns and must then keep its rank")
 NORM_RANK = Exempt("lifting a normalization's scale or bias keeps the runtime from fusing SkipLayerNormalization")

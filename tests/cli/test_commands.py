@@ -313,7 +313,7 @@ def test_a_binding_that_is_said_twice_is_refused(asked: Asked, capsys: pytest.Ca
 @pytest.mark.parametrize(
     ("command", "said"),
     [
-        ("", "COMMAND"),
+        ("", "name a command: fix, check, verify, "),
         ("frobnicate", "frobnicate"),
         ("fix", "MODEL"),
         ("fix m.onnx -o f.onnx --target gpu", "--target"),

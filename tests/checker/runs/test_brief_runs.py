@@ -180,9 +180,10 @@ def test_a_model_that_takes_few_sizes_is_searched_for_a_short_time_only(
         ([0.3], "builtin", {"x[0]": 3}, "least"),
         ([0.1], "builtin", {}, "same"),
         ([0.05, 0.2], "reference", {}, "none"),
-        ([0.05, 0.15], "reference", {"x[0]": 3}, "least"),
+        ([0.05, 0.1], "reference", {"x[0]": 3}, "least"),
         ([0.3, 0.2], "reference", {"x[0]": 1}, "none"),
-        ([2.0, 0.2], "reference", {}, "same"),
+        ([4.0, 0.2], "reference", {}, "same"),
+        ([2.0, 0.2], "reference", {}, "none"),
         ([2.0, 0.5], "reference", {}, "none"),
     ],
 )

@@ -19,9 +19,8 @@ _TIMES: Final = {"builtin": 3.0, "reference": 5.0}
 """How many times as long a kernel set takes as the one before it: medians of real models are 2 and 5."""
 _SHORT: Final = 0.1
 """Seconds that a run may take in any case."""
-_SECONDS: Final = 0.3
-_TIMES_THE_FIRST: Final = {"builtin": 2.0, "reference": 0.5}
-"""A run on a kernel set may take so many seconds, and so many times as long as the first one took."""
+_MOST: Final = {"builtin": (0.3, 2.0), "reference": (0.2, 0.25)}
+"""A run on a kernel set may take so many seconds, and beside these so many times as long as the first one took."""
 
 
 @dataclass(slots=True)
@@ -39,7 +38,8 @@ class Pace:
         """Return whether a kernel set runs the sizes of the set before it, the least sizes, or nothing."""
         if not self.taken:
             return "same"
-        most = _SECONDS + _TIMES_THE_FIRST[kernels] * self.taken[0]
+        seconds, times = _MOST[kernels]
+        most = seconds + times * self.taken[0]
         expected = _TIMES[kernels] * self.taken[-1]
         if expected <= _SHORT:
             return "same"
