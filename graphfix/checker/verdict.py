@@ -19,7 +19,7 @@ from graphfix.checker.files.set_values import assumed
 from graphfix.checker.runs import by_runs
 from graphfix.checker.task import ROUNDED
 from graphfix.results import Claims, GraphfixError, Load, Verdict
-from graphfix.results.runtime_facts import newer_than_measured
+from graphfix.results.runtime_facts import installed, newer_than_measured
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -91,7 +91,7 @@ def _judged(task: Task, early: EarlyRuns | None, *, tflite: bool) -> Verdict:
         verdict = replace(verdict, reason=f"the outputs were compared {task.criterion}, not bit for bit")
     if proof is not None:
         verdict = replace(_both(task, verdict, proof, _discharged(task, verdict, proof, early)), proof=document)
-    versions = {"numpy": np.__version__, **verdict.versions}
+    versions = _versions(verdict, tflite=tflite)
     return replace(
         _witnessed(verdict),
         assumes=tuple(dict.fromkeys((*verdict.assumes, *_asked(task)))),
@@ -150,6 +150,12 @@ def _of_copies(task: Task, early: EarlyRuns | None, *, tflite: bool) -> Verdict:
 def _rounded(criterion: Criterion) -> Criterion:
     """Give what is computed from inexact sites the bound that holds for themselves, unless a wider one is asked for."""
     return replace(criterion, of_largest=ROUNDED)
+
+
+def _versions(verdict: Verdict, *, tflite: bool) -> dict[str, str]:
+    """Return the versions of numpy, of onnx if a model was loaded that it has read, and of the runtimes."""
+    readers = {} if tflite or not verdict.versions else {"onnx": installed("onnx")}
+    return {"numpy": np.__version__, **readers, **verdict.versions}
 
 
 def _proof(task: Task, *, tflite: bool) -> tuple[Proof | None, Mapping[str, object] | None]:

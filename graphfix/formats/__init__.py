@@ -11,8 +11,8 @@ from graphfix.results.file_kinds import refuse_foreign
 
 if TYPE_CHECKING:
     from graphfix.formats.onnx import OnnxModel
-    from graphfix.formats.onnx.file.proto import ModelProto
     from graphfix.formats.tflite.model import TfliteModel
+    from graphfix.results.onnx_messages import ModelProto
 
 
 def format_of(source: Path | bytes) -> str:

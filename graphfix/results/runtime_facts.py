@@ -8,7 +8,9 @@ fact with the installed runtime.
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Iterator, Mapping, Sequence
+from importlib import import_module
 from types import MappingProxyType
 
 from graphfix.results.records import dataclass
@@ -107,6 +109,20 @@ FACTS = (
     RANGE_COUNTED_IN_FLOAT64,
     FUNCTION_TWICE_REFUSED,
 )
+
+
+def installed(package: str) -> str:
+    """Return the version of an installed package. Raises ImportError if there is none."""
+    name = package.replace("-", "_")
+    version = getattr(sys.modules.get(name), "__version__", None)
+    if isinstance(version, str):
+        return version
+    from importlib import metadata  # imported here because the import takes 0.02 s
+
+    try:
+        return metadata.version(package)
+    except metadata.PackageNotFoundError:  # another distribution has it, such as onnxruntime-gpu
+        return str(import_module(name).__version__)
 
 
 def numbers(version: str) -> tuple[int, ...]:

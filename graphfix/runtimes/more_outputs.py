@@ -15,9 +15,9 @@ def more_outputs(expose: Sequence[str], observe: Sequence[tuple[str, str]]) -> b
     """Return a ModelProto with the outputs `expose`, then with the shapes of values: (the value, the shape's name)."""
     if not (expose or observe):
         return b""
-    import onnx  # not in the runtime's process: there it is imported for nothing else
+    from graphfix.results.onnx_messages import ModelProto  # a run of TFLite imports no protobuf
 
-    model = onnx.ModelProto()
+    model = ModelProto()
     for name in expose:
         model.graph.output.add().name = name
     for value, shape in observe:

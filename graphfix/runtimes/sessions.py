@@ -148,7 +148,7 @@ class Sessions(ABC):
         """Limit the memory of a process during a request with these arguments."""
         if self.memory is None:
             return nullcontext()
-        from graphfix.runtimes.memory import data_of, limited  # psutil: `doctor` answers without any package
+        from graphfix.runtimes.memory import data_of, limited
 
         if self._began_with is None:
             self._began_with = data_of(pid)

@@ -2,14 +2,25 @@
 
 from __future__ import annotations
 
+import importlib
 import json
+import sys
 from importlib import metadata
 from pathlib import Path
 
 import pytest
 
 from graphfix.results import runtime_facts
-from graphfix.results.runtime_facts import EVERY, FACTS, MEASURED, Fact, Versions, newer_than_measured, numbers
+from graphfix.results.runtime_facts import (
+    EVERY,
+    FACTS,
+    MEASURED,
+    Fact,
+    Versions,
+    installed,
+    newer_than_measured,
+    numbers,
+)
 from graphfix.runtimes import doctor
 from tests.support.asking import ask
 from tests.support.places import MODELS
@@ -41,6 +52,28 @@ def test_only_a_newer_minor_version_is_newer_than_measured() -> None:
     assert list(newer_than_measured({"numpy": "99", "onnxruntime": f"{first}.{second + 1}.0"})) == [text]
     assert list(newer_than_measured({"numpy": "99", "onnxruntime": f"{first}.{second}.99"})) == []
     assert list(newer_than_measured({"onnxruntime": "1.0"})) == []
+
+
+def test_the_installed_version_is_that_of_the_metadata_whether_it_is_imported_or_not(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    for package in MEASURED:
+        name = package.replace("-", "_")
+        importlib.import_module(name)
+        assert installed(package) == metadata.version(package)
+        with monkeypatch.context() as patch:
+            patch.delitem(sys.modules, name)
+            assert installed(package) == metadata.version(package)
+
+
+def test_a_package_of_another_distribution_has_the_version_that_it_says(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    (tmp_path / "some_runtime.py").write_text('__version__ = "1.31.1"')
+    monkeypatch.syspath_prepend(tmp_path)
+    assert installed("some-runtime") == "1.31.1"
+    with pytest.raises(ImportError):
+        installed("no-runtime")
 
 
 def test_measured_versions_stand_in_order() -> None:

@@ -246,9 +246,9 @@ def _onnx_dim(dim: onnx.TensorShapeProto.Dimension, label: str) -> Dim:
 
 
 def _onnx_dtype(element: int) -> np.dtype[Any] | None:
-    from onnx import helper  # a verification of TFLite imports no onnx
+    from graphfix.checker.files.onnx.tensors import numpy_dtype  # a verification of TFLite imports no protobuf
 
-    return np.dtype(helper.tensor_dtype_to_np_dtype(element)) if element else None
+    return numpy_dtype(element) if element else None
 
 
 def litert_interface(reported: runtime.ModelDetails) -> Interface:

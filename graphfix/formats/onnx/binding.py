@@ -8,10 +8,10 @@ from functools import partial
 from graphfix.formats.equal_sizes import Group, Member, Same, Sum, groups, member, met, place
 from graphfix.formats.onnx.file.container import Container
 from graphfix.formats.onnx.file.messages import declared, subgraphs, write_dims
-from graphfix.formats.onnx.file.proto import GraphProto, ModelProto, ValueInfoProto
 from graphfix.formats.onnx.infer.scope import GraphScope, unknown_name
 from graphfix.results import GraphfixError
 from graphfix.results.axis_names import axis_fault
+from graphfix.results.onnx_messages import GraphProto, ModelProto, ValueInfoProto
 from graphfix.shapes.shape import Size
 
 

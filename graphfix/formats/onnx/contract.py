@@ -12,9 +12,9 @@ from math import prod
 import onnx
 
 from graphfix.formats.onnx.contract_values import CONTRACTS, Array, Question, nothing_more
-from graphfix.formats.onnx.file.proto import AttributeProto, NodeProto, TensorProto
 from graphfix.formats.onnx.infer.operands import attributes
 from graphfix.formats.onnx.schemas import KINDS, Schema, schema
+from graphfix.results.onnx_messages import AttributeProto, NodeProto, TensorProto
 
 
 def allowed(message: NodeProto, version: int, arrays: Sequence[Array | None]) -> bool:

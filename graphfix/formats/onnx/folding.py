@@ -16,8 +16,8 @@ import onnx
 from numpy.typing import NDArray
 
 from graphfix.formats.onnx.contract import allowed
-from graphfix.formats.onnx.file.proto import NodeProto, TensorProto
 from graphfix.graph.view import Node, Scalar, Value
+from graphfix.results.onnx_messages import NodeProto, TensorProto
 from graphfix.results.records import dataclass, field
 from graphfix.results.runtime_facts import MOST_AXES
 

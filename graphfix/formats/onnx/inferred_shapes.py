@@ -8,10 +8,10 @@ from typing import Final, TypeAlias
 
 from graphfix.formats.onnx.edit.unroll import every_node
 from graphfix.formats.onnx.file.messages import declared, label, subgraphs, write_dims
-from graphfix.formats.onnx.file.proto import GraphProto, ModelProto, TensorProto
 from graphfix.formats.onnx.view import onnx_type
 from graphfix.formats.onnx.wrong_inference import FUNCTION
 from graphfix.graph.view import Node, Scalar, Value
+from graphfix.results.onnx_messages import GraphProto, ModelProto, TensorProto
 from graphfix.runtimes.onnx_inference import InferenceError, infer_shapes
 
 Told: TypeAlias = tuple[int | str | None, ...]

@@ -13,11 +13,11 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Final, TypeAlias
 
-from graphfix.formats.onnx.file.proto import ModelProto
 from graphfix.formats.onnx.inferred_shapes import MAIN, Names, Told, ToldShapes, inferred_shapes
 from graphfix.formats.onnx.view import Views
 from graphfix.formats.onnx.wrong_inference import FUNCTION
 from graphfix.graph.view import Graph, Node, Value
+from graphfix.results.onnx_messages import ModelProto
 from graphfix.results.records import dataclass, field
 from graphfix.runtimes.onnx_inference import InferenceError
 from graphfix.shapes.shape import Shape

@@ -21,7 +21,6 @@ from graphfix.formats.onnx.edit.state import State
 from graphfix.formats.onnx.file.additions import Additions
 from graphfix.formats.onnx.file.container import Container, read
 from graphfix.formats.onnx.file.messages import Steps, note, steps
-from graphfix.formats.onnx.file.proto import ModelProto
 from graphfix.formats.onnx.infer.analysis import Facts, analyse
 from graphfix.formats.onnx.infer.stored_names import StoredNames
 from graphfix.formats.onnx.view import Views
@@ -31,6 +30,7 @@ from graphfix.graph.edits import EXPAND_LIMIT, Edit, Refused, StateShape, Upgrad
 from graphfix.graph.protocols import Applier, described
 from graphfix.graph.view import Graph, Node, Value
 from graphfix.results import GraphfixError, InputValue, StoredShape, StoredSize
+from graphfix.results.onnx_messages import ModelProto
 from graphfix.results.regular_files import file_path
 from graphfix.shapes.shape import Size
 

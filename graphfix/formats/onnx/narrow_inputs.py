@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from onnx import helper
 
 from graphfix.formats.onnx.file.messages import subgraphs
-from graphfix.formats.onnx.file.proto import GraphProto, ModelProto, NodeProto, TensorProto
+from graphfix.results.onnx_messages import GraphProto, ModelProto, NodeProto, TensorProto
 
 
 def narrow(proto: ModelProto, kept: Collection[str], fresh: Callable[[str], str]) -> list[str]:

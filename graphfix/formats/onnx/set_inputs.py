@@ -9,10 +9,10 @@ from onnx import helper, numpy_helper
 from graphfix.formats.onnx.edit.inline import rename_values
 from graphfix.formats.onnx.file.container import Container
 from graphfix.formats.onnx.file.messages import INITIALIZER_ALONE_SINCE_IR, declared, holds_initializers
-from graphfix.formats.onnx.file.proto import ModelProto, TensorProto, ValueInfoProto
 from graphfix.formats.onnx.view import dtype_name
 from graphfix.formats.set_values import array_of
 from graphfix.results import GraphfixError, InputValue
+from graphfix.results.onnx_messages import ModelProto, TensorProto, ValueInfoProto
 
 
 def shapes_of(container: Container, values: Mapping[str, InputValue]) -> dict[str, list[int]]:

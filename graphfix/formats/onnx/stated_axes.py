@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from graphfix.formats.onnx.file.messages import holds_initializers, is_standard
-from graphfix.formats.onnx.file.proto import ModelProto, NodeProto
 from graphfix.formats.onnx.infer.scope import GraphScope, versions_of
+from graphfix.results.onnx_messages import ModelProto, NodeProto
 from graphfix.shapes.shape import never_one
 
 AXES_ARE_OPERANDS_SINCE = 13

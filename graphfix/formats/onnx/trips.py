@@ -9,9 +9,9 @@ import numpy as np
 
 from graphfix.formats.onnx.edit.unroll import names_read
 from graphfix.formats.onnx.file.messages import declared
-from graphfix.formats.onnx.file.proto import GraphProto
 from graphfix.formats.onnx.folding import Array, Evaluator
 from graphfix.graph.view import Graph, Node, Trips, Value
+from graphfix.results.onnx_messages import GraphProto
 from graphfix.results.records import dataclass, field
 
 MOST: Final = 1 << 14

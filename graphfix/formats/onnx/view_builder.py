@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 from graphfix import operators
 from graphfix.formats.onnx.file.messages import Holder, Step, body_of
-from graphfix.formats.onnx.file.proto import FunctionProto, GraphProto, ModelProto, NodeProto, TensorProto
 from graphfix.formats.onnx.file.tensors import elements_of
 from graphfix.formats.onnx.infer.analysis import Facts
 from graphfix.formats.onnx.infer.operands import attributes_of
@@ -16,6 +15,7 @@ from graphfix.formats.onnx.infer.scope import GraphScope
 from graphfix.formats.onnx.view import SCALARS, Views, constant_tensor, dtype_name, scalars
 from graphfix.graph.view import LITERAL_LIMIT, NO_ATTRIBUTES, Graph, Kind, Node, Scalar, Value
 from graphfix.operators import Row
+from graphfix.results.onnx_messages import FunctionProto, GraphProto, ModelProto, NodeProto, TensorProto
 from graphfix.results.records import dataclass, field
 
 if TYPE_CHECKING:  # numpy is imported where a model asks for it

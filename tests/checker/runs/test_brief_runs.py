@@ -15,7 +15,7 @@ import pytest
 import graphfix
 from graphfix.checker import proof
 from graphfix.checker.runs import original_runs
-from graphfix.checker.runs.early import EarlyRuns, briefly_run
+from graphfix.checker.runs.early import MODULES, EarlyRuns, briefly_run
 from graphfix.checker.runs.tflite.pace import ORDER, Pace
 from graphfix.checker.task import Criterion, Task
 from graphfix.results import GraphfixError, Verdict
@@ -285,3 +285,17 @@ with InThisProcess() as sessions:
     (tmp_path / "m.onnx").write_bytes(model("y[N] = ConstantOfShape(n:int64[1])").SerializeToString())
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
     assert (done.stdout, done.returncode) == ("stopped\n", 0), done.stderr
+
+
+def test_the_process_of_the_runs_imports_neither_onnx_nor_psutil(pair: Pair) -> None:
+    tflite = pair.before.suffix == ".tflite"
+    with process.Child() as child:
+        child.start("LiteRT" if tflite else "onnxruntime", MODULES["LiteRT" if tflite else "onnxruntime"])
+        child.begin("graphfix.checker.runs.early", "briefly_run", brief_task(pair.before, pair.equal), tflite)
+        verdict = child.finish()
+        found = []
+        for name in ("numpy", "onnx", "psutil", "importlib.metadata"):
+            child.begin("tests.support.loaded", "imported", name)
+            found.append(child.finish())
+    assert verdict.status == "equal"
+    assert found == [True, False, False, False]

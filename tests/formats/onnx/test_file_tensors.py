@@ -12,8 +12,8 @@ import onnx
 import pytest
 from onnx import TensorProto, helper, numpy_helper
 
-from graphfix.formats.onnx.file import proto
 from graphfix.formats.onnx.file.tensors import FORMATS, attribute_of, elements_of, tensor_of
+from graphfix.results import onnx_messages
 
 TYPES = {name: code for name, code in TensorProto.DataType.items() if name not in ("UNDEFINED", "STRING")}
 
@@ -82,9 +82,9 @@ def test_a_value_that_no_attribute_holds_is_refused(value: object) -> None:
 
 
 def test_the_message_classes_are_those_of_onnx() -> None:
-    assert "ModelProto" in proto.__all__
-    assert {name: getattr(proto, name) for name in proto.__all__} == {
-        name: getattr(onnx, name) for name in proto.__all__
+    assert "ModelProto" in onnx_messages.__all__
+    assert {name: getattr(onnx_messages, name) for name in onnx_messages.__all__} == {
+        name: getattr(onnx, name) for name in onnx_messages.__all__
     }
 
 
@@ -94,7 +94,7 @@ import sys
 {second}
 assert ("onnx" in sys.modules) == ("onnx" in sys.argv[1:]), "onnx was imported"
 import onnx, onnx.checker, onnx.helper, onnx.shape_inference, onnx.numpy_helper, onnx.reference, numpy
-from graphfix.formats.onnx.file.proto import ModelProto, TensorProto
+from graphfix.results.onnx_messages import ModelProto, TensorProto
 assert ModelProto is onnx.ModelProto
 assert onnx.onnx_ml_pb2.ModelProto is ModelProto
 graph = onnx.helper.make_graph([onnx.helper.make_node("Relu", ["x"], ["y"])], "g",
@@ -105,7 +105,7 @@ assert isinstance(ModelProto.FromString(model.SerializeToString()), onnx.ModelPr
 onnx.shape_inference.infer_shapes(model)
 print(onnx.numpy_helper.to_array(onnx.numpy_helper.from_array(numpy.arange(2))))
 """
-OURS = "from graphfix.formats.onnx.file import proto"
+OURS = "from graphfix.results import onnx_messages"
 
 
 @pytest.mark.parametrize(

@@ -14,12 +14,11 @@ from pathlib import Path, PurePath, PureWindowsPath
 from stat import S_ISREG
 from typing import TYPE_CHECKING
 
-from onnx import TensorProto
-
 from graphfix.checker.files.constant_bytes import Opened, Payload
 from graphfix.checker.files.onnx import skeleton
 from graphfix.checker.files.onnx.tensors import byte_size, odd_location
 from graphfix.results import GraphfixError
+from graphfix.results.onnx_messages import TensorProto
 from graphfix.results.records import dataclass, field
 from graphfix.results.shown import shown
 

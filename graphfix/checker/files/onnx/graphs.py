@@ -5,14 +5,20 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import onnx
-from onnx import numpy_helper
 
 from graphfix.checker.files.onnx.tensors import elements
 from graphfix.results.records import dataclass, field
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
+
+    import onnx
+
+_NUMBERS = {
+    "value_int": ("i", "int64"), "value_ints": ("ints", "int64"),
+    "value_float": ("f", "float32"), "value_floats": ("floats", "float32"),
+}  # fmt: skip
+"""By attribute of a Constant: the field that holds its numbers, and their dtype."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,8 +67,9 @@ def constant(graph: NestedGraph, name: str) -> np.ndarray[Any, Any] | None:
     node = home.producers.get(name)
     if node is not None and node.op_type == "Identity":
         return constant(home, node.input[0])
-    tensor = home.tensors.get(name) if node is None else _value(node)
-    return None if tensor is None else elements(tensor)
+    if node is not None:
+        return _value(node)
+    return elements(home.tensors[name]) if name in home.tensors else None
 
 
 def _nested(
@@ -95,15 +102,13 @@ def _shape(tensor: onnx.TypeProto.Tensor) -> tuple[int | None, ...]:
     return tuple(d.dim_value if d.HasField("dim_value") and d.dim_value >= 0 else None for d in tensor.shape.dim)
 
 
-def _value(node: onnx.NodeProto) -> onnx.TensorProto | None:
+def _value(node: onnx.NodeProto) -> np.ndarray[Any, Any] | None:
     if node.op_type != "Constant" or len(node.attribute) != 1:
         return None
     attribute = node.attribute[0]
     if attribute.name == "value":
-        tensor: onnx.TensorProto = attribute.t
-        return tensor
-    value: object = onnx.helper.get_attribute_value(attribute)
-    if isinstance(value, bytes | str) or not isinstance(value, int | float | list):
-        return None
-    whole = attribute.name in ("value_int", "value_ints")
-    return numpy_helper.from_array(np.asarray(value, np.int64 if whole else np.float32))
+        return elements(attribute.t)
+    if attribute.name not in _NUMBERS:
+        return None  # texts, and sparse tensors
+    field, dtype = _NUMBERS[attribute.name]
+    return np.asarray(getattr(attribute, field), dtype)

@@ -6,10 +6,10 @@ import mmap
 from collections.abc import Callable
 from typing import TYPE_CHECKING, TypeAlias
 
-import onnx
 from google.protobuf.message import DecodeError  # type: ignore[import-untyped]  # protobuf ships no stubs
 
 from graphfix.results import GraphfixError
+from graphfix.results.onnx_messages import ModelProto
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -36,7 +36,7 @@ Placeholder: TypeAlias = Callable[[int, int, int], bytes]
 """What replaces a payload, by its field, its first byte in the file, and the byte behind it."""
 
 
-def read(path: Path, placeholder: Placeholder | None = None, *, whole: int = 0) -> onnx.ModelProto:
+def read(path: Path, placeholder: Placeholder | None = None, *, whole: int = 0) -> ModelProto:
     """Read a model; tensor payloads above 1 KiB are left out, or replaced. Raises GraphfixError for what is no model.
 
     A file of up to `whole` bytes is read as it is.
@@ -57,9 +57,9 @@ def message(path: Path, placeholder: Placeholder | None = None, *, whole: int = 
         raise _no_model(path, str(error)) from None
 
 
-def parsed(path: Path, data: bytes) -> onnx.ModelProto:
+def parsed(path: Path, data: bytes) -> ModelProto:
     """Parse a message. Raises GraphfixError for what is no model."""
-    model = onnx.ModelProto()
+    model = ModelProto()
     try:
         model.ParseFromString(data)
     except DecodeError:

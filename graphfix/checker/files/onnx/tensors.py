@@ -6,12 +6,12 @@ from math import prod
 from pathlib import PurePosixPath, PureWindowsPath
 from typing import TYPE_CHECKING, Any
 
-from onnx import TensorProto, numpy_helper
+import numpy as np
+
+from graphfix.results.onnx_messages import TensorProto
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
-
-    import numpy as np
 
 FLOATS, INT32S, STRINGS, INT64S, RAW, DOUBLES, UINT64S = 4, 5, 6, 7, 9, 10, 11
 """The fields of a TensorProto that hold elements."""
@@ -33,6 +33,18 @@ _TYPED: Mapping[int, int] = {
     TensorProto.UINT64: UINT64S,
 }  # fmt: skip
 """The field of the types whose elements are not int32_data."""
+_DTYPES: Mapping[int, str] = {
+    TensorProto.FLOAT: "<f4", TensorProto.DOUBLE: "<f8", TensorProto.FLOAT16: "<f2", TensorProto.BOOL: "?",
+    TensorProto.INT8: "i1", TensorProto.INT16: "<i2", TensorProto.INT32: "<i4", TensorProto.INT64: "<i8",
+    TensorProto.UINT8: "u1", TensorProto.UINT16: "<u2", TensorProto.UINT32: "<u4", TensorProto.UINT64: "<u8",
+    TensorProto.STRING: "O",
+}  # fmt: skip
+"""The dtypes of the types that numpy has."""
+_UNCHANGED: Mapping[int, str] = {
+    TensorProto.FLOAT: "float_data", TensorProto.INT32: "int32_data", TensorProto.INT64: "int64_data",
+    TensorProto.DOUBLE: "double_data", TensorProto.UINT64: "uint64_data",
+}  # fmt: skip
+"""The field of the types whose elements it holds in their own type."""
 _SIGNED = frozenset({TensorProto.INT8, TensorProto.INT16, TensorProto.INT32, TensorProto.INT4})
 _MOST = 1 << 58
 """Elements whose bytes every runtime can count."""
@@ -54,10 +66,26 @@ def elements(tensor: TensorProto) -> np.ndarray[Any, Any] | None:
     """Return the elements that a tensor holds; None where they are in another file, were not read, or are wrong."""
     if tensor.data_location != TensorProto.DEFAULT:
         return None
+    dtype = _DTYPES.get(tensor.data_type, "O")
     try:
+        if dtype != "O" and tensor.HasField("raw_data"):
+            return np.frombuffer(tensor.raw_data, dtype).reshape(tensor.dims)
+        if tensor.data_type in _UNCHANGED:
+            return np.asarray(getattr(tensor, _UNCHANGED[tensor.data_type]), dtype).reshape(tensor.dims)
+        from onnx import numpy_helper  # imported here because few models need it, and its import takes 0.05 s
+
         return numpy_helper.to_array(tensor)
     except (ValueError, TypeError, KeyError):
         return None
+
+
+def numpy_dtype(data_type: int) -> np.dtype[Any]:
+    """Return the dtype of an element type; for types that numpy lacks, one of ml_dtypes. Raises KeyError."""
+    if data_type in _DTYPES:
+        return np.dtype(_DTYPES[data_type])
+    from onnx import helper  # imported here because few models need it, and its import takes 0.05 s
+
+    return np.dtype(helper.tensor_dtype_to_np_dtype(data_type))
 
 
 def fields(tensor: TensorProto) -> set[int]:

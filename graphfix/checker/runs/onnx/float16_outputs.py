@@ -9,8 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from onnx import TensorProto, helper
-
+from graphfix.results.onnx_messages import TensorProto
 from graphfix.runtimes.onnx_inference import InferenceError, infer_shapes
 
 if TYPE_CHECKING:
@@ -38,7 +37,7 @@ def float16_outputs(model: ModelProto) -> frozenset[str]:
         while node is not None and node.op_type in _MOVERS and not node.domain:
             node = makers.get(node.input[0])
         if node is not None and node.op_type == "Cast" and not node.domain:
-            to = next((helper.get_attribute_value(given) for given in node.attribute if given.name == "to"), None)
+            to = next((given.i for given in node.attribute if given.name == "to"), None)
             if to in _WIDER and types.get(node.input[0]) == TensorProto.FLOAT16:
                 found.add(output.name)
     return frozenset(found)

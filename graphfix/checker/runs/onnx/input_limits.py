@@ -5,10 +5,6 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-import onnx
-import onnx.checker
-import onnx.inliner
-
 from graphfix.checker.files.onnx.graphs import NestedGraph, constant, nested_graphs
 from graphfix.checker.runs.input_limits import (
     MOST_STEPS,
@@ -24,10 +20,13 @@ from graphfix.checker.runs.input_limits import (
 )
 from graphfix.checker.runs.onnx.attention_sizes import attention_limits
 from graphfix.checker.runs.onnx.operand_limits import demands
+from graphfix.results.onnx_messages import ModelProto, TensorProto
 from graphfix.runtimes.onnx_inference import InferenceError, infer_shapes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
+
+    import onnx
 
 
 # Operators whose result contains only elements of these operands (None: of all), or numbers between such elements.
@@ -46,12 +45,10 @@ _CARRIERS: dict[str, tuple[int, ...] | None] = {
 }
 # Operators that are choosy about whole numbers only: a divisor of 0, a negative exponent.
 _WHOLE_ONLY = frozenset({"Div", "Mod", "Pow"})
-_FRACTIONAL = frozenset(
-    {onnx.TensorProto.FLOAT, onnx.TensorProto.DOUBLE, onnx.TensorProto.FLOAT16, onnx.TensorProto.BFLOAT16}
-)
+_FRACTIONAL = frozenset({TensorProto.FLOAT, TensorProto.DOUBLE, TensorProto.FLOAT16, TensorProto.BFLOAT16})
 
 
-def limits(model: onnx.ModelProto, shapes: Mapping[str, tuple[int, ...]]) -> Limits:
+def limits(model: ModelProto, shapes: Mapping[str, tuple[int, ...]]) -> Limits:
     """Find the limits of the inputs of a weightless model, under these shapes of its inputs.
 
     Where the size of an indexed axis can't be known, the index is 0.
@@ -62,7 +59,7 @@ def limits(model: onnx.ModelProto, shapes: Mapping[str, tuple[int, ...]]) -> Lim
     return _collected(_inferred(flat, shapes)) if found.intervals else found
 
 
-def _collected(model: onnx.ModelProto) -> Limits:
+def _collected(model: ModelProto) -> Limits:
     intervals: dict[str, Interval] = {}
     compared: dict[str, set[float]] = {}
     fractional = {v.name for v in model.graph.input if v.type.tensor_type.elem_type in _FRACTIONAL}
@@ -82,18 +79,20 @@ def _collected(model: onnx.ModelProto) -> Limits:
     return Limits(intervals, {name: tuple(sorted(values, reverse=True)) for name, values in compared.items()})
 
 
-def _inlined(model: onnx.ModelProto) -> onnx.ModelProto:
+def _inlined(model: ModelProto) -> ModelProto:
     if not model.functions:
         return model
+    from onnx import checker, inliner  # imported here because few models need it, and its import takes 0.05 s
+
     try:
-        return onnx.inliner.inline_local_functions(model)
-    except (onnx.checker.ValidationError, RuntimeError, ValueError):
+        return inliner.inline_local_functions(model)
+    except (checker.ValidationError, RuntimeError, ValueError):
         return model  # the limits are then those of the graph outside the functions
 
 
-def _inferred(model: onnx.ModelProto, shapes: Mapping[str, tuple[int, ...]]) -> onnx.ModelProto:
+def _inferred(model: ModelProto, shapes: Mapping[str, tuple[int, ...]]) -> ModelProto:
     """Bind the inputs and let onnx infer: a wrong size bounds an index wrongly, which can only cost a run."""
-    bound = onnx.ModelProto()
+    bound = ModelProto()
     bound.CopyFrom(model)
     for value in bound.graph.input:
         if value.name in shapes and value.type.HasField("tensor_type"):

@@ -10,15 +10,15 @@ from __future__ import annotations
 from itertools import count
 from typing import TYPE_CHECKING
 
-import onnx
-from onnx import TensorProto, helper
-
 from graphfix.checker.files.onnx.graphs import nested_graphs
 from graphfix.checker.files.onnx.skeleton import read
+from graphfix.results.onnx_messages import NodeProto, TensorProto
 from graphfix.runtimes.onnx_inference import InferenceError, infer_shapes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from onnx import GraphProto
 
     from graphfix.checker.files.onnx.external_data import ExternalData
 
@@ -46,28 +46,28 @@ def with_kept_casts(data: ExternalData) -> bytes | None:
     return bytes(model.SerializeToString()) if any(kept) else None
 
 
-def _keep(graph: onnx.GraphProto, inferred: onnx.GraphProto, names: Iterator[str]) -> bool:
+def _keep(graph: GraphProto, inferred: GraphProto, names: Iterator[str]) -> bool:
     """Put two Identity nodes behind each float16 result of a graph; return whether there is any."""
     values = (*inferred.value_info, *inferred.output)
     halves = {value.name for value in values if value.type.tensor_type.elem_type == TensorProto.FLOAT16}
-    nodes: list[onnx.NodeProto] = []
+    nodes: list[NodeProto] = []
     for node in graph.node:
         nodes.append(node)
         for at, result in enumerate(node.output):
             if result in halves:
                 raw, between = next(names), next(names)
                 node.output[at] = raw
-                nodes.append(helper.make_node("Identity", [raw], [between]))
-                nodes.append(helper.make_node("Identity", [between], [result]))
+                nodes.append(NodeProto(op_type="Identity", input=[raw], output=[between]))
+                nodes.append(NodeProto(op_type="Identity", input=[between], output=[result]))
     changed = len(nodes) > len(graph.node)
     if changed:
-        copies = [onnx.NodeProto.FromString(node.SerializeToString()) for node in nodes]
+        copies = [NodeProto.FromString(node.SerializeToString()) for node in nodes]
         del graph.node[:]
         graph.node.extend(copies)
     return changed
 
 
-def _graphs(graph: onnx.GraphProto) -> Iterator[onnx.GraphProto]:
+def _graphs(graph: GraphProto) -> Iterator[GraphProto]:
     """Yield the bodies inside a graph and then itself: what is around a body is changed after it."""
     for node in graph.node:
         for attribute in node.attribute:
@@ -76,7 +76,7 @@ def _graphs(graph: onnx.GraphProto) -> Iterator[onnx.GraphProto]:
     yield graph
 
 
-def _new_names(graph: onnx.GraphProto) -> Iterator[str]:
+def _new_names(graph: GraphProto) -> Iterator[str]:
     """Names that nothing in the file has."""
     taken = {name for each in nested_graphs(graph) for name in (*each.producers, *each.tensors, *each.inputs)}
     prefix = _RAW

@@ -4,10 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import partial
-from importlib import metadata
 from typing import TYPE_CHECKING
-
-import onnx
 
 from graphfix.checker.files.onnx import external_data
 from graphfix.checker.files.onnx.skeleton import read
@@ -15,11 +12,14 @@ from graphfix.checker.runs.budget import LARGE, allowance
 from graphfix.checker.runs.loads import OPTIMIZED, PLAIN, Loads, without_runs
 from graphfix.checker.runs.onnx.work import work_fault
 from graphfix.results import Verdict
+from graphfix.results.runtime_facts import installed
 from graphfix.runtimes.memory import unused
 from graphfix.runtimes.process import Child
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
+
+    from onnx import ModelProto
 
     from graphfix.checker.files.onnx.external_data import ExternalData
     from graphfix.checker.runs.loads import Ways
@@ -39,11 +39,11 @@ def by_loads(task: Task) -> Verdict:
         child.memory = allowance(data[0].bytes_of(models[0])[0], thorough=task.thorough)
         before, after = (partial(child.load, each.runnable(), folder=each.folder) for each in data)
         verdict = Loads(task.progress).judge(Verdict("undecided"), *ways(before, after, fault))
-    versions = {"onnx": onnx.__version__, "onnxruntime": metadata.version("onnxruntime")}
+    versions = {"onnxruntime": installed("onnxruntime")}
     return replace(verdict, reason=without_runs(verdict.load), versions=versions)
 
 
-def checked_data(task: Task, models: tuple[onnx.ModelProto, onnx.ModelProto]) -> tuple[ExternalData, ExternalData]:
+def checked_data(task: Task, models: tuple[ModelProto, ModelProto]) -> tuple[ExternalData, ExternalData]:
     """Check the data files of both models. Raises GraphfixError."""
     before, after = (
         external_data.checked(path, model, task.data_root)
@@ -62,7 +62,7 @@ def ways(
     return {PLAIN: (before, after), OPTIMIZED: optimized}, {}
 
 
-def copies_fault(data: ExternalData, model: onnx.ModelProto) -> str | None:
+def copies_fault(data: ExternalData, model: ModelProto) -> str | None:
     """Return why a large model is not loaded with optimizations, which hold copies of its weights; None if it is."""
     size, loaded = data.bytes_of(model)
     needed, have = size + loaded, unused()

@@ -8,8 +8,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-import onnx
-
 from graphfix.checker.files.onnx.graphs import NestedGraph, constant, nested_graphs
 from graphfix.checker.files.onnx.operators import UNARY
 from graphfix.checker.runs.interface import onnx_dims
@@ -18,6 +16,8 @@ from graphfix.results.records import dataclass, field
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
+
+    import onnx
 
     from graphfix.checker.runs.interface import Dim
 

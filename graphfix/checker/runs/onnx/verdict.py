@@ -4,10 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import partial
-from importlib import metadata
 from typing import TYPE_CHECKING
-
-import onnx
 
 from graphfix.checker.files.onnx.skeleton import read
 from graphfix.checker.files.onnx.stored_sizes import symbols
@@ -32,6 +29,7 @@ from graphfix.checker.runs.sizes import free_dims
 from graphfix.checker.runs.witness import Witness
 from graphfix.results import Verdict
 from graphfix.results.progress import Notice
+from graphfix.results.runtime_facts import installed
 from graphfix.runtimes import onnx_reference
 from graphfix.runtimes.memory import unused
 from graphfix.runtimes.process import Child
@@ -40,6 +38,8 @@ from graphfix.runtimes.sessions import LONGEST_SECONDS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
+
+    from onnx import ModelProto
 
     from graphfix.checker.files.onnx.external_data import ExternalData
     from graphfix.checker.runs.difference import Difference
@@ -63,12 +63,11 @@ def by_runs(task: Task, sessions: Sessions) -> Verdict:
     named = list(symbols(models[0].graph))
     witness = Witness(task.claims, named) if task.claims is not None else None
     verdict = _by_runs(task, sessions, models, interfaces, witness)
-    versions = {"onnx": onnx.__version__, **verdict.versions}
     facts = witness.facts(ran=witness.runs > 0) if witness is not None else None
-    return replace(verdict, versions=versions, assumes=assumed_defaults(*interfaces), facts=facts)
+    return replace(verdict, assumes=assumed_defaults(*interfaces), facts=facts)
 
 
-def _interfaces(task: Task, models: tuple[onnx.ModelProto, onnx.ModelProto]) -> tuple[Interface, Interface]:
+def _interfaces(task: Task, models: tuple[ModelProto, ModelProto]) -> tuple[Interface, Interface]:
     """Read both; what is taken for a constant is no input of either, and int32 is the int64 that is fed.
 
     Raises GraphfixError.
@@ -77,13 +76,13 @@ def _interfaces(task: Task, models: tuple[onnx.ModelProto, onnx.ModelProto]) -> 
     return before.setting(task.values, task.bindings, task.shapes), after.without(task.values)
 
 
-def _declared(task: Task, models: tuple[onnx.ModelProto, onnx.ModelProto]) -> tuple[Interface, Interface]:
+def _declared(task: Task, models: tuple[ModelProto, ModelProto]) -> tuple[Interface, Interface]:
     """Read both; an input that the second takes as int32 as the first has it."""
     before, after = map(onnx_interface, models)
     return before, widened(after, _narrow(task, models))
 
 
-def _missing(task: Task, model: onnx.ModelProto) -> frozenset[str]:
+def _missing(task: Task, model: ModelProto) -> frozenset[str]:
     """Name the inputs with a constant value that the second model does not have."""
     return frozenset(task.values) - {value.name for value in model.graph.input}
 
@@ -91,7 +90,7 @@ def _missing(task: Task, model: onnx.ModelProto) -> frozenset[str]:
 def _by_runs(
     task: Task,
     sessions: Sessions,
-    models: tuple[onnx.ModelProto, onnx.ModelProto],
+    models: tuple[ModelProto, ModelProto],
     interfaces: tuple[Interface, Interface],
     witness: Witness | None,
 ) -> Verdict:
@@ -109,13 +108,13 @@ def _by_runs(
     return verdict
 
 
-def _narrow(task: Task, models: tuple[onnx.ModelProto, onnx.ModelProto]) -> frozenset[str]:
+def _narrow(task: Task, models: tuple[ModelProto, ModelProto]) -> frozenset[str]:
     """Name the inputs that the second model takes as int32, and the first as int64."""
     return narrowed(*map(onnx_interface, models)) if task.narrow_inputs else frozenset()
 
 
 def _adapted(
-    opener: Callable[..., Session], task: Task, models: tuple[onnx.ModelProto, onnx.ModelProto]
+    opener: Callable[..., Session], task: Task, models: tuple[ModelProto, ModelProto]
 ) -> Callable[..., Session]:
     """Open the second model, and feed it as the first."""
     return fed_with_int64(without(opener, _missing(task, models[1])), _narrow(task, models))
@@ -142,7 +141,7 @@ def with_casts_kept(task: Task) -> Verdict | None:
 def _by_onnxruntime(
     task: Task,
     sessions: Sessions,
-    models: tuple[onnx.ModelProto, onnx.ModelProto],
+    models: tuple[ModelProto, ModelProto],
     interfaces: tuple[Interface, Interface],
     witness: Witness | None,
 ) -> tuple[Verdict, bool]:
@@ -190,7 +189,7 @@ def _by_onnxruntime(
             sessions.seconds = SECONDS  # optimizing a large model may take long
             fault = copies_fault(data[1], models[1])
         verdict = loads.judge(verdict, *ways(before, after, fault))
-    versions = {"onnxruntime": metadata.version("onnxruntime")}
+    versions = {"onnxruntime": installed("onnxruntime")}
     # a model with a budget is too large for onnx's evaluator, which reads all weights into memory
     fallback = budget is None and (lacking or (legacy and not verdict.runs))
     return replace(verdict, versions=versions), fallback
@@ -205,12 +204,12 @@ def _loaded(
     except RefusedError as error:
         why = f"the first model does not load: {error}"
     verdict = loads.judge(Verdict("undecided", reason=why), *ways(*openers, fault))
-    return replace(verdict, versions={"onnxruntime": metadata.version("onnxruntime")})
+    return replace(verdict, versions={"onnxruntime": installed("onnxruntime")})
 
 
 def _by_reference(
     task: Task,
-    models: tuple[onnx.ModelProto, onnx.ModelProto],
+    models: tuple[ModelProto, ModelProto],
     interfaces: tuple[Interface, Interface],
     witness: Witness | None,
 ) -> Verdict:
@@ -227,12 +226,12 @@ def _by_reference(
         first = partial(in_reference, openers[0], models[0], witness)
         comparison = replace(comparison, opened=(first, comparison.opened[1]))
     verdict, _ = _run(task, comparison, models[0], interfaces)
-    return replace(verdict, versions={"onnx.reference": onnx.__version__})
+    return replace(verdict, versions={"onnx.reference": installed("onnx")})
 
 
 def _comparison(
     task: Task,
-    models: tuple[onnx.ModelProto, onnx.ModelProto],
+    models: tuple[ModelProto, ModelProto],
     openers: tuple[ExposingOpener, ExposingOpener],
     runtime: Runtime,
 ) -> Comparison:
@@ -245,7 +244,7 @@ def _comparison(
     return Comparison(opened, task.criterion, locate, runtime, task.progress, openers, brief=task.brief)
 
 
-def _producers(model: onnx.ModelProto) -> Iterator[tuple[str, tuple[str, str]]]:
+def _producers(model: ModelProto) -> Iterator[tuple[str, tuple[str, str]]]:
     """Yield (tensor, (operator, how a report names the node)), in the file's order."""
     for index, node in enumerate(model.graph.node):
         # a constant may be lifted in place; what reads it shows whether that mattered
@@ -257,7 +256,7 @@ def _producers(model: onnx.ModelProto) -> Iterator[tuple[str, tuple[str, str]]]:
 def _run(
     task: Task,
     comparison: Comparison,
-    model: onnx.ModelProto,
+    model: ModelProto,
     interfaces: tuple[Interface, Interface],
     budget: Budget | None = None,
 ) -> tuple[Verdict, bool]:
@@ -287,7 +286,7 @@ def _run(
 def _answers(
     task: Task,
     comparison: Comparison,
-    model: onnx.ModelProto,
+    model: ModelProto,
     interfaces: tuple[Interface, Interface],
     budget: Budget | None,
 ) -> Answers | str:
@@ -316,7 +315,7 @@ def _answers(
     return answers
 
 
-def _limits(model: onnx.ModelProto, narrow: frozenset[str], shapes: Mapping[str, tuple[int, ...]]) -> Limits:
+def _limits(model: ModelProto, narrow: frozenset[str], shapes: Mapping[str, tuple[int, ...]]) -> Limits:
     """What inputs may hold; those of `narrow` numbers of int32."""
     return within_int32(limits(model, shapes), narrow)
 
@@ -328,5 +327,5 @@ def _ranked(interface: Interface) -> Iterator[Interface]:
         yield interface
 
 
-def _opset(model: onnx.ModelProto) -> int:
+def _opset(model: ModelProto) -> int:
     return next((o.version for o in model.opset_import if o.domain in ("", "ai.onnx")), _LAST_WITHOUT_KERNELS + 1)

@@ -5,15 +5,14 @@ from __future__ import annotations
 from math import prod
 from typing import TYPE_CHECKING, Final
 
-from onnx import ModelProto, TensorProto
-
 from graphfix.checker.files.onnx.bodies import bodies
 from graphfix.checker.files.onnx.tensors import elements
+from graphfix.results.onnx_messages import TensorProto
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from onnx import GraphProto, NodeProto
+    from onnx import GraphProto, ModelProto, NodeProto
 
 MOST_INLINED: Final = 1 << 20
 """Nodes of functions that onnxruntime is given to inline."""

@@ -6,7 +6,6 @@ import tempfile
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
-from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,6 +18,7 @@ from graphfix.checker.runs.tflite.pace import ORDER, Pace
 from graphfix.checker.runs.tflite.without_custom_ops import CutModels
 from graphfix.checker.runs.witness import Witness
 from graphfix.results import GraphfixError, Run, Verdict, VerdictStatus
+from graphfix.results.runtime_facts import installed
 from graphfix.runtimes import litert
 from graphfix.runtimes.process import Child
 from graphfix.runtimes.session import ModelDetails, RefusedError
@@ -38,7 +38,7 @@ def by_runs(task: Task, sessions: Sessions) -> Verdict:
     witness = Witness(task.claims) if task.claims is not None else None
     sessions.memory = allowance(task.before.stat().st_size, thorough=task.thorough)
     verdict = _by_runs(task, sessions, witness)
-    versions = {"ai-edge-litert": metadata.version("ai-edge-litert")}
+    versions = {"ai-edge-litert": installed("ai-edge-litert")}
     return replace(verdict, versions=versions)
 
 
@@ -47,7 +47,7 @@ def by_loads(task: Task) -> Verdict:
     with Child() as sessions:
         sessions.memory = allowance(task.before.stat().st_size, thorough=task.thorough)
         verdict = Loads(task.progress).judge(Verdict("undecided"), _ways(task, sessions), {})
-    versions = {"ai-edge-litert": metadata.version("ai-edge-litert")}
+    versions = {"ai-edge-litert": installed("ai-edge-litert")}
     return replace(verdict, reason=without_runs(verdict.load), versions=versions)
 
 

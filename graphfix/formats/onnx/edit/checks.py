@@ -8,7 +8,6 @@ from graphfix.formats.onnx.edit.new_nodes import EXPAND_SINCE
 from graphfix.formats.onnx.edit.quantized import check_quantized
 from graphfix.formats.onnx.edit.state import State
 from graphfix.formats.onnx.edit.unroll import check_loop
-from graphfix.formats.onnx.file.proto import AttributeProto, NodeProto
 from graphfix.graph.edits import (
     Canonicalize,
     DropMetadata,
@@ -25,6 +24,7 @@ from graphfix.graph.edits import (
 from graphfix.graph.liveness import is_live
 from graphfix.graph.passing import constant
 from graphfix.graph.view import Node, Value
+from graphfix.results.onnx_messages import AttributeProto, NodeProto
 
 NOT_KNOWN = "what it computes is not known before the model runs"
 

@@ -10,9 +10,9 @@ from graphfix.formats.onnx.edit.new_nodes import NodeBuilder
 from graphfix.formats.onnx.edit.records import bytes_of, encoded, text_of, value_info_head
 from graphfix.formats.onnx.edit.state import State
 from graphfix.formats.onnx.file.messages import Holder, write_dims
-from graphfix.formats.onnx.file.proto import FunctionProto, GraphProto, TensorProto, TypeProto, ValueInfoProto
 from graphfix.formats.onnx.view import onnx_type
 from graphfix.graph.view import Graph, Node, Value
+from graphfix.results.onnx_messages import FunctionProto, GraphProto, TensorProto, TypeProto, ValueInfoProto
 
 SIZES = "int64"
 """Shape arithmetic: what a new node computes of it, every tool infers."""

@@ -5,10 +5,10 @@ from __future__ import annotations
 from bisect import bisect_left, insort
 from collections.abc import Callable
 
-from graphfix.formats.onnx.file.proto import TensorProto
 from graphfix.formats.onnx.view import Views, bytes_of
 from graphfix.graph.quantizers import DEQUANTIZE, is_quantizer
 from graphfix.graph.view import Graph, Node, Value
+from graphfix.results.onnx_messages import TensorProto
 from graphfix.results.records import dataclass, field
 
 Key = tuple[object, ...]

@@ -9,7 +9,8 @@ from graphfix.formats.insertion import rearrange
 from graphfix.formats.onnx.edit.state import Decided
 from graphfix.formats.onnx.edit.unroll import unrolled
 from graphfix.formats.onnx.file.messages import Holder, holds_initializers, subgraphs
-from graphfix.formats.onnx.file.proto import (
+from graphfix.formats.onnx.file.tensors import attribute_of
+from graphfix.results.onnx_messages import (
     GraphProto,
     ModelProto,
     NodeProto,
@@ -17,7 +18,6 @@ from graphfix.formats.onnx.file.proto import (
     TensorProto,
     ValueInfoProto,
 )
-from graphfix.formats.onnx.file.tensors import attribute_of
 from graphfix.results.records import dataclass, field
 
 

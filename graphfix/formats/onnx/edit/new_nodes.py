@@ -8,12 +8,12 @@ from graphfix.formats.insertion import Order, rearrange
 from graphfix.formats.onnx.edit.derived_shapes import DerivedShapes
 from graphfix.formats.onnx.edit.records import records, write
 from graphfix.formats.onnx.file.messages import Holder, holds_initializers
-from graphfix.formats.onnx.file.proto import FunctionProto, NodeProto, TensorProto
 from graphfix.formats.onnx.file.tensors import tensor_of
 from graphfix.formats.onnx.infer.scope import GraphScope
 from graphfix.formats.onnx.view import onnx_type
 from graphfix.graph.edits import New, Numbers, Refused
 from graphfix.graph.view import NO_ATTRIBUTES, Graph, Kind, Node, Value
+from graphfix.results.onnx_messages import FunctionProto, NodeProto, TensorProto
 from graphfix.results.records import dataclass, field
 from graphfix.shapes.shape import UNRANKED, Shape
 

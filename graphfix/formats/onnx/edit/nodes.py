@@ -9,10 +9,10 @@ from graphfix import operators
 from graphfix.formats.editing import NewNodes, NodeEdit, bypass, replace_node
 from graphfix.formats.onnx.edit.checks import NOT_KNOWN, is_used
 from graphfix.formats.onnx.edit.state import Decided, State
-from graphfix.formats.onnx.file.proto import NodeProto, TensorProto
 from graphfix.formats.onnx.file.tensors import attribute_of
 from graphfix.graph.edits import Canonicalize, Evaluate, Fold, Inline, Refused, Replace
 from graphfix.graph.view import NO_ATTRIBUTES, Graph, Node, Value, set_node
+from graphfix.results.onnx_messages import NodeProto, TensorProto
 
 
 def carry_out(state: State, node: Node, edit: NodeEdit) -> Node:

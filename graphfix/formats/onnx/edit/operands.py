@@ -15,13 +15,13 @@ from graphfix.formats.onnx.edit.quantized import (
     set_axis,
 )
 from graphfix.formats.onnx.edit.state import State
-from graphfix.formats.onnx.file.proto import NodeProto, TensorProto
 from graphfix.formats.onnx.file.tensors import tensor_of
 from graphfix.formats.onnx.view import onnx_type, scalars
 from graphfix.graph.edits import Refused, Stretch
 from graphfix.graph.liveness import is_live
 from graphfix.graph.quantizers import DEQUANTIZE, QUANTIZE, is_quantizer
 from graphfix.graph.view import Node, Value
+from graphfix.results.onnx_messages import NodeProto, TensorProto
 from graphfix.shapes.shape import Shape, with_axes
 
 

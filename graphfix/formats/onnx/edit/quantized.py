@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from graphfix.formats.onnx.file.proto import NodeProto
 from graphfix.formats.onnx.file.tensors import attribute_of
 from graphfix.graph.edits import Refused
 from graphfix.graph.quantizers import DEQUANTIZE, QUANTIZE, is_quantizer
 from graphfix.graph.view import Node, Value
+from graphfix.results.onnx_messages import NodeProto
 from graphfix.shapes.shape import Shape, Size, same
 
 PER_AXIS_SINCE = 13

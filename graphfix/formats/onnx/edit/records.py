@@ -11,9 +11,9 @@ from typing import Final, TypeVar
 from graphfix.formats.insertion import rearrange
 from graphfix.formats.onnx.file import wire
 from graphfix.formats.onnx.file.messages import Holder
-from graphfix.formats.onnx.file.proto import GraphProto, NodeProto, ValueInfoProto
 from graphfix.formats.onnx.file.tensors import attribute_of
 from graphfix.graph.view import NO_ATTRIBUTES, Node
+from graphfix.results.onnx_messages import GraphProto, NodeProto, ValueInfoProto
 
 K = TypeVar("K")
 

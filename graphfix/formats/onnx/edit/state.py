@@ -8,10 +8,10 @@ from dataclasses import replace
 from graphfix.formats.onnx.edit.dequantized import DequantizedConstants
 from graphfix.formats.onnx.edit.new_nodes import NodeBuilder
 from graphfix.formats.onnx.file.messages import Holder
-from graphfix.formats.onnx.file.proto import NodeProto
 from graphfix.formats.onnx.view import Views
 from graphfix.graph.passing import is_carrier, of_scales
 from graphfix.graph.view import Graph, Node, Value, set_node
+from graphfix.results.onnx_messages import NodeProto
 from graphfix.results.records import dataclass, field
 from graphfix.shapes.shape import Shape
 

@@ -6,9 +6,9 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from typing import Final
 
 from graphfix.formats.onnx.file.messages import declared, subgraphs
-from graphfix.formats.onnx.file.proto import AttributeProto, GraphProto, NodeProto, TensorProto
 from graphfix.formats.onnx.file.tensors import attribute_of
 from graphfix.graph.edits import Refused
+from graphfix.results.onnx_messages import AttributeProto, GraphProto, NodeProto, TensorProto
 from graphfix.results.records import dataclass, field
 
 AXES_ARE_READ_SINCE: Final = 13

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Final
 
-from graphfix.formats.onnx.file.proto import GraphProto, ModelProto
 from graphfix.formats.onnx.file.wire import LEN, MORE, encode, records, tag_of, varint
+from graphfix.results.onnx_messages import GraphProto, ModelProto
 from graphfix.results.records import dataclass
 
 GRAPH: Final = tag_of(ModelProto.GRAPH_FIELD_NUMBER, LEN)

@@ -23,10 +23,10 @@ from graphfix.formats.onnx.file.external import (
     rename,
 )
 from graphfix.formats.onnx.file.payloads import NONCE, Cut, Cutter, Weaver, cut_of
-from graphfix.formats.onnx.file.proto import ModelProto, TensorProto
 from graphfix.formats.onnx.file.wire import MalformedError
 from graphfix.formats.publish import refuse_name
 from graphfix.results import GraphfixError
+from graphfix.results.onnx_messages import ModelProto, TensorProto
 from graphfix.results.records import dataclass
 
 if TYPE_CHECKING:

@@ -9,10 +9,10 @@ from typing import Any, Final
 
 from graphfix.formats.files import CHUNK, Staging
 from graphfix.formats.onnx.file.data_home import DataHome, open_data
-from graphfix.formats.onnx.file.proto import ModelProto, TensorProto
 from graphfix.formats.onnx.file.tensors import byte_size
 from graphfix.formats.onnx.file.wire import ROUTES, TENSOR
 from graphfix.results import GraphfixError
+from graphfix.results.onnx_messages import ModelProto, TensorProto
 from graphfix.results.shown import shown
 
 MOST_DIGITS: Final = 20

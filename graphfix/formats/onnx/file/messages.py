@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TypeAlias, TypeGuard
 
-from graphfix.formats.onnx.file.proto import (
+from graphfix.operators.row import standard
+from graphfix.results.onnx_messages import (
     AttributeProto,
     FunctionProto,
     GraphProto,
@@ -15,7 +16,6 @@ from graphfix.formats.onnx.file.proto import (
     TypeProto,
     ValueInfoProto,
 )
-from graphfix.operators.row import standard
 from graphfix.results.records import dataclass, field
 from graphfix.shapes.dim import names_a_size
 

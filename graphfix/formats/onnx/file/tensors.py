@@ -8,7 +8,7 @@ from struct import pack, unpack
 from types import MappingProxyType
 from typing import Any, Final
 
-from graphfix.formats.onnx.file.proto import AttributeProto, TensorProto
+from graphfix.results.onnx_messages import AttributeProto, TensorProto
 
 FORMATS: Final[Mapping[int, str]] = MappingProxyType(
     {

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 from typing import Any, Final
 
-from graphfix.formats.onnx.file.proto import ModelProto, TensorProto
+from graphfix.results.onnx_messages import ModelProto, TensorProto
 from graphfix.results.records import dataclass
 
 VARINT, FIXED64, LEN, GROUP, END_GROUP, FIXED32 = range(6)

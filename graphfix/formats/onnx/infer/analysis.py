@@ -11,7 +11,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from graphfix.formats.equal_sizes import NO_SUMS, Sum, place
 from graphfix.formats.onnx.file.messages import INITIALIZER_ALONE_SINCE_IR, Steps, declared, steps, subgraphs
-from graphfix.formats.onnx.file.proto import FunctionProto, ModelProto, NodeProto
 from graphfix.formats.onnx.infer.calls import Calls, FunctionKey, bound, local_functions
 from graphfix.formats.onnx.infer.forward import ForwardPass
 from graphfix.formats.onnx.infer.scope import (
@@ -27,6 +26,7 @@ from graphfix.formats.onnx.infer.scope import (
 from graphfix.formats.onnx.infer.stored_faults import compare_stored
 from graphfix.formats.onnx.infer.stored_names import Hypotheses, StoredNames
 from graphfix.results import StoredShape, StoredSize, assumptions, equal_dims
+from graphfix.results.onnx_messages import FunctionProto, ModelProto, NodeProto
 from graphfix.results.records import dataclass
 from graphfix.shapes.shape import Dim, Shape, Size, symbol
 

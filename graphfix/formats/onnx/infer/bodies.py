@@ -10,11 +10,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from graphfix.formats.onnx.file.messages import Step, declared
-from graphfix.formats.onnx.file.proto import GraphProto, TensorProto
 from graphfix.formats.onnx.file.tensors import elements_of
 from graphfix.formats.onnx.infer.budget import Budget
 from graphfix.formats.onnx.infer.operands import NOTHING, Call, Results
 from graphfix.formats.onnx.infer.scope import NOTHING_KNOWN, GraphScope, Known, Read, agreed
+from graphfix.results.onnx_messages import GraphProto, TensorProto
 from graphfix.results.records import dataclass, field
 from graphfix.shapes.dim import Parts, is_symbol
 from graphfix.shapes.shape import UNKNOWN, UNRANKED, Dim, Shape, Size, same

@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 from typing import TypeAlias
 
 from graphfix.formats.onnx.file.messages import Steps, steps
-from graphfix.formats.onnx.file.proto import AttributeProto, FunctionProto, NodeProto
 from graphfix.formats.onnx.infer.budget import Budget
 from graphfix.formats.onnx.infer.scope import NOTHING_KNOWN, GraphScope, Known, Read, enter_bodies, versions_of
 from graphfix.operators.row import standard
+from graphfix.results.onnx_messages import AttributeProto, FunctionProto, NodeProto
 from graphfix.results.records import dataclass, field
 from graphfix.shapes.shape import Dim, Shape, Size
 

@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import TypeAlias
 
-from graphfix.formats.onnx.file.proto import AttributeProto, NodeProto, TensorProto
 from graphfix.formats.onnx.infer import contrib
 from graphfix.formats.onnx.infer.operands import attributes
 from graphfix.formats.onnx.schemas import schema
+from graphfix.results.onnx_messages import AttributeProto, NodeProto, TensorProto
 
 Rule: TypeAlias = tuple[int, tuple[int, ...]]
 """The type of a result, 0 where it is that of one of these operands."""

@@ -10,13 +10,13 @@ from collections.abc import Mapping, Sequence
 
 from graphfix import operators
 from graphfix.formats.onnx.file.messages import Step
-from graphfix.formats.onnx.file.proto import AttributeProto, NodeProto, TensorProto
 from graphfix.formats.onnx.infer import bodies, element_types, integer_values, rules, sequence_values
 from graphfix.formats.onnx.infer.calls import Calls
 from graphfix.formats.onnx.infer.operands import Call, attributes, attributes_of, held_by
 from graphfix.formats.onnx.infer.plain_nodes import Alike, Answer, PlainNodes
 from graphfix.formats.onnx.infer.scope import GraphScope, Known, TensorType
 from graphfix.formats.onnx.infer.stored_names import Hypotheses
+from graphfix.results.onnx_messages import AttributeProto, NodeProto, TensorProto
 from graphfix.results.records import dataclass, field
 from graphfix.shapes.shape import Dim, Incompatible, Shape, Size
 from graphfix.shapes.terms import Terms

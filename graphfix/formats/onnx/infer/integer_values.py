@@ -10,13 +10,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from math import prod
 
-from graphfix.formats.onnx.file.proto import TensorProto
 from graphfix.formats.onnx.file.tensors import elements_of
 from graphfix.formats.onnx.infer.integer_arithmetic import ARITHMETIC, negated, rest, rest_of_c
 from graphfix.formats.onnx.infer.integer_operands import LIMIT, Elements, Tensor, columns, joined, operand
 from graphfix.formats.onnx.infer.operands import Call
 from graphfix.formats.onnx.infer.rules_parts import AXES_AT, cut, slice_bounds
 from graphfix.formats.onnx.infer.scope import INTEGERS, GraphScope
+from graphfix.results.onnx_messages import TensorProto
 from graphfix.shapes.shape import UNKNOWN, Size
 from graphfix.shapes.terms import ANY, Terms
 from graphfix.shapes.terms import bounds as range_of

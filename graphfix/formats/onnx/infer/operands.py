@@ -6,10 +6,10 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeAlias
 
 from graphfix.formats.onnx.file.messages import Step
-from graphfix.formats.onnx.file.proto import AttributeProto, NodeProto, TensorProto
 from graphfix.formats.onnx.file.tensors import elements_of
 from graphfix.formats.onnx.infer.scope import INTEGERS, GraphScope
 from graphfix.operators import Row
+from graphfix.results.onnx_messages import AttributeProto, NodeProto, TensorProto
 from graphfix.results.records import dataclass
 from graphfix.shapes.shape import Shape, Size
 from graphfix.shapes.terms import Terms

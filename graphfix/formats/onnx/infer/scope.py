@@ -6,7 +6,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Final, NamedTuple, TypeAlias
 
 from graphfix.formats.onnx.file.messages import Dims, Steps, body_of, declared, label, steps, subgraphs
-from graphfix.formats.onnx.file.proto import (
+from graphfix.formats.onnx.file.tensors import elements_of
+from graphfix.operators.row import standard
+from graphfix.results.onnx_messages import (
     AttributeProto,
     FunctionProto,
     GraphProto,
@@ -15,8 +17,6 @@ from graphfix.formats.onnx.file.proto import (
     TensorProto,
     ValueInfoProto,
 )
-from graphfix.formats.onnx.file.tensors import elements_of
-from graphfix.operators.row import standard
 from graphfix.results.records import dataclass, field
 from graphfix.shapes.shape import UNKNOWN, UNRANKED, Dim, Shape, Size, same
 from graphfix.shapes.terms import Terms

@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 
 from graphfix.formats.insertion import rearrange
 from graphfix.formats.onnx.file.messages import Holder, holds_initializers
-from graphfix.formats.onnx.file.proto import GraphProto, NodeProto, TensorProto
 from graphfix.formats.onnx.infer.scope import GraphScope
 from graphfix.formats.onnx.view import constant_tensor
+from graphfix.results.onnx_messages import GraphProto, NodeProto, TensorProto
 from graphfix.results.records import dataclass, field
 
 TensorReader: TypeAlias = Callable[[TensorProto], NDArray[Any] | None]

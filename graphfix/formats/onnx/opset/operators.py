@@ -8,9 +8,9 @@ from typing import TypeAlias
 import numpy as np
 import onnx
 
-from graphfix.formats.onnx.file.proto import AttributeProto, NodeProto, TensorProto
 from graphfix.formats.onnx.opset.converted_graph import ConvertedGraph
 from graphfix.graph.edits import Refused
+from graphfix.results.onnx_messages import AttributeProto, NodeProto, TensorProto
 
 Conversion: TypeAlias = Callable[[NodeProto, ConvertedGraph], None]
 """Converts a node to opset 17, in place. Raises Refused with the reason why it can't."""

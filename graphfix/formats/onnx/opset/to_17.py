@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from graphfix.formats.onnx.file.messages import Holder, is_standard
-from graphfix.formats.onnx.file.proto import ModelProto, NodeProto
 from graphfix.formats.onnx.infer.analysis import Facts
 from graphfix.formats.onnx.infer.scope import GraphScope, bodies_of
 from graphfix.formats.onnx.opset import to_8
@@ -18,6 +17,7 @@ from graphfix.formats.onnx.opset.converted_graph import ConvertedGraph, TensorRe
 from graphfix.formats.onnx.opset.operators import CHANGED, KEPT
 from graphfix.formats.onnx.schemas import schema
 from graphfix.graph.edits import Refused
+from graphfix.results.onnx_messages import ModelProto, NodeProto
 from graphfix.results.records import dataclass
 
 

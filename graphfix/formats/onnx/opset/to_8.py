@@ -11,9 +11,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 
 from graphfix.formats.onnx.file.messages import is_standard, subgraphs
-from graphfix.formats.onnx.file.proto import AttributeProto, ModelProto, NodeProto, OperatorSetIdProto
 from graphfix.formats.onnx.file.tensors import attribute_of
 from graphfix.formats.onnx.schemas import Schema, schema
+from graphfix.results.onnx_messages import AttributeProto, ModelProto, NodeProto, OperatorSetIdProto
 
 TARGET = 8
 NUMPY_SINCE = 7

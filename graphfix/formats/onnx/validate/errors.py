@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from graphfix.formats.onnx.file.proto import NodeProto
 from graphfix.results import GraphfixError
+from graphfix.results.onnx_messages import NodeProto
 
 SHOWN: Final = 60
 """Characters of a name that an error shows."""

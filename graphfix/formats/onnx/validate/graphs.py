@@ -12,15 +12,6 @@ from typing import Final, NoReturn
 
 from graphfix.formats.onnx.file.container import OPSETS_SINCE, Container
 from graphfix.formats.onnx.file.messages import Operator, Steps, steps
-from graphfix.formats.onnx.file.proto import (
-    AttributeProto,
-    FunctionProto,
-    GraphProto,
-    NodeProto,
-    OperatorSetIdProto,
-    SparseTensorProto,
-    TensorProto,
-)
 from graphfix.formats.onnx.schemas import newest
 from graphfix.formats.onnx.validate.errors import (
     MalformedModelError,
@@ -45,6 +36,15 @@ from graphfix.formats.onnx.validate.parts import (
     signature_of,
 )
 from graphfix.operators.row import standard
+from graphfix.results.onnx_messages import (
+    AttributeProto,
+    FunctionProto,
+    GraphProto,
+    NodeProto,
+    OperatorSetIdProto,
+    SparseTensorProto,
+    TensorProto,
+)
 from graphfix.results.records import dataclass
 
 IMPORTED_BY_ITSELF: Final = frozenset({"com.microsoft", "com.microsoft.nchwc"})

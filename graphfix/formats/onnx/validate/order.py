@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from graphfix.formats.insertion import rearrange
 from graphfix.formats.onnx.file.messages import subgraphs
-from graphfix.formats.onnx.file.proto import GraphProto, NodeProto
+from graphfix.results.onnx_messages import GraphProto, NodeProto
 
 
 def sort_nodes(graph: GraphProto) -> None:

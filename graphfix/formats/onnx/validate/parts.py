@@ -10,11 +10,11 @@ from typing import Final
 from graphfix import operators
 from graphfix.formats.onnx.file.external import stated_length
 from graphfix.formats.onnx.file.payloads import Cut
-from graphfix.formats.onnx.file.proto import AttributeProto, NodeProto, TensorProto, ValueInfoProto
 from graphfix.formats.onnx.file.tensors import BITS, BYTE, byte_size
 from graphfix.formats.onnx.schemas import schema
 from graphfix.formats.onnx.validate.errors import MalformedModelError, check_texts, place, shown
 from graphfix.operators.row import standard
+from graphfix.results.onnx_messages import AttributeProto, NodeProto, TensorProto, ValueInfoProto
 from graphfix.results.records import dataclass, field
 
 HELD: Final = {

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from graphfix.formats.onnx.file.proto import TensorProto
 from graphfix.formats.onnx.infer import rules_layout as layout
 from graphfix.formats.onnx.infer import rules_parts as parts
 from graphfix.formats.onnx.infer import rules_windows as windows
@@ -33,6 +32,7 @@ from graphfix.formats.onnx.infer.rules_layout import unknowns
 from graphfix.formats.onnx.infer.rules_parts import placed, replaced
 from graphfix.formats.onnx.infer.rules_reductions import reduce
 from graphfix.formats.onnx.infer.sizes import positive, product, ranked, scalar, total
+from graphfix.results.onnx_messages import TensorProto
 from graphfix.shapes.shape import UNKNOWN, Shape, Size
 from graphfix.shapes.terms import as_size, bounds
 

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from graphfix.formats.onnx.file.proto import TensorProto
 from graphfix.formats.onnx.infer.contrib.operator import (
     FLOAT,
     MICROSOFT,
@@ -23,6 +22,7 @@ from graphfix.formats.onnx.infer.rules_layout import unknowns
 from graphfix.formats.onnx.infer.rules_parts import replaced
 from graphfix.formats.onnx.infer.rules_products import MATRIX, gemm, matmul, multiplied
 from graphfix.formats.onnx.infer.sizes import positive, product, quotient, ranked
+from graphfix.results.onnx_messages import TensorProto
 from graphfix.shapes.shape import UNKNOWN, Shape, Size
 
 OUTPUT_ZERO = 8
