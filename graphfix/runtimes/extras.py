@@ -10,11 +10,10 @@ import re
 import shlex
 from collections.abc import Iterator, Mapping
 from importlib import metadata
-from pathlib import Path
 from types import MappingProxyType
 
-ROOT = Path(__file__).resolve().parents[2]
-"""The folder that holds the package: the checkout, or site-packages."""
+from graphfix.results.install_folder import ROOT
+
 _REQUIREMENT = re.compile(r"(?P<name>[\w.-]+)(?P<versions>[^;]*)(?:;(?P<where>.*))?", re.DOTALL)
 _EXTRA = re.compile(r"""(?:\s*and\s+)?\(?extra == ['"]([\w.-]+)['"]\)?""")
 
