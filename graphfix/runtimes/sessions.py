@@ -227,12 +227,12 @@ class LitertSession:
 
     @property
     def inputs(self) -> tuple[TensorDetails, ...]:
-        """What must be fed, in the model's order."""
+        """The inputs of the model, in its order."""
         return self.interface.inputs
 
     @property
     def outputs(self) -> tuple[str, ...]:
-        """The names of what `run` returns, in that order; the exposed tensors come behind the model's own."""
+        """The names of the outputs of `run`, in its order; the exposed tensors follow the outputs of the model."""
         return tuple(spec.name for spec in self.interface.outputs)
 
     def tensors(self) -> list[str]:

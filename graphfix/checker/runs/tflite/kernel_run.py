@@ -102,7 +102,7 @@ class KernelRunner:
     own_inputs: bool = False
     """Whether the inputs are made even where the task has a file of them."""
     witness: Witness | None = None
-    """What sees the sizes in the runs of the first kernel set that runs the main graph."""
+    """Records the sizes of inner values during the runs of the first kernel set that runs the main graph."""
     pace: Pace | None = None
     """The times of the brief runs so far; None if the runs are not brief."""
     least: bool = False
