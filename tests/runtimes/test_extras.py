@@ -16,7 +16,7 @@ def test_a_checkout_is_installed_with_the_extra() -> None:
     assert extras.install_command("tosa").startswith(f"pip install -e '{ROOT}[tosa]' in a second virtual environment, ")
 
 
-WHEEL = "file:///tmp/graphfix-0.1.0-py3-none-any.whl"
+WHEEL = "file:///folder/graphfix-0.1.0-py3-none-any.whl"
 
 
 @pytest.mark.parametrize(
