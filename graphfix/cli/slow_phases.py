@@ -11,13 +11,11 @@ from typing import Self
 
 from graphfix.cli.notices import notices
 from graphfix.report import printable
-from graphfix.results.progress import Notice
+from graphfix.results.progress import PHASES_OF_RUNS, Notice
 from graphfix.results.records import dataclass, field
 
 LONG = 10.0
 """Seconds after which a phase is long."""
-RUNS = ("running the first model", "running the second model", "running both models")
-"""The beginnings of the phases that take shorter with other options."""
 SHORTER: Mapping[str, str] = MappingProxyType(
     {
         "fix": "--runs N limits the runs, --no-verify makes none",
@@ -25,7 +23,7 @@ SHORTER: Mapping[str, str] = MappingProxyType(
         "tosa": "--no-verify leaves out the runs of the rewritten model",
     }
 )
-"""By command: the options that shorten these phases."""
+"""By command: the options that shorten the phases in which models run."""
 LOOKS = 10
 """How many times in `LONG` seconds a phase's duration is compared with `LONG`."""
 
@@ -84,7 +82,7 @@ class SlowPhases:
 
     def _hint(self, text: str) -> str:
         """Return the options that shorten runs, for the first such phase of a command; empty for any other phase."""
-        if self._is_hinted or not text.startswith(RUNS) or self.command not in SHORTER:
+        if self._is_hinted or not text.startswith(PHASES_OF_RUNS) or self.command not in SHORTER:
             return ""
         self._is_hinted = True
         return f"; {SHORTER[self.command]}"
