@@ -146,16 +146,21 @@ def _agreement(verdict: Verdict) -> str:
     runtimes = {name: version for name, version in verdict.versions.items() if name not in LIBRARIES}
     named = [f"{name} {version}" for name, version in (runtimes or verdict.versions).items()]
     bits = "" if verdict.reason else " bit-equal"
-    agreed = f"{counted(outputs, 'output')}{bits} over {_extent(deciding)}"
+    agreed = f"{counted(outputs, 'output')}{bits} over {_extent(verdict.runs)}"
     reason = f"; {printable(verdict.reason)}" if verdict.reason else ""
     return f"{agreed} ({', '.join([*named, f'seed {verdict.seed}'])}){reason}"
 
 
 def _extent(runs: Sequence[Run]) -> str:
-    """`5 runs`, or `4 runs on 3 kernel sets` where the runtime has several and each made them."""
-    sets = Counter(run.kernels for run in runs)
-    runs_text = counted(max(sets.values(), default=0), "run")
-    return f"{runs_text} on {counted(len(sets), 'kernel set')}" if any(sets) else runs_text
+    """Return `5 runs`, `4 runs on 3 kernel sets`, or `3 runs, 1 more undecided` if the first model refuses a size."""
+    equal, undecided = (
+        Counter(run.kernels for run in runs if run.optimizations == "off" and run.status == status)
+        for status in ("equal", "undecided")
+    )
+    runs_text = counted(max(equal.values(), default=0), "run")
+    sets = f" on {counted(len(equal), 'kernel set')}" if any(equal) else ""
+    more = f", {max(undecided.values())} more undecided" if undecided else ""
+    return f"{runs_text}{sets}{more}"
 
 
 def _optimized(runs: Sequence[Run]) -> str:

@@ -79,8 +79,8 @@ m.onnx -> f.onnx: 1 operand made explicit by 2 edits (equalize-ranks 1, material
   left GF104 Mul 'x' in main/if_3.then_branch, operand 0: the rank of 'x1' is not known
   exempt GF102 Pow#4, operand 1: a scalar exponent has its own kernel
   assumes the dims named 'N' are equal: a[0], b[0]
-equal: 12 outputs bit-equal over 2 runs (onnxruntime 1.31.1, seed 0); 1 exception of the runtime: signed-zero at \
-Add 'n3'; with optimizations on the largest difference is 1.5e-07 (these runs never decide)
+equal: 12 outputs bit-equal over 2 runs, 1 more undecided (onnxruntime 1.31.1, seed 0); 1 exception of the runtime: \
+signed-zero at Add 'n3'; with optimizations on the largest difference is 1.5e-07 (these runs never decide)
 1.24 s: verify 1.24"""
     )
 
@@ -257,6 +257,21 @@ def test_the_headline_of_fix(outcome: Outcome, said: str) -> None:
             Verdict("equal", runs=(Run({}, "off", "equal", 1),), versions={"numpy": "2.0"}, seed=7),
             "equal: 1 output bit-equal over 1 run (numpy 2.0, seed 7)",
             id="one of each",
+        ),
+        pytest.param(
+            Verdict(
+                "equal",
+                runs=(
+                    Run({"N": 2}, "off", "equal", 1, kernels="reference"),
+                    Run({"N": 2}, "off", "equal", 1, kernels="default"),
+                    Run({"N": 0}, "off", "undecided", kernels="reference", reason="the first model refuses it"),
+                    Run({"N": 0}, "off", "undecided", kernels="default", reason="the first model refuses it"),
+                    *(Run({"N": size}, "on", "undecided") for size in (2, 3)),
+                ),
+                versions={"ai-edge-litert": "2.1"},
+            ),
+            "equal: 1 output bit-equal over 1 run on 2 kernel sets, 1 more undecided (ai-edge-litert 2.1, seed 0)",
+            id="a size that the first model refuses is counted once, runs with optimizations on are not",
         ),
     ],
 )
