@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -11,6 +12,8 @@ from graphfix.results import Facts, Outcome, Run, Verdict
 
 LIBRARIES = ("numpy", "onnx")
 """Named in the versions but, beside a runtime, not what ran the model."""
+SMALL = 1e-3
+"""The largest difference of outputs for which a tolerance is suggested."""
 NEVER_DECIDES = " (these runs never decide)"
 """The words behind each figure of runs with optimizations on."""
 
@@ -172,6 +175,14 @@ def _optimized(runs: Sequence[Run]) -> str:
     return f"; with optimizations on the largest difference is {largest:.2g}{NEVER_DECIDES}"
 
 
+def tolerance_lines(verdict: Verdict | None) -> Iterator[str]:
+    """Yield the line that names the options of a tolerance, if the outputs of all runs differ by little."""
+    different = [run for run in verdict.runs if run.status == "different"] if verdict is not None else []
+    largest = [run.largest_difference or math.inf for run in different if run.optimizations == "off"]
+    if verdict is not None and verdict.status == "different" and max(largest, default=math.inf) <= SMALL:
+        yield f"  the outputs differ by at most {max(largest):.2g}; if that is rounding, --atol and --rtol accept it"
+
+
 def _difference(verdict: Verdict) -> str:
     first = verdict.first_difference
     reason = printable(verdict.reason) if verdict.reason else ""
@@ -179,6 +190,8 @@ def _difference(verdict: Verdict) -> str:
         return reason or "the outputs differ"
     if first.get("producer"):
         text = f"the first tensor to differ is '{first.get('tensor')}' of {first['producer']}"
+        if first.get("other_producer"):
+            text += f" ({first['other_producer']} in the second file: perhaps an unrelated tensor of the same name)"
     else:
         text = f"the output '{first.get('tensor')}' differs (no tensor before it could be shown to)"
     if "before" in first and "after" in first:

@@ -230,6 +230,29 @@ def test_the_headline_of_fix(outcome: Outcome, said: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("differences", "said"),
+    [
+        pytest.param(
+            [1e-6, 2e-6],
+            ["  the outputs differ by at most 2e-06; if that is rounding, --atol and --rtol accept it"],
+            id="small",
+        ),
+        pytest.param([1e-6, 0.5], [], id="one run differs by more"),
+        pytest.param([1e-6, None], [], id="one run failed"),
+        pytest.param([1e-6, 0.0], [], id="a difference of shapes is no number"),
+    ],
+)
+def test_verify_names_the_options_of_a_tolerance_for_small_differences_alone(
+    differences: list[float | None], said: list[str]
+) -> None:
+    runs = tuple(Run({}, "off", "different", 1, largest) for largest in differences)
+    verdict = Verdict("different", runs=(*runs, Run({}, "on", "different", 1, 3.0)), reason="the outputs differ: y")
+    found = Outcome("verify", "m.onnx", "onnx", output="f.onnx", verdict=verdict)
+    assert report.table(found).splitlines()[1:] == said
+    assert "--atol" not in report.table(replace(found, command="fix"))
+
+
+@pytest.mark.parametrize(
     ("verdict", "said"),
     [
         pytest.param(Verdict("skipped"), "not verified (--no-verify)", id="skipped"),
@@ -238,6 +261,12 @@ def test_the_headline_of_fix(outcome: Outcome, said: str) -> None:
             DIFFERENT,
             "different: the first tensor to differ is 'h' of Mul 'm' at (0, 1): 1.0 before, 2.0 after (6 elements)",
             id="different",
+        ),
+        pytest.param(
+            Verdict("different", first_difference={"tensor": "1", "producer": "Sin#0", "other_producer": "Neg#0"}),
+            "different: the first tensor to differ is '1' of Sin#0 (Neg#0 in the second file: perhaps an unrelated "
+            "tensor of the same name)",
+            id="another operator has the name in the second file",
         ),
         pytest.param(
             Verdict("contradicted", reason="the view says [2] of 'x', the runtime gave [3]"),
