@@ -24,6 +24,8 @@ SHORTER: Mapping[str, str] = MappingProxyType(
     }
 )
 """By command: the options that shorten the phases in which models run."""
+TIME_LIMIT = "--time-limit SECONDS ends a model earlier"
+"""What shortens a batch of any command."""
 LOOKS = 10
 """How many times in `LONG` seconds a phase's duration is compared with `LONG`."""
 
@@ -92,6 +94,10 @@ class SlowPhases:
 class SlowModels:
     """Prints a line for each model of a batch that takes long; models are processed at the same time."""
 
+    command: str = ""
+    """The command of the batch, whose options may shorten the runs; empty if no model runs."""
+    _is_hinted: bool = False
+    """Whether a line has named these options."""
     _begun: dict[str, float] = field(default_factory=dict)
     """When each model was first seen at work."""
     _printed: set[str] = field(default_factory=set)
@@ -104,7 +110,15 @@ class SlowModels:
         for name, since in self._begun.items():
             if now - since >= LONG and name not in self._printed:
                 self._printed.add(name)
-                _print(f"{name}: not finished, {done}", now - since)
+                _print(f"{name}: not finished, {done}", now - since, self._hint())
+
+    def _hint(self) -> str:
+        """Return the options that shorten a batch, for its first line; empty for any other line."""
+        if self._is_hinted:
+            return ""
+        self._is_hinted = True
+        shorter = [SHORTER[self.command]] if self.command in SHORTER else []
+        return f"; {', '.join([*shorter, TIME_LIMIT])}"
 
 
 def _print(text: str, seconds: float, hint: str = "") -> None:
