@@ -297,8 +297,9 @@ def _outcome(
     seconds: Seconds,
     sizes: Sizes | None = None,
 ) -> Outcome:
-    from graphfix.engine import limits
+    from graphfix.engine import limits, unknown_operators
 
+    unasked = () if request.only else limits.unasked(request.goal, model.format)
     return Outcome(
         command,
         str(path),
@@ -310,7 +311,7 @@ def _outcome(
         assumes=(*(sizes.by_default if sizes is not None else ()), *model.assumes, *report.assumes),
         open_sizes=tuple(report.open_sizes),
         excerpt=report.excerpt,
-        notes=() if request.only else tuple(limits.unasked(request.goal, model.format)),
+        notes=(*unasked, *unknown_operators.notes(model.graphs)),
         seconds=seconds,
         own_codes=report.own_codes,
     )

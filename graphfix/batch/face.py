@@ -17,7 +17,7 @@ from graphfix.batch.job import Command, Finished
 from graphfix.batch.orders import Orders
 from graphfix.batch.run import Workers
 from graphfix.engine.request import NONE, Request, Texts, is_list, is_path
-from graphfix.engine.spelling import hint
+from graphfix.engine.spelling import not_one_of
 from graphfix.report import Entry
 from graphfix.results import GraphfixError
 from graphfix.results.progress import Progress, silent
@@ -122,7 +122,7 @@ def _refuse_settings(client: object, retries: object, again: object) -> None:
 def _refuse(command: str, numbers: Mapping[str, float | None]) -> None:
     """Raise GraphfixError for what no command is, and for numbers below 1 of what is counted or measured."""
     if command not in COMMANDS:
-        raise GraphfixError(f"command {command!r} is not one of {', '.join(COMMANDS)}{hint(str(command), COMMANDS)}")
+        raise GraphfixError(not_one_of("command", command, COMMANDS))
     for name, number in numbers.items():
         if number is not None and not (isinstance(number, Real) and number > 0):
             raise GraphfixError(f"{name} is {number!r}; give a number above 0, or None")

@@ -19,6 +19,7 @@ from graphfix.checker.files.set_values import assumed
 from graphfix.checker.runs import by_runs
 from graphfix.checker.task import ROUNDED
 from graphfix.results import Claims, GraphfixError, Load, Verdict
+from graphfix.results.progress import RUNS_OF_BOTH
 from graphfix.results.runtime_facts import installed, newer_than_measured
 
 if TYPE_CHECKING:
@@ -111,7 +112,7 @@ def _observed(task: Task, proof: Proof | None, early: EarlyRuns | None, *, tflit
     if task.proof == "only":
         return _by_loads(task, tflite=tflite)
     if early is not None and proof is not None and proof.proved and not (proof.inexact or proof.believed):
-        task.progress("running both models")
+        task.progress(RUNS_OF_BOTH)
         verdict = early.verdict()
         if verdict is not None and (verdict.status == "equal" or not _has_run(verdict)):
             return verdict

@@ -263,12 +263,8 @@ def spoken(command: Parser) -> None:
 
 
 def read_path(text: str) -> Path:
-    """Return the path of a file or folder that is read.
-
-    Raises ArgumentTypeError for an empty text, such as that of an unset variable: Path("") is the current folder.
-    """
-    if not text:
-        raise argparse.ArgumentTypeError("an empty name; give a file or a folder")
+    """Return the path of a file or folder that is read. Raises ArgumentTypeError for an empty text."""
+    refuse_empty(text)
     return _local(text)
 
 
@@ -278,10 +274,15 @@ def file_or_stream(text: str) -> Path:
     `./-` names the file `-`; its path is absolute, because Path("./-") equals Path("-").
     Raises ArgumentTypeError for an empty text.
     """
-    if not text:
-        raise argparse.ArgumentTypeError("an empty name; give a file")
+    refuse_empty(text, "a file")
     path = _local(text)
     return path.absolute() if path == Path("-") and text != "-" else path
+
+
+def refuse_empty(text: str, wanted: str = "a file or a folder") -> None:
+    """Raise ArgumentTypeError for an empty text, such as that of an unset variable: Path("") is the current folder."""
+    if not text:
+        raise argparse.ArgumentTypeError(f"an empty name; give {wanted}")
 
 
 def _local(text: str) -> Path:

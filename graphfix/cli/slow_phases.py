@@ -11,13 +11,11 @@ from typing import Self
 
 from graphfix.cli.notices import notices
 from graphfix.report import printable
-from graphfix.results.progress import Notice
+from graphfix.results.progress import PHASES_OF_RUNS, Notice
 from graphfix.results.records import dataclass, field
 
 LONG = 10.0
 """Seconds after which a phase is long."""
-RUNS = ("running the first model", "running the second model", "running both models")
-"""The beginnings of the phases that take shorter with other options."""
 SHORTER: Mapping[str, str] = MappingProxyType(
     {
         "fix": "--runs N limits the runs, --no-verify makes none",
@@ -25,7 +23,9 @@ SHORTER: Mapping[str, str] = MappingProxyType(
         "tosa": "--no-verify leaves out the runs of the rewritten model",
     }
 )
-"""By command: the options that shorten these phases."""
+"""By command: the options that shorten the phases in which models run."""
+TIME_LIMIT = "--time-limit SECONDS ends a model earlier"
+"""What shortens a batch of any command."""
 LOOKS = 10
 """How many times in `LONG` seconds a phase's duration is compared with `LONG`."""
 
@@ -84,7 +84,7 @@ class SlowPhases:
 
     def _hint(self, text: str) -> str:
         """Return the options that shorten runs, for the first such phase of a command; empty for any other phase."""
-        if self._is_hinted or not text.startswith(RUNS) or self.command not in SHORTER:
+        if self._is_hinted or not text.startswith(PHASES_OF_RUNS) or self.command not in SHORTER:
             return ""
         self._is_hinted = True
         return f"; {SHORTER[self.command]}"
@@ -94,6 +94,10 @@ class SlowPhases:
 class SlowModels:
     """Prints a line for each model of a batch that takes long; models are processed at the same time."""
 
+    command: str = ""
+    """The command of the batch, whose options may shorten the runs; empty if no model runs."""
+    _is_hinted: bool = False
+    """Whether a line has named these options."""
     _begun: dict[str, float] = field(default_factory=dict)
     """When each model was first seen at work."""
     _printed: set[str] = field(default_factory=set)
@@ -106,7 +110,15 @@ class SlowModels:
         for name, since in self._begun.items():
             if now - since >= LONG and name not in self._printed:
                 self._printed.add(name)
-                _print(f"{name}: not finished, {done}", now - since)
+                _print(f"{name}: not finished, {done}", now - since, self._hint())
+
+    def _hint(self) -> str:
+        """Return the options that shorten a batch, for its first line; empty for any other line."""
+        if self._is_hinted:
+            return ""
+        self._is_hinted = True
+        shorter = [SHORTER[self.command]] if self.command in SHORTER else []
+        return f"; {', '.join([*shorter, TIME_LIMIT])}"
 
 
 def _print(text: str, seconds: float, hint: str = "") -> None:

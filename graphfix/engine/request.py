@@ -11,7 +11,7 @@ from types import MappingProxyType, ModuleType
 from typing import TYPE_CHECKING, Any, Literal
 
 from graphfix.engine import offered, targets
-from graphfix.engine.spelling import hint
+from graphfix.engine.spelling import not_one_of
 from graphfix.results import GraphfixError
 from graphfix.results.progress import Progress, silent
 from graphfix.results.records import dataclass, field
@@ -272,7 +272,7 @@ def policy(request: Request) -> Policy:
         (request.unknown, offered.UNKNOWN, "unknown"),
     ):
         if given not in known:
-            raise GraphfixError(f"{what} {given!r} is not one of {', '.join(known)}{hint(str(given), known)}")
+            raise GraphfixError(not_one_of(what, given, known))
     target = request.goal
     if request.broadcasts not in (None, "keep") and not request.only and targets.MATERIALIZE not in target.rules:
         why = f"target {target.name} takes stretches out and makes none"

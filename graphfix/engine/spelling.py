@@ -1,4 +1,4 @@
-"""What a name that is not known was meant to be."""
+"""Messages for unknown names: the known names, and which of them are near."""
 
 from __future__ import annotations
 
@@ -12,3 +12,8 @@ def hint(name: str, known: Collection[str], otherwise: str = "") -> str:
     folded = {each.casefold(): each for each in sorted(known, reverse=True)}
     near = [folded[each] for each in get_close_matches(name.casefold(), folded, n=3)]
     return f"; did you mean {' or '.join(map(repr, near))}?" if near else otherwise
+
+
+def not_one_of(what: str, name: object, known: Collection[str]) -> str:
+    """Return `WHAT 'NAME' is not one of ...`, with the known names and a hint at those that are near."""
+    return f"{what} {name!r} is not one of {', '.join(known)}{hint(str(name), known)}"

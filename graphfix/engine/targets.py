@@ -7,7 +7,7 @@ from types import MappingProxyType
 from typing import Literal, TypeAlias
 
 from graphfix.engine.offered import RULES
-from graphfix.engine.spelling import hint
+from graphfix.engine.spelling import not_one_of
 from graphfix.operators import ethos_u, tosa
 from graphfix.results import GraphfixError
 from graphfix.results.records import dataclass, field
@@ -177,5 +177,5 @@ TARGETS: Mapping[str, Target] = MappingProxyType(
 def named(name: str) -> Target:
     """The target of a name. Raises GraphfixError, which lists those that there are."""
     if name not in TARGETS:
-        raise GraphfixError(f"target {name!r} is not one of {', '.join(TARGETS)}{hint(str(name), TARGETS)}")
+        raise GraphfixError(not_one_of("target", name, TARGETS))
     return TARGETS[name]

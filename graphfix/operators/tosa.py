@@ -11,6 +11,7 @@ from graphfix.operators.row import TFLITE
 MAX_RANK = 6
 NO_FORM = "the converters to TOSA have no form for it"
 LOOP = "it runs a body again and again, and the converters to TOSA write no loops"
+TRIPS = f"{LOOP}; --set NAME=VALUE makes a constant of an input that decides how often it runs"
 CONDITION = "its condition is known only at run time; --set NAME=VALUE makes a constant of an input that decides it"
 NEGATIVE_BASE = "its base may be negative, and tosa.pow of a negative base is unpredictable"
 KEPT_CUSTOM = "it is a custom operator: TOSA keeps it as tosa.custom, and only its owner can run it"

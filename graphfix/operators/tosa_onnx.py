@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from graphfix.operators.tosa import CONDITION, LOOP, NO_FORM
+from graphfix.operators.tosa import CONDITION, LOOP, NO_FORM, TRIPS
 
 UNKNOWN = "torch-mlir has no form for it"
 WRONG = "it converts without a word, and TOSA computes something else"
@@ -27,7 +27,8 @@ UNREAD_TYPES = {
 WRONG_TYPES = {"Neg": frozenset({"int8"})}
 """By operator: element types of its operand that are refused, and such as are taken and computed wrongly."""
 UNSUPPORTED: dict[tuple[str, str], str] = {
-    **dict.fromkeys((("", op) for op in ("LSTM", "GRU", "RNN", "Loop", "Scan", "ReverseSequence")), LOOP),
+    **dict.fromkeys((("", op) for op in ("LSTM", "GRU", "RNN", "Scan", "ReverseSequence")), LOOP),
+    ("", "Loop"): TRIPS,
     ("", "If"): CONDITION,
     ("com.microsoft", "DynamicQuantizeLSTM"): LOOP,
     ("", "NonZero"): NO_FORM,

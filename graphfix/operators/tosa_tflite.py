@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from graphfix.operators.tosa import CONDITION, LOOP, NO_FORM
+from graphfix.operators.tosa import CONDITION, LOOP, NO_FORM, TRIPS
 
 WRONG = "it converts without a word, and TOSA computes something else"
 STATE = "it keeps a state, and the converter writes variables that no TOSA tool reads"
@@ -17,7 +17,7 @@ STABLEHLO = "STABLEHLO_"
 LEFT_OUT = "the converter leaves the operators of StableHLO as they are"
 UNSUPPORTED: dict[str, str] = {
     **dict.fromkeys(
-        "WHILE UNIDIRECTIONAL_SEQUENCE_LSTM LSTM RNN UNIDIRECTIONAL_SEQUENCE_RNN BIDIRECTIONAL_SEQUENCE_LSTM"
+        "UNIDIRECTIONAL_SEQUENCE_LSTM LSTM RNN UNIDIRECTIONAL_SEQUENCE_RNN BIDIRECTIONAL_SEQUENCE_LSTM"
         " BIDIRECTIONAL_SEQUENCE_RNN".split(),
         LOOP,
     ),
@@ -30,6 +30,7 @@ UNSUPPORTED: dict[str, str] = {
         NO_FORM,
     ),
     **dict.fromkeys("SVDF VAR_HANDLE READ_VARIABLE ASSIGN_VARIABLE CALL_ONCE".split(), STATE),
+    "WHILE": TRIPS,
     "IF": CONDITION,
     "FLOOR_MOD": WRONG,
     "ROUND": f"numbers halfway between two it rounds up, LiteRT to the even one: {WRONG}",

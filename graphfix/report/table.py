@@ -27,7 +27,7 @@ from graphfix.report.text import (
     tally,
 )
 from graphfix.report.tosa import conversion_lines, unconverted
-from graphfix.report.verdict import assumed, noted_lines, unproved_lines, verdict_text
+from graphfix.report.verdict import assumed, noted_lines, tolerance_lines, unproved_lines, verdict_text
 from graphfix.results import OpenSizes, Outcome, Site
 from graphfix.results.sites import Kind, kinds, of_node, rows
 
@@ -58,6 +58,7 @@ def table(outcome: Outcome, paint: Paint = plain, *, whole: bool = False, is_pip
     proved_under = assumed(outcome)
     if outcome.command == "verify":
         lines += [*_assumed(proved_under, lengths), *noted_lines(outcome.verdict), *unproved_lines(outcome.verdict)]
+        lines += tolerance_lines(outcome.verdict)
     lines += _sites(outcome.sites, alike, lengths, paint)
     lines += [*_open(outcome.open_sizes, lengths), *_assumed(outcome.assumes, lengths)]
     lines += [f"  {printable(text)}" for text in outcome.notes]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -11,6 +12,8 @@ from graphfix.results import Facts, Outcome, Run, Verdict
 
 LIBRARIES = ("numpy", "onnx")
 """Named in the versions but, beside a runtime, not what ran the model."""
+SMALL = 1e-3
+"""The largest difference of outputs for which a tolerance is suggested."""
 NEVER_DECIDES = " (these runs never decide)"
 """The words behind each figure of runs with optimizations on."""
 
@@ -146,16 +149,22 @@ def _agreement(verdict: Verdict) -> str:
     runtimes = {name: version for name, version in verdict.versions.items() if name not in LIBRARIES}
     named = [f"{name} {version}" for name, version in (runtimes or verdict.versions).items()]
     bits = "" if verdict.reason else " bit-equal"
-    agreed = f"{counted(outputs, 'output')}{bits} over {_extent(deciding)}"
+    agreed = f"{counted(outputs, 'output')}{bits} over {_extent(verdict.runs)}"
     reason = f"; {printable(verdict.reason)}" if verdict.reason else ""
     return f"{agreed} ({', '.join([*named, f'seed {verdict.seed}'])}){reason}"
 
 
 def _extent(runs: Sequence[Run]) -> str:
-    """`5 runs`, or `4 runs on 3 kernel sets` where the runtime has several and each made them."""
-    sets = Counter(run.kernels for run in runs)
-    runs_text = counted(max(sets.values(), default=0), "run")
-    return f"{runs_text} on {counted(len(sets), 'kernel set')}" if any(sets) else runs_text
+    """Return `5 runs`, `4 runs on 3 kernel sets`, or `3 runs, 1 more undecided` if the first model refuses a size."""
+    equal, undecided = (
+        Counter(run.kernels for run in runs if run.optimizations == "off" and run.status == status)
+        for status in ("equal", "undecided")
+    )
+    runs_text = counted(max(equal.values(), default=0), "run")
+    sets = f" on {counted(len(equal), 'kernel set')}" if any(equal) else ""
+    refused = max((undecided[kernels] for kernels in equal), default=0)  # a kernel set without a run is not counted
+    more = f", {refused} more undecided" if refused else ""
+    return f"{runs_text}{sets}{more}"
 
 
 def _optimized(runs: Sequence[Run]) -> str:
@@ -167,6 +176,14 @@ def _optimized(runs: Sequence[Run]) -> str:
     return f"; with optimizations on the largest difference is {largest:.2g}{NEVER_DECIDES}"
 
 
+def tolerance_lines(verdict: Verdict | None) -> Iterator[str]:
+    """Yield the line that names the options of a tolerance, if the outputs of all runs differ by little."""
+    different = [run for run in verdict.runs if run.status == "different"] if verdict is not None else []
+    largest = [run.largest_difference or math.inf for run in different if run.optimizations == "off"]
+    if verdict is not None and verdict.status == "different" and max(largest, default=math.inf) <= SMALL:
+        yield f"  the outputs differ by at most {max(largest):.2g}; if that is rounding, --atol and --rtol accept it"
+
+
 def _difference(verdict: Verdict) -> str:
     first = verdict.first_difference
     reason = printable(verdict.reason) if verdict.reason else ""
@@ -174,6 +191,8 @@ def _difference(verdict: Verdict) -> str:
         return reason or "the outputs differ"
     if first.get("producer"):
         text = f"the first tensor to differ is '{first.get('tensor')}' of {first['producer']}"
+        if first.get("other_producer"):
+            text += f" ({first['other_producer']} in the second file: perhaps an unrelated tensor of the same name)"
     else:
         text = f"the output '{first.get('tensor')}' differs (no tensor before it could be shown to)"
     if "before" in first and "after" in first:

@@ -291,7 +291,8 @@ class Outcome:
     open_sizes: Sequence[OpenSizes] = ()
     """What is not known of sizes; on the first most nodes depend."""
     notes: Sequence[str] = ()
-    """Sentences: what the target could not ask of this model, a name of the output that says another format."""
+    """Sentences: what the target could not ask of this model, which operators graphfix does not know, a name of the
+    output that says another format."""
     suppressed: int = 0
     """Of `check`: how many findings are none, because the baseline has them; they are no sites."""
     own_codes: Mapping[str, str] = field(default_factory=dict)

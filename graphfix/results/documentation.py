@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[2]
-"""The folder that contains the package: the checkout, or site-packages."""
+from graphfix.results.install_folder import ROOT
+
 PAGE = re.compile(r"\bdocs/([\w/-]+)\.md")
 """A page in a text, such as docs/targets.md."""
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import traceback
 from pathlib import Path
 
+from graphfix.results.install_folder import ROOT
 from graphfix.results.records import dataclass, field
 
 LONGEST = 300
 """The most characters of an exception's text that the line shows."""
-_ROOT = Path(__file__).resolve().parents[2]
-_PACKAGES = (_ROOT / "graphfix", _ROOT / "rewrites")
+_PACKAGES = (ROOT / "graphfix", ROOT / "rewrites")
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,4 +63,4 @@ def _place(error: BaseException) -> str:
         return "an unknown place"
     last = (own or frames)[-1]
     file = Path(last.filename)
-    return f"{file.relative_to(_ROOT).as_posix() if own else file.name}:{last.lineno}"
+    return f"{file.relative_to(ROOT).as_posix() if own else file.name}:{last.lineno}"

@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import Final, Protocol
+
+RUNS_OF_FIRST: Final = "running the first model"
+RUNS_OF_SECOND: Final = "running the second model"
+RUNS_OF_BOTH: Final = "running both models"
+PHASES_OF_RUNS: Final = (RUNS_OF_FIRST, RUNS_OF_SECOND, RUNS_OF_BOTH)
+"""The beginnings of the texts of phases that run models; `--runs` and other options shorten these phases."""
 
 
 class Progress(Protocol):

@@ -10,11 +10,14 @@ import re
 import shlex
 from collections.abc import Iterator, Mapping
 from importlib import metadata
-from pathlib import Path
 from types import MappingProxyType
 
-ROOT = Path(__file__).resolve().parents[2]
-"""The folder that holds the package: the checkout, or site-packages."""
+from graphfix.results.install_folder import ROOT
+
+DOWNGRADES: Mapping[str, str] = MappingProxyType(
+    {"tosa": "in a second virtual environment, because the extra installs older releases of numpy and onnx"}
+)
+"""By extra: where to install it, if it replaces packages of the environment by older releases."""
 _REQUIREMENT = re.compile(r"(?P<name>[\w.-]+)(?P<versions>[^;]*)(?:;(?P<where>.*))?", re.DOTALL)
 _EXTRA = re.compile(r"""(?:\s*and\s+)?\(?extra == ['"]([\w.-]+)['"]\)?""")
 
@@ -47,12 +50,6 @@ def install_command(extra: str) -> str:
         named = f"graphfix[{extra}] @ {origin}" if origin else f"graphfix[{extra}]"
         command = f"pip install '{named}'"
     return f"{command}{f' {DOWNGRADES[extra]}' if extra in DOWNGRADES else ''}"
-
-
-DOWNGRADES: Mapping[str, str] = MappingProxyType(
-    {"tosa": "in a second virtual environment, because the extra installs older releases of numpy and onnx"}
-)
-"""By extra: where to install it, if it replaces packages of the environment by older releases."""
 
 
 def _origin() -> str:

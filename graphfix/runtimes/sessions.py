@@ -157,7 +157,7 @@ class Sessions(ABC):
         inputs = sum(int(getattr(value, "nbytes", 0)) for value in fed)
         return limited(pid, own + self.memory + FED * inputs)
 
-    def _refusal(self, text: str, *, missing_kernel: bool, custom: str) -> RefusedError:
+    def _refusal(self, text: str, *, missing_kernel: bool = False, custom: str = "") -> RefusedError:
         """Return what a runtime refused as an error, `stopped` if it found no memory within the limit."""
         lacking = self.memory is not None and any(words in text for words in _NO_MEMORY)
         return RefusedError(text, missing_kernel=missing_kernel, custom=custom, stopped=lacking)
@@ -183,11 +183,9 @@ class InThisProcess(Sessions):
             with self._limited(os.getpid(), arguments):
                 return answered(self._sessions, str(kind), *arguments)
         except MemoryError:
-            text = f"{runtime}: there is no more memory"
-            raise self._refusal(text, missing_kernel=False, custom="") from None
+            raise self._refusal(f"{runtime}: there is no more memory") from None
         except RefusedError as error:
-            refusal = self._refusal(str(error), missing_kernel=error.missing_kernel, custom=error.custom)
-            raise refusal from None
+            raise self._refusal(str(error), missing_kernel=error.missing_kernel, custom=error.custom) from None
 
 
 @dataclass(frozen=True, slots=True)
@@ -229,12 +227,12 @@ class LitertSession:
 
     @property
     def inputs(self) -> tuple[TensorDetails, ...]:
-        """What must be fed, in the model's order."""
+        """The inputs of the model, in its order."""
         return self.interface.inputs
 
     @property
     def outputs(self) -> tuple[str, ...]:
-        """The names of what `run` returns, in that order; the exposed tensors come behind the model's own."""
+        """The names of the outputs of `run`, in its order; the exposed tensors follow the outputs of the model."""
         return tuple(spec.name for spec in self.interface.outputs)
 
     def tensors(self) -> list[str]:

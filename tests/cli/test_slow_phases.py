@@ -177,7 +177,7 @@ def test_each_long_model_of_a_batch_is_one_line(
     job = Job("zoo/z.onnx", "zoo/z.onnx", "out", "fix", Request(), Limits(1.0))
     with terminal.watched(Namespace(quiet=False, verbose=False, color="never"), "batch") as progress:
         at(100.0, monkeypatch)
-        display = Display(progress, 5, lambda: running, in_lines=False, slow=SlowModels())
+        display = Display(progress, 5, lambda: running, in_lines=False, slow=SlowModels("fix"))
         display.tick()
         at(108.0, monkeypatch)
         display.finished(Finished(job, Outcome("fix", "z.onnx", "onnx", output="f"), 0.5))
@@ -190,10 +190,23 @@ def test_each_long_model_of_a_batch_is_one_line(
         at(126.0, monkeypatch)
         display.tick()
     said = capsys.readouterr().err.splitlines()
+    hint = "; --runs N limits the runs, --no-verify makes none, --time-limit SECONDS ends a model earlier"
     assert said == [
-        "graphfix: zoo/a.onnx: not finished, 1 of 5 models done (10 s so far)",
+        f"graphfix: zoo/a.onnx: not finished, 1 of 5 models done (10 s so far){hint}",
         "graphfix: zoo/b.onnx: not finished, 1 of 5 models done (10 s so far)",
     ]
+
+
+@pytest.mark.parametrize("command", ["check", ""])
+def test_a_batch_without_runs_names_the_time_limit_alone(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], command: str
+) -> None:
+    slow = SlowModels(command)
+    for now in (0.0, 11.0):
+        at(now, monkeypatch)
+        slow.look(["a.onnx"], "0 of 1 model done")
+    hint = "; --time-limit SECONDS ends a model earlier"
+    assert capsys.readouterr().err == f"graphfix: a.onnx: not finished, 0 of 1 model done (11 s so far){hint}\n"
 
 
 @pytest.mark.parametrize(

@@ -22,6 +22,8 @@ NAMED = {
     "a free size": ("y[N,3] = Add(a[N,3], b[N,3])", "GF302", "a[N,3]"),
     "no rank": ("y[*] = Relu(x[*])", "GF302", "x[*]"),
     "a loop": ("y[2,1,4] = LSTM(x[2,1,3], w[1,16,3], r[1,16,4])", "GF305", "loops"),
+    "a loop whose count an input decides": ("y[2] = Loop(n:int64[], c:bool[], x[2])", "GF305", "--set NAME=VALUE"),
+    "a loop of TFLite": ("y[2] = tflite.WHILE(i:int32[], x[2])", "GF305", "--set NAME=VALUE"),
     "bytes without a sign": ("y:uint8[4] = tflite.ADD(a:uint8[4], b:uint8[4])", "GF305", "uint8"),
     "a base that may be negative": ("y[3] = Pow(x[3], e:const[]{3.0})", "GF305", "negative"),
     "a custom operator": ("y[3] = tflite.custom.Nope(x[3])", "GF305", "tosa.custom"),

@@ -79,8 +79,8 @@ m.onnx -> f.onnx: 1 operand made explicit by 2 edits (equalize-ranks 1, material
   left GF104 Mul 'x' in main/if_3.then_branch, operand 0: the rank of 'x1' is not known
   exempt GF102 Pow#4, operand 1: a scalar exponent has its own kernel
   assumes the dims named 'N' are equal: a[0], b[0]
-equal: 12 outputs bit-equal over 2 runs (onnxruntime 1.31.1, seed 0); 1 exception of the runtime: signed-zero at \
-Add 'n3'; with optimizations on the largest difference is 1.5e-07 (these runs never decide)
+equal: 12 outputs bit-equal over 2 runs, 1 more undecided (onnxruntime 1.31.1, seed 0); 1 exception of the runtime: \
+signed-zero at Add 'n3'; with optimizations on the largest difference is 1.5e-07 (these runs never decide)
 1.24 s: verify 1.24"""
     )
 
@@ -230,6 +230,29 @@ def test_the_headline_of_fix(outcome: Outcome, said: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("differences", "said"),
+    [
+        pytest.param(
+            [1e-6, 2e-6],
+            ["  the outputs differ by at most 2e-06; if that is rounding, --atol and --rtol accept it"],
+            id="small",
+        ),
+        pytest.param([1e-6, 0.5], [], id="one run differs by more"),
+        pytest.param([1e-6, None], [], id="one run failed"),
+        pytest.param([1e-6, 0.0], [], id="a difference of shapes is no number"),
+    ],
+)
+def test_verify_names_the_options_of_a_tolerance_for_small_differences_alone(
+    differences: list[float | None], said: list[str]
+) -> None:
+    runs = tuple(Run({}, "off", "different", 1, largest) for largest in differences)
+    verdict = Verdict("different", runs=(*runs, Run({}, "on", "different", 1, 3.0)), reason="the outputs differ: y")
+    found = Outcome("verify", "m.onnx", "onnx", output="f.onnx", verdict=verdict)
+    assert report.table(found).splitlines()[1:] == said
+    assert "--atol" not in report.table(replace(found, command="fix"))
+
+
+@pytest.mark.parametrize(
     ("verdict", "said"),
     [
         pytest.param(Verdict("skipped"), "not verified (--no-verify)", id="skipped"),
@@ -238,6 +261,12 @@ def test_the_headline_of_fix(outcome: Outcome, said: str) -> None:
             DIFFERENT,
             "different: the first tensor to differ is 'h' of Mul 'm' at (0, 1): 1.0 before, 2.0 after (6 elements)",
             id="different",
+        ),
+        pytest.param(
+            Verdict("different", first_difference={"tensor": "1", "producer": "Sin#0", "other_producer": "Neg#0"}),
+            "different: the first tensor to differ is '1' of Sin#0 (Neg#0 in the second file: perhaps an unrelated "
+            "tensor of the same name)",
+            id="another operator has the name in the second file",
         ),
         pytest.param(
             Verdict("contradicted", reason="the view says [2] of 'x', the runtime gave [3]"),
@@ -257,6 +286,23 @@ def test_the_headline_of_fix(outcome: Outcome, said: str) -> None:
             Verdict("equal", runs=(Run({}, "off", "equal", 1),), versions={"numpy": "2.0"}, seed=7),
             "equal: 1 output bit-equal over 1 run (numpy 2.0, seed 7)",
             id="one of each",
+        ),
+        pytest.param(
+            Verdict(
+                "equal",
+                runs=(
+                    Run({"N": 2}, "off", "equal", 1, kernels="reference"),
+                    Run({"N": 2}, "off", "equal", 1, kernels="default"),
+                    Run({"N": 0}, "off", "undecided", kernels="reference", reason="the first model refuses it"),
+                    Run({"N": 0}, "off", "undecided", kernels="default", reason="the first model refuses it"),
+                    Run({"N": 2}, "off", "undecided", kernels="builtin", reason="it would take too long"),
+                    Run({"N": 0}, "off", "undecided", kernels="builtin", reason="it would take too long"),
+                    *(Run({"N": size}, "on", "undecided") for size in (2, 3)),
+                ),
+                versions={"ai-edge-litert": "2.1"},
+            ),
+            "equal: 1 output bit-equal over 1 run on 2 kernel sets, 1 more undecided (ai-edge-litert 2.1, seed 0)",
+            id="a refused size is counted once; a kernel set without a run and runs with optimizations on are not",
         ),
     ],
 )

@@ -570,6 +570,28 @@ def test_a_size_that_one_file_states_and_the_other_leaves_free_names_the_options
     assert graphfix.verify(before, after, proof="only", shapes={"x": "4,3"}).status == "proved"
 
 
+@pytest.mark.parametrize("order", [(0, 1), (1, 0)])
+def test_a_size_of_tflite_that_one_file_states_and_the_other_leaves_free_names_the_options(
+    tmp_path: Path, order: tuple[int, int]
+) -> None:
+    paths = [tmp_path / "free.tflite", tmp_path / "four.tflite"]
+    for path, size in zip(paths, ("N", "4"), strict=True):
+        path.write_bytes(tflite_model(f"y[{size},3] = NEG(x[{size},3])"))
+    before, after = (paths[number] for number in order)
+    verdict = graphfix.verify(before, after, proof="only")
+    assert "another declared shape; compare them at one size: --shape x=4,3, or --dim" in str(verdict.proof)
+    assert graphfix.verify(before, after, proof="only", shapes={"x": "4,3"}).status == "proved"
+
+
+def test_sizes_that_both_files_state_name_no_options(tmp_path: Path) -> None:
+    one, two = tmp_path / "four.tflite", tmp_path / "five.tflite"
+    for path, size in ((one, 4), (two, 5)):
+        path.write_bytes(tflite_model(f"y[{size},3] = NEG(x[{size},3])"))
+    proof = str(graphfix.verify(one, two, proof="only").proof)
+    assert "has another declared shape" in proof
+    assert "compare them" not in proof
+
+
 def test_explain_without_a_topic_lists_every_topic_with_a_line() -> None:
     lines = [line.split(maxsplit=1) for line in graphfix.explain().splitlines() if line.startswith("  ")]
     assert [name for name, _ in lines] == [*pages.codes(), *offered.RULES, *offered.TARGETS]

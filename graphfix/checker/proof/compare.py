@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from typing import TYPE_CHECKING, TypeAlias
 
 from graphfix.checker.files.asked import AskedError
@@ -76,6 +77,17 @@ def check_asked(name: str, declared: Dims, sizes: Sequence[int | None]) -> None:
     own = declared if declared is not None else sizes
     if len(own) != len(sizes) or any(None not in (a, b) and a != b for a, b in zip(own, sizes, strict=True)):
         raise UnprovedError(f"the input {name!r} is declared with other sizes than {list(sizes)}")
+
+
+def binding_options(name: str, ours: Sequence[object] | None, theirs: Sequence[object] | None) -> str:
+    """Return the options that bind an input's sizes that are numbers in one file only; an empty text for none."""
+    if ours is None or theirs is None or len(ours) != len(theirs):
+        return ""
+    pairs = [[size for size in pair if isinstance(size, int)] for pair in zip(ours, theirs, strict=True)]
+    if all(len(numbers) != 1 for numbers in pairs) or any(len(set(numbers)) > 1 for numbers in pairs):
+        return ""
+    shape = ",".join(str(numbers[0]) if numbers else "?" for numbers in pairs)
+    return f"; compare them at one size: --shape {shlex.quote(f'{name}={shape}')}, or --dim NAME=SIZE"
 
 
 def check_declared_input(name: str, dims: tuple[Dims, Dims]) -> None:

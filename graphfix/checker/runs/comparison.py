@@ -14,7 +14,7 @@ from graphfix.checker.runs.only_nan import has_number, nothing_compared, only_na
 from graphfix.checker.runs.original_runs import changed
 from graphfix.checker.runs.repetition import MOST_ATTEMPTS, outputs_of, repetitions
 from graphfix.results import Run, Verdict
-from graphfix.results.progress import Progress
+from graphfix.results.progress import RUNS_OF_BOTH, RUNS_OF_SECOND, Progress
 from graphfix.results.records import dataclass, field
 from graphfix.runtimes.session import RefusedError
 
@@ -65,7 +65,7 @@ class _Finding:
 
 def weigh(comparison: Comparison, answers: Answers) -> Verdict:
     """Run the second model and compare."""
-    comparison.progress("running the second model")
+    comparison.progress(RUNS_OF_SECOND)
     try:
         session = comparison.opened[1]()
     except RefusedError as error:
@@ -80,7 +80,7 @@ def weigh(comparison: Comparison, answers: Answers) -> Verdict:
         if comparison.budget is not None and comparison.budget.is_over(len(given)):
             left_out.append(Run(dict(answer.case.sizes), "off", "undecided", reason=comparison.budget.why))
             continue
-        comparison.progress("running the second model", done, len(answers.accepted))
+        comparison.progress(RUNS_OF_SECOND, done, len(answers.accepted))
         given.append(outputs_of(session, answer))
     answers = replace(answers, accepted=answers.accepted[: len(given)], refused=(*left_out, *answers.refused))
     del session  # one model in memory at a time
@@ -228,7 +228,7 @@ def _compared(answer: Answer, outputs: Mapping[str, object], criterion: Criterio
 
 def _optimized(openers: tuple[Opener, Opener], comparison: Comparison, answers: Answers) -> list[Run]:
     """Run both models with all optimizations; this is reported and decides nothing, but for a load that fails."""
-    comparison.progress("running both models with optimizations")
+    comparison.progress(f"{RUNS_OF_BOTH} with optimizations")
     results: list[list[Outputs]] = []
     refusals: list[RefusedError | None] = []
     for opener in openers:

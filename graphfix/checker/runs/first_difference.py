@@ -30,6 +30,8 @@ class Place:
     op: str
     producer: str
     difference: Difference
+    other_producer: str = ""
+    """The node of the second model that makes an inner tensor of this name by another operator; empty for none."""
 
     def as_record(self) -> dict[str, object]:
         """Return the form that a verdict shows."""
@@ -41,6 +43,7 @@ class Place:
             "before": found.before,
             "after": found.after,
             "count": found.count,
+            **({"other_producer": self.other_producer} if self.other_producer else {}),
         }
 
 
@@ -65,7 +68,9 @@ def first_place(
     for chunk in _chunks(common):
         expose = [name for name in chunk if name not in ends]
         for name, found in _differences(chunk, expose, opened, feeds, criterion):
-            place = Place(name, *producers[name], found)
+            other_op, other = others[name]
+            is_renamed = name not in ends and other_op != producers[name][0]
+            place = Place(name, *producers[name], found, other if is_renamed else "")
             if "value" in found.counts:
                 return place
             mild = mild or place

@@ -98,7 +98,7 @@ def answer(options: Namespace) -> int:
     orders = Orders(command, options.output, options.time_limit, options.memory_limit, options.again, jobs)
     answered = _Answer(options)
     with _workers(options, orders) as workers, scratch.held(options.output), _accounted(answered, len(found)):
-        _do(orders.all_jobs(found, requests.for_model), workers, answered, len(found))
+        _do(orders.all_jobs(found, requests.for_model), workers, answered, len(found), command)
     with _accounted(answered, len(found)):
         return _reported(options, answered, begun)
 
@@ -125,9 +125,9 @@ def _reported(options: Namespace, answered: _Answer, begun: float) -> int:
     return answered.worst
 
 
-def _do(jobs: Iterator[Job], workers: Workers, answered: _Answer, total: int) -> None:
+def _do(jobs: Iterator[Job], workers: Workers, answered: _Answer, total: int, command: Command) -> None:
     options = answered.options
-    slow = SlowModels() if terminal.is_unwatched(options) else None
+    slow = SlowModels(command if options.check_result else "") if terminal.is_unwatched(options) else None
     with terminal.watched(options, "batch") as progress:
         display = Display(progress, total, workers.running, options.verbose, slow)
         with contextlib.closing(run(jobs, workers, display, answered.said)) as all_said:

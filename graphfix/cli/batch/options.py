@@ -47,7 +47,7 @@ def batch(command: Parser) -> None:
 
 def _source(text: str) -> str:
     """Return a file, a folder, a pattern or a URL. Raises ArgumentTypeError for stdin and for an empty text."""
-    _refuse_empty(text)
+    options.refuse_empty(text)
     if text == "-":
         raise argparse.ArgumentTypeError("'-': a batch reads files; graphfix fix - -o - takes a model from stdin")
     return text
@@ -55,15 +55,10 @@ def _source(text: str) -> str:
 
 def _folder(text: str) -> str:
     """Return a folder or a URL. Raises ArgumentTypeError for stdout and for an empty text."""
-    _refuse_empty(text)
+    options.refuse_empty(text)
     if text == "-":
         raise argparse.ArgumentTypeError("'-' is stdout, and the results are files; give a folder")
     return text
-
-
-def _refuse_empty(text: str) -> None:
-    if not text:
-        raise argparse.ArgumentTypeError("an empty name; give a file or a folder")
 
 
 def _work(command: Parser) -> None:

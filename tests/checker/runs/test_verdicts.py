@@ -61,6 +61,23 @@ def test_one_flipped_weight_bit_is_a_difference_at_the_tensor_it_reaches_first(w
     assert "y" in verdict.reason
 
 
+@pytest.mark.parametrize(
+    ("second", "other"),
+    [
+        pytest.param("t = Neg(x) y = Cos(t)", "Neg#0", id="another operator"),
+        pytest.param("s = Cos(x) t = Sin(s) y = Cos(t)", None, id="the same operator"),
+        pytest.param("y = Neg(x)", None, id="an output is the same tensor by its name"),
+    ],
+)
+def test_a_tensor_name_that_another_operator_has_in_the_second_file_is_shown_with_it(
+    written: Written, second: str, other: str | None
+) -> None:
+    first = "g (float[3] x) => (float[3] y) { t = Sin(x) y = Cos(t) }"
+    verdict = verify(written(first), written(f"g (float[3] x) => (float[3] y) {{ {second} }}"))
+    assert verdict.first_difference is not None
+    assert verdict.first_difference.get("other_producer") == other
+
+
 def test_the_first_difference_is_found_behind_hundreds_of_equal_tensors(written: Written) -> None:
     steps = " ".join(f"t{i + 1} = Sin(t{i})" for i in range(300))
     text = f"g (float[N] t0) => (float[N] y) {{ {steps} u = Add(t300, b) y = Relu(u) }}"

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import graphfix
-from graphfix.graph.edits import New, Numbers, Refused, Replace
+from graphfix.graph.edits import Evaluate, New, Numbers, Refused, Replace
 from models.builders.tflite.text import Quantized, model, pack, tree
 from tests.support.tflite.fixing import fixed
 
@@ -184,6 +184,13 @@ def test_what_no_file_of_the_format_has_is_not_evaluated() -> None:
     text = "s:int32[2] = SHAPE(x[2,3])\nr[2,3] = RESHAPE(x, s)\nz[2,3] = CUSTOM.Nope(r)"
     found = fixed(text, target="tosa", stable=False)
     assert "RESHAPE(x[2,3], s[2])" in found.view[1]
+
+
+def test_what_is_not_known_is_refused_with_the_options_that_make_it_known() -> None:
+    opened = graphfix.load(model("a[2,3] = RELU(x[2,3])\ny[2,3] = NEG(a)"))
+    with pytest.raises(Refused, match=r"is not known before the model runs: .*--dim.*--set"):
+        opened.apply(opened.graphs[0].nodes[0], [Evaluate("GF303")])
+    assert not opened.changed
 
 
 def test_outputs_are_never_constants() -> None:

@@ -12,16 +12,14 @@ if TYPE_CHECKING:
 
 def graphs(attribute: AttributeProto) -> list[GraphProto]:
     """Return the bodies that an attribute holds."""
-    return [attribute.g] if attribute.HasField("g") else list(attribute.graphs)
+    return [*([attribute.g] if attribute.HasField("g") else ()), *attribute.graphs]
 
 
 def bodies(nodes: Iterable[NodeProto]) -> Iterator[GraphProto]:
     """Return the bodies that nodes have as attributes, in order."""
     for node in nodes:
         for attribute in node.attribute:
-            if attribute.HasField("g"):
-                yield attribute.g
-            yield from attribute.graphs
+            yield from graphs(attribute)
 
 
 def every_node(model: ModelProto) -> Iterator[NodeProto]:

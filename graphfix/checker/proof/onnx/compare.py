@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from dataclasses import replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING
@@ -14,6 +13,7 @@ from graphfix.checker.files.onnx.bodies import bodies, every_node
 from graphfix.checker.files.onnx.file import Source
 from graphfix.checker.proof.compare import (
     assumed_ranges,
+    binding_options,
     check_declared_input,
     check_declared_output,
     check_effects,
@@ -261,7 +261,8 @@ def _environment(
             core.sizes = sizes
             core.dtype = element_type(info.type)
         elif not _alike(core.sizes, sizes):
-            raise UnprovedError(f"the input {info.name!r} takes other shapes{_binding(info.name, core.sizes, sizes)}")
+            how = binding_options(info.name, core.sizes, sizes)
+            raise UnprovedError(f"the input {info.name!r} takes other shapes{how}")
         if info.name in narrowed:
             core = _as_int32(reading.table, core, info.name)
         environment.values[info.name] = whole(core)
@@ -283,15 +284,6 @@ def _alike(ours: tuple[Size, ...] | None, theirs: tuple[Size, ...] | None) -> bo
     return len(ours) == len(theirs) and all(
         a == b or not (isinstance(a, int) or isinstance(b, int)) for a, b in zip(ours, theirs, strict=True)
     )
-
-
-def _binding(name: str, ours: tuple[Size, ...] | None, theirs: tuple[Size, ...] | None) -> str:
-    """Return the option that binds sizes that are numbers in one file and free in the other; an empty text for none."""
-    if ours is None or theirs is None or len(ours) != len(theirs):
-        return ""
-    numbers = [next((size for size in pair if isinstance(size, int)), None) for pair in zip(ours, theirs, strict=True)]
-    shape = ",".join("?" if size is None else str(size) for size in numbers)
-    return f"; compare them at one size: --shape {shlex.quote(f'{name}={shape}')}, or --dim NAME=SIZE"
 
 
 def _defaults(one: Reading, two: Reading, values: Collection[str]) -> None:

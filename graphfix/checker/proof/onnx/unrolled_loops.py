@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final, Protocol
 import numpy as np
 from onnx import NodeProto, helper
 
+from graphfix.checker.files.onnx.bodies import graphs
 from graphfix.checker.proof import constant_folding
 
 if TYPE_CHECKING:
@@ -82,7 +83,7 @@ def _loops(graph: GraphProto) -> Iterator[NodeProto]:
         if node.op_type in ("Loop", "Scan"):
             yield node
         for attribute in node.attribute:
-            for body in (*([attribute.g] if attribute.HasField("g") else ()), *attribute.graphs):
+            for body in graphs(attribute):
                 yield from _loops(body)
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 from graphfix.checker.files.tflite.file import REQUIRED_OF_GRAPH, REQUIRED_PARTS
 from graphfix.checker.files.tflite.records import NARROW, WIDTHS
 from graphfix.checker.files.tflite.schema import TYPES
-from graphfix.checker.proof.compare import check_declared_input
+from graphfix.checker.proof.compare import binding_options, check_declared_input
 from graphfix.checker.proof.result import UnprovedError
 from graphfix.checker.proof.tflite.maker import OPERATORS
 from graphfix.checker.proof.tflite.new_forms import VERSIONS
@@ -223,7 +223,8 @@ def _check_alike(what: str, where: str, mine: Tensor, other: Tensor) -> None:
         return
     ours, theirs = ((each.signature, each.dims, each.stored, each.variable) for each in (mine, other))
     if ours != theirs:
-        raise UnprovedError(f"the {what} {mine.name!r}{where} has another declared shape")
+        how = "" if where else binding_options(mine.name, mine.dims, other.dims)
+        raise UnprovedError(f"the {what} {mine.name!r}{where} has another declared shape{how}")
     if other.payload is not None or mine.payload is not None:  # LiteRT writes what is fed over the constant
         raise UnprovedError(f"the {what} {mine.name!r}{where} lies on a constant's buffer")
     check_declared_input(mine.name, (mine.dims, other.dims))

@@ -10,6 +10,7 @@ from __future__ import annotations
 from itertools import count
 from typing import TYPE_CHECKING
 
+from graphfix.checker.files.onnx.bodies import graphs
 from graphfix.checker.files.onnx.graphs import nested_graphs
 from graphfix.checker.files.onnx.skeleton import read
 from graphfix.results.onnx_messages import NodeProto, TensorProto
@@ -71,7 +72,7 @@ def _graphs(graph: GraphProto) -> Iterator[GraphProto]:
     """Yield the bodies inside a graph and then itself: what is around a body is changed after it."""
     for node in graph.node:
         for attribute in node.attribute:
-            for body in (*attribute.graphs, *((attribute.g,) if attribute.HasField("g") else ())):
+            for body in graphs(attribute):
                 yield from _graphs(body)
     yield graph
 

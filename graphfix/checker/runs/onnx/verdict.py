@@ -28,7 +28,7 @@ from graphfix.checker.runs.related_sizes import related
 from graphfix.checker.runs.sizes import free_dims
 from graphfix.checker.runs.witness import Witness
 from graphfix.results import Verdict
-from graphfix.results.progress import Notice
+from graphfix.results.progress import RUNS_OF_BOTH, RUNS_OF_FIRST, Notice
 from graphfix.results.runtime_facts import installed
 from graphfix.runtimes import onnx_reference
 from graphfix.runtimes.memory import unused
@@ -127,7 +127,7 @@ def with_casts_kept(task: Task) -> Verdict | None:
     copies = [with_kept_casts(each) for each in data]
     if copies[0] is None or copies[1] is None:
         return None
-    task.progress("running both models with every rounding to float16")
+    task.progress(f"{RUNS_OF_BOTH} with every rounding to float16")
     with Child() as sessions:
         before, after = (
             partial(sessions.load, copy, folder=each.folder) for copy, each in zip(copies, data, strict=True) if copy
@@ -293,7 +293,7 @@ def _answers(
     """Ask the original. A string says why no size fits. Raises RefusedError where it does not load."""
     before = interfaces[0].with_ranks_of(interfaces[1], task.shapes)
     given = given_inputs.load(task.inputs, before) if task.inputs is not None else None
-    task.progress("running the first model")
+    task.progress(RUNS_OF_FIRST)
     session: Session | None = None
     answers = Answers(())
     relations = attention_sizes(model)

@@ -28,6 +28,7 @@ from graphfix.checker.runs.tflite.input_limits import limits
 from graphfix.checker.runs.tflite.observed_sizes import observed
 from graphfix.checker.runs.unwritten_variables import reads_variables, unwritten_outputs
 from graphfix.results import Run, Verdict
+from graphfix.results.progress import RUNS_OF_FIRST
 from graphfix.results.records import dataclass, field
 from graphfix.runtimes.process import Child
 from graphfix.runtimes.session import RefusedError
@@ -102,7 +103,7 @@ class KernelRunner:
     own_inputs: bool = False
     """Whether the inputs are made even where the task has a file of them."""
     witness: Witness | None = None
-    """What sees the sizes in the runs of the first kernel set that runs the main graph."""
+    """Records the sizes of inner values during the runs of the first kernel set that runs the main graph."""
     pace: Pace | None = None
     """The times of the brief runs so far; None if the runs are not brief."""
     least: bool = False
@@ -115,7 +116,7 @@ class KernelRunner:
             Opener(self.sessions, self.paths[0], kernels, signature),
             Opener(self.sessions, self.paths[1], kernels, signature),
         )
-        self.task.progress(f"running the first model on {KERNEL_NAMES[kernels]}")
+        self.task.progress(f"{RUNS_OF_FIRST} on {KERNEL_NAMES[kernels]}")
         try:
             answers = self._answers(*openers, cases)
         except RefusedError as error:
@@ -153,7 +154,7 @@ class KernelRunner:
         verdict = weigh(comparison, answers)
         if verdict.status != "different" or self.task.brief:  # the runs that are not brief look into it
             return verdict
-        self.task.progress("running the first model in the place of the second")
+        self.task.progress(f"{RUNS_OF_FIRST} in the place of the second")
         with Child() as sessions:
             again = replace(opener, sessions=sessions)
             try:

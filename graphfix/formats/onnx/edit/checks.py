@@ -26,7 +26,10 @@ from graphfix.graph.passing import constant
 from graphfix.graph.view import Node, Value
 from graphfix.results.onnx_messages import AttributeProto, NodeProto
 
-NOT_KNOWN = "what it computes is not known before the model runs"
+NOT_KNOWN = (
+    "what it computes is not known before the model runs: bind the free sizes (--dim, --shape), "
+    "or set the inputs that it depends on (--set)"
+)
 
 
 def check(state: State, node: Node, edit: Edit) -> None:

@@ -204,7 +204,8 @@ def _check_known(state: State, builder: NodeBuilder, node: Node) -> None:
     if result is None:
         raise Refused("it has no result")
     if not state.is_known(node):
-        raise Refused("what it computes is not known before the model runs: bind the free sizes (--dim, --shape)")
+        how = "bind the free sizes (--dim, --shape), or set the inputs that it depends on (--set)"
+        raise Refused(f"what it computes is not known before the model runs: {how}")
     known = [size for size in result.shape.dims if isinstance(size, int)]  # another size is 1, or it is refused below
     size = prod(known) * item_bytes(builder.subgraph.tensor(result).type)
     if node.op != DENSIFY and size > state.expand_limit:
