@@ -72,12 +72,12 @@ def _sites_left(outcome: Outcome, output: Path, request: Request) -> int:
 
 def rewrite_file(source: Path, output: Path, request: Request) -> Outcome:
     """Plan, write and verify one file; write the output if the verdict allows it. Raises GraphfixError."""
+    policy = asked.policy(request)
+    steps = _chosen(request, policy)
+    publish.refuse(source, output, in_place=request.in_place)
+    if request.target_file is not None:
+        publish.refuse_overwrite(output, "the output", [("the target file", Path(request.target_file))])
     with _process(source, request) as process:
-        policy = asked.policy(request)
-        steps = _chosen(request, policy)
-        publish.refuse(source, output, in_place=request.in_place)
-        if request.target_file is not None:
-            publish.refuse_overwrite(output, "the output", [("the target file", Path(request.target_file))])
         return _rewritten(source, output, request, policy, steps, process)
 
 

@@ -25,7 +25,7 @@ SHORTER: Mapping[str, str] = MappingProxyType(
 )
 """By command: the options that shorten the phases in which models run."""
 TIME_LIMIT = "--time-limit SECONDS ends a model earlier"
-"""What shortens a batch of any command."""
+"""The option that shortens a batch, whatever its command is."""
 LOOKS = 10
 """How many times in `LONG` seconds a phase's duration is compared with `LONG`."""
 

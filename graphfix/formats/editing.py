@@ -96,6 +96,11 @@ class Builder(Protocol):
 
 
 S = TypeVar("S", bound=State)
+NOT_KNOWN = (
+    "what it computes is not known before the model runs: bind the free sizes (--dim, --shape), "
+    "or set the inputs that it depends on (--set)"
+)
+"""Why a node is not evaluated."""
 Change: TypeAlias = Callable[[Node, Node], Node]
 """Carries one edit out on a node, which the second one is as it was before all of them; returns it as it is now."""
 

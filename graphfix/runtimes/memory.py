@@ -39,7 +39,8 @@ def data_of(pid: int, proc: Path = PROC) -> int:
 def limited(pid: int, most: int) -> Iterator[None]:
     """Let a process have only so many bytes of data, on Linux.
 
-    What it asks for beyond the limit fails like memory that the machine does not have.
+    What it asks for beyond the limit fails like memory that the machine does not have. Where the system forbids to
+    change its limits, as below a hard limit (`ulimit -Hd`), it has none of ours.
     """
     try:
         import resource
@@ -49,12 +50,12 @@ def limited(pid: int, most: int) -> Iterator[None]:
     if not hasattr(resource, "prlimit"):  # macOS
         yield
         return
-    with suppress(ProcessLookupError):  # it has ended: the caller finds that out when it asks the process
+    with suppress(OSError):  # if it has ended, the caller finds that out when it asks the process
         resource.prlimit(pid, resource.RLIMIT_DATA, (most, resource.RLIM_INFINITY))
     try:
         yield
     finally:
-        with suppress(ProcessLookupError):
+        with suppress(OSError):
             resource.prlimit(pid, resource.RLIMIT_DATA, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from pathlib import Path
 
 import psutil
@@ -10,6 +12,7 @@ import pytest
 from graphfix.runtimes import memory
 
 MACHINE = psutil.virtual_memory().total
+ON_LINUX = pytest.mark.skipif(sys.platform != "linux", reason="only Linux limits the data of another process")
 
 
 def groups(folder: Path, line: str, limits: dict[str, str]) -> tuple[Path, Path]:
@@ -66,3 +69,34 @@ def test_a_machine_without_proc_has_the_memory_that_the_system_says(
     known = memory.available(tmp_path, tmp_path)
     monkeypatch.setattr(psutil, "virtual_memory", fail)
     assert memory.available(tmp_path, tmp_path) == pytest.approx(known, rel=0.05)
+
+
+@ON_LINUX
+@pytest.mark.parametrize("error", [PermissionError(1, "not permitted"), ProcessLookupError(3, "no such process")])
+def test_a_process_whose_limits_can_t_be_changed_runs_without_a_limit(
+    monkeypatch: pytest.MonkeyPatch, error: OSError
+) -> None:
+    import resource  # Windows has none
+
+    asked: list[tuple[object, ...]] = []
+
+    def refuse(*arguments: object) -> None:
+        asked.append(arguments)
+        raise error
+
+    monkeypatch.setattr(resource, "prlimit", refuse)
+    with memory.limited(os.getpid(), 1 << 40):
+        before = len(asked)
+    assert (before, len(asked)) == (1, 2)
+
+
+@ON_LINUX
+def test_the_limit_of_a_process_holds_inside_and_ends_behind() -> None:
+    import resource  # Windows has none
+
+    unlimited = resource.getrlimit(resource.RLIMIT_DATA)
+    with memory.limited(os.getpid(), 1 << 45):
+        assert resource.getrlimit(resource.RLIMIT_DATA)[0] == 1 << 45
+    assert resource.getrlimit(resource.RLIMIT_DATA) == unlimited
+    assert 0 < memory.data_of(os.getpid()) < 1 << 45
+    assert memory.data_of(1 << 30) == 0

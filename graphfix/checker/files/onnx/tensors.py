@@ -40,11 +40,8 @@ _DTYPES: Mapping[int, str] = {
     TensorProto.STRING: "O",
 }  # fmt: skip
 """The dtypes of the types that numpy has."""
-_UNCHANGED: Mapping[int, str] = {
-    TensorProto.FLOAT: "float_data", TensorProto.INT32: "int32_data", TensorProto.INT64: "int64_data",
-    TensorProto.DOUBLE: "double_data", TensorProto.UINT64: "uint64_data",
-}  # fmt: skip
-"""The field of the types whose elements it holds in their own type."""
+_UNCHANGED = frozenset({TensorProto.INT32, *_TYPED}) - {TensorProto.UINT32}
+"""The types whose elements stand in their field as they are, not as wider or packed numbers."""
 _SIGNED = frozenset({TensorProto.INT8, TensorProto.INT16, TensorProto.INT32, TensorProto.INT4})
 _MOST = 1 << 58
 """Elements whose bytes every runtime can count."""
@@ -71,7 +68,8 @@ def elements(tensor: TensorProto) -> np.ndarray[Any, Any] | None:
         if dtype != "O" and tensor.HasField("raw_data"):
             return np.frombuffer(tensor.raw_data, dtype).reshape(tensor.dims)
         if tensor.data_type in _UNCHANGED:
-            return np.asarray(getattr(tensor, _UNCHANGED[tensor.data_type]), dtype).reshape(tensor.dims)
+            field = _FIELDS[_TYPED.get(tensor.data_type, INT32S)]
+            return np.asarray(getattr(tensor, field), dtype).reshape(tensor.dims)
         from onnx import numpy_helper  # imported here because few models need it, and its import takes 0.05 s
 
         return numpy_helper.to_array(tensor)

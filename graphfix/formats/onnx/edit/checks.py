@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from graphfix.formats.editing import NOT_KNOWN
 from graphfix.formats.onnx.edit.new_nodes import EXPAND_SINCE
 from graphfix.formats.onnx.edit.quantized import check_quantized
 from graphfix.formats.onnx.edit.state import State
@@ -25,11 +26,6 @@ from graphfix.graph.liveness import is_live
 from graphfix.graph.passing import constant
 from graphfix.graph.view import Node, Value
 from graphfix.results.onnx_messages import AttributeProto, NodeProto
-
-NOT_KNOWN = (
-    "what it computes is not known before the model runs: bind the free sizes (--dim, --shape), "
-    "or set the inputs that it depends on (--set)"
-)
 
 
 def check(state: State, node: Node, edit: Edit) -> None:

@@ -6,6 +6,7 @@ from functools import cache
 from math import prod
 
 from graphfix import operators
+from graphfix.formats.editing import NOT_KNOWN
 from graphfix.formats.tflite.edit.inline import decide
 from graphfix.formats.tflite.edit.new_nodes import NodeBuilder
 from graphfix.formats.tflite.edit.new_records import COPYING
@@ -204,8 +205,7 @@ def _check_known(state: State, builder: NodeBuilder, node: Node) -> None:
     if result is None:
         raise Refused("it has no result")
     if not state.is_known(node):
-        how = "bind the free sizes (--dim, --shape), or set the inputs that it depends on (--set)"
-        raise Refused(f"what it computes is not known before the model runs: {how}")
+        raise Refused(NOT_KNOWN)
     known = [size for size in result.shape.dims if isinstance(size, int)]  # another size is 1, or it is refused below
     size = prod(known) * item_bytes(builder.subgraph.tensor(result).type)
     if node.op != DENSIFY and size > state.expand_limit:
