@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import _thread
 import gc
 import os
 import signal
 import sys
+import time
+from importlib.machinery import ExtensionFileLoader
 from types import FrameType
 from typing import NoReturn
 
@@ -62,11 +65,28 @@ def _flushed(status: int) -> int:
     return status
 
 
-def _stop(number: int, _: FrameType | None) -> NoReturn:
+def _stop(number: int, frame: FrameType | None) -> None:
     """Stop once: what cleans up is not to be stopped."""
+    if _loads_native_code(frame):
+        _thread.start_new_thread(_raise_again, (number,))
+        return
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
     raise KeyboardInterrupt if number == signal.SIGINT else Terminated
+
+
+def _loads_native_code(frame: FrameType | None) -> bool:
+    """Return whether a native module is being imported: an exception in the middle of it may end the process."""
+    loader = ExtensionFileLoader
+    codes = (loader.create_module.__code__, loader.exec_module.__code__)
+    while frame is not None and frame.f_code not in codes:
+        frame = frame.f_back
+    return frame is not None
+
+
+def _raise_again(number: int) -> None:
+    time.sleep(0.01)
+    signal.raise_signal(number)
 
 
 if __name__ == "__main__":

@@ -178,7 +178,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def interrupted(
-    folder: Path, place: str, words: Sequence[str], *, number: int = signal.SIGINT
+    folder: Path, place: str, words: Sequence[str], *, number: int = signal.SIGINT, program: str = HUNG
 ) -> tuple[int, str, dict[str, str]]:
     """Interrupt a command, as a terminal does, when it hangs in a place; return its status, stderr and new files."""
     before = listing(folder)
@@ -188,7 +188,7 @@ def interrupted(
         "TMPDIR": str(folder / "scratch"),
         "PYTHONPATH": os.pathsep.join(map(str, (ROOT, *sys.path))),
     }
-    command = [sys.executable, "-P", "-c", HUNG, *words]
+    command = [sys.executable, "-P", "-c", program, *words]
     with subprocess.Popen(
         command,
         stdin=subprocess.PIPE,
@@ -366,3 +366,37 @@ def test_an_interrupted_pipe_says_that_the_model_on_stdout_is_not_complete(folde
 def test_an_interrupt_while_stdin_sends_nothing_is_one_line(folder: Path) -> None:
     status, err, new = interrupted(folder, "graphfix.cli.streams:_stream", ["check", "-"])
     assert (status, err, new) == (130, f"graphfix: {NOTHING}\n", {})
+
+
+NATIVE = """
+import sys, time
+from importlib.machinery import ExtensionFileLoader
+CODES = (ExtensionFileLoader.create_module.__code__, ExtensionFileLoader.exec_module.__code__)
+class Slow:
+    def find_spec(self, name, path=None, target=None):
+        frame = sys._getframe()
+        while frame is not None and frame.f_code not in CODES:
+            frame = frame.f_back
+        if frame is not None and name.startswith("numpy"):
+            sys.meta_path.remove(self)
+            print("it hangs", file=sys.stderr, flush=True)
+            for _ in range(10):
+                time.sleep(0.05)
+            print("it went on", file=sys.stderr, flush=True)
+sys.meta_path.insert(0, Slow())
+sys.argv[0] = "graphfix"
+from graphfix.__main__ import run
+run()
+"""
+"""A graphfix in which a module that numpy's native code imports takes half a second."""
+
+
+@pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_the_import_of_native_code_ends_before_a_command_stops(
+    folder: Path, number: signal.Signals, status: int
+) -> None:
+    assert interrupted(folder, "", FIX, number=number, program=NATIVE) == (
+        status,
+        f"it went on\ngraphfix: {WORDS[number]}; nothing written\n",
+        {},
+    )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -82,9 +83,12 @@ def brief_task(before: Path, after: Path) -> Task:
 
 def children() -> set[int]:
     """Return the processes of the runs that are there."""
-    found = psutil.Process().children(recursive=True)
-    alive = [each for each in found if each.status() != psutil.STATUS_ZOMBIE]  # onnx's inference ends by itself
-    return {each.pid for each in alive if "graphfix.runtimes.worker" in each.cmdline()}
+    found = set()
+    for each in psutil.Process().children(recursive=True):
+        with suppress(psutil.NoSuchProcess):  # it has just ended: onnx's inference ends by itself
+            if "graphfix.runtimes.worker" in each.cmdline():
+                found.add(each.pid)
+    return found
 
 
 def test_a_proved_pair_is_run_once_on_each_kernel_set(pair: Pair) -> None:
