@@ -34,7 +34,7 @@ from inference_table import AGAIN, ORIGINAL, Cell, Row, Times, difference, order
 from tosa_zoo import Case
 
 import graphfix
-from graphfix.engine.targets import TARGETS
+from graphfix.targets.registry import TARGETS
 
 VARIANTS = ("ranks", "explicit", "compact", "onnxruntime")
 BLOCK = 0.02

@@ -18,7 +18,7 @@ from tosa_zoo import ONNX, ZOO
 
 import graphfix
 from graphfix import GraphfixError, Verdict
-from graphfix.engine import targets
+from graphfix.targets import target as targets
 
 SUFFIXES = (".onnx", ".tflite")
 
@@ -45,7 +45,7 @@ Sizes = Mapping[str, Sequence[int]]
 
 def fixed(path: Path, after: Path, target: str) -> Sizes:
     """Fix a model, and return the sizes that it was fixed for. Raises GraphfixError."""
-    static = targets.TARGETS[target].static
+    static = targets.named(target).static
     shapes = shapes_of(path) if static else {}
     graphfix.fix_file(
         path, after, target=target, shapes=shapes, bind_defaults=static and not shapes, check_result=False

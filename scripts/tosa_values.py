@@ -20,11 +20,11 @@ import numpy as np
 import onnx
 
 import graphfix
-from graphfix.engine import limits
 from graphfix.results import GraphfixError
 from graphfix.runtimes import tosa
 from graphfix.runtimes.process import Child
 from graphfix.runtimes.session import RefusedError
+from graphfix.targets import limits
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

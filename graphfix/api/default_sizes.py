@@ -15,9 +15,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, TypeAlias
 
 from graphfix.engine import binding
-from graphfix.engine.impossible_sizes import impossible
 from graphfix.results import GraphfixError
 from graphfix.results.records import dataclass
+from graphfix.targets.impossible_sizes import impossible
 
 if TYPE_CHECKING:
     from pathlib import Path

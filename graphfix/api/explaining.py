@@ -7,13 +7,13 @@ from inspect import cleandoc
 from pathlib import Path
 
 from graphfix.api import own_rewrites
-from graphfix.engine import target_files
-from graphfix.engine.offered import RULES
-from graphfix.engine.spelling import hint
-from graphfix.engine.targets import MOVEMENT, TARGETS, Target
 from graphfix.graph.protocols import ModelRewrite, Rewrite, flat
 from graphfix.report import pages
 from graphfix.results import GraphfixError
+from graphfix.results.did_you_mean import hint
+from graphfix.targets import files as target_files
+from graphfix.targets.registry import REWRITES, TARGETS
+from graphfix.targets.target import MOVEMENT, Target, named, page
 
 
 def explain(topic: str, rewrites: Sequence[object] = ()) -> str:
@@ -22,17 +22,17 @@ def explain(topic: str, rewrites: Sequence[object] = ()) -> str:
     own = own_rewrites.find(owns, topic)
     if own is not None:
         return _page(own)
-    if topic in RULES:
+    if topic in REWRITES:
         return _rewrite(topic)
     if topic.lower() in TARGETS:
-        return _target(TARGETS[topic.lower()])
+        return _target(named(topic.lower()))
     if topic.upper() in pages.codes():
         return pages.page(topic.upper())
     installed = own_rewrites.installed(topic)
     if installed is not None:
         return _page(next(flat((installed.step,))))
     file = "; a target file is shown by --target-file" if topic.endswith(".toml") else ""
-    known = (*RULES, *pages.codes(), *TARGETS, *own_rewrites.names(owns))
+    known = (*REWRITES, *pages.codes(), *TARGETS, *own_rewrites.names(owns))
     how = file or hint(topic, known, "; `graphfix explain` lists them")
     raise GraphfixError(f"explain {topic}: no such rule, code or target{how}")
 
@@ -41,11 +41,11 @@ def contents(rewrites: Sequence[object] = ()) -> str:
     """Return the list of all topics of `explain`, a line each; `rewrites` are the user's own. Raises GraphfixError."""
     import rewrites as of_graphfix
 
-    steps = [*of_graphfix.steps(set(RULES)), *(own.step for own in own_rewrites.load(rewrites))]
-    tables = {
+    steps = [*of_graphfix.steps(set(REWRITES)), *(own.step for own in own_rewrites.load(rewrites))]
+    tables: dict[str, dict[str, str]] = {
         "codes": {code: pages.title(code).removeprefix(f"{code} ") for code in pages.codes()},
         "rewrites": {each.name: _summary(cleandoc(each.page)) for each in flat(steps)},
-        "targets": {name: _summary(pages.target(name).partition("\n")[2].strip()) for name in TARGETS},
+        "targets": {name: _summary(page(name).partition("\n")[2].strip()) for name in TARGETS},
     }
     width = max(len(name) for table in tables.values() for name in table)
     parts = (
@@ -78,7 +78,7 @@ def _page(rewrite: Rewrite | ModelRewrite) -> str:
 
 
 def _target(target: Target) -> str:
-    return f"{pages.target(target.name)}\n{_tables(target)}"
+    return f"{page(target.name)}\n{_tables(target)}"
 
 
 def _tables(target: Target) -> str:
@@ -90,7 +90,7 @@ def _tables(target: Target) -> str:
 def _row(target: Target) -> Iterator[str]:
     """What `--target NAME` stands for."""
     yield f"broadcasts: {target.broadcasts}"
-    yield f"rewrites: {', '.join(target.rules)}"
+    yield f"rewrites: {', '.join(target.rewrites)}"
     said = {
         "keep-fusions: what onnxruntime's fusions match stays": target.keep_fusions,
         "static: the sizes of all inputs are bound": target.static,

@@ -100,7 +100,7 @@ def _anew(source: Path, request: Request) -> Model:
 
 def _refuse_impossible(model: Model, source: Path, free: str) -> None:
     """Raise GraphfixError for sizes at which no runtime can run the model; `free` lists the inputs that were free."""
-    from graphfix.engine.impossible_sizes import impossible
+    from graphfix.targets.impossible_sizes import impossible
 
     why = impossible(model)
     if why is not None:

@@ -9,17 +9,17 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from graphfix.api.own_modules import reasons
-from graphfix.engine.offered import RULES
-from graphfix.engine.spelling import hint
 from graphfix.findings.selection import OWN_CODE
 from graphfix.graph.edit_faults import fault
 from graphfix.graph.protocols import ANY, BROADCASTING, Rewrite
-from graphfix.operators.names import OPERATORS
 from graphfix.operators.row import TFLITE
 from graphfix.report import pages
 from graphfix.results import GraphfixError, RewriteError
+from graphfix.results.did_you_mean import hint
 from graphfix.results.shown import shown
 from graphfix.shapes.shape import Incompatible, Undecided
+from graphfix.targets.operator_names import OPERATORS
+from graphfix.targets.registry import REWRITES
 
 if TYPE_CHECKING:
     from graphfix.graph.edits import Edit
@@ -48,7 +48,7 @@ def _wrong(made: Rewrite) -> Iterator[str]:
         yield "plan is no function; write plan(node), which yields edits"
     if made.sees not in ("node", "operands"):
         yield f"SEES is {shown(made.sees)}; give 'node' or 'operands'"
-    if not (isinstance(made.instead_of, (tuple, list)) and all(name in RULES for name in made.instead_of)):
+    if not (isinstance(made.instead_of, (tuple, list)) and all(name in REWRITES for name in made.instead_of)):
         yield f"INSTEAD_OF is {shown(made.instead_of)}; give a tuple of names of graphfix's rewrites"
     yield from _wrong_on(made.on)
 

@@ -15,9 +15,6 @@ from typing import TYPE_CHECKING
 
 from graphfix.api.own_checks import guarded
 from graphfix.api.own_modules import load_file, unusable
-from graphfix.engine.offered import RULES
-from graphfix.engine.spelling import hint
-from graphfix.engine.targets import TARGETS
 from graphfix.graph.protocols import (
     ModelRewrite,
     Rewrite,
@@ -29,8 +26,10 @@ from graphfix.graph.protocols import (
 )
 from graphfix.report import pages
 from graphfix.results import GraphfixError
+from graphfix.results.did_you_mean import hint
 from graphfix.results.records import dataclass
 from graphfix.results.shown import shown
+from graphfix.targets.registry import REWRITES, TARGETS
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
@@ -63,7 +62,7 @@ def load(given: object) -> tuple[Own, ...]:
     if isinstance(given, (str, os.PathLike)) or not isinstance(given, Sequence):
         raise GraphfixError(f"rewrites is a list of modules, files and names, not {shown(given)}; write [..] around it")
     found = tuple(_own(each) for each in given)
-    taken = dict.fromkeys((*RULES, *TARGETS), "graphfix's own")
+    taken = dict.fromkeys((*REWRITES, *TARGETS), "graphfix's own")
     for own in found:
         for each in flat((own.step,)):
             if each.name in taken:
@@ -81,7 +80,7 @@ def steps(request: Request, policy: Policy) -> tuple[Step, ...]:
 
     owns = load(request.rewrites)
     check_names(owns, (*request.only, *request.skip))
-    wanted = set(request.only or (*request.goal.rules, *names(owns))) - {*request.skip, *policy.left_out}
+    wanted = set(request.only or (*request.goal.rewrites, *names(owns))) - {*request.skip, *policy.left_out}
     return chosen(placed(rewrites.ALL, owns), wanted) if owns else rewrites.steps(wanted)
 
 
@@ -115,7 +114,7 @@ def find(owns: Sequence[Own], topic: str) -> Rewrite | ModelRewrite | None:
 
 def check_names(owns: Sequence[Own], chosen: Sequence[str]) -> None:
     """Raise GraphfixError for a name to choose by that no rewrite has."""
-    known = (*RULES, *names(owns))
+    known = (*REWRITES, *names(owns))
     for name in chosen:
         if name not in known:
             how = hint(name, known, "; `graphfix explain` lists them")
@@ -201,8 +200,8 @@ def _of_module(module: ModuleType, source: str, name: str = "") -> Own:
     if len(beside) > 1:
         raise GraphfixError(f"{source}: BEFORE and AFTER: say one of them")
     for key, value in beside.items():
-        if value not in RULES:
-            how = hint(str(value), RULES, "; `graphfix explain` lists them")
+        if value not in REWRITES:
+            how = hint(str(value), REWRITES, "; `graphfix explain` lists them")
             raise GraphfixError(f"{source}: {key} is {shown(value)}, no rewrite of graphfix{how}")
     return Own(guarded(made, source), next(iter(beside.values()), PLACE), "AFTER" in beside)
 

@@ -214,7 +214,7 @@ def _chosen(request: Request, policy: Policy) -> tuple[Step, ...]:
     if not (request.rewrites or request.only or request.skip):
         import rewrites
 
-        return rewrites.steps(set(request.goal.rules).difference(policy.left_out))
+        return rewrites.steps(set(request.goal.rewrites).difference(policy.left_out))
     from graphfix.api import own_rewrites
 
     return own_rewrites.steps(request, policy)
@@ -224,7 +224,8 @@ def _run(
     model: Model, request: Request, policy: Policy, steps: Sequence[Step], done: Literal["changed", "found"]
 ) -> Report:
     """Run the rewrites, and ask what the target can't take; nothing is asked where rewrites were named."""
-    from graphfix.engine import limits, run
+    from graphfix.engine import run
+    from graphfix.targets import limits
 
     request.progress("planning")
     questions = None if request.only else limits.of(request.goal)
@@ -297,7 +298,8 @@ def _outcome(
     seconds: Seconds,
     sizes: Sizes | None = None,
 ) -> Outcome:
-    from graphfix.engine import limits, unknown_operators
+    from graphfix.engine import unknown_operators
+    from graphfix.targets import limits
 
     unasked = () if request.only else limits.unasked(request.goal, model.format)
     return Outcome(

@@ -17,9 +17,9 @@ from graphfix.batch.job import Command, Finished
 from graphfix.batch.orders import Orders
 from graphfix.batch.run import Workers
 from graphfix.engine.request import NONE, Request, Texts, is_list, is_path
-from graphfix.engine.spelling import not_one_of
 from graphfix.report import Entry
 from graphfix.results import GraphfixError
+from graphfix.results.did_you_mean import not_one_of
 from graphfix.results.progress import Progress, silent
 from graphfix.results.shown import shown
 

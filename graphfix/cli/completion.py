@@ -6,9 +6,9 @@ import re
 from pathlib import Path
 
 from graphfix.cli import options, parser
-from graphfix.engine import offered
 from graphfix.report import pages
 from graphfix.results import GraphfixError
+from graphfix.targets import registry
 
 
 def script(shell: str) -> str:
@@ -25,8 +25,8 @@ def script(shell: str) -> str:
         if action.type in (Path, options.file_or_stream, options.new_file):
             action.complete = shtab.FILE  # type: ignore[attr-defined]  # shtab reads it from the parser
         if action.dest in ("only", "skip"):
-            action.choices = offered.RULES
+            action.choices = registry.REWRITES
         if action.dest == "topic":
-            action.choices = (*offered.RULES, *offered.TARGETS, *pages.codes())
+            action.choices = (*registry.REWRITES, *registry.TARGETS, *pages.codes())
     text: str = shtab.complete(whole, shell)
     return text.rstrip("\n")

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import IO, NoReturn
 
-from graphfix.engine import offered
+from graphfix.targets import registry
 
 
 class Parser(argparse.ArgumentParser):
@@ -28,7 +28,7 @@ class Parser(argparse.ArgumentParser):
         """Raise ArgumentError for a value that is none of an option's choices; it names those that are near, or all."""
         if action.choices is None or value in action.choices:
             return
-        from graphfix.engine.spelling import hint
+        from graphfix.results.did_you_mean import hint
 
         known = list(map(str, action.choices))
         how = hint(str(value), known, f"; choose from {', '.join(known)}")
@@ -36,7 +36,7 @@ class Parser(argparse.ArgumentParser):
 
     def refuse(self, words: Sequence[str]) -> NoReturn:
         """End for words that nothing takes; beside the first option of them stand those that are near."""
-        from graphfix.engine.spelling import hint
+        from graphfix.results.did_you_mean import hint
 
         wrong = next((word.split("=")[0] for word in words if word.startswith("-")), "")
         known = [name for name in self._option_string_actions if name.startswith("--")]
@@ -72,7 +72,7 @@ def choices(command: Parser) -> None:
     either.add_argument(
         "--target",
         type=_target,
-        choices=offered.TARGETS,
+        choices=registry.TARGETS,
         default="explicit",
         help="explicit (default): no operator broadcasts; ranks: operands have equal ranks, size-1 axes stay; "
         "tosa: the form that the converters to TOSA read, all inputs bound; compact: the other way, what an operator's "
@@ -82,13 +82,13 @@ def choices(command: Parser) -> None:
     target_file(either, "a target of your own: base, options and limits in a TOML file")
     group.add_argument(
         "--broadcasts",
-        choices=offered.BROADCASTS,
+        choices=registry.BROADCASTS,
         help="size-1 axes: leave them, stretch where more than one operand needs it, or stretch all "
         "(default: what the target says)",
     )
     group.add_argument(
         "--unknown",
-        choices=offered.UNKNOWN,
+        choices=registry.UNKNOWN,
         default="expand",
         help="sizes known only at run time: a run-time Expand (default), leave and report, "
         "assume that they are equal, or an error",
@@ -122,7 +122,7 @@ def _own_rewrite(text: str) -> Path | str:
 
 def rules(group: argparse._ArgumentGroup) -> None:
     """Offer the rewrites, the default sizes and the bound on constants."""
-    known = ", ".join(offered.RULES)
+    known = ", ".join(registry.REWRITES)
     group.add_argument(
         "--only",
         metavar="RULE",

@@ -13,7 +13,7 @@ from graphfix.cli.batch import options as batch
 from graphfix.cli.configuration import options as configuration
 from graphfix.cli.lint import options as lint
 from graphfix.cli.options import HelpText, Parser, file_or_stream, read_path
-from graphfix.engine import offered
+from graphfix.targets import registry
 
 CONFIG = "config"
 """The command that has all options of the others."""
@@ -260,8 +260,8 @@ def _explain(command: Parser) -> None:
         "topic",
         metavar="RULE|CODE|TARGET",
         nargs="?",
-        help=f"one of {', '.join(offered.RULES)}; a code such as GF101; or a target: {', '.join(offered.TARGETS)}; "
-        "without it: the list of all codes, rewrites and targets, a line each",
+        help=f"one of {', '.join(registry.REWRITES)}; a code such as GF101; or a target: {', '.join(registry.TARGETS)};"
+        " without it: the list of all codes, rewrites and targets, a line each",
     )
     options.target_file(either, "the row of a target of your own")
     options.own_rewrites(command, "look among rewrites of your own too: a Python file, or an installed one; repeatable")

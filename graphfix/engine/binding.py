@@ -10,9 +10,9 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from graphfix.engine.targets import Target
 from graphfix.results import GraphfixError, InputNumber, InputValue, Site, Verdict
 from graphfix.results.records import dataclass, field
+from graphfix.targets.target import Target
 
 if TYPE_CHECKING:
     from graphfix.engine.request import Request

@@ -14,7 +14,6 @@ from math import prod
 from typing import TYPE_CHECKING, TypeAlias
 
 from graphfix import operators
-from graphfix.engine.targets import MATERIALIZE, Broadcasts, Unknown
 from graphfix.graph.broadcast import align, has_ranks, is_run_time_form
 from graphfix.graph.edits import Assume, Bypass, Canonicalize, Edit, Fold, Leave, Lift, Restate, Stretch
 from graphfix.graph.other_operands import with_rank
@@ -24,9 +23,11 @@ from graphfix.graph.view import Graph, Node, Value
 from graphfix.results import GraphfixError
 from graphfix.results.records import dataclass
 from graphfix.shapes.shape import Shape, same_shape
+from graphfix.targets.registry import Broadcasts, Unknown
+from graphfix.targets.target import MATERIALIZE
 
 if TYPE_CHECKING:
-    from graphfix.engine.fusions import Fusions
+    from graphfix.targets.onnxruntime.matching import Fusions
 
 Plans: TypeAlias = Sequence[tuple[Node, Sequence[Edit]]]
 """Nodes and what is to be done to each."""
@@ -84,7 +85,7 @@ class Policy:
         """By place of a node: the fusions that its plan heeds."""
         if not (self.keep_fusions and rewrite.name in (EQUALIZE, MATERIALIZE, FOLD)):
             return {}
-        from graphfix.engine.fusions import find
+        from graphfix.targets.onnxruntime.matching import find
 
         return find(graph)
 

@@ -10,12 +10,13 @@ from pathlib import Path
 from types import MappingProxyType, ModuleType
 from typing import TYPE_CHECKING, Any, Literal
 
-from graphfix.engine import offered, targets
-from graphfix.engine.spelling import not_one_of
 from graphfix.results import GraphfixError
+from graphfix.results.did_you_mean import not_one_of
 from graphfix.results.progress import Progress, silent
 from graphfix.results.records import dataclass, field
 from graphfix.results.shown import shown
+from graphfix.targets import registry
+from graphfix.targets import target as targets
 
 if TYPE_CHECKING:
     from graphfix.engine.policy import Policy
@@ -248,7 +249,7 @@ def _check_type(name: str, kind: str, value: object) -> None:
 
 
 def _read(target_file: str | Path) -> targets.Target:
-    from graphfix.engine import target_files
+    from graphfix.targets import files as target_files
 
     return target_files.read(Path(target_file))
 
@@ -268,16 +269,16 @@ def policy(request: Request) -> Policy:
     from graphfix.engine.policy import EQUALIZE, FOLD, Policy
 
     for given, known, what in (
-        ("keep" if request.broadcasts is None else request.broadcasts, offered.BROADCASTS, "broadcasts"),
-        (request.unknown, offered.UNKNOWN, "unknown"),
+        ("keep" if request.broadcasts is None else request.broadcasts, registry.BROADCASTS, "broadcasts"),
+        (request.unknown, registry.UNKNOWN, "unknown"),
     ):
         if given not in known:
             raise GraphfixError(not_one_of(what, given, known))
     target = request.goal
-    if request.broadcasts not in (None, "keep") and not request.only and targets.MATERIALIZE not in target.rules:
+    if request.broadcasts not in (None, "keep") and not request.only and targets.MATERIALIZE not in target.rewrites:
         why = f"target {target.name} takes stretches out and makes none"
         raise GraphfixError(f"broadcasts {request.broadcasts!r}: {why}; leave it out, or choose another target")
-    wanted = {*(request.only or target.rules)}.difference(request.skip)
+    wanted = {*(request.only or target.rewrites)}.difference(request.skip)
     keep_fusions = request.keep_fusions or target.keep_fusions
     broadcasts = request.broadcasts or target.broadcasts
     movement, folds = target.movement, FOLD in wanted

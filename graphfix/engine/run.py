@@ -9,12 +9,10 @@ from functools import partial
 from typing import Literal, TypeAlias
 
 from graphfix.engine.labels import Labels
-from graphfix.engine.limits import Questions
 from graphfix.engine.open_sizes import CODE, Seen, meetings, open_sizes
 from graphfix.engine.plans import Known, Plans
 from graphfix.engine.policy import EQUALIZE, Policy, unless_fused
 from graphfix.engine.sites import SiteFields, fields, kept, left, operand_of, stated_in_file
-from graphfix.engine.targets import MATERIALIZE, OF_CONSTANTS, RESHAPES, TILES
 from graphfix.graph.edits import Assume, Edit, Inline, Leave, Lift, Refused, Replace, Stretch
 from graphfix.graph.protocols import Applier, Model, ModelRewrite, Rewrite, Step, UntilNothingChanges, flat
 from graphfix.graph.unknown import StaleShape, UnrankedOperand
@@ -23,6 +21,8 @@ from graphfix.results import Excerpt, GraphfixError, OpenSizes, RewriteError, Si
 from graphfix.results.records import dataclass, field
 from graphfix.results.sites import Sites
 from graphfix.shapes.shape import Incompatible, Undecided
+from graphfix.targets.limits import Questions
+from graphfix.targets.target import MATERIALIZE, OF_CONSTANTS, RESHAPES, TILES
 
 ASSUMES = "graphfix.assumes"
 """The metadata key under which an assumption stays with the file."""

@@ -9,12 +9,12 @@ from types import ModuleType
 from typing import TYPE_CHECKING
 
 from graphfix.api import format_of, loading, pipeline
-from graphfix.engine import limits
 from graphfix.engine.request import NONE, Request, Texts
 from graphfix.formats import publish
 from graphfix.results import GraphfixError, Outcome
 from graphfix.results.progress import Progress
 from graphfix.results.regular_files import file_path
+from graphfix.targets.tosa import questions
 from graphfix.tosa import convert
 
 if TYPE_CHECKING:
@@ -105,7 +105,7 @@ def fix_and_convert(source: Path, output: Path, request: Request) -> Outcome:
         if fixed.output is None:
             blocked = any(site.blocks for site in fixed.sites)
             return replace(outcome, conversion=convert.blocked(tool)) if blocked else outcome
-        files = replace(files, narrow=not (request.only or limits.leaves_int64(outcome.sites)))
+        files = replace(files, narrow=not (request.only or questions.leaves_int64(outcome.sites)))
         done, seconds = convert.convert(files, tool, request)
         outcome = replace(outcome, conversion=done, seconds={**fixed.seconds, **seconds})
         if done.status not in WRITTEN:

@@ -14,7 +14,7 @@ from collections.abc import Iterator
 
 from graphfix.graph.edits import Edit, New, Replace, Source
 from graphfix.graph.view import Node, Value
-from graphfix.operators.tosa_onnx import ITSELF
+from graphfix.targets.tosa.onnx import ITSELF
 
 ON = frozenset({("", "Concat")})
 CODE = "GF304"

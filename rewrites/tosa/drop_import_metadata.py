@@ -24,7 +24,7 @@ from graphfix.graph.edits import DropMetadata, Edit
 from graphfix.graph.view import Graph, Node
 from graphfix.operators.row import TFLITE
 from graphfix.operators.tflite_reviewed import STATEFUL
-from graphfix.operators.tosa_tflite import DEPENDENCIES, METADATA
+from graphfix.targets.tosa.tflite import DEPENDENCIES, METADATA
 
 CODE = "GF304"
 

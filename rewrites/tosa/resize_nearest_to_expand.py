@@ -21,8 +21,8 @@ from math import prod
 
 from graphfix.graph.edits import Edit, Fold, Leave, New, Numbers, Replace, Source, reshape
 from graphfix.graph.view import Node
-from graphfix.operators.tosa import MAX_RANK
 from graphfix.shapes.shape import Shape, Undecided
+from graphfix.targets.tosa.either_format import MAX_RANK
 
 ON = frozenset({("", "Resize"), ("", "Upsample")})
 CODE = "GF304"

@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Iterator
 
 from graphfix.cli.parser import commands_of, parser
-from graphfix.engine.targets import RULES
+from graphfix.targets.registry import REWRITES
 
 
 def page() -> str:
@@ -74,7 +74,7 @@ def _metavar(action: argparse.Action) -> str:
 def told(action: argparse.Action) -> str:
     """The help of an option, for a cell of a table; the list of all rewrites is a link."""
     text = _escaped(action.help or "")
-    return text.replace(", ".join(RULES), "[all rewrites](rewrites/index.md)")
+    return text.replace(", ".join(REWRITES), "[all rewrites](rewrites/index.md)")
 
 
 def _escaped(text: str) -> str:

@@ -6,10 +6,10 @@ import posixpath
 import re
 from functools import cache
 
-from graphfix.engine.targets import RULES, TARGETS
 from graphfix.report.pages import codes
+from graphfix.targets.registry import REWRITES, TARGETS
 
-CODES, REWRITES, TARGETS_FOLDER = "reference/codes", "reference/rewrites", "reference/targets"
+CODES, REWRITES_FOLDER, TARGETS_FOLDER = "reference/codes", "reference/rewrites", "reference/targets"
 FENCE = re.compile(r"^ *(```|~~~)")
 LINK = r"\[[^\]]*\]\([^)]*\)|<[^>]*>"
 
@@ -19,7 +19,7 @@ def _names() -> tuple[re.Pattern[str], dict[str, str]]:
     """What a name looks like in a text, and the page of each."""
     places = {code: f"{CODES}/{code}.md" for code in codes()}
     places |= {f"`{code}`": place for code, place in places.items()}
-    places |= {f"`{name}`": f"{REWRITES}/{name}.md" for name in RULES}
+    places |= {f"`{name}`": f"{REWRITES_FOLDER}/{name}.md" for name in REWRITES}
     places |= {f"`--target {name}`": f"{TARGETS_FOLDER}/{name}.md" for name in TARGETS}
     known = "|".join(re.escape(name) for name in sorted(places, key=len, reverse=True))
     # links, other code and words that a code is a part of come first: they stay as they are

@@ -7,11 +7,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from documentation import command_line, drawings, python_names
-from documentation.links import CODES, REWRITES, TARGETS_FOLDER
+from documentation.links import CODES, REWRITES_FOLDER, TARGETS_FOLDER
 from graphfix import explain
-from graphfix.engine.targets import RULES, TARGETS
 from graphfix.report import schema_text
 from graphfix.report.pages import codes
+from graphfix.targets.registry import REWRITES, TARGETS
+from graphfix.targets.target import named
 
 ROOT = Path(__file__).resolve().parents[2]
 REFERENCE = "reference/"
@@ -25,7 +26,7 @@ def made() -> dict[str, str]:
     pages = {f"{folder}/{name}.md": explain(name) for folder, names in _folders().items() for name in names}
     return {
         **pages,
-        f"{REWRITES}/index.md": _rewrites(),
+        f"{REWRITES_FOLDER}/index.md": _rewrites(),
         f"{CODES}/index.md": _codes(),
         f"{TARGETS_FOLDER}/index.md": _targets(),
         COMMAND_LINE: command_line.page(),
@@ -39,7 +40,7 @@ def made() -> dict[str, str]:
 
 def navigation() -> list[object]:
     """The entries under `Reference`."""
-    titles = {REWRITES: "Rewrites", CODES: "Finding codes", TARGETS_FOLDER: "Targets"}
+    titles = {REWRITES_FOLDER: "Rewrites", CODES: "Finding codes", TARGETS_FOLDER: "Targets"}
     listed = [
         {titles[folder]: [f"{folder}/index.md", *({name: f"{folder}/{name}.md"} for name in names)]}
         for folder, names in _folders().items()
@@ -48,7 +49,7 @@ def navigation() -> list[object]:
 
 
 def _folders() -> dict[str, tuple[str, ...]]:
-    return {REWRITES: tuple(RULES), CODES: codes(), TARGETS_FOLDER: tuple(TARGETS)}
+    return {REWRITES_FOLDER: REWRITES, CODES: codes(), TARGETS_FOLDER: TARGETS}
 
 
 def _from_the_root(name: str) -> str:
@@ -69,13 +70,13 @@ In the order in which they run. `graphfix explain NAME` prints a page; `--only N
 
 
 def _targets_of(rewrite: str) -> str:
-    running = [name for name, target in TARGETS.items() if rewrite in target.rules]
+    running = [name for name in TARGETS if rewrite in named(name).rewrites]
     return "all" if len(running) == len(TARGETS) else ", ".join(f"[{name}](../targets/{name}.md)" for name in running)
 
 
 def _examples() -> Iterator[tuple[str, str, str]]:
     """Of each rewrite its name and the first example of its page, before and after."""
-    for name in RULES:
+    for name in REWRITES:
         block = re.search(r"(?:^    .*\n)+", explain(name), re.MULTILINE)
         before, after = _example([line.strip() for line in (block[0] if block else "").splitlines()])
         yield name, _code(before), _code(after)

@@ -22,8 +22,8 @@ from graphfix.batch.job import Command, output_name
 from graphfix.cli import commands, parser
 from graphfix.cli.batch.requests import Requests
 from graphfix.cli.configuration import settings
-from graphfix.engine import targets
 from graphfix.engine.request import Request
+from graphfix.targets import target as targets
 from tests.support import small_models
 from tests.support.asking import Answer, ask, listing, refused
 from tests.support.places import MODELS, ROOT

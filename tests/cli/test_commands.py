@@ -23,11 +23,11 @@ import pytest
 import graphfix
 from graphfix.api import pipeline
 from graphfix.cli import answers, commands, progress
-from graphfix.engine import offered
 from graphfix.engine.extracts.selection import NodeSelection
 from graphfix.engine.request import Request
 from graphfix.results import GraphfixError, Outcome, Site, Verdict, VerdictStatus
 from graphfix.results.listing import ListedScope, Listing
+from graphfix.targets import registry
 from tests.support.places import ROOT
 
 FOUND = Site("GF101", "n", "Add", "main", 1, (4,), (1, 4), "found")
@@ -438,7 +438,7 @@ def test_help_lists_exactly_the_commands_that_exist(capsys: pytest.CaptureFixtur
 @pytest.mark.parametrize("command", ["fix", "explain"])
 def test_help_names_every_rewrite_in_one_piece(capsys: pytest.CaptureFixture[str], command: str) -> None:
     words = re.split(r"[\s,;]+", helped([command], capsys))
-    assert [rule for rule in offered.RULES if rule not in words] == []
+    assert [rule for rule in registry.REWRITES if rule not in words] == []
 
 
 @pytest.mark.parametrize("command", OFFERED)

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from graphfix.cli import completion
-from graphfix.engine import offered
 from graphfix.results import GraphfixError
+from graphfix.targets import registry
 from tests.support.asking import ask
 
 BEGUN = {
@@ -99,7 +99,7 @@ def test_bash_is_there_where_everything_is_tested() -> None:
 def test_every_rewrite_target_and_code_is_known_to_the_script(capsys: pytest.CaptureFixture[str], shell: str) -> None:
     said = ask(capsys, "completion", shell)
     assert (said.status, said.err) == (0, "")
-    assert [name for name in (*offered.RULES, *offered.TARGETS, "GF101") if name not in said.out] == []
+    assert [name for name in (*registry.REWRITES, *registry.TARGETS, "GF101") if name not in said.out] == []
 
 
 def test_without_shtab_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -18,8 +18,8 @@ import yaml
 from documentation import drawings, links
 from documentation import site as site_source
 
-from graphfix.engine.targets import RULES, TARGETS
 from graphfix.report.pages import codes
+from graphfix.targets.registry import REWRITES, TARGETS
 from tests.support.browser import NARROW, WIDE, started
 from tests.support.places import ROOT
 
@@ -40,7 +40,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_every_rewrite_code_and_target_has_a_page(site: Path) -> None:
-    named = [*(f"rewrites/{name}" for name in RULES), *(f"codes/{name}" for name in codes())]
+    named = [*(f"rewrites/{name}" for name in REWRITES), *(f"codes/{name}" for name in codes())]
     named += [f"targets/{name}" for name in TARGETS]
     assert [name for name in named if not (site / "reference" / name / "index.html").exists()] == []
 

@@ -8,14 +8,14 @@ from unittest import mock
 import pytest
 
 import graphfix
-from graphfix.engine import targets
 from graphfix.engine.policy import Policy
 from graphfix.engine.request import Request, policy
-from graphfix.engine.targets import Target
 from graphfix.graph.edits import Assume, Edit, Leave, Lift, Stretch
 from graphfix.graph.protocols import Rewrite
 from graphfix.graph.unknown import UnrankedOperand
 from graphfix.results import GraphfixError
+from graphfix.targets import target as targets
+from graphfix.targets.target import Target
 from tests.support.named import rules
 from tests.support.notation import model, node
 

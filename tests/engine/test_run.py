@@ -6,13 +6,15 @@ from collections.abc import Iterator, Sequence
 
 import pytest
 
-from graphfix.engine import offered, run, targets
+from graphfix.engine import run
 from graphfix.engine.policy import Policy
 from graphfix.graph.edits import Assume, Canonicalize, Edit, Fold, Leave, Lift, Refused, Stretch
 from graphfix.graph.protocols import ANY, BROADCASTING, Applier, ModelRewrite, Rewrite, Step, UntilNothingChanges, flat
 from graphfix.graph.view import Graph, Node, Value
 from graphfix.results import GraphfixError, Site
 from graphfix.shapes.shape import Incompatible, Undecided, parse
+from graphfix.targets import registry
+from graphfix.targets.registry import run_for
 from rewrites import ALL
 from tests.support.named import rules
 from tests.support.notation import node
@@ -204,7 +206,7 @@ def test_nodes_that_look_alike_are_judged_apart_where_something_differs() -> Non
         "i[4,3] = Gemm(x[4,2], w[2,3], e[1,3])",
     ]
     model = Notes(*(node(text) for text in texts))
-    report = run.run(model, rules(*targets.GENERAL), EXPLICIT)  # type: ignore[arg-type] -- a stand-in
+    report = run.run(model, rules(*run_for("explicit")), EXPLICIT)  # type: ignore[arg-type] -- a stand-in
     assert [(name, [edit.operand for edit in edits if isinstance(edit, Stretch)]) for name, edits in model.applied] == [
         ("pow1", [1]),
         ("add2", [1]),
@@ -228,8 +230,8 @@ def test_every_undecided_node_is_reported_though_they_look_alike() -> None:
 
 
 def test_rewrites_run_in_the_order_they_are_given() -> None:
-    assert [rule.name for rule in flat(ALL)] == list(offered.RULES)
-    assert [rule.name for rule in flat(rules(*targets.GENERAL))] == [
+    assert [rule.name for rule in flat(ALL)] == list(registry.REWRITES)
+    assert [rule.name for rule in flat(rules(*run_for("explicit")))] == [
         "repair-shapes",
         "upgrade-legacy-broadcast",
         "normalize-expand",

@@ -8,7 +8,7 @@ import pytest
 
 import graphfix
 from graphfix.graph.edits import DropMetadata, Edit, Refused
-from graphfix.operators.tosa_tflite import METADATA
+from graphfix.targets.tosa.tflite import METADATA
 from models.builders.tflite.text import model
 from rewrites.tosa.drop_import_metadata import plan_model
 from tests.support.named import rules

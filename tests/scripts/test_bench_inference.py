@@ -16,7 +16,7 @@ import pytest
 from inference_table import AGAIN, ORIGINAL, Cell, Row
 from tosa_zoo import Case
 
-from graphfix.engine.targets import TARGETS
+from graphfix.targets.registry import TARGETS
 from tests.support.notation import model
 from tests.support.places import MODELS
 

@@ -9,9 +9,9 @@ from typing import Any
 
 from graphfix import api
 from graphfix.cli import answers
-from graphfix.engine import targets
 from graphfix.results import GraphfixError, Outcome
 from graphfix.results.claims import SHAPES_INFERRED
+from graphfix.targets import target as targets
 
 NONE: Mapping[str, Any] = MappingProxyType({})
 TARGETS = tuple(targets.TARGETS)
@@ -27,7 +27,7 @@ def violations(
     the model at these sizes, it computes known results after the first `fix` only: a second `fix` may fold them.
     """
     fixed, again = folder / f"fixed{model.suffix}", folder / f"again{model.suffix}"
-    static = targets.TARGETS[target].static
+    static = targets.named(target).static
     try:
         outcome = api.fix_file(
             model, fixed, target=target, bind_defaults=static, check_result=False, **choices, **bindings

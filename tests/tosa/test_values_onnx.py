@@ -36,7 +36,7 @@ def test_all_operators_agree_or_are_named() -> None:
 
 def test_what_is_wrong_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
     """Without the questions an operator that TOSA gets wrong is found, and one that does not convert."""
-    monkeypatch.setattr("graphfix.engine.limits_onnx.form", lambda _: None)
+    monkeypatch.setattr("graphfix.targets.tosa.onnx.form", lambda _: None)
     wanted = {("Neg", "int8"), ("Cosh", "float32")}
     cases = [case for case in onnx_values.cases() if (case.operator, case.types) in wanted]
     assert {result.status for result in tosa_values.audit(cases)} == {"differs", "does not convert"}

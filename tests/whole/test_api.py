@@ -15,10 +15,10 @@ import pytest
 
 import graphfix
 from graphfix.batch import batch_files
-from graphfix.engine import offered
 from graphfix.engine.request import Request
 from graphfix.report import pages
 from graphfix.results import GraphfixError, Verdict
+from graphfix.targets import registry
 from graphfix.tosa import tosa_file
 from models.builders.tflite.text import model as tflite_model
 from tests.support.notation import model, parsed
@@ -594,7 +594,7 @@ def test_sizes_that_both_files_state_name_no_options(tmp_path: Path) -> None:
 
 def test_explain_without_a_topic_lists_every_topic_with_a_line() -> None:
     lines = [line.split(maxsplit=1) for line in graphfix.explain().splitlines() if line.startswith("  ")]
-    assert [name for name, _ in lines] == [*pages.codes(), *offered.RULES, *offered.TARGETS]
+    assert [name for name, _ in lines] == [*pages.codes(), *registry.REWRITES, *registry.TARGETS]
     assert ["GF101", "rank-mismatch"] in lines
     assert ["equalize-ranks", "Give the operands of a broadcasting operator one rank."] in lines
 

@@ -13,11 +13,11 @@ from onnx import ModelProto
 
 from graphfix import api
 from graphfix.checker.proof import prove
-from graphfix.engine import targets
 from graphfix.graph.view import Graph
 from graphfix.results import GraphfixError
 from graphfix.runtimes import onnx_reference, onnxruntime
 from graphfix.runtimes.session import RefusedError
+from graphfix.targets import target as targets
 from tests.support.onnx.backend_cases import Case, all_cases
 
 TARGETS = tuple(name for name in targets.TARGETS if name != "tosa")

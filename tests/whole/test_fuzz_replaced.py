@@ -12,10 +12,10 @@ import pytest
 
 import graphfix
 from graphfix.api import pipeline
-from graphfix.engine import targets
 from graphfix.engine.request import Request
 from graphfix.graph.protocols import flat
 from graphfix.results import GraphfixError
+from graphfix.targets import target as targets
 from rewrites import ALL
 from tests.support.fuzz.onnx.checks import ERRORS, WAYS, Feeds, feeds, run, same, session
 from tests.support.fuzz.onnx.graph_builder import Draft
@@ -23,7 +23,7 @@ from tests.support.fuzz.onnx.graphs import draft
 from tests.support.named import rules
 from tests.support.onnx.fixing import lines
 
-NAMES = [name for name in targets.TARGETS["tosa"].rules if name != "materialize-broadcasts"]
+NAMES = [name for name in targets.named("tosa").rewrites if name != "materialize-broadcasts"]
 """Sizes are free here: a stretch at run time would be shape arithmetic for the next run to fold."""
 RULES = rules(*(rule.name for rule in flat(ALL) if rule.name in NAMES))
 SEEDS = [

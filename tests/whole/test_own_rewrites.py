@@ -15,9 +15,9 @@ import pytest
 import graphfix
 from graphfix.api import own_rewrites
 from graphfix.cli import commands, terminal
-from graphfix.engine.offered import RULES
 from graphfix.graph.protocols import Rewrite, UntilNothingChanges, flat, rewrite
 from graphfix.results import GraphfixError, RewriteError
+from graphfix.targets.registry import REWRITES
 from models.builders.tflite.text import model as tflite_model
 from rewrites import ALL
 from tests.support.notation import model
@@ -206,7 +206,7 @@ def test_it_runs_where_it_says(tmp_path: Path, line: str, neighbours: tuple[str,
     order = [each.name for each in flat(own_rewrites.placed(ALL, own_rewrites.load([file])))]
     at = order.index("mine")
     assert (order[at - 1], order[at + 1] if at + 1 < len(order) else None) == neighbours
-    assert [name for name in order if name != "mine"] == list(RULES)
+    assert [name for name in order if name != "mine"] == list(REWRITES)
 
 
 def test_what_it_makes_is_made_explicit(tmp_path: Path) -> None:

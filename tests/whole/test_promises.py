@@ -14,10 +14,11 @@ import pytest
 
 import graphfix
 from graphfix import report
-from graphfix.engine import offered, targets
 from graphfix.graph.protocols import flat
 from graphfix.report import pages
 from graphfix.results import VERSION
+from graphfix.targets import registry
+from graphfix.targets import target as targets
 from rewrites import ALL
 from tests.support.asking import ask
 from tests.support.places import ROOT
@@ -100,19 +101,19 @@ def test_the_version_is_the_same_everywhere(capsys: pytest.CaptureFixture[str]) 
 
 
 def test_what_the_command_line_offers_is_what_there_is(capsys: pytest.CaptureFixture[str]) -> None:
-    assert tuple(rewrite.name for rewrite in flat(ALL)) == offered.RULES
-    assert tuple(targets.TARGETS) == offered.TARGETS
-    assert get_args(targets.Broadcasts) == offered.BROADCASTS
-    assert get_args(targets.Unknown) == offered.UNKNOWN
-    assert set(report.TEXTS) == set(offered.FORMS)
+    assert tuple(rewrite.name for rewrite in flat(ALL)) == registry.REWRITES
+    assert tuple(targets.TARGETS) == registry.TARGETS
+    assert get_args(targets.Broadcasts) == registry.BROADCASTS
+    assert get_args(targets.Unknown) == registry.UNKNOWN
+    assert set(report.TEXTS) == set(registry.FORMS)
     assert [
         suffix for suffix in report.FORMS if f" {suffix}" not in " ".join(ask(capsys, "fix", "--help").out.split())
     ] == []
 
 
-@pytest.mark.parametrize("name", offered.RULES)
+@pytest.mark.parametrize("name", registry.REWRITES)
 def test_every_rewrite_explains_itself_by_its_own_docstring(name: str, capsys: pytest.CaptureFixture[str]) -> None:
-    anywhere = {rule for row in targets.TARGETS.values() for rule in row.rules if row.name != "tosa"}
+    anywhere = {rule for row in map(targets.named, targets.TARGETS) for rule in row.rewrites if row.name != "tosa"}
     room = "broadcasts" if name in anywhere else "tosa"
     module = importlib.import_module(f"rewrites.{room}.{name.replace('-', '_')}")
     said = ask(capsys, "explain", name)
@@ -128,10 +129,10 @@ def test_every_target_has_a_page_with_its_row_and_its_evidence(name: str, capsys
     assert (said.status, said.err) == (0, "")
     assert said.out.startswith(f"# target {name}\n")
     assert max(map(len, pages.target(name).splitlines())) <= 120
-    row = targets.TARGETS[name]
+    row = targets.named(name)
     assert row.evidence
     assert all(f"\n- {line}\n" in said.out for line in row.evidence)
-    assert f"\n- rewrites: {', '.join(row.rules)}\n" in said.out
+    assert f"\n- rewrites: {', '.join(row.rewrites)}\n" in said.out
     assert f"`{name}`" in (ROOT / "docs" / "targets.md").read_text(encoding="utf-8")
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 import graphfix
-from graphfix.engine import targets
+from graphfix.targets.registry import run_for
 from models.builders.tflite.cases import tflite_cases
 from models.builders.tflite.text import model
 from tests.support.asking import ask
@@ -160,7 +160,7 @@ def test_every_rewrite_but_the_legacy_one_has_work_in_some_committed_model() -> 
             continue
         outcome = graphfix.fix(graphfix.load(case.data))
         worked |= {name for name, count in outcome.rewrites.items() if count}
-    assert worked == set(targets.GENERAL) - {"upgrade-legacy-broadcast"}
+    assert worked == set(run_for("explicit")) - {"upgrade-legacy-broadcast"}
 
 
 def test_the_readme_s_python_runs_on_a_model_s_bytes(tmp_path: Path) -> None:

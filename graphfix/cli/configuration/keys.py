@@ -14,7 +14,7 @@ from graphfix.batch.globs import Glob
 from graphfix.cli.batch.options import duration, size
 from graphfix.cli.options import Parser, Whole, tolerance
 from graphfix.engine.request import Request
-from graphfix.engine.spelling import hint
+from graphfix.results.did_you_mean import hint
 from graphfix.results.shown import shown
 
 Options: TypeAlias = Mapping[str, argparse.Action]

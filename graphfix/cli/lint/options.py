@@ -6,13 +6,14 @@ import argparse
 from typing import TYPE_CHECKING
 
 from graphfix.cli.options import Parser, new_file, read_path
-from graphfix.engine import offered
 
 if TYPE_CHECKING:
     from graphfix.batch.globs import Glob
 
 TEXT = "text"
 """The form for people."""
+FORMS = ("json", "markdown", "sarif", "junit", "github")
+"""The forms that `check --format` prints besides text; a test compares them with `report.TEXTS`."""
 
 
 def sources(command: Parser) -> None:
@@ -42,7 +43,7 @@ def selection(command: Parser) -> None:
 def form(command: Parser, either: argparse._MutuallyExclusiveGroup) -> None:
     """Offer the forms on stdout; of those in `either` only one can be said."""
     what = "the form on stdout (default text); --json is short for --format json"
-    either.add_argument("--format", dest="form", choices=(TEXT, *offered.FORMS), default=TEXT, help=what)
+    either.add_argument("--format", dest="form", choices=(TEXT, *FORMS), default=TEXT, help=what)
     command.add_argument("--statistics", action="store_true", help="text: how many findings of each code in all files")
 
 
@@ -61,9 +62,9 @@ def _glob(text: str) -> Glob:
 
 def _codes(text: str) -> str:
     """The same text, in capitals and without blanks; only what begins with GF is graphfix's own."""
-    from graphfix.engine.spelling import hint
     from graphfix.findings.selection import may_be_own, names_a_code
     from graphfix.report import pages
+    from graphfix.results.did_you_mean import hint
 
     known = pages.codes()
     given = tuple(part.strip().upper() for part in text.split(","))

@@ -6,9 +6,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
 from typing import TypeAlias
 
-from graphfix.engine.spelling import hint
 from graphfix.graph.view import Graph, Node
 from graphfix.results import GraphfixError
+from graphfix.results.did_you_mean import hint
 from graphfix.results.records import dataclass
 from graphfix.results.shown import shown
 

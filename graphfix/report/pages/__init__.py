@@ -1,4 +1,4 @@
-"""The pages of the finding codes and of the targets: one Markdown file each, beside this module and in `targets`."""
+"""The pages of the finding codes: one Markdown file each, beside this module."""
 
 from __future__ import annotations
 
@@ -28,8 +28,3 @@ def page(code: str) -> str:
 def title(code: str) -> str:
     """`GF101 rank-mismatch`, or the code alone where it has no page."""
     return page(code).partition("\n")[0].removeprefix("# ") if code in codes() else code
-
-
-def target(name: str) -> str:
-    """The page of a target, as Markdown; its first line is `# target NAME`."""
-    return resources.files(f"{__name__}.targets").joinpath(f"{name}{SUFFIX}").read_text(encoding="utf-8")

@@ -9,13 +9,13 @@ import onnxruntime
 from onnx import ModelProto
 
 import graphfix
-from graphfix.engine import fusions
-from graphfix.engine.fusions import Fusions
 from graphfix.engine.policy import Policy
 from graphfix.engine.run import run
 from graphfix.graph.edits import Edit, Leave, Lift, Stretch
 from graphfix.graph.protocols import ModelRewrite, Rewrite, flat
 from graphfix.graph.view import Graph, Node
+from graphfix.targets.onnxruntime import matching as fusions
+from graphfix.targets.onnxruntime.matching import Fusions
 from tests.support.named import rules
 from tests.support.notation import model
 from tests.support.onnx.fusion_patterns import CAUTIOUS, OPSETS, PATTERNS

@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 
 import graphfix
-from graphfix.engine import fusions
-from graphfix.engine.fusions import Change
 from graphfix.graph.edits import Leave
 from graphfix.graph.view import Node
-from graphfix.operators.fusions import FUSIONS
+from graphfix.targets.onnxruntime import matching as fusions
+from graphfix.targets.onnxruntime.fusions import FUSIONS
+from graphfix.targets.onnxruntime.matching import Change
 from tests.support.notation import model
 from tests.support.onnx.fixing import fixed
 from tests.support.onnx.fusion_patterns import PATTERNS

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import pytest
 
-from graphfix.engine import limits
-from graphfix.engine.targets import TARGETS
 from graphfix.graph.edits import Leave
 from graphfix.graph.view import Node
+from graphfix.targets import limits
+from graphfix.targets.registry import TARGETS
+from graphfix.targets.target import named
 from tests.support.notation import node
 
 
 def asked(target: str, about: Node) -> list[Leave]:
-    questions = limits.of(TARGETS[target])
+    questions = limits.of(named(target))
     assert questions is not None
     return list(questions(about))
 
@@ -127,7 +128,7 @@ def test_what_is_in_its_tables_is_no_finding(target: str, text: str) -> None:
 
 
 def test_a_target_of_forms_alone_asks_nothing() -> None:
-    assert [name for name, row in TARGETS.items() if limits.of(row) is None] == [
+    assert [name for name in TARGETS if limits.of(named(name)) is None] == [
         "explicit",
         "ranks",
         "compact",
@@ -136,9 +137,9 @@ def test_a_target_of_forms_alone_asks_nothing() -> None:
 
 
 def test_tables_in_the_names_of_the_other_format_are_no_silent_clean_bill() -> None:
-    (note,) = limits.unasked(TARGETS["ethos-u"], "onnx")
+    (note,) = limits.unasked(named("ethos-u"), "onnx")
     assert note.startswith("the operators and types of target ethos-u are TFLite's, and the model is ONNX's: convert")
-    (note,) = limits.unasked(TARGETS["litert-gpu"], "onnx")
+    (note,) = limits.unasked(named("litert-gpu"), "onnx")
     assert note.startswith("the operators of target litert-gpu are TFLite's")
     for name, format_ in (("ethos-u", "tflite"), ("ranks", "onnx"), ("tosa", "onnx")):
-        assert not list(limits.unasked(TARGETS[name], format_))
+        assert not list(limits.unasked(named(name), format_))

@@ -1,7 +1,4 @@
-# target litert-gpu
-
-The form that LiteRT's GPU accelerator reads rightly: operands of one rank, lifts as RESHAPE, stretches as TILE, and no
-BROADCAST_TO.
+"""The form that LiteRT's GPU accelerator reads rightly: operands of one rank, lifts as RESHAPE, stretches as TILE.
 
     ADD(x[1,8,8,4], b[4])                  ->  ADD(x[1,8,8,4], b[1,1,1,4])
     EXPAND_DIMS(x[2,4], 0)                 ->  RESHAPE(x[2,4], [1,2,4])
@@ -24,3 +21,28 @@ are not asked: the table is in TFLite's names. Convert it, and run graphfix agai
 
 A TILE is a copy: run `--target compact` before, where the model holds BROADCAST_TO that an operator's own broadcasting
 makes redundant. There is no GPU in the project's tests: what runs there is LiteRT on a CPU, which computes the same.
+"""
+
+from __future__ import annotations
+
+from graphfix.targets.registry import run_for
+from graphfix.targets.target import Target, moved_by, moving
+
+ISSUES = "https://github.com/google-ai-edge/LiteRT/issues"
+MOVEMENT = moved_by("RESHAPE", "TILE")
+ROW = Target(
+    broadcasts="keep",
+    rewrites=moving(run_for("explicit"), MOVEMENT),
+    max_rank=4,
+    movement=MOVEMENT,
+    not_supported={"FILL": "the accelerator has no FILL"},
+    outside="one takes the whole model off the GPU",
+    reads="tflite",
+    evidence=(
+        f"{ISSUES}/8980: operands of mixed ranks are misaligned without a word; a RESHAPE helps",
+        f"{ISSUES}/8975: the same in a decoder",
+        f"{ISSUES}/9191: BROADCAST_TO is refused at rank 4 too, and takes the whole model off the GPU",
+        f"{ISSUES}/6851: so is FILL",
+        f"{ISSUES}/2540: `has bad input dims size: 5`",
+    ),
+)

@@ -1,4 +1,4 @@
-"""What TOSA 1.0 at level 8k can't take whatever the format, as tables; more in `tosa_onnx` and `tosa_tflite`.
+"""What TOSA 1.0 at level 8k can't take whatever the format of the model; `onnx` and `tflite` have the rest.
 
 Each line is what the converters and the reference model were seen to do (docs/decisions.md): some refuse with the name
 of another operator, some end the process, and some convert without a word and compute something else.
@@ -6,6 +6,7 @@ of another operator, some end the process, and some convert without a word and c
 
 from __future__ import annotations
 
+from graphfix.graph.view import Value
 from graphfix.operators.row import TFLITE
 
 MAX_RANK = 6
@@ -35,3 +36,16 @@ INT32 = (-(2**31), 2**31 - 1)
 CUSTOM = frozenset({"tflite.custom"})
 ELEMENT_WISE = frozenset({"multidirectional", "unidirectional"})
 STANDARD = frozenset({"", TFLITE})
+
+
+def never_negative(value: Value) -> bool:
+    """Whether each element is provably 0 or more: a constant's, or the result of an operator that makes no other."""
+    if value.kind == "constant":
+        numbers = value.literal
+        return numbers is not None and all(isinstance(n, (int, float)) and n >= 0 for n in numbers)
+    return value.producer is not None and value.producer.op in NEVER_NEGATIVE
+
+
+def power(base: Value) -> str | None:
+    """Why a power of this base is left, or None."""
+    return None if never_negative(base) else NEGATIVE_BASE

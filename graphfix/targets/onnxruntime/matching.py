@@ -10,9 +10,9 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import cache
 from typing import Literal, TypeAlias
 
-from graphfix.engine.fusion_patterns import Line, Operator, Outside, Pattern, Step, is_identity, met, patterns
 from graphfix.graph.view import Graph, Node, Value
 from graphfix.results.records import dataclass
+from graphfix.targets.onnxruntime.patterns import Line, Operator, Outside, Pattern, Step, is_identity, met, patterns
 
 Change: TypeAlias = Literal["rank", "sizes"]
 """What an edit changes of an operand's shape: unit axes come or go, or axes are stretched, or are no longer."""

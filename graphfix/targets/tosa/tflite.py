@@ -1,4 +1,7 @@
-"""What tosa-converter-for-tflite can't take of a node, or takes and gets wrong; tables: `operators.tosa_tflite`."""
+"""What tosa-converter-for-tflite can't convert, or converts wrongly: tables, and questions about nodes.
+
+docs/tosa-values-tflite.md has the source of each line: every operator, its types, and the models that were tried.
+"""
 
 from __future__ import annotations
 
@@ -6,10 +9,62 @@ from collections.abc import Callable, Mapping
 from math import exp
 from types import MappingProxyType
 
-from graphfix.engine import signs
 from graphfix.graph.view import Node
-from graphfix.operators import tosa, tosa_tflite
+from graphfix.targets.tosa.either_format import CAST_OF_INT4, CONDITION, LOOP, NO_FORM, TRIPS, power
 
+WRONG = "it converts without a word, and TOSA computes something else"
+STATE = "it keeps a state, and the converter writes variables that no TOSA tool reads"
+STABLEHLO = "STABLEHLO_"
+"""The prefix of StableHLO's operators. None of the 32 operators that were tried converts."""
+LEFT_OUT = "the converter leaves the operators of StableHLO as they are"
+UNSUPPORTED: dict[str, str] = {
+    **dict.fromkeys(
+        "UNIDIRECTIONAL_SEQUENCE_LSTM LSTM RNN UNIDIRECTIONAL_SEQUENCE_RNN BIDIRECTIONAL_SEQUENCE_LSTM"
+        " BIDIRECTIONAL_SEQUENCE_RNN".split(),
+        LOOP,
+    ),
+    **dict.fromkeys(
+        "COMPLEX_ABS RIGHT_SHIFT WHERE NON_MAX_SUPPRESSION_V4 NON_MAX_SUPPRESSION_V5 CUMSUM TOPK_V2 FILL"
+        " LOCAL_RESPONSE_NORMALIZATION REVERSE_SEQUENCE DYNAMIC_UPDATE_SLICE EMBEDDING_LOOKUP SEGMENT_SUM"
+        " UNSORTED_SEGMENT_SUM UNSORTED_SEGMENT_PROD UNSORTED_SEGMENT_MAX UNSORTED_SEGMENT_MIN MATRIX_DIAG"
+        " MATRIX_SET_DIAG BITCAST SPARSE_TO_DENSE UNIQUE L2_POOL_2D RANDOM_UNIFORM RANDOM_STANDARD_NORMAL"
+        " MULTINOMIAL".split(),
+        NO_FORM,
+    ),
+    **dict.fromkeys("SVDF VAR_HANDLE READ_VARIABLE ASSIGN_VARIABLE CALL_ONCE".split(), STATE),
+    "WHILE": TRIPS,
+    "IF": CONDITION,
+    "FLOOR_MOD": WRONG,
+    "ROUND": f"numbers halfway between two it rounds up, LiteRT to the even one: {WRONG}",
+    "DENSIFY": "what it unpacks is not known before the model runs",
+}
+DEPENDENCIES = "model_control_dependencies"
+"""The entry that orders operators. It is redundant in a model without state, where the operands order them."""
+METADATA: Mapping[str, str] = MappingProxyType(
+    {
+        "keep_stablehlo_constant": "with it the converter leaves every constant as stablehlo.constant",
+        DEPENDENCIES: "the converter reads its edges as tfl.control_node, and refuses the model",
+    }
+)
+"""Metadata entry -> what the converter does if a file has the entry, whatever its content is."""
+COMPARISONS = frozenset("LESS LESS_EQUAL GREATER GREATER_EQUAL EQUAL NOT_EQUAL".split())
+NARROW = frozenset({"int8", "int16"})
+UNSIGNED = frozenset({"uint16", "uint32", "uint64"})
+BY_TYPE: Mapping[str, frozenset[str]] = MappingProxyType(
+    {
+        **dict.fromkeys(COMPARISONS, NARROW),
+        **dict.fromkeys(("EQUAL", "NOT_EQUAL"), NARROW | {"bool"}),
+        **dict.fromkeys(("ABS", "SIGN", "SQRT"), NARROW),
+        **dict.fromkeys(("EXP", "LOG", "RSQRT", "GELU", "HARD_SWISH"), frozenset({"int16"})),
+        **dict.fromkeys(("DIV", "FLOOR_DIV", "LOG_SOFTMAX", "L2_NORMALIZATION"), frozenset({"int8"})),
+        **dict.fromkeys(("MEAN", "REDUCE_PROD", "ARG_MAX"), frozenset({"int32"})),
+        "ARG_MIN": frozenset({"int8", "int32"}),
+        **dict.fromkeys(("GATHER", "GATHER_ND"), frozenset({"bool"})),
+    }
+)
+"""Operator -> the types of its operand 0 that the converter has no form for, or one that TOSA 1.0 has not."""
+WRONG_BY_TYPE: Mapping[str, frozenset[str]] = MappingProxyType({"NEG": NARROW, "SUM": frozenset({"int16"})})
+"""The same of those that it gets wrong: it negates what int8 numbers stand for, and shifts int16 out of 32 bits."""
 INT8 = (-128, 127)
 FAR = 2.0**31
 """Steps beyond which the converter's table wraps."""
@@ -19,29 +74,29 @@ INT16_SPAN, TABLE_ENDS = 2**16 - 1, 10
 
 def form(node: Node) -> str | None:
     """Why the node stays as it is and will not convert, or will be wrong; None if nothing is known against it."""
-    if node.op.startswith(tosa_tflite.STABLEHLO):
-        return tosa_tflite.LEFT_OUT
+    if node.op.startswith(STABLEHLO):
+        return LEFT_OUT
     ask = _ASK.get(node.op)
-    return tosa_tflite.UNSUPPORTED.get(node.op) or _by_type(node) or (ask(node) if ask is not None else None)
+    return UNSUPPORTED.get(node.op) or _by_type(node) or (ask(node) if ask is not None else None)
 
 
 def _by_type(node: Node) -> str | None:
     """A type that the operator is not converted for, or not rightly."""
     values = [value for value in (*node.operands, *node.results) if value is not None]
-    unsigned = next((value.dtype for value in values if value.dtype in tosa_tflite.UNSIGNED), None)
+    unsigned = next((value.dtype for value in values if value.dtype in UNSIGNED), None)
     if unsigned is not None:
         return f"TOSA's profiles have no {unsigned}"
     if {"int4", "float32"} <= {value.dtype for value in values}:
-        return tosa.CAST_OF_INT4
+        return CAST_OF_INT4
     dtype = values[0].dtype if values else ""
-    if dtype in tosa_tflite.BY_TYPE.get(node.op, ()):
-        compared = node.op in tosa_tflite.COMPARISONS
+    if dtype in BY_TYPE.get(node.op, ()):
+        compared = node.op in COMPARISONS
         return f"the converter compares no {dtype}" if compared else f"the converter has no {node.op} of {dtype}"
-    return tosa_tflite.WRONG if dtype in tosa_tflite.WRONG_BY_TYPE.get(node.op, ()) else None
+    return WRONG if dtype in WRONG_BY_TYPE.get(node.op, ()) else None
 
 
 def _power(node: Node) -> str | None:
-    return signs.power(node.operand(0))
+    return power(node.operand(0))
 
 
 def _softmax(node: Node) -> str | None:
@@ -53,7 +108,7 @@ def _softmax(node: Node) -> str | None:
         return f"its beta is {beta:g}, and the converter knows no other than 1"
     scale, _ = node.operand(0).quantization or (0.0, 0)
     apart = node.operand(0).dtype == "int16" and scale * INT16_SPAN > TABLE_ENDS
-    return f"of numbers that are {TABLE_ENDS} and more apart {tosa_tflite.WRONG}" if apart else None
+    return f"of numbers that are {TABLE_ENDS} and more apart {WRONG}" if apart else None
 
 
 def _product(node: Node) -> str | None:
@@ -95,7 +150,7 @@ def _scatter(node: Node) -> str | None:
 def _nearest(node: Node) -> str | None:
     if node.attributes.get("half_pixel_centers") or node.attributes.get("align_corners"):
         return None
-    return f"its coordinates are neither of centers nor of corners: {tosa_tflite.WRONG}"
+    return f"its coordinates are neither of centers nor of corners: {WRONG}"
 
 
 def _exponential(node: Node) -> str | None:
@@ -105,7 +160,7 @@ def _exponential(node: Node) -> str | None:
         return None
     (scale, zero), (step, _) = data.quantization, result.quantization
     largest = (INT8[1] - zero) * scale
-    return tosa_tflite.WRONG if exp(min(largest, 700.0)) / step >= FAR else None
+    return WRONG if exp(min(largest, 700.0)) / step >= FAR else None
 
 
 _ASK: Mapping[str, Callable[[Node], str | None]] = MappingProxyType(

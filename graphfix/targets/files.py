@@ -35,13 +35,12 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from graphfix.engine import toml_files
-from graphfix.engine.offered import BROADCASTS, RULES
-from graphfix.engine.spelling import hint
-from graphfix.engine.targets import MATERIALIZE, MOVEMENT, TARGETS, Target, moved_by, moving
-from graphfix.operators.names import CUSTOM, OPERATORS, TYPES, Format
-from graphfix.results import GraphfixError
+from graphfix.results import GraphfixError, toml_files
+from graphfix.results.did_you_mean import hint
 from graphfix.results.shown import shown
+from graphfix.targets.operator_names import CUSTOM, OPERATORS, TYPES, Format
+from graphfix.targets.registry import BROADCASTS, REWRITES, TARGETS
+from graphfix.targets.target import MATERIALIZE, MOVEMENT, Target, moved_by, moving, named
 
 Table = Mapping[str, Any]
 Convert = Callable[[Any], Any]
@@ -61,7 +60,7 @@ def read(path: Path) -> Target:
 
 def _target(table: Table, stem: str) -> Target:
     top = _known(table, TOP, "")
-    base = TARGETS[top.pop("base", "explicit")]
+    base = named(top.pop("base", "explicit"))
     options, limits = _known(top.pop("options", {}), OPTIONS, "options."), top.pop("limits", {})
     limits = _known(limits, LIMITS, "limits.")
     name = top.setdefault("name", stem)
@@ -70,12 +69,12 @@ def _target(table: Table, stem: str) -> Target:
     limits["movement"] = limits.get("movement", base.movement)
     added, skipped = options.pop("add", ()), options.pop("skip", ())
     _check_rewrites(added, skipped)
-    rules = moving({*base.rules, *added}, limits["movement"])
-    limits["rules"] = tuple(name for name in rules if name not in skipped)
-    other = next((name for name in skipped if name not in rules), None)
+    rewrites = moving({*base.rewrites, *added}, limits["movement"])
+    limits["rewrites"] = tuple(name for name in rewrites if name not in skipped)
+    other = next((name for name in skipped if name not in rewrites), None)
     if other is not None:
         raise ValueError(f"'options.skip' is of rewrites that run: the target runs no {other!r}; leave it out")
-    if options.get("broadcasts", "keep") != "keep" and MATERIALIZE not in limits["rules"]:
+    if options.get("broadcasts", "keep") != "keep" and MATERIALIZE not in limits["rewrites"]:
         why = f"no rewrite of the target stretches; add {MATERIALIZE!r} to 'options.add', or leave it out"
         raise ValueError(f"'options.broadcasts' is {options['broadcasts']!r}, and {why}")
     target = replace(base, **{**top, **options, **limits})
@@ -87,9 +86,9 @@ def _target(table: Table, stem: str) -> Target:
 def _check_rewrites(added: tuple[str, ...], skipped: tuple[str, ...]) -> None:
     """Raise ValueError for a name that is no rewrite, or stands in both lists."""
     for key, names in (("add", added), ("skip", skipped)):
-        other = next((name for name in names if name not in RULES), None)
+        other = next((name for name in names if name not in REWRITES), None)
         if other is not None:
-            how = hint(other, RULES, "; `graphfix explain` lists them")
+            how = hint(other, REWRITES, "; `graphfix explain` lists them")
             raise ValueError(f"'options.{key}' is of rewrites: {shown(other)} is none{how}")
     both = next((name for name in added if name in skipped), None)
     if both is not None:
@@ -188,7 +187,7 @@ _flag, _table = partial(_a, bool, "true or false"), partial(_a, dict, "a table")
 TOP: Mapping[str, Convert] = MappingProxyType(
     {
         "name": _name,
-        "base": partial(_one_of, tuple(TARGETS)),
+        "base": partial(_one_of, TARGETS),
         "evidence": _names,
         "options": _table,
         "limits": _table,

@@ -15,8 +15,8 @@ an operand if any measured version compares its shape, because a fixed model may
 
 What is not marked may change, but not be stretched to the run-time shape of a link: that is another reader of it.
 
-Each line was asked of the runtime: tests/engine/test_fusions.py builds the patterns, changes one operand at a time,
-and compares what onnxruntime makes of them (docs/decisions.md has the list).
+Each line was asked of the runtime: tests/targets/test_onnxruntime_fusions.py builds the patterns, changes one operand
+at a time, and compares what onnxruntime makes of them (docs/decisions.md has the list).
 """
 
 from __future__ import annotations

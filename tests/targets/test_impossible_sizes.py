@@ -9,10 +9,10 @@ import onnxruntime
 import pytest
 
 from graphfix import api, formats
-from graphfix.engine.impossible_sizes import impossible
 from graphfix.results import GraphfixError
 from graphfix.runtimes.process import Child
 from graphfix.runtimes.session import RefusedError
+from graphfix.targets.impossible_sizes import impossible
 from models.builders.tflite.text import model as tflite
 from tests.support.notation import model
 

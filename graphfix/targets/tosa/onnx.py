@@ -1,14 +1,49 @@
-"""What torch-mlir can't take of an ONNX node, or takes and gets wrong; the tables are `operators.tosa_onnx`."""
+"""What torch-mlir can't convert of ONNX on the way to TOSA, or converts wrongly: tables, and questions about nodes."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
-from graphfix.engine import signs
 from graphfix.graph.view import Node
-from graphfix.operators import tosa_onnx
+from graphfix.targets.tosa.either_format import CONDITION, LOOP, NO_FORM, TRIPS, power
 
+UNKNOWN = "torch-mlir has no form for it"
+WRONG = "it converts without a word, and TOSA computes something else"
+UNREAD = (
+    "Acos Acosh AffineGrid Asin Asinh Atanh Attention Bernoulli BitCast Col2Im ConvInteger Cosh DFT DeformConv Det"
+    " GridSample GroupNormalization IsInf LRN LpPool MaxUnpool Mish Multinomial RandomNormal RandomNormalLike"
+    " RandomUniform RandomUniformLike ReduceLogSumExp RMSNormalization RoiAlign RotaryEmbedding Shrink Sinh Softsign"
+    " Swish TensorScatter ThresholdedRelu".split()
+)
+"""Operators that it refuses whatever their operands, or makes float64 of."""
+NARROW = frozenset({"int8", "int16"})
+UNREAD_TYPES = {
+    **dict.fromkeys(
+        "Abs Add Clip CumSum Equal Greater GreaterOrEqual Less LessOrEqual MatMul Max Min Mod Mul Pow ReduceL1 ReduceL2"
+        " ReduceMean ReduceProd ReduceSum ReduceSumSquare Sub Sum".split(),
+        NARROW,
+    ),
+    "Pad": frozenset({"int16"}),
+    "Relu": NARROW | {"int32"},
+    "Range": NARROW | {"float32", "float64"},
+}
+WRONG_TYPES = {"Neg": frozenset({"int8"})}
+"""By operator: element types of its operand that are refused, and such as are taken and computed wrongly."""
+UNSUPPORTED: dict[tuple[str, str], str] = {
+    **dict.fromkeys((("", op) for op in ("LSTM", "GRU", "RNN", "Scan", "ReverseSequence")), LOOP),
+    ("", "Loop"): TRIPS,
+    ("", "If"): CONDITION,
+    ("com.microsoft", "DynamicQuantizeLSTM"): LOOP,
+    ("", "NonZero"): NO_FORM,
+    ("", "NonMaxSuppression"): NO_FORM,
+    **{("", op): UNKNOWN for op in UNREAD},
+}
+UNSIGNED = frozenset({"uint16", "uint32", "uint64"})
+"""Element types whose numbers torch-mlir takes for signed ones, where TOSA has a type for them at all."""
+RESIZES = frozenset({("half_pixel", "linear"), ("align_corners", "linear"), ("half_pixel", "bilinear")})
+ITSELF = {**dict.fromkeys(("float16", "float32", "int32", "int64"), "Max"), "bool": "Or"}
+"""Element type -> the operator by which a constant of it becomes an operand of a Concat: of the constant and itself."""
 PAIR = 2
 IMAGE = 4
 """Axes of a batch of images."""
@@ -21,18 +56,18 @@ SIZES_AT = 3
 def form(node: Node) -> str | None:
     """Why the node stays as it is and will not convert, or will be wrong; None if nothing is known against it."""
     ask = _ASK.get(node.op) if not node.domain else None
-    known = tosa_onnx.UNSUPPORTED.get((node.domain, node.op)) or (_of_type(node) if not node.domain else None)
+    known = UNSUPPORTED.get((node.domain, node.op)) or (_of_type(node) if not node.domain else None)
     return known or (ask(node) if ask is not None else None)
 
 
 def _of_type(node: Node) -> str | None:
     dtype = node.operands[0].dtype if node.operands and node.operands[0] is not None else ""
     for value in (*node.operands, *node.results):
-        if value is not None and value.dtype in tosa_onnx.UNSIGNED:
+        if value is not None and value.dtype in UNSIGNED:
             return f"torch-mlir takes numbers of {value.dtype} for signed ones, or finds no type for them"
-    if dtype in tosa_onnx.UNREAD_TYPES.get(node.op, ()):
+    if dtype in UNREAD_TYPES.get(node.op, ()):
         return f"torch-mlir has no form for it of {dtype}"
-    return tosa_onnx.WRONG if dtype in tosa_onnx.WRONG_TYPES.get(node.op, ()) else None
+    return WRONG if dtype in WRONG_TYPES.get(node.op, ()) else None
 
 
 def _average(node: Node) -> str | None:
@@ -115,7 +150,7 @@ def _scatter(node: Node) -> str | None:
 
 
 def _power(node: Node) -> str | None:
-    return signs.power(node.operand(0))
+    return power(node.operand(0))
 
 
 def _resize(node: Node) -> str | None:
@@ -123,11 +158,7 @@ def _resize(node: Node) -> str | None:
     if mode == "linear" and len(node.operands) > SIZES_AT and node.operands[SIZES_AT] is not None:
         return "torch-mlir reads a linear Resize by scales alone, not by sizes"
     where = str(node.attributes.get("coordinate_transformation_mode", "half_pixel"))
-    return (
-        None
-        if (where, mode) in tosa_onnx.RESIZES
-        else f"torch-mlir reads no {mode} Resize with {where}, or reads it wrongly"
-    )
+    return None if (where, mode) in RESIZES else f"torch-mlir reads no {mode} Resize with {where}, or reads it wrongly"
 
 
 def _concat(node: Node) -> str | None:
@@ -143,7 +174,7 @@ def _loss(node: Node) -> str | None:
 
 
 def _gelu(node: Node) -> str | None:
-    return tosa_onnx.WRONG if node.attributes.get("approximate") == "tanh" else None
+    return WRONG if node.attributes.get("approximate") == "tanh" else None
 
 
 def _einsum(node: Node) -> str | None:
