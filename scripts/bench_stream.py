@@ -2,7 +2,7 @@
 
     python scripts/bench_stream.py [--rows NAME,..] [--limit MIB] [--dir FOLDER]
 
-One process does what a worker of a batch does: `graphfix.batch.work`, with `--no-verify`, from `s3://` to `s3://`.
+One process does what a worker of a batch does: `graphfix.batch.jobs.work`, with `--no-verify`, from `s3://` to `s3://`.
 The store is a server of this script's on the loopback interface, in a process of its own, which keeps objects as
 files: what is read and written goes through s3fs and botocore as for any other. What counts is the largest sum of the
 resident sets of that process and of all that it starts, mapped file pages included, asked for every 20 ms. The models
@@ -164,8 +164,8 @@ def serve(folder: Path) -> None:
 
 def do(name: str) -> None:
     """Do one job, as a worker does."""
-    from graphfix.batch import work
-    from graphfix.batch.job import Job, Limits
+    from graphfix.batch.jobs import work
+    from graphfix.batch.jobs.job import Job, Limits
     from graphfix.engine.request import Request
     from graphfix.results import Outcome
 

@@ -13,7 +13,7 @@ from graphfix.api import loading
 from graphfix.api.steps import Seconds, named, timed
 from graphfix.engine import binding
 from graphfix.engine import request as asked
-from graphfix.formats import publish
+from graphfix.formats.neutral import publish
 from graphfix.results import Claims, Outcome, Verdict
 from graphfix.results.claims import SHAPES_INFERRED
 from graphfix.results.progress import Notice

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from graphfix.batch.face import batch_files
+    from graphfix.batch.python_function import batch_files
 
 __all__ = ["batch_files"]
 
@@ -14,6 +14,6 @@ def __getattr__(name: str) -> object:
     """Import the function when it is asked for: a worker does not need it."""
     if name not in __all__:
         raise AttributeError(f"module 'graphfix.batch' has no attribute {name!r}")
-    from graphfix.batch import face
+    from graphfix.batch import python_function
 
-    return face.batch_files
+    return python_function.batch_files

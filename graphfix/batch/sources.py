@@ -10,11 +10,12 @@ import sys
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path, PurePosixPath
 
-from graphfix.batch import globs, local_search, remote_store, stores, urls
+from graphfix.batch import globs, local_search
 from graphfix.batch.globs import Glob, Pattern
-from graphfix.batch.job import Command, output_name
-from graphfix.batch.remote_store import Remote
-from graphfix.batch.storage import checked
+from graphfix.batch.jobs.job import Command, output_name
+from graphfix.batch.stores import addresses, remote, urls
+from graphfix.batch.stores.remote import Remote
+from graphfix.batch.stores.store import checked
 from graphfix.results import GraphfixError
 
 Found = tuple[str, str]
@@ -36,9 +37,9 @@ def models(given: Sequence[str], exclude: Sequence[Glob], output: str, command: 
 def _models_of(given: Sequence[str], exclude: Sequence[Glob], output: str, command: Command) -> list[Found]:
     found: dict[str, Found] = {}
     for source in given:
-        of = _remote if stores.is_url(source) else _local
+        of = _remote if addresses.is_url(source) else _local
         for place, name in of(source, exclude, output):
-            found.setdefault(stores.one_name(place), (place, name))
+            found.setdefault(addresses.one_name(place), (place, name))
     _refuse_absent(list(found.values()))
     _refuse_one_output(found.values(), command)
     _refuse_replaced(found, output, command)
@@ -49,8 +50,8 @@ def _models_of(given: Sequence[str], exclude: Sequence[Glob], output: str, comma
 
 
 def _local(source: str, exclude: Sequence[Glob], output: str) -> Iterator[Found]:
-    path = stores.local_path(source)
-    outputs = None if stores.is_url(output) else stores.local_path(output)
+    path = addresses.local_path(source)
+    outputs = None if addresses.is_url(output) else addresses.local_path(output)
     if outputs is not None and _is_below(path, outputs):
         raise _in_the_output(source, output)
     for model, name in local_search.models([path], exclude, outputs).items():
@@ -89,17 +90,15 @@ def _named(source: str, output: str) -> tuple[list[Found], str]:
         if not (named := urls.file_name(source)):
             raise GraphfixError(f"{source}: neither its path nor its query names a file; name one")
         return [(source, named)], ""
-    folder, name = stores.parted(source)
+    folder, name = addresses.parted(source)
     if name and folder.identity(name) is not None:
         return [(source, name)], ""
-    whole = remote_store.opened(source)
+    whole = remote.opened(source)
     if whole.is_folder():
         return _models_below(whole, Pattern((), "**", None), output), local_search.NO_MODEL
     if globs.is_pattern(source):
         pattern = _pattern(source)
-        return _models_below(
-            remote_store.opened("/".join((*pattern.folder, ""))), pattern, output
-        ), local_search.NOT_NAMED
+        return _models_below(remote.opened("/".join((*pattern.folder, ""))), pattern, output), local_search.NOT_NAMED
     return ([(source, name)], "") if name else ([], local_search.NO_MODEL)  # a file that is not there fails for itself
 
 
@@ -124,7 +123,7 @@ def _pattern(source: str) -> Pattern:
 
 
 def _named_as_folder(place: str) -> str:
-    return f"{stores.one_name(place).rstrip('/')}/"
+    return f"{addresses.one_name(place).rstrip('/')}/"
 
 
 def _is_excluded(url: str, name: str, exclude: Sequence[Glob]) -> bool:
@@ -143,7 +142,7 @@ def _refuse_absent(found: Sequence[Found]) -> None:
 
     A missing file among others fails for itself. A URL is not looked at, because that takes a request.
     """
-    if found and not any(stores.is_url(place) or os.path.lexists(place) for place, _ in found):
+    if found and not any(addresses.is_url(place) or os.path.lexists(place) for place, _ in found):
         raise GraphfixError(f"{found[0][0]}: no such file or folder; give the path of a model or of a folder")
 
 
@@ -177,11 +176,11 @@ def _one_output(place: str, other: str, made: str) -> GraphfixError:
 
 def _refuse_replaced(found: dict[str, Found], output: str, command: Command) -> None:
     """Raise GraphfixError where an output is a model of the batch, by whatever links."""
-    there = stores.store(output)
+    there = addresses.store(output)
     for _, name in found.values():
         made = output_name(name, command)
         if made is None:
             continue
         place = there.place(made)
-        if stores.one_name(place) in found:
+        if addresses.one_name(place) in found:
             raise GraphfixError(f"{place}: the output is a model of the batch; choose another folder")

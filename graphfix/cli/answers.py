@@ -78,7 +78,7 @@ def refuse_reports(options: Namespace, models: Sequence[Path], made: Path | None
 
     `made` is a folder that the command makes before it writes a report.
     """
-    from graphfix.formats import publish
+    from graphfix.formats.neutral import publish
 
     named = {"the target file": "target_file", "the output": "output", "the second model": "after"}
     named |= {"the baseline": "baseline"}

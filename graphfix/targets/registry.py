@@ -1,8 +1,8 @@
 """The names of all targets and of all rewrites, in order: a rewrite or a target is added by a line of this module.
 
 The module imports nothing but `typing`, because the command line reads it for `--help`. The target
-`litert-gpu` is the module `graphfix.targets.litert_gpu`, and the rewrite `equalize-ranks` is `equalize_ranks` in a folder
-of `rewrites/`. Such a module is imported when it is needed.
+`litert-gpu` is the module `graphfix.targets.litert_gpu`. The rewrite `equalize-ranks` is a module `equalize_ranks` in a
+folder of `rewrites/`. Such a module is imported when it is needed.
 """
 
 from __future__ import annotations

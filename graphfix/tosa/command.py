@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from graphfix.api import format_of, loading, pipeline
 from graphfix.engine.request import NONE, Request, Texts
-from graphfix.formats import publish
+from graphfix.formats.neutral import publish
 from graphfix.results import GraphfixError, Outcome
 from graphfix.results.progress import Progress
 from graphfix.results.regular_files import file_path

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from graphfix.batch.asked import SPARED, digest
+from graphfix.batch.jobs.request_digest import SPARED, digest
 from graphfix.engine.request import Request
 from graphfix.results import GraphfixError
 

@@ -14,10 +14,10 @@ from pathlib import Path
 
 import pytest
 
-from graphfix.batch import child, sessions
-from graphfix.batch.child import Child, StoppedError
-from graphfix.batch.job import Limits
-from graphfix.batch.messages import LocalJob, Locations
+from graphfix.batch.jobs.job import Limits
+from graphfix.batch.process import child, sessions
+from graphfix.batch.process.child import Child, StoppedError
+from graphfix.batch.process.messages import LocalJob, Locations
 from graphfix.engine.request import Request
 from graphfix.results import Outcome
 from tests.support import small_models as own
@@ -149,8 +149,8 @@ def test_an_idle_child_ends_with_whoever_held_it(tmp_path: Path) -> None:
 PARENT = """
 import sys
 from pathlib import Path
-from graphfix.batch.child import Child
-from graphfix.batch.job import Limits
+from graphfix.batch.process.child import Child
+from graphfix.batch.jobs.job import Limits
 from tests.batch import test_child
 child = Child()
 child.ask(test_child.Locations(Path("none")), Limits(60))

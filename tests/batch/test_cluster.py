@@ -15,10 +15,11 @@ from typing import Any
 import pytest
 from distributed import Client, KilledWorker, LocalCluster
 
-from graphfix.batch import batch_files, cluster, executors
-from graphfix.batch.cluster import Cluster
-from graphfix.batch.job import Finished, Job, Limits
-from graphfix.batch.run import run
+from graphfix.batch import batch_files
+from graphfix.batch.jobs import cluster, executors
+from graphfix.batch.jobs.cluster import Cluster
+from graphfix.batch.jobs.job import Finished, Job, Limits
+from graphfix.batch.jobs.run import run
 from graphfix.engine.request import Request
 from graphfix.results import GraphfixError, Outcome
 from tests.support import small_models

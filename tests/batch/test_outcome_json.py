@@ -15,7 +15,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from graphfix.api import pipeline
-from graphfix.batch.outcome_json import TAGS, from_json, to_json
+from graphfix.batch.jobs.outcome_json import TAGS, from_json, to_json
 from graphfix.engine.request import Request
 from graphfix.results import Outcome, Site
 from graphfix.tosa import command

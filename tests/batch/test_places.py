@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from graphfix.batch import stores
-from graphfix.batch.job import Job, Limits
-from graphfix.batch.places import Places
+from graphfix.batch.jobs.job import Job, Limits
+from graphfix.batch.jobs.path_mapping import Places
+from graphfix.batch.stores import addresses
 from graphfix.engine.request import Request
 from graphfix.report import Failure
 from graphfix.results import Conversion, Outcome, Run, Verdict
@@ -17,7 +17,7 @@ FETCHED = SCRATCH / "in" / "m.onnx"
 
 def places() -> Places:
     job = Job("memory://zoo/m.onnx", "sub/m.onnx", "there", "fix", Request(), Limits(1.0))
-    return Places(job, stores.store("memory://zoo"), SCRATCH)
+    return Places(job, addresses.store("memory://zoo"), SCRATCH)
 
 
 def test_an_error_names_the_source_and_the_output() -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from graphfix.batch import processors
+from graphfix.batch.process import processors
 
 ALLOWED = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 

@@ -11,9 +11,10 @@ from typing import Any
 
 import pytest
 
-from graphfix.batch import records, stores
-from graphfix.batch.job import Job, Limits
-from graphfix.batch.storage import Digest
+from graphfix.batch.jobs import records
+from graphfix.batch.jobs.job import Job, Limits
+from graphfix.batch.stores import addresses
+from graphfix.batch.stores.store import Digest
 from graphfix.engine.request import Request
 from graphfix.report import json_text
 from graphfix.results import Conversion, Excerpt, Outcome, Site, Verdict
@@ -27,10 +28,10 @@ Done = tuple[Job, Outcome]
 def done(folder: str, source: str, **asked: Any) -> Done:  # noqa: ANN401 -- fields of a request
     """A job, and what came of it; its source and its outputs are there, and its record."""
     job = Job(source, "sub/m.onnx", folder, "fix", Request(**asked), Limits(10.0))
-    there = stores.store(folder)
+    there = addresses.store(folder)
     output = there.place("sub/m.onnx")
     outcome = Outcome("fix", source, "onnx", output=output, sites=(SITE,), verdict=Verdict("proved"), excerpt=EXCERPT)
-    of, name = stores.parted(source)
+    of, name = addresses.parted(source)
     of.write_text(name, "the model")
     of.write_text("weights/m.data", "the data")
     outputs = []
@@ -57,7 +58,7 @@ def test_what_was_done_is_not_done_again(both: Done) -> None:
 def test_without_a_record_nothing_holds(both: Done) -> None:
     job, _ = both
     assert records.holding(replace(job, name="sub/other.onnx")) is None
-    stores.store(job.output).remove(RECORD)
+    addresses.store(job.output).remove(RECORD)
     assert records.holding(job) is None
 
 
@@ -69,7 +70,7 @@ def rewritten(name: str, text: str, *, output: bool = True) -> Fault:
 
     def fault(job: Job) -> Job:
         place = job.output if output else job.source.rpartition("/")[0]
-        stores.store(place).write_text(name, text)
+        addresses.store(place).write_text(name, text)
         return job
 
     return fault
@@ -77,7 +78,7 @@ def rewritten(name: str, text: str, *, output: bool = True) -> Fault:
 
 def removed(name: str) -> Fault:
     def fault(job: Job) -> Job:
-        stores.store(job.output).remove(name)
+        addresses.store(job.output).remove(name)
         return job
 
     return fault
@@ -87,7 +88,7 @@ def record_says(**fields: object) -> Fault:
     """Something else stands in the record."""
 
     def fault(job: Job) -> Job:
-        there = stores.store(job.output)
+        there = addresses.store(job.output)
         text = there.read_text(RECORD, 1 << 20)
         assert text is not None
         there.write_text(RECORD, json.dumps({**json.loads(text), **fields}))
@@ -153,7 +154,7 @@ def test_with_its_mark_an_object_is_not_read_and_without_one_it_is(
     read: list[str] = []
     digest = records.stores.store(s3).__class__.digest
     monkeypatch.setattr(
-        "graphfix.batch.remote_store.Remote.digest",
+        "graphfix.batch.stores.remote.Remote.digest",
         lambda store, name: (read.append(store.place(name)), digest(store, name))[1],
     )
     assert all(records.holding(job) is not None for job in jobs)
@@ -199,7 +200,7 @@ def test_paths_are_those_of_today(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     )
     record = records.read(job)
     assert record is not None
-    of = stores.store(job.output)
+    of = addresses.store(job.output)
     for name in ("sub/m.tosa", "sub/m.mlirbc"):
         of.write_text(name, "made")
     outputs = [of.digest(name) for name in ("sub/m.tosa", "sub/m.mlirbc")]
@@ -231,7 +232,7 @@ def test_a_store_that_fails_is_no_missing_record(s3: str, monkeypatch: pytest.Mo
 
 def test_a_record_of_an_output_without_its_bytes_is_none(tmp_path: Path) -> None:
     job, outcome = done(str(tmp_path / "out"), str(tmp_path / "in" / "m.onnx"))
-    source = stores.store(str(tmp_path / "in"))
+    source = addresses.store(str(tmp_path / "in"))
     records.write(job, outcome, [source.digest("m.onnx")], [])
     assert records.holding(job) is None
 
@@ -240,6 +241,6 @@ def test_a_record_that_names_files_elsewhere_is_none(tmp_path: Path) -> None:
     job, _ = done(str(tmp_path / "out"), str(tmp_path / "in" / "m.onnx"))
     path = tmp_path / "out" / RECORD
     data = json.loads(path.read_text())
-    assert stores.store(job.output).identity("../in/m.onnx") is not None
+    assert addresses.store(job.output).identity("../in/m.onnx") is not None
     path.write_text(json.dumps({**data, "outputs": [{**data["sources"][0], "name": "../in/m.onnx"}]}))
     assert records.holding(job) is None

@@ -12,9 +12,9 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from graphfix.batch import run as running
-from graphfix.batch.job import Finished, Job, Limits
-from graphfix.batch.run import run
+from graphfix.batch.jobs import run as running
+from graphfix.batch.jobs.job import Finished, Job, Limits
+from graphfix.batch.jobs.run import run
 from graphfix.engine.request import Request
 from graphfix.report import Failure
 from graphfix.results import GraphfixError, Outcome, OverwriteError

@@ -12,11 +12,11 @@ from pathlib import Path
 
 import pytest
 
-from graphfix.batch.scratch import held, scratch
+from graphfix.batch.jobs.scratch import held, scratch
 from graphfix.results import GraphfixError
 
 HOLDS = """
-from graphfix.batch.scratch import held, scratch
+from graphfix.batch.jobs.scratch import held, scratch
 with held({output!r}), scratch({output!r}) as made:
     (made / "half").write_text("half a model")
     print("holds", flush=True)

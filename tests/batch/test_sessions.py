@@ -11,7 +11,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from graphfix.batch import sessions
+from graphfix.batch.process import sessions
 
 
 def test_a_mapped_file_is_not_counted_and_what_is_held_is(tmp_path: Path) -> None:

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from graphfix.batch import stores
 from graphfix.batch.globs import Glob
-from graphfix.batch.job import Command, output_name
+from graphfix.batch.jobs.job import Command, output_name
 from graphfix.batch.sources import models
+from graphfix.batch.stores import addresses
 from graphfix.results import GraphfixError
 
 TREE = (
@@ -27,7 +27,7 @@ TREE = (
 
 def fill(folder: str, names: tuple[str, ...] = TREE) -> str:
     for name in names:
-        stores.store(folder).write_text(name, "model")
+        addresses.store(folder).write_text(name, "model")
     return folder
 
 
@@ -51,7 +51,7 @@ def of(tree: str, *below: str, out: str, exclude: tuple[str, ...] = (), command:
     given = [f"{tree}/{each}".rstrip("/") for each in below]
     found = models(given, [Glob(each) for each in exclude], out, command)
     for place, name in found:
-        store, own = stores.parted(place)
+        store, own = addresses.parted(place)
         assert store.identity(own) is not None
         assert place.endswith(name)
     return named(found)
@@ -119,7 +119,7 @@ def test_what_is_excluded_is_left_out(
     tree: str, out: str, exclude: str, left: list[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    place = tree if stores.is_url(tree) else str(stores.local_path(tree).relative_to(tmp_path))
+    place = tree if addresses.is_url(tree) else str(addresses.local_path(tree).relative_to(tmp_path))
     assert of(tree, "", out=out, exclude=(exclude.replace("TREE", place),)) == left
 
 

@@ -14,9 +14,9 @@ import fsspec
 import pytest
 from fsspec.implementations.memory import MemoryFileSystem
 
-from graphfix.batch import stores
-from graphfix.batch.remote_store import CHUNK, Remote, identity_of
-from graphfix.batch.storage import Digest, Identity, Store
+from graphfix.batch.stores import addresses
+from graphfix.batch.stores.remote import CHUNK, Remote, identity_of
+from graphfix.batch.stores.store import Digest, Identity, Store
 from graphfix.results import GraphfixError
 from graphfix.runtimes.extras import install_command
 
@@ -40,7 +40,7 @@ def content(store: Store, name: str, scratch: Path) -> bytes:
 
 @pytest.mark.parametrize("data", [b"", b"short", LONG], ids=["empty", "short", "long"])
 def test_what_is_published_comes_back(folder: str, tmp_path: Path, data: bytes) -> None:
-    store = stores.store(folder)
+    store = addresses.store(folder)
     digest = store.publish(a_file(tmp_path, data), "sub/model.onnx")
     assert (digest.name, digest.size, digest.sha256) == (
         "sub/model.onnx",
@@ -56,7 +56,7 @@ def test_what_is_published_comes_back(folder: str, tmp_path: Path, data: bytes) 
 
 
 def test_a_file_is_replaced(folder: str, tmp_path: Path) -> None:
-    store = stores.store(folder)
+    store = addresses.store(folder)
     before = store.publish(a_file(tmp_path, b"one"), "m.onnx")
     after = store.publish(a_file(tmp_path, b"two"), "m.onnx")
     assert content(store, "m.onnx", tmp_path) == b"two"
@@ -65,7 +65,7 @@ def test_a_file_is_replaced(folder: str, tmp_path: Path) -> None:
 
 
 def test_what_is_not_there_is_none_or_an_error_that_names_it(folder: str, tmp_path: Path) -> None:
-    store = stores.store(folder)
+    store = addresses.store(folder)
     assert store.identity("none.onnx") is None
     assert store.read_text("none.json", 10) is None
     store.remove("none.onnx")
@@ -80,7 +80,7 @@ def test_what_is_not_there_is_none_or_an_error_that_names_it(folder: str, tmp_pa
 
 
 def test_what_others_make_is_seen_at_once(s3: str) -> None:
-    here = stores.store(f"{s3}/folder")
+    here = addresses.store(f"{s3}/folder")
     assert isinstance(here, Remote)
     elsewhere = fsspec.filesystem("s3", skip_instance_cache=True)
     here.write_text("a/old", "old")
@@ -101,7 +101,7 @@ def test_what_others_make_is_seen_at_once(s3: str) -> None:
 
 
 def test_a_text_that_is_too_long_or_none_is_not_read(folder: str, tmp_path: Path) -> None:
-    store = stores.store(folder)
+    store = addresses.store(folder)
     store.write_text("t", "ä" * 5)
     assert store.read_text("t", 10) == "ä" * 5
     assert store.read_text("t", 9) is None
@@ -111,7 +111,7 @@ def test_a_text_that_is_too_long_or_none_is_not_read(folder: str, tmp_path: Path
 
 @pytest.mark.parametrize("name", ["../out", "a/../../out", "", "a//b", "/etc/out", "a\0b", "."])
 def test_no_name_leads_out_of_the_folder(folder: str, tmp_path: Path, name: str) -> None:
-    store = stores.store(folder)
+    store = addresses.store(folder)
     for write in (lambda: store.publish(a_file(tmp_path, b"x"), name), lambda: store.write_text(name, "x")):
         with pytest.raises(GraphfixError):
             write()
@@ -125,7 +125,7 @@ def test_no_name_leads_out_of_the_folder(folder: str, tmp_path: Path, name: str)
 def test_what_fails_half_way_leaves_what_was_there(
     request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, store_of: str, reads: int
 ) -> None:
-    store = stores.store(f"{request.getfixturevalue(store_of)}/folder")
+    store = addresses.store(f"{request.getfixturevalue(store_of)}/folder")
     store.write_text("m.onnx", "before")
     made = a_file(tmp_path, LONG)
     opened = Path.open
@@ -167,7 +167,7 @@ class Torn:
 
 
 def test_a_local_file_gets_the_mode_of_what_it_replaces_and_is_renamed(tmp_path: Path) -> None:
-    store = stores.store(str(tmp_path / "out"))
+    store = addresses.store(str(tmp_path / "out"))
     store.publish(a_file(tmp_path, b"one"), "m.onnx")
     (tmp_path / "out" / "m.onnx").chmod(0o640)
     made = a_file(tmp_path, b"two")
@@ -182,16 +182,16 @@ def test_a_local_file_gets_the_mode_of_what_it_replaces_and_is_renamed(tmp_path:
 def test_a_file_that_changes_while_it_is_read_is_an_error(
     s3: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    store = stores.store(s3)
+    store = addresses.store(s3)
     assert isinstance(store, Remote)
     store.publish(a_file(tmp_path, LONG), "m.onnx")
-    monkeypatch.setattr("graphfix.batch.remote_store.hashlib.sha256", lambda: Meddling(store, tmp_path))
+    monkeypatch.setattr("graphfix.batch.stores.remote.hashlib.sha256", lambda: Meddling(store, tmp_path))
     with pytest.raises(OSError, match=r"m\.onnx: "):
         store.digest("m.onnx")
 
 
 def test_a_file_that_is_not_as_long_as_is_said_is_an_error(memory: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    store = stores.store(memory)
+    store = addresses.store(memory)
     store.write_text("m.onnx", "text")
     assert store.digest("m.onnx").size == 4
     monkeypatch.setattr(MemoryFileSystem, "info", lambda *_: {"type": "file", "size": 5})
@@ -212,7 +212,7 @@ class Meddling:
 def test_two_who_read_the_same_file_in_one_process_do_not_meet(
     memory: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    store = stores.store(memory)
+    store = addresses.store(memory)
     digest = store.publish(a_file(tmp_path, LONG), "m.data")
     inner: list[Digest] = []
     made = hashlib.sha256
@@ -226,13 +226,13 @@ def test_two_who_read_the_same_file_in_one_process_do_not_meet(
         def update(self, piece: bytes) -> None:
             self.made.update(piece)
             if not inner:
-                monkeypatch.setattr("graphfix.batch.remote_store.hashlib.sha256", made)
+                monkeypatch.setattr("graphfix.batch.stores.remote.hashlib.sha256", made)
                 inner.append(store.digest("m.data"))
 
         def hexdigest(self) -> str:
             return self.made.hexdigest()
 
-    monkeypatch.setattr("graphfix.batch.remote_store.hashlib.sha256", Between)
+    monkeypatch.setattr("graphfix.batch.stores.remote.hashlib.sha256", Between)
     assert store.digest("m.data") == digest
     assert inner == [digest]
 
@@ -246,7 +246,7 @@ def test_two_who_read_the_same_file_in_one_process_do_not_meet(
 )
 def test_a_url_that_nobody_reads_is_one_line(url: str, said: str) -> None:
     with pytest.raises(GraphfixError, match=said) as refused:
-        stores.store(url)
+        addresses.store(url)
     assert "\n" not in str(refused.value)
 
 
@@ -255,33 +255,33 @@ def test_what_is_not_installed_is_named(monkeypatch: pytest.MonkeyPatch, missing
     monkeypatch.delitem(sys.modules["fsspec.registry"]._registry, "s3", raising=False)
     monkeypatch.setitem(sys.modules, missing, None)
     with pytest.raises(GraphfixError) as refused:
-        stores.store("s3://bucket/x")
+        addresses.store("s3://bucket/x")
     assert str(refused.value).endswith(install_command("batch"))
     assert str(refused.value).startswith("s3://bucket/x: ")
 
 
 def test_a_store_that_is_not_there_is_an_oserror(s3: str, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(OSError, match="s3://no-such-bucket/m: can't be written"):
-        stores.store("s3://no-such-bucket").write_text("m", "x")
+        addresses.store("s3://no-such-bucket").write_text("m", "x")
     monkeypatch.delenv("AWS_ACCESS_KEY_ID")
     monkeypatch.delenv("AWS_SECRET_ACCESS_KEY")
     monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
     fsspec.get_filesystem_class("s3").clear_instance_cache()
     try:
         with pytest.raises(OSError, match=f"{s3}/m: can't be read: Unable to locate credentials"):
-            stores.store(s3).identity("m")
+            addresses.store(s3).identity("m")
     finally:
         fsspec.get_filesystem_class("s3").clear_instance_cache()
 
 
 def test_a_path_and_its_url_are_one_place(tmp_path: Path) -> None:
-    stores.store(tmp_path.as_uri()).write_text("t", "text")
-    assert stores.store(str(tmp_path)).read_text("t", 10) == "text"
-    store, name = stores.parted(str(tmp_path / "t"))
+    addresses.store(tmp_path.as_uri()).write_text("t", "text")
+    assert addresses.store(str(tmp_path)).read_text("t", 10) == "text"
+    store, name = addresses.parted(str(tmp_path / "t"))
     assert store.local(name) == tmp_path / "t"
-    assert not stores.is_url(tmp_path.as_uri())
-    assert stores.is_url("s3://b/x")
-    assert not stores.is_url("a/b:c")
+    assert not addresses.is_url(tmp_path.as_uri())
+    assert addresses.is_url("s3://b/x")
+    assert not addresses.is_url("a/b:c")
 
 
 @pytest.mark.parametrize(

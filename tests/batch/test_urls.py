@@ -12,10 +12,11 @@ import fsspec
 import pytest
 
 from graphfix import report
-from graphfix.batch import batch_files, stores, urls
-from graphfix.batch.job import Job, Limits
+from graphfix.batch import batch_files
+from graphfix.batch.jobs.job import Job, Limits
 from graphfix.batch.sources import models
-from graphfix.batch.storage import failed
+from graphfix.batch.stores import addresses, urls
+from graphfix.batch.stores.store import failed
 from graphfix.engine.request import Request
 from graphfix.report import Failure
 from graphfix.results import GraphfixError, Outcome
@@ -50,7 +51,7 @@ def test_the_name_of_a_file_is_without_what_gives_access(url: str, name: str, qu
     assert urls.file_name(url) == name
     assert urls.split(url) == (url.removesuffix(query), query)
     if query:
-        assert stores.parted(url)[1] == url.rpartition("?")[0].rpartition("/")[2] + query
+        assert addresses.parted(url)[1] == url.rpartition("?")[0].rpartition("/")[2] + query
 
 
 @pytest.mark.parametrize(
@@ -187,7 +188,7 @@ def test_models_that_the_query_names_have_results_of_their_own(http: str, tmp_pa
 
 def test_a_signed_model_is_done_and_its_result_has_the_plain_name(s3: str, tmp_path: Path) -> None:
     made = small_models.adding(tmp_path / "m.onnx")
-    stores.store(s3).publish(made, "sub/m.onnx")
+    addresses.store(s3).publish(made, "sub/m.onnx")
     signed = [fsspec.filesystem("s3").sign("bucket/sub/m.onnx", expiration=each) for each in (60, 90)]
     secrets = [url.partition("Signature=")[2].partition("&")[0] for url in signed]
     assert secrets[0] != secrets[1]

@@ -17,10 +17,11 @@ import onnx
 import pytest
 from onnx import numpy_helper
 
-from graphfix.batch import publishing, records, stores, work
-from graphfix.batch.job import Finished, Job, Limits
-from graphfix.batch.local_store import Local
-from graphfix.batch.storage import Digest
+from graphfix.batch.jobs import publishing, records, work
+from graphfix.batch.jobs.job import Finished, Job, Limits
+from graphfix.batch.stores import addresses
+from graphfix.batch.stores.local import Local
+from graphfix.batch.stores.store import Digest
 from graphfix.engine.request import Request
 from graphfix.report import Failure
 from graphfix.results import Outcome, OverwriteError
@@ -208,7 +209,7 @@ def test_the_output_is_not_the_input(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("output", ["s3://bucket", "s3a://bucket"])
 def test_the_output_is_not_the_input_by_another_name_of_its_store(s3: str, tmp_path: Path, output: str) -> None:
-    stores.store(s3).publish(own.adding(tmp_path / "m.onnx"), "m.onnx")
+    addresses.store(s3).publish(own.adding(tmp_path / "m.onnx"), "m.onnx")
     failed = failure(work.work(job(f"{s3}/m.onnx", output)))
     assert failed.error == f"{output}/m.onnx: the output is the input; choose another folder"
 
@@ -353,15 +354,15 @@ def test_a_pipe_is_no_model(tmp_path: Path, there: str) -> None:
 
 
 def test_a_model_and_its_data_come_from_any_store_and_go_to_it(folder: str, tmp_path: Path) -> None:
-    source, there = stores.store(f"{folder}/from"), f"{folder}/to"
+    source, there = addresses.store(f"{folder}/from"), f"{folder}/to"
     model = own.with_data(tmp_path / "m.onnx", "data/w.bin", 1.0)
     source.publish(tmp_path / "data/w.bin", "data/w.bin")
     source.publish(model, "m.onnx")
     asked = job(source.place("m.onnx"), there)
     made = outcome(work.work(asked))
-    assert (made.model, made.output) == (asked.source, stores.store(there).place("m.onnx"))
+    assert (made.model, made.output) == (asked.source, addresses.store(there).place("m.onnx"))
     for name in ("m.onnx", "m.onnx.data"):
-        stores.store(there).fetch(name, tmp_path / "fetched" / name)
+        addresses.store(there).fetch(name, tmp_path / "fetched" / name)
     assert numbers(tmp_path / "fetched" / "m.onnx") == {1.0}
     assert outcome(work.work(asked)) == replace(made, reused=True)
     record = records.read(asked)
@@ -371,7 +372,7 @@ def test_a_model_and_its_data_come_from_any_store_and_go_to_it(folder: str, tmp_
 
 def test_what_goes_wrong_with_a_fetched_model_names_where_it_is_from(memory: str, tmp_path: Path) -> None:
     (tmp_path / "m.onnx").write_bytes(b"no model")
-    stores.store(memory).publish(tmp_path / "m.onnx", "m.onnx")
+    addresses.store(memory).publish(tmp_path / "m.onnx", "m.onnx")
     failed = failure(work.work(job(f"{memory}/m.onnx", f"{memory}/to")))
     assert failed.model == f"{memory}/m.onnx"
     assert failed.error.startswith(f"{memory}/m.onnx: a text file")

@@ -10,8 +10,8 @@ import onnx
 import pytest
 
 from graphfix.api import pipeline
-from graphfix.batch import worker
-from graphfix.batch.messages import LocalJob, Locations
+from graphfix.batch.process import worker
+from graphfix.batch.process.messages import LocalJob, Locations
 from graphfix.engine.request import Request
 from graphfix.report import Failure
 from models.builders.tflite.text import model as tflite

@@ -18,7 +18,7 @@ from pathlib import Path
 import pytest
 
 from graphfix import report
-from graphfix.batch.job import Command, output_name
+from graphfix.batch.jobs.job import Command, output_name
 from graphfix.cli import commands, parser
 from graphfix.cli.batch.requests import Requests
 from graphfix.cli.configuration import settings

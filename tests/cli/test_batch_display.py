@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from graphfix.batch.job import Finished, Job, Limits
+from graphfix.batch.jobs.job import Finished, Job, Limits
 from graphfix.cli.batch import display
 from graphfix.cli.batch.display import Display
 from graphfix.engine.request import Request

@@ -15,7 +15,7 @@ from pathlib import Path
 import onnx
 import pytest
 
-from graphfix.formats import files, publish
+from graphfix.formats.neutral import files, publish
 from graphfix.runtimes import tosa
 from tests.support.asking import listing
 from tests.support.notation import model
@@ -225,11 +225,11 @@ NOTHING = "interrupted; nothing written"
         ("graphfix.cli.configuration.settings:in_force", FIX),
         ("graphfix.formats:load", FIX),
         ("graphfix.engine.run:run", FIX),
-        ("graphfix.formats.files:_write_pieces", FIX),
+        ("graphfix.formats.neutral.files:_write_pieces", FIX),
         ("graphfix.checker:verify", FIX),
-        ("graphfix.formats.publish:publish", FIX),
-        ("graphfix.formats.files:Staging.commit", [*FIX, "--no-verify"]),
-        ("graphfix.formats.publish:publish", ["fix", "t.onnx", "--in-place"]),
+        ("graphfix.formats.neutral.publish:publish", FIX),
+        ("graphfix.formats.neutral.files:Staging.commit", [*FIX, "--no-verify"]),
+        ("graphfix.formats.neutral.publish:publish", ["fix", "t.onnx", "--in-place"]),
         ("graphfix.formats:load", ["check", "m.onnx", "t.onnx", "--write-baseline", "b.json"]),
         ("graphfix.engine.extracts.listing:listing", ["show", "m.onnx"]),
         ("graphfix.checker.proof:prove", ["verify", "t.onnx", "u.onnx"]),

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from graphfix.batch.job import Finished, Job, Limits
+from graphfix.batch.jobs.job import Finished, Job, Limits
 from graphfix.cli import slow_phases, terminal
 from graphfix.cli.batch.display import Display
 from graphfix.cli.slow_phases import SlowModels, SlowPhases

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from graphfix.batch import work
-from graphfix.batch.child import Child as BatchChild
-from graphfix.batch.job import Job, Limits
+from graphfix.batch.jobs import work
+from graphfix.batch.jobs.job import Job, Limits
+from graphfix.batch.process.child import Child as BatchChild
 from graphfix.engine.request import Request
 from graphfix.report import Failure
 from graphfix.results.faults import InternalError
@@ -46,7 +46,9 @@ def test_of_a_batch_s_process() -> None:
     child = BatchChild()
     message: Any = "no message"
     try:
-        with pytest.raises(InternalError, match=r"internal error in graphfix/batch/worker.py:\d+: AttributeError: "):
+        with pytest.raises(
+            InternalError, match=r"internal error in graphfix/batch/process/worker.py:\d+: AttributeError: "
+        ):
             child.ask(message, Limits(60))
     finally:
         child.close()
@@ -73,7 +75,7 @@ def test_a_fault_of_a_batch_s_own_thread_is_a_failure_of_one_model(
     entry = work.work(Job(str(tmp_path / "m.onnx"), "m.onnx", str(tmp_path), "fix", Request(), Limits(60))).entry
     assert isinstance(entry, Failure)
     assert entry.kind == "internal"
-    assert "internal error in graphfix/batch/work.py:" in entry.error
+    assert "internal error in graphfix/batch/jobs/work.py:" in entry.error
     assert "LookupError: nought" in entry.trace
 
 

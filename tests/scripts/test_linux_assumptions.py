@@ -12,7 +12,7 @@ def test_each_use_in_graphfix_has_a_guard(capsys: pytest.CaptureFixture[str]) ->
     status = linux_assumptions.main()
     printed = capsys.readouterr().out
     assert status == 0, printed
-    assert "os.fork (not on Windows): graphfix/batch/scratch.py: held" in printed
+    assert "os.fork (not on Windows): graphfix/batch/jobs/scratch.py: held" in printed
     assert ", 0 without a guard\n" in printed
 
 
@@ -110,5 +110,5 @@ def test_a_guard_elsewhere_must_refuse(body: str, tmp_path: Path) -> None:
 def test_rows_of_the_script_that_fit_no_use_are_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert linux_assumptions.main(root=tmp_path) == 1
     lines = capsys.readouterr().out.splitlines()
-    assert "a row of this script: graphfix/batch/worker.py: os.fork is not used" in lines
+    assert "a row of this script: graphfix/batch/process/worker.py: os.fork is not used" in lines
     assert len(lines) == len(linux_assumptions.ELSEWHERE) + len(linux_assumptions.HARMLESS) + 1

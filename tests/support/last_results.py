@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from graphfix.checker.proof.terms import TermTable, View
+    from graphfix.checker.proof.core.terms import TermTable, View
 
     Results = Sequence[View | None]
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import graphfix
 from graphfix import api
 from graphfix.checker.proof import maps
-from graphfix.checker.proof.indexing_maps import Read, Reads
+from graphfix.checker.proof.core.indexing_maps import Read, Reads
 
 Maps = Mapping[int, str]
 """By operand: `(d0, d1) -> (0, d1)`."""

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from graphfix.checker.proof import polynomials as poly
+from graphfix.checker.proof.core import polynomials as poly
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from graphfix.checker.proof.sizes import Size
+    from graphfix.checker.proof.core.sizes import Size
 
 
 def value(size: Size, declared: Mapping[str, int]) -> int | None:

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from graphfix.engine.request import Request
-from graphfix.formats import publish
+from graphfix.formats.neutral import publish
 from graphfix.results import Gap, GraphfixError
 from graphfix.runtimes import tosa
 from graphfix.runtimes.session import RefusedError

@@ -11,7 +11,7 @@ import onnx
 import pytest
 from onnx import TensorProto, helper
 
-from graphfix.checker.proof import constant_folding
+from graphfix.checker.proof.neutral import constant_folding
 from graphfix.cli import commands
 from tests.support.notation import model
 

@@ -20,7 +20,7 @@ from zlib import crc32
 import numpy as np
 import pytest
 
-from graphfix.checker.proof.arithmetic import Arithmetic
+from graphfix.checker.proof.core.arithmetic import Arithmetic
 from graphfix.shapes.terms import Terms
 from tests.support.audit_inference import results_of
 from tests.support.audit_trials import trials

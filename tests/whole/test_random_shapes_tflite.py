@@ -20,9 +20,9 @@ import pytest
 
 from graphfix import api
 from graphfix.checker.files.tflite.file import read
-from graphfix.checker.proof.constants import Constants
-from graphfix.checker.proof.sizes import Algebra
-from graphfix.checker.proof.terms import TermTable
+from graphfix.checker.proof.core.sizes import Algebra
+from graphfix.checker.proof.core.terms import TermTable
+from graphfix.checker.proof.neutral.constants import Constants
 from graphfix.checker.proof.tflite import compare
 from graphfix.checker.proof.tflite.known_operators import Known
 from graphfix.checker.proof.tflite.reader import Reading

@@ -11,17 +11,17 @@ from typing import TYPE_CHECKING
 from graphfix.checker.files import set_values
 from graphfix.checker.files.copies import is_copy
 from graphfix.checker.files.equal_sizes import stated
-from graphfix.checker.proof.budget import TooLargeError
-from graphfix.checker.proof.compare import assumed
-from graphfix.checker.proof.explain import Notes, explained
-from graphfix.checker.proof.indexing_maps import reads_of
-from graphfix.checker.proof.result import Proof, UnprovedError, UnsortedError
+from graphfix.checker.proof.core.budget import TooLargeError
+from graphfix.checker.proof.core.indexing_maps import reads_of
+from graphfix.checker.proof.core.result import Proof, UnprovedError, UnsortedError
+from graphfix.checker.proof.neutral.compare import assumed
+from graphfix.checker.proof.neutral.explain import Notes, explained
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
-    from graphfix.checker.proof.indexing_maps import Reads
+    from graphfix.checker.proof.core.indexing_maps import Reads
     from graphfix.results import InputValue
 
 _NO_NUMBERS: Mapping[str, int] = MappingProxyType({})

@@ -10,16 +10,17 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from graphfix import report
-from graphfix.batch import executors, scratch, sources
-from graphfix.batch.job import Command, Finished, Job
-from graphfix.batch.orders import Orders
-from graphfix.batch.run import Workers, run
+from graphfix.batch import sources
+from graphfix.batch.jobs import executors, scratch
+from graphfix.batch.jobs.batch_settings import Orders
+from graphfix.batch.jobs.job import Command, Finished, Job
+from graphfix.batch.jobs.run import Workers, run
 from graphfix.cli import answers, terminal
 from graphfix.cli.batch.display import Display
 from graphfix.cli.batch.requests import Requests, refuse_options
 from graphfix.cli.slow_phases import SlowModels
 from graphfix.cli.status import DONE, WORST
-from graphfix.formats import publish
+from graphfix.formats.neutral import publish
 from graphfix.report.batch import Line, Tally
 from graphfix.report.text import counted
 from graphfix.results import Outcome
@@ -143,7 +144,7 @@ def _workers(options: Namespace, orders: Orders) -> Iterator[Workers]:
         with executors.local(orders.threads) as threads:
             yield threads
         return
-    from graphfix.batch import cluster
+    from graphfix.batch.jobs import cluster
 
     with cluster.dask(options.dask, options.retries) as workers:
         if workers.waits() and not options.quiet:

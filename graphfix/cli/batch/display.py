@@ -6,7 +6,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Sequence
 
-from graphfix.batch.job import Finished
+from graphfix.batch.jobs.job import Finished
 from graphfix.cli.slow_phases import SlowModels
 from graphfix.report.batch import Line
 from graphfix.report.text import counted, cut

@@ -9,8 +9,8 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TypeAlias
 
-from graphfix.batch import stores
-from graphfix.batch.job import Command
+from graphfix.batch.jobs.job import Command
+from graphfix.batch.stores import addresses
 from graphfix.cli import answers
 from graphfix.cli.configuration.settings import Settings
 from graphfix.cli.requests import request
@@ -50,7 +50,7 @@ class Requests:
     def of(cls, options: Namespace, command: Command, models: Sequence[str]) -> Requests:
         """Look at all models. Raises GraphfixError for what can't be asked, and for a report in place of a model."""
         made = cls(options.settings)
-        local = [Path(model) for model in models if not stores.is_url(model)] if options.report else []
+        local = [Path(model) for model in models if not addresses.is_url(model)] if options.report else []
         _refuse_reports(options, local)
         for model in models:
             alike = made._alike(model)
@@ -74,7 +74,7 @@ class Requests:
 
 def _refuse_reports(options: Namespace, models: Sequence[Path]) -> None:
     """Raise GraphfixError as `answers.refuse_reports` does; in the folder of the results a report may lie."""
-    folder = None if stores.is_url(options.output) else stores.local_path(options.output)
+    folder = None if addresses.is_url(options.output) else addresses.local_path(options.output)
     answers.refuse_reports(Namespace(**{**vars(options), "output": folder}), models, folder)
 
 

@@ -78,7 +78,7 @@ def _codes(said: Sequence[str]) -> list[str]:
 
 def _refuse(options: Namespace, asked: Sequence[Namespace]) -> None:
     """Raise GraphfixError where a report or the baseline would replace a file that is read, or written."""
-    from graphfix.formats import publish
+    from graphfix.formats.neutral import publish
 
     answers.refuse_reports(options, [own.model for own in asked])
     for own in {(*own.report, own.target_file): own for own in asked}.values():

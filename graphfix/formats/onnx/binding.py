@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 
-from graphfix.formats.equal_sizes import Group, Member, Same, Sum, groups, member, met, place
+from graphfix.formats.neutral.equal_sizes import Group, Member, Same, Sum, groups, member, met, place
 from graphfix.formats.onnx.file.container import Container
 from graphfix.formats.onnx.file.messages import declared, subgraphs, write_dims
 from graphfix.formats.onnx.infer.scope import GraphScope, unknown_name

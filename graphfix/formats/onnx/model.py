@@ -7,9 +7,9 @@ from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from graphfix.formats import editing, set_values
-from graphfix.formats.editing import FreshNames
-from graphfix.formats.equal_sizes import Member, Same, Sum, assumed
+from graphfix.formats.neutral import editing, set_values
+from graphfix.formats.neutral.editing import FreshNames
+from graphfix.formats.neutral.equal_sizes import Member, Same, Sum, assumed
 from graphfix.formats.onnx import binding, stated_axes, validate
 from graphfix.formats.onnx.edit import cleanup, stored_shapes
 from graphfix.formats.onnx.edit.checks import check

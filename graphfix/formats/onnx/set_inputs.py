@@ -6,11 +6,11 @@ from collections.abc import Callable, Mapping
 
 from onnx import helper, numpy_helper
 
+from graphfix.formats.neutral.set_values import array_of
 from graphfix.formats.onnx.edit.inline import rename_values
 from graphfix.formats.onnx.file.container import Container
 from graphfix.formats.onnx.file.messages import INITIALIZER_ALONE_SINCE_IR, declared, holds_initializers
 from graphfix.formats.onnx.view import dtype_name
-from graphfix.formats.set_values import array_of
 from graphfix.results import GraphfixError, InputValue
 from graphfix.results.onnx_messages import ModelProto, TensorProto, ValueInfoProto
 

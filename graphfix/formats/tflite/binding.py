@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from graphfix.formats.equal_sizes import Group, Same, Sum, groups, member, met, place
+from graphfix.formats.neutral.equal_sizes import Group, Same, Sum, groups, member, met, place
 from graphfix.formats.tflite.file.container import Container
 from graphfix.formats.tflite.file.records import ABSENT, Subgraph, Tensor
 from graphfix.formats.tflite.infer.analysis import analyse

@@ -6,9 +6,9 @@ import time
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 
-from graphfix.formats import editing, set_values
-from graphfix.formats.editing import FreshNames
-from graphfix.formats.equal_sizes import Same, Sum, assumed
+from graphfix.formats.neutral import editing, set_values
+from graphfix.formats.neutral.editing import FreshNames
+from graphfix.formats.neutral.equal_sizes import Same, Sum, assumed
 from graphfix.formats.tflite import binding, set_inputs
 from graphfix.formats.tflite.edit import cleanup
 from graphfix.formats.tflite.edit.checks import check

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
 
-from graphfix.formats.set_values import Array, array_of
+from graphfix.formats.neutral.set_values import Array, array_of
 from graphfix.formats.tflite.file.container import Container
 from graphfix.formats.tflite.file.records import NEW
 from graphfix.formats.tflite.file.schema import TENSOR_TYPES

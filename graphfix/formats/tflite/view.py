@@ -8,7 +8,7 @@ from functools import cache
 from math import prod
 
 from graphfix import operators as ops
-from graphfix.formats.repeated import least_sizes
+from graphfix.formats.neutral.repeated import least_sizes
 from graphfix.formats.tflite.file.container import Container
 from graphfix.formats.tflite.file.records import ABSENT, Operator, Subgraph, Tensor
 from graphfix.formats.tflite.file.schema import CUSTOM, TENSOR_TYPES

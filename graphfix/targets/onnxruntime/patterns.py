@@ -1,4 +1,4 @@
-"""The patterns of `operators.fusions` as records: lines, the order in which they are found, and what they ask."""
+"""The patterns of `targets.onnxruntime.fusions` as records: lines, the order in which they are found, and what they ask."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from graphfix.targets.onnxruntime.fusions import FUSIONS, RAREST, Fusion
 Operator: TypeAlias = tuple[str, str]
 """(domain, operator)."""
 Mark: TypeAlias = Literal["", "!", "~", "^"]
-"""What must not change, as `operators.fusions` says it."""
+"""What must not change, as `targets.onnxruntime.fusions` says it."""
 CLOSE = 1e-3
 """How far a number may be from the pattern's, in proportion: in half precision too it is the same number."""
 SEQUENCE, IMAGE = 3, 3

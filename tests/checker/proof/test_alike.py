@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from graphfix.checker.proof import Proof
-    from graphfix.checker.proof.terms import TermTable
+    from graphfix.checker.proof.core.terms import TermTable
 
 NODES = 60
 INPUTS = {

@@ -8,8 +8,8 @@ from collections.abc import Callable
 
 import pytest
 
-from graphfix.checker.proof.arithmetic import Arithmetic
-from graphfix.checker.proof.sizes import Algebra, Size, Symbol, result_size
+from graphfix.checker.proof.core.arithmetic import Arithmetic
+from graphfix.checker.proof.core.sizes import Algebra, Size, Symbol, result_size
 
 Made = tuple[Size, Size | None]
 

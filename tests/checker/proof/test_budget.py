@@ -12,7 +12,7 @@ import onnx.parser
 import pytest
 from onnx import ModelProto, TensorProto, helper
 
-from graphfix.checker.proof.budget import Budget, TooLargeError
+from graphfix.checker.proof.core.budget import Budget, TooLargeError
 from graphfix.checker.proof.onnx import compare
 
 HEAD = '<ir_version: 10, opset_import: ["" : 18, "f" : 1]>'

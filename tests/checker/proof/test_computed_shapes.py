@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 from onnx import ModelProto, NodeProto, TensorProto, helper, numpy_helper
 
-from graphfix.checker.proof.integer_values import LARGE, SMALL
-from graphfix.checker.proof.sizes import Size
-from graphfix.checker.proof.terms import View
+from graphfix.checker.proof.core.sizes import Size
+from graphfix.checker.proof.core.terms import View
+from graphfix.checker.proof.neutral.integer_values import LARGE, SMALL
 from graphfix.runtimes import onnxruntime
 from graphfix.runtimes.process import Child
 from graphfix.runtimes.session import RefusedError

@@ -8,16 +8,16 @@ import onnx.parser
 import pytest
 from onnx import TensorProto
 
+from graphfix.checker.proof.core.sizes import Symbol
 from graphfix.checker.proof.onnx.contrib import OPERATORS
 from graphfix.checker.proof.onnx.types import dtype
-from graphfix.checker.proof.sizes import Symbol
 from tests.support.last_results import last_results
 from tests.support.needs import by_release
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from graphfix.checker.proof.terms import View
+    from graphfix.checker.proof.core.terms import View
 
 HEAD = (
     '<ir_version: 10, opset_import: ["" : {}, "com.microsoft" : {}, "com.microsoft.nchwc" : 1,'

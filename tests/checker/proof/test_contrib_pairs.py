@@ -8,7 +8,7 @@ import onnx.parser
 import pytest
 
 from graphfix.checker.proof import prove
-from graphfix.checker.proof.result import SOME_SCORES
+from graphfix.checker.proof.core.result import SOME_SCORES
 
 if TYPE_CHECKING:
     from pathlib import Path

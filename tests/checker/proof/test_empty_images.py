@@ -12,7 +12,7 @@ import onnx.parser
 import pytest
 
 from graphfix.checker.proof import prove
-from graphfix.checker.proof.result import SOME_PIXELS
+from graphfix.checker.proof.core.result import SOME_PIXELS
 from graphfix.runtimes.process import Child
 from graphfix.runtimes.session import RefusedError
 

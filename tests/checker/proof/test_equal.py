@@ -11,7 +11,7 @@ from onnx import ModelProto, NodeProto
 
 from graphfix import api
 from graphfix.checker.proof import Proof, prove
-from graphfix.checker.proof.sizes import Algebra, result_size
+from graphfix.checker.proof.core.sizes import Algebra, result_size
 from graphfix.results import GraphfixError
 from tests.support.faults.tflite import planted as tflite_faults
 from tests.support.fixed_files import FixedFiles

@@ -15,11 +15,11 @@ import onnx
 import pytest
 from onnx import ModelProto, helper, numpy_helper
 
-from graphfix.checker.proof import constant_folding
-from graphfix.checker.proof.constant_folding import converted, paired
+from graphfix.checker.proof.core.result import UnprovedError
+from graphfix.checker.proof.neutral import constant_folding
+from graphfix.checker.proof.neutral.constant_folding import converted, paired
 from graphfix.checker.proof.onnx.constant_folding import RULES
 from graphfix.checker.proof.onnx.views import VIEWS
-from graphfix.checker.proof.result import UnprovedError
 from graphfix.runtimes import onnxruntime
 from graphfix.runtimes.session import RefusedError
 from tests.support.last_results import last_results

@@ -9,8 +9,8 @@ from onnx import ModelProto, TensorProto, helper
 
 from graphfix.checker.files.onnx.skeleton import varint_bytes
 from graphfix.checker.proof import prove
-from graphfix.checker.proof.compare import LARGEST_MESSAGE, check_size
-from graphfix.checker.proof.result import UnprovedError
+from graphfix.checker.proof.core.result import UnprovedError
+from graphfix.checker.proof.neutral.compare import LARGEST_MESSAGE, check_size
 from tests.support.tflite import flat_files
 
 if TYPE_CHECKING:

@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 
 from graphfix.checker.proof import maps, prove
-from graphfix.checker.proof.broadcast import broadcast_of
-from graphfix.checker.proof.explain import Notes
-from graphfix.checker.proof.indexing_maps import Note
+from graphfix.checker.proof.core.indexing_maps import Note
+from graphfix.checker.proof.core.terms import Core
+from graphfix.checker.proof.neutral.broadcast import broadcast_of
+from graphfix.checker.proof.neutral.explain import Notes
 from graphfix.checker.proof.onnx import compare as onnx_compare
-from graphfix.checker.proof.terms import Core
 from graphfix.checker.proof.tflite import compare as tflite_compare
 from models.builders.tflite.text import model as tflite
 from tests.support.places import committed_models

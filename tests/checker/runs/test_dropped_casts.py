@@ -14,7 +14,7 @@ from onnx import NodeProto, TensorProto, helper, numpy_helper
 
 from graphfix.checker import proof
 from graphfix.checker.files.onnx.external_data import ExternalData
-from graphfix.checker.proof.result import Proof
+from graphfix.checker.proof.core.result import Proof
 from graphfix.checker.runs.onnx import kept_casts
 from graphfix.checker.runs.onnx.kept_casts import with_kept_casts
 from graphfix.cli import commands

@@ -12,7 +12,7 @@ import pytest
 from graphfix import api
 from graphfix.checker import proof
 from graphfix.checker.proof import ABOUT_SIZE_0
-from graphfix.checker.proof.result import Proof
+from graphfix.checker.proof.core.result import Proof
 from graphfix.checker.runs.exceptions import size_0
 from graphfix.report.verdict import verdict_text
 from graphfix.results import Run

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from onnx import TensorProto
 
-from graphfix.formats import files as disk
+from graphfix.formats.neutral import files as disk
 from graphfix.formats.onnx.file.container import read
 from graphfix.results import GraphfixError
 from tests.support.onnx import files as made

@@ -14,14 +14,14 @@ from itertools import zip_longest
 from typing import TYPE_CHECKING, TypeAlias
 
 from graphfix.checker.files.onnx import operators as onnx_ops
-from graphfix.checker.proof.broadcast import EACH
-from graphfix.checker.proof.constant_folding import is_constant
-from graphfix.checker.proof.nests import Nest
+from graphfix.checker.proof.core.iteration_space import Nest
+from graphfix.checker.proof.core.result import UnprovedError
+from graphfix.checker.proof.core.sizes import numbers
+from graphfix.checker.proof.core.terms import CONSTANTS, Core, View
+from graphfix.checker.proof.neutral.broadcast import EACH
+from graphfix.checker.proof.neutral.constant_folding import is_constant
 from graphfix.checker.proof.onnx.calls import described
 from graphfix.checker.proof.onnx.routines import TWO_WAYS
-from graphfix.checker.proof.result import UnprovedError
-from graphfix.checker.proof.sizes import numbers
-from graphfix.checker.proof.terms import CONSTANTS, Core, View
 from graphfix.results.records import dataclass, field
 
 if TYPE_CHECKING:
@@ -29,9 +29,9 @@ if TYPE_CHECKING:
 
     from onnx import NodeProto
 
-    from graphfix.checker.proof.nests import Axes
-    from graphfix.checker.proof.sizes import Sizes
-    from graphfix.checker.proof.terms import Extent, TermTable
+    from graphfix.checker.proof.core.iteration_space import Axes
+    from graphfix.checker.proof.core.sizes import Sizes
+    from graphfix.checker.proof.core.terms import Extent, TermTable
 
 Names: TypeAlias = Sequence[str]
 Like: TypeAlias = tuple[object, ...]

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 from onnx import TensorProto, helper
 
+from graphfix.checker.proof.core.sizes import numbers
 from graphfix.checker.proof.onnx.formula import Formula, Found
 from graphfix.checker.proof.onnx.types import dtype
-from graphfix.checker.proof.sizes import numbers
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

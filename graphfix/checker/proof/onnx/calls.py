@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from graphfix.checker.files.onnx.operators import OF_ONE_VERSION
 from graphfix.checker.files.onnx.schema import schema
+from graphfix.checker.proof.core.result import UnprovedError
 from graphfix.checker.proof.onnx.model_parts import declared_by, is_of_runtimes
 from graphfix.checker.proof.onnx.older_forms import CHANGED, Form, present
 from graphfix.checker.proof.onnx.operands import Call, domain_of, trimmed
@@ -14,18 +15,17 @@ from graphfix.checker.proof.onnx.spelling import Spelling, pattern
 from graphfix.checker.proof.onnx.types import dtype
 from graphfix.checker.proof.onnx.validate import NOT_IMPORTED, loads
 from graphfix.checker.proof.onnx.versions import compared_attributes, effective, meaning, unlifted
-from graphfix.checker.proof.result import UnprovedError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from onnx import AttributeProto, FunctionProto, NodeProto
 
+    from graphfix.checker.proof.core.terms import View
     from graphfix.checker.proof.onnx.constants import FileConstants
     from graphfix.checker.proof.onnx.model_parts import FunctionKey
     from graphfix.checker.proof.onnx.operands import Environment
     from graphfix.checker.proof.onnx.spelling import AttributeForm, Keys
-    from graphfix.checker.proof.terms import View
 
 _NONE: frozenset[str] = frozenset()
 IDLE_RESULTS = frozenset({"Dropout", "BatchNormalization"})

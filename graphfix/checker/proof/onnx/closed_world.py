@@ -24,10 +24,10 @@ from graphfix.results.records import dataclass, field
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from graphfix.checker.proof.core.sizes import Sizes
+    from graphfix.checker.proof.core.terms import TermTable, View
     from graphfix.checker.proof.onnx.operands import Call
     from graphfix.checker.proof.onnx.spelling import Kinds
-    from graphfix.checker.proof.sizes import Sizes
-    from graphfix.checker.proof.terms import TermTable, View
 
 
 class NewForm(NamedTuple):

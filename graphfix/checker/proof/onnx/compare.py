@@ -11,7 +11,10 @@ from onnx import TensorProto, TypeProto
 from graphfix.checker.files.equal_sizes import NONE_EQUAL, EqualSizes, equal_sizes
 from graphfix.checker.files.onnx.bodies import bodies, every_node
 from graphfix.checker.files.onnx.file import Source
-from graphfix.checker.proof.compare import (
+from graphfix.checker.proof.core.result import Proof, UnprovedError
+from graphfix.checker.proof.core.sizes import Algebra
+from graphfix.checker.proof.core.terms import Core, TermTable, View, whole
+from graphfix.checker.proof.neutral.compare import (
     assumed_ranges,
     binding_options,
     check_declared_input,
@@ -21,7 +24,7 @@ from graphfix.checker.proof.compare import (
     concluded,
     refuse_unknown,
 )
-from graphfix.checker.proof.constants import Constants
+from graphfix.checker.proof.neutral.constants import Constants
 from graphfix.checker.proof.onnx import load_inference, set_inputs, unrolled_loops
 from graphfix.checker.proof.onnx.closed_world import ClosedWorld
 from graphfix.checker.proof.onnx.constants import FileConstants
@@ -36,9 +39,6 @@ from graphfix.checker.proof.onnx.order import put_in_order
 from graphfix.checker.proof.onnx.reader import Reading
 from graphfix.checker.proof.onnx.stored_sizes import StoredSizes
 from graphfix.checker.proof.onnx.validate import imported
-from graphfix.checker.proof.result import Proof, UnprovedError
-from graphfix.checker.proof.sizes import Algebra
-from graphfix.checker.proof.terms import Core, TermTable, View, whole
 from graphfix.results import assumptions, equal_dims
 
 if TYPE_CHECKING:
@@ -49,8 +49,8 @@ if TYPE_CHECKING:
     from onnx import GraphProto, ModelProto, ValueInfoProto
 
     from graphfix.checker.files.set_values import Array
-    from graphfix.checker.proof.explain import Notes
-    from graphfix.checker.proof.sizes import Size
+    from graphfix.checker.proof.core.sizes import Size
+    from graphfix.checker.proof.neutral.explain import Notes
     from graphfix.results import InputValue
 
 INITIALIZERS_ALONE_SINCE = 4

@@ -9,15 +9,15 @@ import numpy as np
 
 from graphfix.checker.files.onnx import operators as onnx_ops
 from graphfix.checker.files.onnx.tensors import elements
-from graphfix.checker.proof import constant_folding
-from graphfix.checker.proof.integer_values import cut
+from graphfix.checker.proof.core.sizes import numbers
+from graphfix.checker.proof.core.terms import View
+from graphfix.checker.proof.neutral import constant_folding
+from graphfix.checker.proof.neutral.integer_values import cut
 from graphfix.checker.proof.onnx import nodes
 from graphfix.checker.proof.onnx.integer_values import plain_cast
 from graphfix.checker.proof.onnx.layout_shapes import COUNTED_PARTS, equal_part, places
 from graphfix.checker.proof.onnx.types import type_name
 from graphfix.checker.proof.onnx.validate import loads
-from graphfix.checker.proof.sizes import numbers
-from graphfix.checker.proof.terms import View
 from graphfix.results.runtime_facts import MOST_AXES
 
 if TYPE_CHECKING:
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 
     from onnx import AttributeProto
 
-    from graphfix.checker.proof.constant_folding import Array
-    from graphfix.checker.proof.constants import Constants
+    from graphfix.checker.proof.neutral.constant_folding import Array
+    from graphfix.checker.proof.neutral.constants import Constants
     from graphfix.checker.proof.onnx.operands import Call
 
 EQUAL_UNTIL = 8

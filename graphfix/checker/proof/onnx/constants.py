@@ -8,13 +8,13 @@ from onnx import AttributeProto, TensorProto
 
 from graphfix.checker.files.onnx.file import width
 from graphfix.checker.files.onnx.tensors import odd_location
+from graphfix.checker.proof.core.result import UnprovedError
+from graphfix.checker.proof.core.terms import View, whole
 from graphfix.checker.proof.onnx.closed_world import ClosedWorld
 from graphfix.checker.proof.onnx.operands import tensor_of
 from graphfix.checker.proof.onnx.spelling import attribute_form
 from graphfix.checker.proof.onnx.types import type_name
 from graphfix.checker.proof.onnx.validate import loads
-from graphfix.checker.proof.result import UnprovedError
-from graphfix.checker.proof.terms import View, whole
 from graphfix.results.records import dataclass, field
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from onnx import SparseTensorProto
 
     from graphfix.checker.files.onnx.file import Source
-    from graphfix.checker.proof.constants import Constants
+    from graphfix.checker.proof.neutral.constants import Constants
     from graphfix.checker.proof.onnx.operands import Call
     from graphfix.checker.proof.onnx.spelling import AttributeForm
 

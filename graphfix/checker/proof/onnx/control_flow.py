@@ -7,25 +7,25 @@ from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 from onnx import TensorProto
 
-from graphfix.checker.proof import constant_folding
+from graphfix.checker.proof.core.result import UnprovedError
+from graphfix.checker.proof.neutral import constant_folding
 from graphfix.checker.proof.onnx.inferred_shapes import mark_stacks, mark_uninferred, told, undeclared
 from graphfix.checker.proof.onnx.types import dtype, set_type
 from graphfix.checker.proof.onnx.uncopied_outputs import enter_uncopied
 from graphfix.checker.proof.onnx.unrolled_loops import as_trips
 from graphfix.checker.proof.onnx.validate import loads
-from graphfix.checker.proof.result import UnprovedError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from onnx import FunctionProto, GraphProto, NodeProto, ValueInfoProto
 
-    from graphfix.checker.proof.explain import Notes
+    from graphfix.checker.proof.core.sizes import Place, Size, Sizes
+    from graphfix.checker.proof.core.terms import Core, TermTable, View
+    from graphfix.checker.proof.neutral.explain import Notes
     from graphfix.checker.proof.onnx.model_parts import FunctionKey
     from graphfix.checker.proof.onnx.operands import Call, Environment
     from graphfix.checker.proof.onnx.unrolled_loops import FileConstants
-    from graphfix.checker.proof.sizes import Place, Size, Sizes
-    from graphfix.checker.proof.terms import Core, TermTable, View
 
 Guess: TypeAlias = "tuple[Size | None, ...] | None"
 

@@ -9,18 +9,18 @@ import numpy as np
 from onnx import TensorProto, helper, numpy_helper
 
 from graphfix.checker.files.onnx.operators import LEGACY_END
+from graphfix.checker.proof.core.sizes import numbers, right_aligned
 from graphfix.checker.proof.onnx.nodes import PRODUCTS, channels
 from graphfix.checker.proof.onnx.sequence_shapes import taken
 from graphfix.checker.proof.onnx.types import dtype
 from graphfix.checker.proof.onnx.validate import loads
 from graphfix.checker.proof.onnx.versions import PRESENT
-from graphfix.checker.proof.sizes import numbers, right_aligned
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from graphfix.checker.proof.core.terms import View
     from graphfix.checker.proof.onnx.operands import Among, Call
-    from graphfix.checker.proof.terms import View
 
 THREE = 3
 """Operands from which on an Einsum has several pairs."""

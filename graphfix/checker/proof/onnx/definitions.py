@@ -17,9 +17,9 @@ from graphfix.results.records import dataclass, field
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
+    from graphfix.checker.proof.core.terms import View
     from graphfix.checker.proof.onnx.formula import Found
     from graphfix.checker.proof.onnx.operands import Among, Call
-    from graphfix.checker.proof.terms import View
 
 FORMULAS: Mapping[str, Callable[[Call], Found | None]] = {
     "LSTM": formula_of, "GRU": formula_of, "RNN": formula_of, "Gelu": gelu,

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 import onnx
 
 from graphfix.checker.files.onnx import operators as onnx_ops
-from graphfix.checker.proof.broadcast import broadcast_of
-from graphfix.checker.proof.explain import isolated
-from graphfix.checker.proof.indexing_maps import Note
+from graphfix.checker.proof.core.indexing_maps import Note
+from graphfix.checker.proof.neutral.broadcast import broadcast_of
+from graphfix.checker.proof.neutral.explain import isolated
 from graphfix.checker.proof.onnx.nodes import read
 
 if TYPE_CHECKING:
@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 
     from onnx import AttributeProto
 
+    from graphfix.checker.proof.core.sizes import Algebra
+    from graphfix.checker.proof.core.terms import Core, View
     from graphfix.checker.proof.onnx.operands import Call
-    from graphfix.checker.proof.sizes import Algebra
-    from graphfix.checker.proof.terms import Core, View
 
 
 def note_of(algebra: Algebra, call: Call, path: str, results: Sequence[View | None]) -> Note:

@@ -12,7 +12,7 @@ from graphfix.results.records import dataclass, field
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from graphfix.checker.proof.terms import View
+    from graphfix.checker.proof.core.terms import View
 
 
 @dataclass(slots=True)

@@ -12,19 +12,19 @@ from typing import TYPE_CHECKING
 from onnx import GraphProto
 
 from graphfix.checker.files.onnx.bodies import bodies
+from graphfix.checker.proof.core.sizes import Symbol, result_sizes
 from graphfix.checker.proof.onnx.operands import domain_of
 from graphfix.checker.proof.onnx.types import is_free, is_uninferred
-from graphfix.checker.proof.sizes import Symbol, result_sizes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from onnx import FunctionProto, NodeProto, ValueInfoProto
 
+    from graphfix.checker.proof.core.sizes import Sizes
+    from graphfix.checker.proof.core.terms import Core, View
     from graphfix.checker.proof.onnx.model_parts import FunctionKey
     from graphfix.checker.proof.onnx.operands import Call
-    from graphfix.checker.proof.sizes import Sizes
-    from graphfix.checker.proof.terms import Core, View
 
 INFERRED = (
     "runtimes infer as much as before of the sizes of what goes into a Loop or Scan that does not declare its own"

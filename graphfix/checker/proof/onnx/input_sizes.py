@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from graphfix.checker.proof.compare import check_asked
+from graphfix.checker.proof.neutral.compare import check_asked
 from graphfix.results.records import dataclass
 
 if TYPE_CHECKING:
@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from onnx import TensorShapeProto, ValueInfoProto
 
     from graphfix.checker.files.equal_sizes import EqualSizes
-    from graphfix.checker.proof.arithmetic import Arithmetic
-    from graphfix.checker.proof.sizes import Size, Symbol
+    from graphfix.checker.proof.core.arithmetic import Arithmetic
+    from graphfix.checker.proof.core.sizes import Size, Symbol
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,18 +5,18 @@ from __future__ import annotations
 from math import prod
 from typing import TYPE_CHECKING
 
-from graphfix.checker.proof.integer_values import cut
+from graphfix.checker.proof.core.sizes import numbers
+from graphfix.checker.proof.core.terms import View
+from graphfix.checker.proof.neutral.integer_values import cut
 from graphfix.checker.proof.onnx.integer_values import NUMBERS_OF
 from graphfix.checker.proof.onnx.layout_shapes import places
-from graphfix.checker.proof.sizes import numbers
-from graphfix.checker.proof.terms import View
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from graphfix.checker.proof.core.sizes import Size, Sizes
+    from graphfix.checker.proof.core.terms import TermTable
     from graphfix.checker.proof.onnx.operands import Call
-    from graphfix.checker.proof.sizes import Size, Sizes
-    from graphfix.checker.proof.terms import TermTable
 
 MATRIX = "matrix"
 """How the terms of such values begin; they are no constants: one element at least is known as a term alone."""

@@ -10,17 +10,17 @@ from onnx import TensorProto
 
 from graphfix.checker.files.onnx.operators import LEGACY_END
 from graphfix.checker.files.onnx.tensors import elements
-from graphfix.checker.proof import integer_values
+from graphfix.checker.proof.core.sizes import numbers
+from graphfix.checker.proof.core.terms import MOST_ELEMENTS, View, integer_type, whole
+from graphfix.checker.proof.neutral import integer_values
 from graphfix.checker.proof.onnx.types import dtype
-from graphfix.checker.proof.sizes import numbers
-from graphfix.checker.proof.terms import MOST_ELEMENTS, View, integer_type, whole
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from graphfix.checker.proof.core.sizes import Dims, Sizes
+    from graphfix.checker.proof.core.terms import Core, TermTable
     from graphfix.checker.proof.onnx.operands import Call
-    from graphfix.checker.proof.sizes import Dims, Sizes
-    from graphfix.checker.proof.terms import Core, TermTable
 
 _EXACT = {"int32": 1 << 31, "int64": 1 << 53}
 """Numbers below are the same in both types."""

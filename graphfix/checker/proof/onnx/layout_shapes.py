@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from graphfix.checker.proof.integer_values import cut, cut_size
-from graphfix.checker.proof.sizes import numbers, result_sizes
-from graphfix.checker.proof.views import unit_axes
+from graphfix.checker.proof.core.sizes import numbers, result_sizes
+from graphfix.checker.proof.neutral.integer_values import cut, cut_size
+from graphfix.checker.proof.neutral.views import unit_axes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
+    from graphfix.checker.proof.core.sizes import Dims, Size, Sizes
     from graphfix.checker.proof.onnx.operands import Call
-    from graphfix.checker.proof.sizes import Dims, Size, Sizes
 
 PLANES = 4
 """The rank of operators on images: [batch, channels, rows, columns]."""

@@ -18,9 +18,9 @@ from onnx import ModelProto, TensorProto
 
 from graphfix.checker.files.onnx.bodies import bodies, every_graph, every_node, graphs
 from graphfix.checker.files.onnx.external_data import tensors
+from graphfix.checker.proof.core.sizes import result_sizes
 from graphfix.checker.proof.onnx.operands import domain_of
 from graphfix.checker.proof.onnx.wrong_inference import SUSPECT, is_suspect
-from graphfix.checker.proof.sizes import result_sizes
 from graphfix.runtimes.onnx_inference import InferenceError, infer_shapes, start
 
 if TYPE_CHECKING:
@@ -29,8 +29,8 @@ if TYPE_CHECKING:
     from google.protobuf.message import Message  # type: ignore[import-untyped]  # protobuf ships no stubs
     from onnx import GraphProto, NodeProto
 
+    from graphfix.checker.proof.core.sizes import Sizes
     from graphfix.checker.proof.onnx.reader import Reading
-    from graphfix.checker.proof.sizes import Sizes
 
 Shape: TypeAlias = "tuple[int | None, ...]"
 """An inferred shape; None for a size that is not inferred as a number."""

@@ -6,7 +6,7 @@ from collections import Counter
 from itertools import chain
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 
-from graphfix.checker.proof.sizes import result_sizes
+from graphfix.checker.proof.core.sizes import result_sizes
 from graphfix.results.records import dataclass, field
 
 if TYPE_CHECKING:
@@ -14,9 +14,9 @@ if TYPE_CHECKING:
 
     from onnx import GraphProto, NodeProto
 
+    from graphfix.checker.proof.core.terms import View
     from graphfix.checker.proof.onnx.declared import Declared
     from graphfix.checker.proof.onnx.operands import Environment
-    from graphfix.checker.proof.terms import View
 
 
 class Oddities(Protocol):

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from graphfix.checker.proof.result import SOME_PIXELS
+from graphfix.checker.proof.core.result import SOME_PIXELS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
+    from graphfix.checker.proof.core.sizes import Dims, Size, Sizes
     from graphfix.checker.proof.onnx.operands import Call
-    from graphfix.checker.proof.sizes import Dims, Size, Sizes
 
 MATRIX, STATES, GRIDS = 2, 3, 4
 """Ranks: of a matrix, of what a recurrent network reads, the lowest of what is sampled."""

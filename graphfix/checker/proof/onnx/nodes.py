@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 from onnx import TensorProto
 
 from graphfix.checker.files.onnx import operators as onnx_ops
-from graphfix.checker.proof import broadcast, constant_folding, neutral
+from graphfix.checker.proof.core.terms import View, whole
+from graphfix.checker.proof.neutral import broadcast, constant_folding, neutral_elements
 from graphfix.checker.proof.onnx import sequence_shapes, shapes
 from graphfix.checker.proof.onnx.integer_values import enter_elements
 from graphfix.checker.proof.onnx.routines import enter_exact, enter_mapped
@@ -15,12 +16,11 @@ from graphfix.checker.proof.onnx.types import dtype
 from graphfix.checker.proof.onnx.validate import loads
 from graphfix.checker.proof.onnx.versions import meaning
 from graphfix.checker.proof.onnx.views import viewed
-from graphfix.checker.proof.terms import View, whole
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from graphfix.checker.proof.nests import Axes
+    from graphfix.checker.proof.core.iteration_space import Axes
     from graphfix.checker.proof.onnx.operands import Call
 
 MATRIX = 2
@@ -103,7 +103,7 @@ def _each(call: Call) -> View | None:
 def _beside_neutral(call: Call, one: View, two: View) -> View | None:
     if dtype(one.core) is None or dtype(one.core) != dtype(two.core):
         return None
-    found = neutral.beside(call.table.algebra, call.op.upper(), one, two)
+    found = neutral_elements.beside(call.table.algebra, call.op.upper(), one, two)
     return found if found is not None and loads(call) else None  # most operands are no neutral constants
 
 

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 
 from onnx import TensorProto
 
+from graphfix.checker.proof.core.sizes import numbers
 from graphfix.checker.proof.onnx.formula import Formula, Found
 from graphfix.checker.proof.onnx.types import dtype
-from graphfix.checker.proof.sizes import numbers
 
 if TYPE_CHECKING:
+    from graphfix.checker.proof.core.terms import View
     from graphfix.checker.proof.onnx.operands import Call
-    from graphfix.checker.proof.terms import View
 
 EACH_CHANNEL = 21
 """From this version on a GroupNormalization scales each channel, before (deprecated) each group."""

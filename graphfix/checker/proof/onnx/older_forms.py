@@ -13,7 +13,7 @@ import onnx
 from onnx import AttributeProto, TensorProto
 
 from graphfix.checker.files.onnx.operators import LEGACY_END
-from graphfix.checker.proof.constant_folding import literal
+from graphfix.checker.proof.neutral.constant_folding import literal
 from graphfix.checker.proof.onnx.operands import COUNTED_BACK_SINCE
 from graphfix.checker.proof.onnx.types import dtype
 from graphfix.checker.proof.onnx.versions import PRESENT, inference_mode, meaning
@@ -22,8 +22,8 @@ from graphfix.results.records import dataclass
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from graphfix.checker.proof.core.terms import View
     from graphfix.checker.proof.onnx.constants import FileConstants
-    from graphfix.checker.proof.terms import View
 
 
 @dataclass(frozen=True, slots=True)

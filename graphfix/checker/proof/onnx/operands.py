@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from onnx import AttributeProto, TensorProto, helper
 
-from graphfix.checker.proof.constant_folding import is_constant
+from graphfix.checker.proof.core.result import UnprovedError, UnsortedError
+from graphfix.checker.proof.core.sizes import numbers
+from graphfix.checker.proof.core.terms import integer_type, whole
+from graphfix.checker.proof.neutral.constant_folding import is_constant
 from graphfix.checker.proof.onnx.spelling import Kinds, SpelledNode, Spelling
-from graphfix.checker.proof.result import UnprovedError, UnsortedError
-from graphfix.checker.proof.sizes import numbers
-from graphfix.checker.proof.terms import integer_type, whole
 from graphfix.results.records import dataclass, field
 
 if TYPE_CHECKING:
@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 
     from onnx import NodeProto
 
+    from graphfix.checker.proof.core.sizes import Dims, Sizes
+    from graphfix.checker.proof.core.terms import TermTable, View
     from graphfix.checker.proof.onnx.stored_sizes import StoredSizes
-    from graphfix.checker.proof.sizes import Dims, Sizes
-    from graphfix.checker.proof.terms import TermTable, View
 
 Among: TypeAlias = "Callable[[Sequence[NodeProto], int, dict[str, View]], View]"
 """Reads nodes of a version of the standard operator set on these values; returns the result of the last."""

@@ -15,9 +15,9 @@ from graphfix.checker.proof.onnx.types import KNOWN_TYPES, dtype, set_type
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
+    from graphfix.checker.proof.core.terms import Core, View
     from graphfix.checker.proof.onnx.operands import Call
     from graphfix.checker.proof.onnx.spelling import Kinds
-    from graphfix.checker.proof.terms import Core, View
 
 _NAMES: Mapping[str, int] = {f"tensor({name.lower()})": number for name, number in TensorProto.DataType.items()}
 

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 from graphfix.checker.files.onnx import operators as onnx_ops
 from graphfix.checker.files.onnx.bodies import graphs
+from graphfix.checker.proof.core.result import UnprovedError
+from graphfix.checker.proof.core.terms import View, whole
 from graphfix.checker.proof.onnx.alike import Alike, Names
 from graphfix.checker.proof.onnx.calls import call_of, enter_call, function_of
 from graphfix.checker.proof.onnx.closed_world import GROWING
@@ -29,8 +31,6 @@ from graphfix.checker.proof.onnx.operands import Environment, attributes_of
 from graphfix.checker.proof.onnx.operator_types import infer_types
 from graphfix.checker.proof.onnx.types import check_values
 from graphfix.checker.proof.onnx.validate import imported, is_separate, unique_names
-from graphfix.checker.proof.result import UnprovedError
-from graphfix.checker.proof.terms import View, whole
 from graphfix.results.records import dataclass, field
 
 if TYPE_CHECKING:
@@ -38,13 +38,13 @@ if TYPE_CHECKING:
 
     from onnx import AttributeProto, FunctionProto, GraphProto, ModelProto, NodeProto
 
-    from graphfix.checker.proof.explain import Notes
+    from graphfix.checker.proof.core.sizes import Place
+    from graphfix.checker.proof.core.terms import Core, TermTable
+    from graphfix.checker.proof.neutral.explain import Notes
     from graphfix.checker.proof.onnx.constants import FileConstants
     from graphfix.checker.proof.onnx.model_parts import FunctionKey
     from graphfix.checker.proof.onnx.operands import Call
     from graphfix.checker.proof.onnx.stored_sizes import StoredSizes
-    from graphfix.checker.proof.sizes import Place
-    from graphfix.checker.proof.terms import Core, TermTable
 
 _FLOW = frozenset({"If", "Loop", "Scan"})
 _DEEPEST = 64

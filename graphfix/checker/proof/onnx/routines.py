@@ -15,8 +15,8 @@ from graphfix.checker.files.onnx import operators as onnx_ops
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from graphfix.checker.proof.core.terms import Core, View
     from graphfix.checker.proof.onnx.operands import Call
-    from graphfix.checker.proof.terms import Core, View
 
 ROUTINES = (
     "an operator returns the same last bit and the same sign of zero for every shape of its operands, and for operands"

@@ -6,16 +6,16 @@ from typing import TYPE_CHECKING
 
 from onnx import helper
 
+from graphfix.checker.proof.core.terms import MOST_ELEMENTS, Split
 from graphfix.checker.proof.onnx.layout_shapes import places
 from graphfix.checker.proof.onnx.versions import PRESENT
-from graphfix.checker.proof.terms import MOST_ELEMENTS, Split
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from graphfix.checker.proof.core.sizes import Dims, Size, Sizes
+    from graphfix.checker.proof.core.terms import Core, View
     from graphfix.checker.proof.onnx.operands import Among, Call
-    from graphfix.checker.proof.sizes import Dims, Size, Sizes
-    from graphfix.checker.proof.terms import Core, View
 
 
 def enter(call: Call, core: Core) -> None:

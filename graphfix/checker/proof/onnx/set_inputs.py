@@ -9,7 +9,7 @@ from onnx import helper, numpy_helper
 
 from graphfix.checker.files.asked import AskedError
 from graphfix.checker.files.set_values import named_sizes, refuse_unknown, typed
-from graphfix.checker.proof.compare import check_asked
+from graphfix.checker.proof.neutral.compare import check_asked
 from graphfix.checker.proof.onnx.input_sizes import declared_dims
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from onnx import TensorProto, ValueInfoProto
 
     from graphfix.checker.files.set_values import Array
-    from graphfix.checker.proof.compare import InputDims
+    from graphfix.checker.proof.neutral.compare import InputDims
     from graphfix.results import InputValue
 
 Arrays = dict[str, "Array"]

@@ -13,23 +13,23 @@ from typing import TYPE_CHECKING
 from onnx import TensorProto
 
 from graphfix.checker.files.onnx.operators import ADDED, ONTO, SAME_SHAPE
-from graphfix.checker.proof import constant_folding
-from graphfix.checker.proof.broadcast import onto_sizes
-from graphfix.checker.proof.integer_values import span, span_of
+from graphfix.checker.proof.core.result import NO_SIZE_IS_0, NONE_WITHOUT_ELEMENTS
+from graphfix.checker.proof.core.sizes import numbers
+from graphfix.checker.proof.core.terms import MOST_ELEMENTS, integer_type
+from graphfix.checker.proof.neutral import constant_folding
+from graphfix.checker.proof.neutral.broadcast import onto_sizes
+from graphfix.checker.proof.neutral.integer_values import span, span_of
 from graphfix.checker.proof.onnx import layout_shapes
 from graphfix.checker.proof.onnx.layout_shapes import places
 from graphfix.checker.proof.onnx.sequence_shapes import element
 from graphfix.checker.proof.onnx.types import dtype
-from graphfix.checker.proof.result import NO_SIZE_IS_0, NONE_WITHOUT_ELEMENTS
-from graphfix.checker.proof.sizes import numbers
-from graphfix.checker.proof.terms import MOST_ELEMENTS, integer_type
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
+    from graphfix.checker.proof.core.sizes import Dims, Size, Sizes
+    from graphfix.checker.proof.core.terms import View
     from graphfix.checker.proof.onnx.operands import Call
-    from graphfix.checker.proof.sizes import Dims, Size, Sizes
-    from graphfix.checker.proof.terms import View
 
 EXACT_SPAN = 1 << 53
 """Up to here runtimes that count a range in float64 count it right."""

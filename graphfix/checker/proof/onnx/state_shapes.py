@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from graphfix.checker.proof.core.sizes import Dims, Size, Sizes
     from graphfix.checker.proof.onnx.operands import Call
-    from graphfix.checker.proof.sizes import Dims, Size, Sizes
 
 IN_A_ROW, BY_HEAD = 3, 4
 """Ranks of data whose heads stand in a row, [batch,positions,hidden], or apart, [batch,heads,positions,size]."""

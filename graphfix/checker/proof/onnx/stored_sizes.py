@@ -13,9 +13,9 @@ if TYPE_CHECKING:
 
     from onnx import GraphProto, ValueInfoProto
 
-    from graphfix.checker.proof.arithmetic import Arithmetic
-    from graphfix.checker.proof.sizes import Dims, Size
-    from graphfix.checker.proof.terms import View
+    from graphfix.checker.proof.core.arithmetic import Arithmetic
+    from graphfix.checker.proof.core.sizes import Dims, Size
+    from graphfix.checker.proof.core.terms import View
 
 
 @dataclass(slots=True)

@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING
 
 from onnx import TensorProto
 
-from graphfix.checker.proof.sizes import Symbol, result_sizes
-from graphfix.checker.proof.terms import CONSTANTS
+from graphfix.checker.proof.core.sizes import Symbol, result_sizes
+from graphfix.checker.proof.core.terms import CONSTANTS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
+    from graphfix.checker.proof.core.sizes import Sizes
+    from graphfix.checker.proof.core.terms import Core, TermTable, View
     from graphfix.checker.proof.onnx.declared import Declared
-    from graphfix.checker.proof.sizes import Sizes
-    from graphfix.checker.proof.terms import Core, TermTable, View
 
 KNOWN_TYPES = frozenset(TensorProto.DataType.values())
 """Types of elements that onnx knows."""

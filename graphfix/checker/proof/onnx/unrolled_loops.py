@@ -13,18 +13,18 @@ import numpy as np
 from onnx import NodeProto, helper
 
 from graphfix.checker.files.onnx.bodies import graphs
-from graphfix.checker.proof import constant_folding
+from graphfix.checker.proof.neutral import constant_folding
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from onnx import GraphProto, ModelProto, ValueInfoProto
 
-    from graphfix.checker.proof.constants import Constants
+    from graphfix.checker.proof.core.sizes import Place
+    from graphfix.checker.proof.core.terms import Core, View
+    from graphfix.checker.proof.neutral.constants import Constants
     from graphfix.checker.proof.onnx.closed_world import ClosedWorld
     from graphfix.checker.proof.onnx.operands import Call, Environment
-    from graphfix.checker.proof.sizes import Place
-    from graphfix.checker.proof.terms import Core, View
 
 MOST_NODES: Final = 1 << 14
 """Of the trips of one loop."""

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from graphfix.checker.files.onnx import operators as onnx_ops
+from graphfix.checker.proof.core.result import UnprovedError
 from graphfix.checker.proof.onnx.operands import domain_of
 from graphfix.checker.proof.onnx.operator_types import accepted
-from graphfix.checker.proof.result import UnprovedError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

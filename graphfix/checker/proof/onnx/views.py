@@ -5,22 +5,22 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from graphfix.checker.files.onnx.operators import LEGACY_END
-from graphfix.checker.proof import constant_folding, repeat_elements, views
-from graphfix.checker.proof.arithmetic import ELEMENT
+from graphfix.checker.proof.core.arithmetic import ELEMENT
+from graphfix.checker.proof.core.sizes import numbers
+from graphfix.checker.proof.core.terms import MOST_ELEMENTS, View, extent, integer_type, whole
+from graphfix.checker.proof.neutral import constant_folding, repeat_elements, views
 from graphfix.checker.proof.onnx import integer_matrices
 from graphfix.checker.proof.onnx.integer_values import COUNTING, INTEGER_VALUES, renumbered
 from graphfix.checker.proof.onnx.layout_shapes import places
 from graphfix.checker.proof.onnx.validate import loads
 from graphfix.checker.proof.onnx.versions import inference_mode
-from graphfix.checker.proof.sizes import numbers
-from graphfix.checker.proof.terms import MOST_ELEMENTS, View, extent, integer_type, whole
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from graphfix.checker.proof.core.sizes import Sizes
+    from graphfix.checker.proof.core.terms import TermTable
     from graphfix.checker.proof.onnx.operands import Call
-    from graphfix.checker.proof.sizes import Sizes
-    from graphfix.checker.proof.terms import TermTable
 
 COUNTED_TARGET = 5
 """Until then Reshape's target is an attribute, and a 0 in it copies."""

@@ -5,15 +5,15 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import TYPE_CHECKING, NamedTuple
 
-from graphfix.checker.proof import constant_folding
-from graphfix.checker.proof.result import SOME_IMAGE
-from graphfix.checker.proof.sizes import numbers
+from graphfix.checker.proof.core.result import SOME_IMAGE
+from graphfix.checker.proof.core.sizes import numbers
+from graphfix.checker.proof.neutral import constant_folding
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from graphfix.checker.proof.core.sizes import Dims, Size, Sizes
     from graphfix.checker.proof.onnx.operands import Call
-    from graphfix.checker.proof.sizes import Dims, Size, Sizes
 
 CONVOLUTIONS = frozenset({"Conv", "ConvInteger", "QLinearConv", "DeformConv", "FusedConv", "NhwcConv", "NhwcFusedConv"})
 FRONT = 2

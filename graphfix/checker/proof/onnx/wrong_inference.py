@@ -7,17 +7,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from graphfix.checker.proof.constant_folding import literal
+from graphfix.checker.proof.core.sizes import numbers
+from graphfix.checker.proof.neutral.constant_folding import literal
 from graphfix.checker.proof.onnx.operands import domain_of
-from graphfix.checker.proof.sizes import numbers
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from onnx import NodeProto
 
+    from graphfix.checker.proof.core.sizes import Sizes
     from graphfix.checker.proof.onnx.operands import Environment
-    from graphfix.checker.proof.sizes import Sizes
 
 
 _LARGEST = (1 << 31) - 1

@@ -12,7 +12,10 @@ from graphfix.checker.files.tflite.file import read
 from graphfix.checker.files.tflite.names import own_names
 from graphfix.checker.files.tflite.schema import UnsupportedFieldError
 from graphfix.checker.files.tflite.signature import selected
-from graphfix.checker.proof.compare import (
+from graphfix.checker.proof.core.result import Proof, UnprovedError
+from graphfix.checker.proof.core.sizes import Algebra
+from graphfix.checker.proof.core.terms import TermTable, View, whole
+from graphfix.checker.proof.neutral.compare import (
     check_asked,
     check_declared_output,
     check_effects,
@@ -20,10 +23,7 @@ from graphfix.checker.proof.compare import (
     concluded,
     refuse_unknown,
 )
-from graphfix.checker.proof.constants import Constants
-from graphfix.checker.proof.result import Proof, UnprovedError
-from graphfix.checker.proof.sizes import Algebra
-from graphfix.checker.proof.terms import TermTable, View, whole
+from graphfix.checker.proof.neutral.constants import Constants
 from graphfix.checker.proof.tflite import set_inputs
 from graphfix.checker.proof.tflite.input_sizes import bound, input_dims, sizes_by_name, sizes_of
 from graphfix.checker.proof.tflite.known_operators import Known
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from graphfix.checker.files.constant_bytes import Opened
     from graphfix.checker.files.set_values import Array
     from graphfix.checker.files.tflite.records import Model
-    from graphfix.checker.proof.explain import Notes
+    from graphfix.checker.proof.neutral.explain import Notes
     from graphfix.results import InputValue
 
 

@@ -10,8 +10,8 @@ import numpy as np
 from graphfix.checker.files.constant_bytes import held
 from graphfix.checker.files.tflite.records import WIDTHS
 from graphfix.checker.files.tflite.schema import TYPES
-from graphfix.checker.proof import constant_folding
-from graphfix.checker.proof.terms import View
+from graphfix.checker.proof.core.terms import View
+from graphfix.checker.proof.neutral import constant_folding
 from graphfix.checker.proof.tflite.constant_parts import normal, select, signed, strided_slice, zeros_like
 
 if TYPE_CHECKING:
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
     from graphfix.checker.files.constant_bytes import Payload
     from graphfix.checker.files.tflite.records import Tensor
-    from graphfix.checker.proof.constant_folding import Array
-    from graphfix.checker.proof.constants import Constants
+    from graphfix.checker.proof.neutral.constant_folding import Array
+    from graphfix.checker.proof.neutral.constants import Constants
     from graphfix.checker.proof.tflite.operands import Call
 
 Rule: TypeAlias = "Callable[[Call, Sequence[Array]], Array | None]"

@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from graphfix.checker.proof import constant_folding
+from graphfix.checker.proof.neutral import constant_folding
 from graphfix.checker.proof.tflite.shapes import entries
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from graphfix.checker.proof.constant_folding import Array
+    from graphfix.checker.proof.neutral.constant_folding import Array
     from graphfix.checker.proof.tflite.operands import Call
 
 BOUNDS: Final = 3

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from graphfix.checker.files.tflite.records import CUSTOM_OPTIONS
-from graphfix.checker.proof.broadcast import broadcast_of
-from graphfix.checker.proof.explain import isolated
-from graphfix.checker.proof.indexing_maps import Note
+from graphfix.checker.proof.core.indexing_maps import Note
+from graphfix.checker.proof.neutral.broadcast import broadcast_of
+from graphfix.checker.proof.neutral.explain import isolated
 from graphfix.checker.proof.tflite.nodes import quantized, read, type_of
 from graphfix.checker.proof.tflite.operands import Call
 from graphfix.checker.proof.tflite.table import UNARY
@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from graphfix.checker.files.tflite.records import Operator, Subgraph, Tensor
-    from graphfix.checker.proof.sizes import Algebra
-    from graphfix.checker.proof.terms import Core, View
+    from graphfix.checker.proof.core.sizes import Algebra
+    from graphfix.checker.proof.core.terms import Core, View
     from graphfix.checker.proof.tflite.lookup_tables import Chain
 
 NO_PART = "ubgraphIndex"

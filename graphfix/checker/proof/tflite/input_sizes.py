@@ -6,15 +6,15 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from graphfix.checker.files.tflite.names import input_names, own_names
-from graphfix.checker.proof.compare import check_asked
+from graphfix.checker.proof.neutral.compare import check_asked
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from graphfix.checker.files.equal_sizes import EqualSizes
     from graphfix.checker.files.tflite.records import Model, Tensor
-    from graphfix.checker.proof.arithmetic import Arithmetic
-    from graphfix.checker.proof.sizes import Size
+    from graphfix.checker.proof.core.arithmetic import Arithmetic
+    from graphfix.checker.proof.core.sizes import Size
 
 InputSizes = dict[str, "tuple[int | str, ...] | None"]
 

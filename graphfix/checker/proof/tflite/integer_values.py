@@ -5,16 +5,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from graphfix.checker.files.tflite.schema import TYPES
-from graphfix.checker.proof import integer_values
-from graphfix.checker.proof.sizes import right_aligned
-from graphfix.checker.proof.terms import MOST_ELEMENTS, integer_type
+from graphfix.checker.proof.core.sizes import right_aligned
+from graphfix.checker.proof.core.terms import MOST_ELEMENTS, integer_type
+from graphfix.checker.proof.neutral import integer_values
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from graphfix.checker.proof.arithmetic import Arithmetic
-    from graphfix.checker.proof.sizes import Size, Sizes
-    from graphfix.checker.proof.terms import View
+    from graphfix.checker.proof.core.arithmetic import Arithmetic
+    from graphfix.checker.proof.core.sizes import Size, Sizes
+    from graphfix.checker.proof.core.terms import View
     from graphfix.checker.proof.tflite.operands import Call
 
 PAIR, TRIPLE = 2, 3

@@ -9,16 +9,16 @@ import struct
 from math import isfinite
 from typing import TYPE_CHECKING, NamedTuple
 
-from graphfix.checker.proof import constant_folding
-from graphfix.checker.proof.sizes import broadcast_parts
+from graphfix.checker.proof.core.sizes import broadcast_parts
+from graphfix.checker.proof.neutral import constant_folding
 from graphfix.checker.proof.tflite.unit_constants import selecting_kernel
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from graphfix.checker.files.tflite.records import Tensor
-    from graphfix.checker.proof.sizes import Size, Sizes
-    from graphfix.checker.proof.terms import Core, View
+    from graphfix.checker.proof.core.sizes import Size, Sizes
+    from graphfix.checker.proof.core.terms import Core, View
     from graphfix.checker.proof.tflite.operands import Call
 
 PAIR = 2

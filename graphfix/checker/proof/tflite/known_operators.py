@@ -5,7 +5,7 @@ from __future__ import annotations
 from operator import ge
 from typing import TYPE_CHECKING, Final
 
-from graphfix.checker.proof.sizes import add_once, reached
+from graphfix.checker.proof.core.sizes import add_once, reached
 from graphfix.checker.proof.tflite.new_forms import MOST_RANK, NARROWEST, NEW, plain
 from graphfix.checker.proof.tflite.nodes import hybrid, type_of
 from graphfix.checker.proof.tflite.table import EACH, UNARY
@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from graphfix.checker.files.tflite.records import Operator, Subgraph, Tensor
-    from graphfix.checker.proof.sizes import Place
-    from graphfix.checker.proof.terms import Core, View
+    from graphfix.checker.proof.core.sizes import Place
+    from graphfix.checker.proof.core.terms import Core, View
     from graphfix.checker.proof.tflite.operands import Call
 
 RANKS: Final[Mapping[str, int]] = {**dict.fromkeys((*EACH, "PRELU"), MOST_RANK), "BATCH_MATMUL": NARROWEST}

@@ -9,17 +9,17 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeAlias
 
-from graphfix.checker.proof.constants import Constants
-from graphfix.checker.proof.result import UnprovedError
-from graphfix.checker.proof.sizes import Algebra
-from graphfix.checker.proof.terms import TermTable
+from graphfix.checker.proof.core.result import UnprovedError
+from graphfix.checker.proof.core.sizes import Algebra
+from graphfix.checker.proof.core.terms import TermTable
+from graphfix.checker.proof.neutral.constants import Constants
 from graphfix.checker.proof.tflite.known_operators import Known
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from graphfix.checker.files.tflite.records import Model, Operator, Subgraph
-    from graphfix.checker.proof.terms import View
+    from graphfix.checker.proof.core.terms import View
 
 BODY = "bodySubgraphIndex"
 Spot: TypeAlias = tuple[int, int]

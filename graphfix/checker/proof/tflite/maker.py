@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 import numpy as np
 
 from graphfix.checker.files.tflite.records import Operator
-from graphfix.checker.proof import constant_folding
-from graphfix.checker.proof.terms import whole
+from graphfix.checker.proof.core.terms import whole
+from graphfix.checker.proof.neutral import constant_folding
 from graphfix.checker.proof.tflite.nodes import read, stated
 from graphfix.checker.proof.tflite.operands import Call
 from graphfix.results.records import dataclass
@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from graphfix.checker.files.tflite.records import Tensor
-    from graphfix.checker.proof.constants import Constants
-    from graphfix.checker.proof.terms import View
+    from graphfix.checker.proof.core.terms import View
+    from graphfix.checker.proof.neutral.constants import Constants
 
 ACTIVATED: Final = ("fusedActivationFunction", 0)
 OPERATORS: Final[Mapping[str, tuple[int, tuple[tuple[str, object], ...]]]] = {

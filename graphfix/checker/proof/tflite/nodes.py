@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from graphfix.checker.proof import broadcast, neutral
-from graphfix.checker.proof.sizes import numbers
-from graphfix.checker.proof.terms import View, whole
+from graphfix.checker.proof.core.sizes import numbers
+from graphfix.checker.proof.core.terms import View, whole
+from graphfix.checker.proof.neutral import broadcast, neutral_elements
 from graphfix.checker.proof.tflite import kernel_choice
 from graphfix.checker.proof.tflite.shapes import shaped
 from graphfix.checker.proof.tflite.table import CHOOSING, EACH, STATEFUL, UNARY
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from graphfix.checker.files.tflite.records import Operator, Quantization, Subgraph, Tensor
-    from graphfix.checker.proof.sizes import Size
+    from graphfix.checker.proof.core.sizes import Size
     from graphfix.checker.proof.tflite.operands import Call
 
 PLANE = 2
@@ -109,7 +109,11 @@ def beside_neutral(call: Call) -> View | None:
     if any(tensor.quantization is not None for tensor in tensors):
         return None
     one, two = call.views
-    return None if one is None or two is None else neutral.beside(call.table.algebra, call.operator.name, one, two)
+    return (
+        None
+        if one is None or two is None
+        else neutral_elements.beside(call.table.algebra, call.operator.name, one, two)
+    )
 
 
 def _select(call: Call, key: tuple[object, ...], views: Sequence[View]) -> View | None:

@@ -5,16 +5,16 @@ from __future__ import annotations
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from graphfix.checker.proof.sizes import numbers
-from graphfix.checker.proof.terms import MOST_ELEMENTS, integer_type
+from graphfix.checker.proof.core.sizes import numbers
+from graphfix.checker.proof.core.terms import MOST_ELEMENTS, integer_type
 from graphfix.results.records import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from graphfix.checker.files.tflite.records import Operator, Tensor
-    from graphfix.checker.proof.sizes import Sizes
-    from graphfix.checker.proof.terms import TermTable, View
+    from graphfix.checker.proof.core.sizes import Sizes
+    from graphfix.checker.proof.core.terms import TermTable, View
     from graphfix.checker.proof.tflite.lookup_tables import Chain
 
 LARGEST: Mapping[str, int] = MappingProxyType({"int32": (1 << 31) - 1, "int64": (1 << 63) - 1})

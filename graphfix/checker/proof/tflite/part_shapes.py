@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from graphfix.checker.proof import constant_folding
+from graphfix.checker.proof.neutral import constant_folding
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from graphfix.checker.proof.sizes import Dims, Size, Sizes
+    from graphfix.checker.proof.core.sizes import Dims, Size, Sizes
     from graphfix.checker.proof.tflite.operands import Call
 
 IMAGE = 4

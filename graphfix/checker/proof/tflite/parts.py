@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Final
 from graphfix.checker.files.tflite.file import REQUIRED_OF_GRAPH, REQUIRED_PARTS
 from graphfix.checker.files.tflite.records import NARROW, WIDTHS
 from graphfix.checker.files.tflite.schema import TYPES
-from graphfix.checker.proof.compare import binding_options, check_declared_input
-from graphfix.checker.proof.result import UnprovedError
+from graphfix.checker.proof.core.result import UnprovedError
+from graphfix.checker.proof.neutral.compare import binding_options, check_declared_input
 from graphfix.checker.proof.tflite.maker import OPERATORS
 from graphfix.checker.proof.tflite.new_forms import VERSIONS
 from graphfix.checker.proof.tflite.table import STATEFUL

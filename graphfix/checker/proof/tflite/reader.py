@@ -7,8 +7,8 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from graphfix.checker.files.tflite.records import WIDTHS
-from graphfix.checker.proof.result import STORED_SHAPES, UnprovedError
-from graphfix.checker.proof.terms import View, whole
+from graphfix.checker.proof.core.result import STORED_SHAPES, UnprovedError
+from graphfix.checker.proof.core.terms import View, whole
 from graphfix.checker.proof.tflite import loop_sizes
 from graphfix.checker.proof.tflite.constant_folding import computed
 from graphfix.checker.proof.tflite.explain import note_of
@@ -41,10 +41,10 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from graphfix.checker.files.tflite.records import Model, Operator, Subgraph, Tensor
-    from graphfix.checker.proof.constants import Constants
-    from graphfix.checker.proof.explain import Notes
-    from graphfix.checker.proof.sizes import Place
-    from graphfix.checker.proof.terms import Core, TermTable
+    from graphfix.checker.proof.core.sizes import Place
+    from graphfix.checker.proof.core.terms import Core, TermTable
+    from graphfix.checker.proof.neutral.constants import Constants
+    from graphfix.checker.proof.neutral.explain import Notes
     from graphfix.checker.proof.tflite.known_operators import Known
     from graphfix.checker.proof.tflite.lookup_tables import Chain
     from graphfix.checker.proof.tflite.loop_sizes import Spot

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Protocol
 
-from graphfix.checker.proof.constant_folding import literal
-from graphfix.checker.proof.result import UnprovedError
+from graphfix.checker.proof.core.result import UnprovedError
+from graphfix.checker.proof.neutral.constant_folding import literal
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from graphfix.checker.files.tflite.records import Operator, Subgraph
-    from graphfix.checker.proof.sizes import Place
-    from graphfix.checker.proof.terms import Core, View
+    from graphfix.checker.proof.core.sizes import Place
+    from graphfix.checker.proof.core.terms import Core, View
 
 _BRANCHES = {True: "thenSubgraphIndex", False: "elseSubgraphIndex"}
 

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from graphfix.checker.proof import views
-from graphfix.checker.proof.sizes import numbers
+from graphfix.checker.proof.core.sizes import numbers
+from graphfix.checker.proof.neutral import views
 from graphfix.checker.proof.tflite.maker import Maker, UnreadError, Value
 
 if TYPE_CHECKING:

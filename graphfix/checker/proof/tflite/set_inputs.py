@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from graphfix.checker.files.constant_bytes import Payload
     from graphfix.checker.files.set_values import Array
     from graphfix.checker.files.tflite.records import Model, Tensor
-    from graphfix.checker.proof.constants import Constants
-    from graphfix.checker.proof.terms import View
+    from graphfix.checker.proof.core.terms import View
+    from graphfix.checker.proof.neutral.constants import Constants
     from graphfix.results import InputValue
 
 

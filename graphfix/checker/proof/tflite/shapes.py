@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, TypeAlias
 
-from graphfix.checker.proof import constant_folding
-from graphfix.checker.proof.integer_values import cut_size, span_of
-from graphfix.checker.proof.result import NO_SIZE_BESIDE_IS_0
-from graphfix.checker.proof.sizes import numbers
+from graphfix.checker.proof.core.result import NO_SIZE_BESIDE_IS_0
+from graphfix.checker.proof.core.sizes import numbers
+from graphfix.checker.proof.neutral import constant_folding
+from graphfix.checker.proof.neutral.integer_values import cut_size, span_of
 from graphfix.checker.proof.tflite import part_shapes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from graphfix.checker.proof.sizes import Size, Sizes
-    from graphfix.checker.proof.terms import View
+    from graphfix.checker.proof.core.sizes import Size, Sizes
+    from graphfix.checker.proof.core.terms import View
     from graphfix.checker.proof.tflite.operands import Call
 
 MATRIX = 2

@@ -11,7 +11,7 @@ from __future__ import annotations
 from math import prod
 from typing import TYPE_CHECKING, Final
 
-from graphfix.checker.proof.result import UnprovedError
+from graphfix.checker.proof.core.result import UnprovedError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

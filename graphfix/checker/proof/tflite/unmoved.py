@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from graphfix.checker.files.tflite.records import NARROW
-from graphfix.checker.proof.terms import View
+from graphfix.checker.proof.core.terms import View
 from graphfix.checker.proof.tflite.nodes import keeps_quantization
 
 if TYPE_CHECKING:

@@ -10,14 +10,14 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Final, Protocol
 
-from graphfix.checker.proof.constant_folding import literal
+from graphfix.checker.proof.neutral.constant_folding import literal
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
 
     from graphfix.checker.files.tflite.records import Model, Operator, Subgraph
-    from graphfix.checker.proof.sizes import Place
-    from graphfix.checker.proof.terms import Core, View
+    from graphfix.checker.proof.core.sizes import Place
+    from graphfix.checker.proof.core.terms import Core, View
 
 TEST, BODY = "condSubgraphIndex", "bodySubgraphIndex"
 MOST_OPERATORS: Final = 1 << 14

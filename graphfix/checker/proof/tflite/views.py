@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from graphfix.checker.files.tflite.records import NARROW
-from graphfix.checker.proof import broadcast, views
-from graphfix.checker.proof.terms import View, integer_type
+from graphfix.checker.proof.core.terms import View, integer_type
+from graphfix.checker.proof.neutral import broadcast, views
 from graphfix.checker.proof.tflite.integer_values import ALIKE, COUNTING, INTEGER_VALUES, RETYPING
 from graphfix.checker.proof.tflite.shapes import reshape_target
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from graphfix.checker.files.tflite.records import Operator
-    from graphfix.checker.proof.sizes import Sizes
+    from graphfix.checker.proof.core.sizes import Sizes
     from graphfix.checker.proof.tflite.operands import Call
 
 STRETCHING = 2

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from graphfix.checker.files.tflite.graphs import unique_names
-from graphfix.checker.proof.terms import View
+from graphfix.checker.proof.core.terms import View
 from graphfix.checker.proof.tflite.definitions import DEFINED, PASSING, assumed, form, is_exact
 from graphfix.checker.proof.tflite.maker import OPERATORS
 from graphfix.results import InexactSite
@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from graphfix.checker.files.tflite.records import Model, Subgraph, Tensor
-    from graphfix.checker.proof.constants import Constants
-    from graphfix.checker.proof.terms import Core
+    from graphfix.checker.proof.core.terms import Core
+    from graphfix.checker.proof.neutral.constants import Constants
     from graphfix.checker.proof.tflite.operands import Call
 
 CONCERNED = frozenset({*DEFINED, *OPERATORS})

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Container, Sequence
 
-from graphfix.formats import editing
-from graphfix.formats.insertion import rearrange
+from graphfix.formats.neutral import editing
+from graphfix.formats.neutral.insertion import rearrange
 from graphfix.formats.onnx.edit.new_nodes import NodeBuilder
 from graphfix.formats.onnx.edit.records import bytes_of, encoded, text_of, value_info_head
 from graphfix.formats.onnx.edit.state import State

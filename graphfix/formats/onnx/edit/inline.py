@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-from graphfix.formats.insertion import rearrange
+from graphfix.formats.neutral.insertion import rearrange
 from graphfix.formats.onnx.edit.state import Decided
 from graphfix.formats.onnx.edit.unroll import unrolled
 from graphfix.formats.onnx.file.messages import Holder, holds_initializers, subgraphs

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
-from graphfix.formats.insertion import Order, rearrange
+from graphfix.formats.neutral.insertion import Order, rearrange
 from graphfix.formats.onnx.edit.derived_shapes import DerivedShapes
 from graphfix.formats.onnx.edit.records import records, write
 from graphfix.formats.onnx.file.messages import Holder, holds_initializers

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from graphfix import operators
-from graphfix.formats.editing import NOT_KNOWN, NewNodes, NodeEdit, bypass, replace_node
+from graphfix.formats.neutral.editing import NOT_KNOWN, NewNodes, NodeEdit, bypass, replace_node
 from graphfix.formats.onnx.edit.checks import is_used
 from graphfix.formats.onnx.edit.state import Decided, State
 from graphfix.formats.onnx.file.tensors import attribute_of

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Final, TypeVar
 
-from graphfix.formats.insertion import rearrange
+from graphfix.formats.neutral.insertion import rearrange
 from graphfix.formats.onnx.file import wire
 from graphfix.formats.onnx.file.messages import Holder
 from graphfix.formats.onnx.file.tensors import attribute_of

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from google.protobuf.message import DecodeError, EncodeError  # type: ignore[import-untyped]  # has no types
 
-from graphfix.formats.files import Piece, Source, Staging, open_source, reason, staged
+from graphfix.formats.neutral.files import Piece, Source, Staging, open_source, reason, staged
+from graphfix.formats.neutral.publish import refuse_name
 from graphfix.formats.onnx.file.additions import Additions
 from graphfix.formats.onnx.file.data_home import DataHome, copied_names, is_inside
 from graphfix.formats.onnx.file.external import (
@@ -24,7 +25,6 @@ from graphfix.formats.onnx.file.external import (
 )
 from graphfix.formats.onnx.file.payloads import NONCE, Cut, Cutter, Weaver, cut_of
 from graphfix.formats.onnx.file.wire import MalformedError
-from graphfix.formats.publish import refuse_name
 from graphfix.results import GraphfixError
 from graphfix.results.onnx_messages import ModelProto, TensorProto
 from graphfix.results.records import dataclass

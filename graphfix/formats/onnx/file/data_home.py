@@ -13,7 +13,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path, PurePath, PureWindowsPath
 from typing import Final
 
-from graphfix.formats.files import BINARY, reason
+from graphfix.formats.neutral.files import BINARY, reason
 from graphfix.results import GraphfixError
 from graphfix.results.records import dataclass
 

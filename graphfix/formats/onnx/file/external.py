@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
 
-from graphfix.formats.files import CHUNK, Staging
+from graphfix.formats.neutral.files import CHUNK, Staging
 from graphfix.formats.onnx.file.data_home import DataHome, open_data
 from graphfix.formats.onnx.file.tensors import byte_size
 from graphfix.formats.onnx.file.wire import ROUTES, TENSOR

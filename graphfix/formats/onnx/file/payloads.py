@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from graphfix.formats.files import Piece, Source, Span
+from graphfix.formats.neutral.files import Piece, Source, Span
 from graphfix.formats.onnx.file.wire import (
     DATA,
     MODEL,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from graphfix.formats.insertion import rearrange
+from graphfix.formats.neutral.insertion import rearrange
 from graphfix.formats.onnx.file.messages import subgraphs
 from graphfix.results.onnx_messages import GraphProto, NodeProto
 

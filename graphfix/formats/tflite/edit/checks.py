@@ -6,7 +6,7 @@ from functools import cache
 from math import prod
 
 from graphfix import operators
-from graphfix.formats.editing import NOT_KNOWN
+from graphfix.formats.neutral.editing import NOT_KNOWN
 from graphfix.formats.tflite.edit.inline import decide
 from graphfix.formats.tflite.edit.new_nodes import NodeBuilder
 from graphfix.formats.tflite.edit.new_records import COPYING

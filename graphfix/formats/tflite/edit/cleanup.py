@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from graphfix.formats import editing
+from graphfix.formats.neutral import editing
 from graphfix.formats.tflite.edit.state import State
 from graphfix.formats.tflite.file.container import Container
 from graphfix.formats.tflite.file.records import ABSENT, NEW, Subgraph

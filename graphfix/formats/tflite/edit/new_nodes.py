@@ -6,8 +6,8 @@ import struct
 from collections.abc import Sequence
 from dataclasses import replace
 
-from graphfix.formats.editing import FreshNames
-from graphfix.formats.insertion import Order, rearrange
+from graphfix.formats.neutral.editing import FreshNames
+from graphfix.formats.neutral.insertion import Order, rearrange
 from graphfix.formats.tflite.edit.new_records import (
     CONCATENATION,
     COPYING,

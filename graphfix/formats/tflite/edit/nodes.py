@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from graphfix import operators
-from graphfix.formats.editing import NewNodes, NodeEdit, bypass, replace_node
+from graphfix.formats.neutral.editing import NewNodes, NodeEdit, bypass, replace_node
 from graphfix.formats.tflite.edit.inline import decide
 from graphfix.formats.tflite.edit.new_records import (
     TILE,

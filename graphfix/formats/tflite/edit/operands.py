@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import prod
 
-from graphfix.formats.repeated import cut
+from graphfix.formats.neutral.repeated import cut
 from graphfix.formats.tflite.edit.new_nodes import NodeBuilder
 from graphfix.formats.tflite.edit.new_records import reshapes
 from graphfix.formats.tflite.edit.state import State

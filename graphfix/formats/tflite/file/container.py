@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from graphfix.formats.files import Piece, Source, open_source, reason, staged
-from graphfix.formats.publish import refuse_name
+from graphfix.formats.neutral.files import Piece, Source, open_source, reason, staged
+from graphfix.formats.neutral.publish import refuse_name
 from graphfix.formats.tflite import IDENTIFIER, IDENTIFIER_AT, validate
 from graphfix.formats.tflite.file import zip as archive
 from graphfix.formats.tflite.file.options import read_options

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from graphfix.formats.files import Source
+from graphfix.formats.neutral.files import Source
 from graphfix.formats.tflite.file.reader import FlatBuffer, MalformedError
 from graphfix.formats.tflite.file.records import Buffer, Code, Operator, Quantization, Signature, Subgraph, Tensor
 from graphfix.formats.tflite.file.schema import (

@@ -9,7 +9,7 @@ from __future__ import annotations
 import struct
 from typing import Final
 
-from graphfix.formats.files import Source
+from graphfix.formats.neutral.files import Source
 
 _END: Final = struct.Struct("<4sHHHHIIH")
 _ENTRY: Final = struct.Struct("<4s24xHHH8xI")

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from graphfix.formats.equal_sizes import NO_SUMS, Sum
+from graphfix.formats.neutral.equal_sizes import NO_SUMS, Sum
 from graphfix.formats.tflite.file.container import Container
 from graphfix.formats.tflite.infer.names import free_axes, operator_name, unique_names, unknown_name
 from graphfix.formats.tflite.infer.scope import GraphScope

@@ -15,9 +15,9 @@ from graphfix.checker.proof.onnx.contrib import attention, elementwise, layout, 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from graphfix.checker.proof.core.sizes import Dims
     from graphfix.checker.proof.onnx.contrib.results import Kind, Operators, Result
     from graphfix.checker.proof.onnx.operands import Call
-    from graphfix.checker.proof.sizes import Dims
 
 OPERATORS: Mapping[str, Operators] = {
     "": {**elementwise.STANDARD, **layout.STANDARD},

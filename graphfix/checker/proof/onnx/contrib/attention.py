@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 from graphfix.checker.proof.onnx.contrib.results import UNKNOWN, Result, constant, kind_of, like, moved, ranked, unknown
 
 if TYPE_CHECKING:
+    from graphfix.checker.proof.core.sizes import Dims, Size, Sizes
     from graphfix.checker.proof.onnx.contrib.results import Kind, KindRule, Operators, SizesRule
     from graphfix.checker.proof.onnx.operands import Call
-    from graphfix.checker.proof.sizes import Dims, Size, Sizes
 
 MATRIX, IN_A_ROW, BY_HEAD, PAIRS = 2, 3, 4, 5
 """Ranks: weights, data whose heads are in one row, a cache [batch,heads,positions,size], and two caches in one."""

@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING
 
 from onnx import TensorProto
 
+from graphfix.checker.proof.core.result import SOME_SCORES
+from graphfix.checker.proof.core.sizes import numbers
 from graphfix.checker.proof.onnx.contrib.results import UNKNOWN, Result, kind_of, like, moved, typed, unknown
-from graphfix.checker.proof.result import SOME_SCORES
-from graphfix.checker.proof.sizes import numbers
 
 if TYPE_CHECKING:
+    from graphfix.checker.proof.core.sizes import Dims
     from graphfix.checker.proof.onnx.contrib.results import Kind, Operators
     from graphfix.checker.proof.onnx.operands import Call
-    from graphfix.checker.proof.sizes import Dims
 
 _TOKENS = 2
 """The rank of token numbers: [batch, positions]."""

@@ -6,16 +6,16 @@ from typing import TYPE_CHECKING
 
 from onnx import TensorProto
 
-from graphfix.checker.proof.integer_values import span
+from graphfix.checker.proof.core.sizes import numbers
+from graphfix.checker.proof.core.terms import integer_type
+from graphfix.checker.proof.neutral.integer_values import span
 from graphfix.checker.proof.onnx.contrib.results import Result, constant, kind_of, like, moved, ranked, typed
 from graphfix.checker.proof.onnx.layout_shapes import RULES, joined
-from graphfix.checker.proof.sizes import numbers
-from graphfix.checker.proof.terms import integer_type
 
 if TYPE_CHECKING:
+    from graphfix.checker.proof.core.sizes import Dims, Size
     from graphfix.checker.proof.onnx.contrib.results import Kind, Operators
     from graphfix.checker.proof.onnx.operands import Call
-    from graphfix.checker.proof.sizes import Dims, Size
 
 MATRIX, TOKENS, IMAGE = 2, 3, 4
 """Ranks: a matrix, [batch,positions,hidden], [batch,channels,rows,columns]."""

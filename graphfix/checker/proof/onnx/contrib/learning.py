@@ -11,9 +11,9 @@ from graphfix.checker.proof.onnx.contrib.results import Result, kind_of, like, m
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from graphfix.checker.proof.core.sizes import Dims, Size
     from graphfix.checker.proof.onnx.contrib.results import Kind, Operators
     from graphfix.checker.proof.onnx.operands import Call
-    from graphfix.checker.proof.sizes import Dims, Size
 
 MATRIX = 2
 """The rank of data [rows,features]."""

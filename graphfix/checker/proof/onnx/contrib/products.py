@@ -10,9 +10,9 @@ from graphfix.checker.proof.onnx.contrib.results import Result, constant, kind_o
 from graphfix.checker.proof.onnx.network_shapes import gemm, stacked
 
 if TYPE_CHECKING:
+    from graphfix.checker.proof.core.sizes import Dims, Size, Sizes
     from graphfix.checker.proof.onnx.contrib.results import Kind, Operators, SizesRule
     from graphfix.checker.proof.onnx.operands import Call
-    from graphfix.checker.proof.sizes import Dims, Size, Sizes
 
 MATRIX = 2
 

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
+    from graphfix.checker.proof.core.sizes import Dims, Size
     from graphfix.checker.proof.onnx.operands import Call
-    from graphfix.checker.proof.sizes import Dims, Size
 
 Kind: TypeAlias = "int | bytes | None"
 """A TensorProto type; None if it is unknown."""

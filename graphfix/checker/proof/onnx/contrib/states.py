@@ -10,9 +10,9 @@ from graphfix.checker.proof.onnx import state_shapes
 from graphfix.checker.proof.onnx.contrib.results import Result, kind_of, like, moved, typed, unknown
 
 if TYPE_CHECKING:
+    from graphfix.checker.proof.core.sizes import Dims, Size
     from graphfix.checker.proof.onnx.contrib.results import KindRule, Operators, SizesRule
     from graphfix.checker.proof.onnx.operands import Call
-    from graphfix.checker.proof.sizes import Dims, Size
 
 STATES, TEXTS = 4, 2
 """Ranks: the first result of a recurrent network, and token numbers [batch,positions]."""

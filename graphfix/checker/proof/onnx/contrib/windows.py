@@ -12,9 +12,9 @@ from graphfix.checker.proof.onnx.window_shapes import convolved, globally_pooled
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from graphfix.checker.proof.core.sizes import Dims, Sizes
     from graphfix.checker.proof.onnx.contrib.results import Operators, SizesRule
     from graphfix.checker.proof.onnx.operands import Call
-    from graphfix.checker.proof.sizes import Dims, Sizes
 
 IMAGE = 4
 """The rank of [batch,channels,rows,columns]."""

@@ -1,0 +1,133 @@
+"""What is remembered of a model that was done: of which bytes and options, what was written, and what was said.
+
+A record lies beside the outputs, where others may write: it is read as data, and what is not exactly as this module
+writes it is no record.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+from graphfix.batch.jobs import outcome_json, request_digest
+from graphfix.batch.jobs.job import Job
+from graphfix.batch.jobs.scratch import OWN
+from graphfix.batch.stores import addresses, urls
+from graphfix.batch.stores.store import Digest, Store, beginning, checked
+from graphfix.results import VERSION, Outcome
+
+FORM = 2
+"""Of the record: another number is another form."""
+MOST = 128 << 20
+"""Bytes. 100,000 nodes with findings take 30 MiB; a longer record is neither written nor read."""
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """What is remembered of one model."""
+
+    form: int
+    version: str
+    """Of graphfix."""
+    options: str
+    """The digest of what was asked."""
+    sources: tuple[Digest, ...]
+    """The model, then its data files, as they lie in its folder."""
+    outputs: tuple[Digest, ...]
+    """As they lie below the batch's folder."""
+    outcome: Outcome
+    """Its paths of outputs are names below the batch's folder."""
+
+
+def holding(job: Job) -> Outcome | None:
+    """What was said of the model, if that is still so: same bytes, options and version, and its outputs are there.
+
+    Raises OSError where a store can't be reached, and GraphfixError as `asked.digest` does.
+    """
+    record = read(job)
+    if record is None or record.version != VERSION or record.options != request_digest.digest(job.command, job.request):
+        return None
+    if job.request.excerpt and record.outcome.excerpt is None:
+        return None
+    folder, name = addresses.parted(job.source)
+    there = addresses.store(job.output)
+    first, *data = record.sources
+    if first.name != urls.file_name(job.source):
+        return None
+    if not (_are_there(folder, (replace(first, name=name), *data)) and _are_there(there, record.outputs)):
+        return None
+    return _placed(job, record.outcome, there)
+
+
+def read(job: Job) -> Record | None:
+    """The record of the model, whatever it was made of; None where there is none. Raises OSError."""
+    text = addresses.store(job.output).read_text(_name(job), MOST)
+    if text is None:
+        return None
+    try:
+        record: Record = outcome_json.converter().structure(json.loads(text), Record)
+        for file in (*record.sources, *record.outputs):
+            checked(file.name)
+    except Exception:  # noqa: BLE001 -- data of others: whatever is wrong with it, it is no record
+        return None
+    return record if record.form == FORM and record.sources and _has_outputs(record) else None
+
+
+def _has_outputs(record: Record) -> bool:
+    """Whether of all files that the outcome names it is known which bytes they have."""
+    made, known = record.outcome.conversion, {file.name for file in record.outputs}
+    named = (record.outcome.output, made.bytecode if made is not None else None)
+    return all(name is None or name in known for name in named)
+
+
+def write(job: Job, outcome: Outcome, sources: Sequence[Digest], outputs: Sequence[Digest]) -> None:
+    """Remember what was made of a model: of the model first among `sources`. Raises OSError."""
+    there = addresses.store(job.output)
+    options = request_digest.digest(job.command, job.request)
+    first, *data = sources
+    known = (replace(first, name=urls.file_name(job.source)), *data)
+    record = Record(FORM, VERSION, options, known, tuple(outputs), _named(outcome, there))
+    text = json.dumps(outcome_json.converter().unstructure(record), allow_nan=False)
+    if len(text) <= MOST:
+        there.write_text(_name(job), text)
+
+
+def _name(job: Job) -> str:
+    return f"{OWN}/{job.name}.json"
+
+
+def _are_there(store: Store, files: Sequence[Digest]) -> bool:
+    return all(_is_there(store, file) for file in files)
+
+
+def _is_there(store: Store, file: Digest) -> bool:
+    """Whether the store has the same bytes: by its own mark, where it has one, else they are read."""
+    now = store.identity(file.name)
+    if now is None or now.size != file.size:
+        return False
+    if file.mark and now.mark:
+        return file.mark == now.mark
+    return store.digest(file.name).sha256 == file.sha256
+
+
+def _named(outcome: Outcome, there: Store) -> Outcome:
+    """The outcome with names below the folder in place of its outputs' paths: the folder may be moved."""
+    folder = beginning(there)
+    return _with_outputs(outcome, lambda place: place.removeprefix(folder))
+
+
+def _placed(job: Job, outcome: Outcome, there: Store) -> Outcome:
+    """The outcome, with the paths of today."""
+    excerpt = outcome.excerpt if job.request.excerpt else None
+    return replace(_with_outputs(outcome, there.place), model=job.model, excerpt=excerpt, reused=True)
+
+
+def _with_outputs(outcome: Outcome, called: Callable[[str], str]) -> Outcome:
+    """The outcome, with each of its outputs called otherwise."""
+    if outcome.output is None:
+        return outcome
+    made = outcome.conversion
+    if made is not None and made.bytecode is not None:
+        made = replace(made, bytecode=called(made.bytecode))
+    return replace(outcome, output=called(outcome.output), conversion=made)

@@ -1,0 +1,129 @@
+"""The process that does models one after the other, each within its time and its memory."""
+
+from __future__ import annotations
+
+import threading
+import weakref
+from concurrent.futures import CancelledError
+from typing import Any, Final, Literal
+
+from graphfix.batch.jobs.job import Limits
+from graphfix.batch.process import sessions
+from graphfix.results.faults import InternalError
+from graphfix.runtimes import memory
+from graphfix.runtimes.pipes import GONE, AskedProcess, cause, module
+from graphfix.runtimes.watch import Watch
+
+KEPT: Final = 256 << 20
+"""Bytes; a process that holds more after a model makes way for a new one."""
+ONE_THREAD: Final = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
+"""Several models are done at once: each has one processor."""
+
+
+class StoppedError(Exception):
+    """The process has ended before it answered: by itself, or because it needed more than it may."""
+
+    def __init__(self, why: str, kind: Literal["aborted", "time", "memory"]) -> None:
+        super().__init__(why)
+        self.kind = kind
+
+
+class Child:
+    """One process, started when it is needed, and again after an end; all that it starts ends with it.
+
+    One thread asks it; any may close it.
+    """
+
+    def __init__(self) -> None:
+        self._process: AskedProcess | None = None
+        self._end: weakref.finalize[..., Child] | None = None
+        """Ends the process that runs now, also where nobody does: with the thread, or with the interpreter."""
+        self._at_work = threading.Lock()
+
+    def ask(self, message: object, limits: Limits, stop: threading.Event | None = None) -> Any:  # noqa: ANN401 - any answer
+        """Send a message to graphfix.batch.process.worker, and return what it answers.
+
+        Raises StoppedError, CancelledError when `stop` is set, InternalError for a fault of graphfix in the worker, and
+        the OSError or OverwriteError that the worker sends.
+        """
+        with self._at_work:
+            bounds = _Bounds(self._running(), limits, stop or threading.Event())
+            try:
+                kind, answer = self._answer(bounds, message)
+            except GONE:
+                self._stop()
+                raise bounds.why() from None
+            except BaseException:
+                self._stop()
+                raise
+        if kind == "raised":
+            raise answer
+        if kind == "fault":
+            raise InternalError(answer)
+        return answer
+
+    def close(self) -> None:
+        """End the process, unless it is at work for another thread."""
+        if self._at_work.acquire(blocking=False):
+            self._stop()
+            self._at_work.release()
+
+    def _answer(self, bounds: _Bounds, message: object) -> tuple[str, Any]:
+        process = bounds.process
+        with bounds.watch:
+            answer: tuple[str, Any] = process.ask(message)
+        if bounds.watch.killed or sessions.anonymous(process.pid) > min(KEPT, bounds.bytes // 2):
+            self._stop()
+        return answer
+
+    def _running(self) -> AskedProcess:
+        if self._process is not None and self._process.has_ended:  # the system may end one that waits
+            self._stop()
+        if self._process is None:
+            self._process = AskedProcess(module("graphfix.batch.process.worker"), ONE_THREAD, apart=True)
+            self._end = weakref.finalize(self, _ended, self._process)
+        return self._process
+
+    def _stop(self) -> None:
+        if self._end is not None:
+            self._end()
+        self._process = self._end = None
+
+
+class _Bounds:
+    """What is looked at while a model is done, and what of it has ended the process."""
+
+    def __init__(self, process: AskedProcess, limits: Limits, stop: threading.Event) -> None:
+        self.process = process
+        self.bytes = memory.available() if limits.bytes is None else limits.bytes
+        self._seconds = limits.seconds
+        self._stop = stop
+        self._heavy = False
+        self.watch = Watch(lambda: sessions.kill(process.pid), limits.seconds, self._are_passed)
+
+    def _are_passed(self) -> bool:
+        """Whether the process needs too much, or has ended: what it has started keeps its pipe open."""
+        self._heavy = sessions.used(self.process.pid) > self.bytes
+        return self._heavy or self._stop.is_set() or self.process.has_ended
+
+    def why(self) -> Exception:
+        """Why the process has ended without an answer."""
+        if self._stop.is_set():
+            return CancelledError()
+        if self._heavy:
+            return StoppedError(f"it needed more than {_size(self.bytes)} of memory", "memory")
+        if self.watch.expired:
+            return StoppedError(f"it took longer than {self._seconds:g} seconds", "time")
+        return StoppedError(f"its process ended ({cause(self.process.end())})", "aborted")
+
+
+def _ended(process: AskedProcess) -> int:
+    """Kill a process and its session, and return its status."""
+    sessions.kill(process.pid)
+    return process.end()
+
+
+def _size(number: int) -> str:
+    """`1.5 GiB`, `300 MiB`."""
+    unit, name = (1 << 30, "GiB") if number >= 1 << 30 else (1 << 20, "MiB")
+    return f"{number / unit:.4g} {name}"

@@ -1,0 +1,157 @@
+"""The Python function that a program may call for many models: keywords become requests of jobs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from numbers import Integral, Real
+from pathlib import Path
+from typing import Any
+
+from graphfix.api import own_rewrites
+from graphfix.batch import sources
+from graphfix.batch.globs import Glob
+from graphfix.batch.jobs import executors, scratch
+from graphfix.batch.jobs import run as running
+from graphfix.batch.jobs.batch_settings import Orders
+from graphfix.batch.jobs.job import Command, Finished
+from graphfix.batch.jobs.run import Workers
+from graphfix.engine.request import NONE, Request, Texts, is_list, is_path
+from graphfix.report import Entry
+from graphfix.results import GraphfixError
+from graphfix.results.did_you_mean import not_one_of
+from graphfix.results.progress import Progress, silent
+from graphfix.results.shown import shown
+
+COMMANDS: tuple[Command, ...] = ("fix", "check", "tosa")
+
+
+def batch_files(
+    models: Sequence[str | Path],
+    output: str | Path,
+    *,
+    command: Command = "fix",
+    exclude: Sequence[str] = (),
+    jobs: int | None = None,
+    client: Any = None,  # noqa: ANN401 - a distributed.Client, of an extra
+    retries: int = 2,
+    time_limit: float = 600.0,
+    memory_limit: int | None = None,
+    again: bool = False,
+    target: str = "explicit",
+    target_file: str | Path | None = None,
+    broadcasts: str | None = None,
+    unknown: str = "expand",
+    data_root: str | Path | Sequence[str | Path] = (),
+    dims: Texts = NONE,
+    shapes: Texts = NONE,
+    same: Sequence[str] = (),
+    trust_stored: bool | None = None,
+    values: Texts = NONE,
+    signature: str | None = None,
+    drop_set_inputs: bool = False,
+    narrow_inputs: bool = False,
+    only: Sequence[str] = (),
+    skip: Sequence[str] = (),
+    rewrites: Sequence[str | Path] = (),
+    keep_fusions: bool = False,
+    bind_defaults: bool = False,
+    max_expand_bytes: int | None = None,
+    check_result: bool = True,
+    strict_proof: bool = False,
+    runs: int | None = None,
+    thorough: bool = False,
+    seed: int = 0,
+    run: bool = False,
+    progress: Progress | None = None,
+) -> list[Entry]:
+    """Fix, check or convert many models, each in a process of its own, as `graphfix batch` does.
+
+    `models` are files, folders, patterns and URLs; the results lie below `output`, a folder or a URL, and what was made
+    there before of the same bytes, options and version is not made again (`reused`). An entry of the result is an
+    Outcome, or a Failure, whose `error` says why a model could not be done and whose `kind` what stopped it; the order
+    is that of the sources. `jobs` are done at once on this machine (None: one for each processor), or those of a
+    `client` of Dask's distributed by its workers. `time_limit` is in seconds, `memory_limit` in bytes, each for one
+    model; None is the machine's memory divided by the jobs. `progress` is called as each model ends.
+
+    Raises GraphfixError for what can't be asked, for sources that name no model, and for an `output` that is no folder.
+
+    The example reads a model of graphfix's repository, in the root of a clone.
+
+    >>> from graphfix.batch import batch_files
+    >>> [entry.output for entry in batch_files(["models/encoder.onnx"], "out", jobs=1, dims={"batch": "1"})]
+    ['out/encoder.onnx']
+    """
+    asked = {**locals(), "progress": None}
+    _refuse_types({"models": models, "exclude": exclude, "rewrites": rewrites}, output)
+    _refuse_settings(client, retries, again)
+    _refuse(command, {"jobs": jobs, "time_limit": time_limit, "memory_limit": memory_limit})
+    # the request is pickled for other processes, and pickle refuses a MappingProxyType
+    asked |= {name: dict(each) for name in ("dims", "shapes", "values") if isinstance(each := asked[name], Mapping)}
+    asked["rewrites"] = [str(Path(each).absolute()) if str(each).endswith(".py") else str(each) for each in rewrites]
+    asked["data_root"] = [each.absolute() for each in Request.of({"data_root": data_root}).data_roots]
+    request = Request.of(asked)
+    own_rewrites.load(request.rewrites)  # what is wrong with them is said once
+    found = sources.models([str(each) for each in models], [Glob(str(each)) for each in exclude], str(output), command)
+    here = jobs if client is None else 0
+    orders = Orders(command, str(output), time_limit, memory_limit, again, here)
+    with _workers(orders, client, retries) as workers, scratch.held(str(output)):
+        watch = _Watch(progress or silent, len(found))
+        return list(running.run(orders.all_jobs(found, lambda _: request), workers, watch, lambda each: each.entry))
+
+
+def _refuse_types(lists: Mapping[str, object], output: object) -> None:
+    """Raise GraphfixError unless each value of `lists` is a list of paths and `output` is a path."""
+    for name, given in lists.items():
+        if not is_list(given, is_path):
+            raise GraphfixError(f"{name} is {shown(given)}; give a list of paths, such as ['models']")
+    if not is_path(output):
+        raise GraphfixError(f"output is {shown(output)}; give the path of a folder, or a URL")
+
+
+def _refuse_settings(client: object, retries: object, again: object) -> None:
+    """Raise GraphfixError for values of other types than `batch_files` takes."""
+    if client is not None and not hasattr(client, "get_executor"):
+        raise GraphfixError(f"client is {shown(client)}; give a Client of Dask's distributed, or None")
+    if not isinstance(retries, Integral) or isinstance(retries, bool) or retries < 0:
+        raise GraphfixError(f"retries is {shown(retries)}; give a whole number from 0 on")
+    if not isinstance(again, bool):
+        raise GraphfixError(f"again is {shown(again)}; give True or False")
+
+
+def _refuse(command: str, numbers: Mapping[str, float | None]) -> None:
+    """Raise GraphfixError for what no command is, and for numbers below 1 of what is counted or measured."""
+    if command not in COMMANDS:
+        raise GraphfixError(not_one_of("command", command, COMMANDS))
+    for name, number in numbers.items():
+        if number is not None and not (isinstance(number, Real) and number > 0):
+            raise GraphfixError(f"{name} is {number!r}; give a number above 0, or None")
+
+
+@contextmanager
+def _workers(orders: Orders, client: Any, retries: int) -> Iterator[Workers]:  # noqa: ANN401 - see above
+    if client is None:
+        with executors.local(orders.threads) as threads:
+            yield threads
+        return
+    from graphfix.batch.jobs import cluster
+
+    yield cluster.cluster(client, retries)
+
+
+@dataclass(slots=True)
+class _Watch:
+    """Hands on what is done."""
+
+    progress: Progress
+    total: int
+    done: int = 0
+
+    def finished(self, finished: Finished) -> None:
+        """Tell of a model that is done."""
+        self.done += 1
+        self.progress(finished.job.model, self.done, self.total)
+
+    def tick(self) -> None:
+        """Nothing is told of time alone."""

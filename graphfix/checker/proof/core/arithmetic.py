@@ -1,0 +1,353 @@
+"""Arithmetic on sizes in the proof: equal functions of the same sizes are one term.
+
+A term is a polynomial over symbols with whole coefficients. Two kinds of symbols say what polynomials cannot: a rounded
+quotient, and what of a number is positive. Each has one normal form: no quotient stands in another, nothing that
+divides evenly stands in one, and of P and -P one is taken. All other symbols are sizes, and not negative.
+"""
+
+from __future__ import annotations
+
+from math import gcd, inf, prod
+from typing import TYPE_CHECKING, TypeAlias
+
+from graphfix.checker.proof.core import polynomials as poly
+from graphfix.checker.proof.core.sizes import Symbol, add_once, never_1, reached
+from graphfix.results.records import dataclass, field
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from graphfix.checker.proof.core.polynomials import Polynomial
+    from graphfix.checker.proof.core.sizes import Algebra, Place, Size, Sizes
+
+Interval: TypeAlias = "tuple[float, float]"
+"""The least and the greatest value, infinite where none is known: whole numbers otherwise, of any size."""
+_FARTHEST = 1 << 128
+"""No size is near it, and a float holds it: a sum that is doubled 1,300 times has coefficients that none holds."""
+
+ELEMENT = "element"
+"""How the symbols of unknown numbers begin: what they stand for is a size where a value has it, and may be negative."""
+
+
+@dataclass(slots=True, eq=False)
+class Arithmetic:
+    """Sums, products, quotients and the greater of two, over the symbols of one proof."""
+
+    algebra: Algebra
+    _terms: dict[Polynomial, Size] = field(default_factory=dict)
+    _intervals: dict[Polynomial, Interval] = field(default_factory=dict)
+    _uses_ranges: bool = False
+    """Whether `_range` uses the ranges that the user asked for (`least_in_ranges` sets it)."""
+    _answers: dict[tuple[str, Sizes], Size | None] = field(default_factory=dict)
+    _seen: dict[Symbol, list[Place]] = field(default_factory=dict)
+    """Terms that are sizes of a value, and where a node asks for its shape: there they are not negative."""
+    _needed: dict[Symbol, list[Place]] = field(default_factory=dict)
+    """Terms that must not be negative, and where a node fails if they are."""
+    newly_needed: Symbol | None = None
+    """A term that must not be negative in the second file alone."""
+
+    # --- what rules ask for -------------------------------------------------------------------------------------------
+
+    def add(self, *sizes: Size) -> Size | None:
+        """Return the sum; None for one that is not followed."""
+        return self._once(self._sum, *sizes)
+
+    def _sum(self, *sizes: Size) -> Size | None:
+        return self._term(poly.total(map(poly.polynomial, sizes)))
+
+    def sub(self, one: Size, two: Size) -> Size | None:
+        """Return the difference."""
+        return self._term(poly.difference(poly.polynomial(one), poly.polynomial(two)))
+
+    def mul(self, *sizes: Size) -> Size | None:
+        """Return the product."""
+        return self._once(self._product, *sizes)
+
+    def _product(self, *sizes: Size) -> Size | None:
+        whole: Polynomial = poly.number_term(1)
+        for size in sizes:
+            factor = poly.polynomial(size)
+            if not poly.may_multiply(whole, factor):
+                return None
+            whole = poly.times(whole, factor)
+            if len(whole) > poly.MOST_TERMS:
+                return None
+        return self._term(whole)
+
+    def quotient(self, one: Size, two: Size) -> Size | None:
+        """Return what the second has to be multiplied by to be the first; None where that is no polynomial."""
+        found = poly.exact_quotient(poly.polynomial(one), poly.polynomial(two))
+        return None if found is None else self._term(found)
+
+    def left_open(self, sizes: Sequence[Size], others: Sequence[Size]) -> Size | None:
+        """Return the one size of a shape that its others leave open for as many elements as these sizes have.
+
+        None of them is 0. Where the quotient is not exact for all sizes the model fails at those with a rest.
+        """
+        remaining, others_left = list(sizes), []
+        for size in others:
+            if size in remaining:
+                remaining.remove(size)
+            else:
+                others_left.append(size)
+        whole, by = self.mul(*remaining), self.mul(*others_left)
+        if whole is None or by is None:
+            return None
+        exact = self.quotient(whole, by)
+        if exact is not None:
+            return exact
+        for same in _equal_shapes(remaining):
+            whole_again = self.mul(*same)
+            exact = None if whole_again is None else self.quotient(whole_again, by)
+            if exact is not None:
+                return exact
+        return self.floordiv(whole, by) if isinstance(by, int) and not isinstance(whole, int) else None
+
+    def floordiv(self, size: Size, by: int) -> Size | None:
+        """Return the quotient rounded down, by a number above 0."""
+        return size // by if isinstance(size, int) else self._once(self._divided, size, by, 0)
+
+    def ceildiv(self, size: Size, by: int) -> Size | None:
+        """Return the quotient rounded up."""
+        return -(-size // by) if isinstance(size, int) else self._once(self._divided, size, by, by - 1)
+
+    def _divided(self, size: Size, by: int, added: int) -> Size | None:
+        return self._term(self._floor(poly.total((poly.polynomial(size), poly.number_term(added))), by))
+
+    def mod(self, size: Size, by: int) -> Size | None:
+        """Return the rest of the quotient rounded down."""
+        whole = poly.polynomial(size)
+        return self._term(poly.difference(whole, poly.scaled(self._floor(whole, by), by)))
+
+    def greater(self, one: Size, two: Size) -> Size | None:
+        """Return the greater of two."""
+        low = poly.polynomial(two)
+        return self._term(poly.total((low, self._positive(poly.difference(poly.polynomial(one), low)))))
+
+    def lesser(self, one: Size, two: Size) -> Size | None:
+        """Return the lesser of two."""
+        high = poly.polynomial(one)
+        return self._term(poly.difference(high, self._positive(poly.difference(high, poly.polynomial(two)))))
+
+    def order(self, one: Size, two: Size) -> Interval:
+        """Return the least and the greatest that the first may exceed the second by: 0 and 0 where they are equal."""
+        if one is two:
+            return 0, 0
+        return self._interval(poly.difference(poly.polynomial(one), poly.polynomial(two)))
+
+    def least(self, size: Size) -> float:
+        """Return what a term is at least."""
+        if isinstance(size, int):
+            return size
+        return self._interval(poly.polynomial(size))[0]
+
+    def least_in_ranges(self, size: Size) -> float:
+        """Return the least value of a term in the ranges that the user asked for.
+
+        If the ranges raise that value, they are entered in `used_ranges`: the proof then assumes them.
+        """
+        low, algebra = self.least(size), self.algebra
+        if low > 1 or not algebra.ranges:
+            return low
+        kept, used_ranges, self._intervals, self._uses_ranges = self._intervals, dict(algebra.used_ranges), {}, True
+        asked = self.least(size)
+        self._intervals, self._uses_ranges = kept, False
+        algebra.used_ranges = algebra.used_ranges if asked > low else used_ranges
+        return asked
+
+    def see(self, sizes: Sizes) -> None:
+        """Enter that a value that the present place computes has these sizes."""
+        for size in sizes:
+            if isinstance(size, Symbol) and size.key[0] == poly.SUM:
+                add_once(self._seen.setdefault(size, []), self.algebra.place)
+
+    def need(self, sizes: Sizes) -> None:
+        """Enter that the present place fails where one of these is negative."""
+        for size in sizes:
+            if isinstance(size, int) or (size.key[0] != ELEMENT and self.is_size(size)):
+                continue
+            places = self._needed.setdefault(size, [])
+            if self.algebra.closed and self.newly_needed is None and not reached(places, self.algebra.place):
+                self.newly_needed = size
+            add_once(places, self.algebra.place)
+
+    def is_size(self, size: Size) -> bool:
+        """Whether a term is not negative wherever the present place is reached."""
+        if isinstance(size, Symbol) and reached(self._seen.get(size, ()), self.algebra.place):
+            return True
+        return self.least(size) >= 0
+
+    # --- normal forms -------------------------------------------------------------------------------------------------
+
+    def _floor(self, whole: Polynomial, by: int) -> Polynomial:
+        inner = next((term for term in whole if term[1] in (1, -1) and poly.is_alone(term[0], poly.FLOOR)), None)
+        if inner is not None:  # floor((floor(P / c) + Q) / n) is floor((P + c Q) / (c n))
+            (symbol,), sign = inner
+            inside, divided_by = poly.held(symbol), poly.divisor(symbol)
+            turned = inside if sign > 0 else poly.difference(poly.number_term(divided_by - 1), inside)
+            rest = tuple(term for term in whole if term is not inner)
+            return self._floor(poly.total((turned, poly.scaled(rest, divided_by))), by * divided_by)
+        even = tuple((factors, number // by) for factors, number in whole if number // by)
+        rest = tuple((factors, number % by) for factors, number in whole if number % by)
+        if not any(factors for factors, _ in rest):
+            return even
+        shared = gcd(by, *(number for factors, number in rest if factors))
+        if shared > 1:
+            less = tuple((factors, number // shared) for factors, number in rest if number >= shared)
+            return poly.total((even, self._floor(less, by // shared)))
+        turned = poly.difference(poly.number_term(by - 1), rest)
+        more = tuple((factors, number // by) for factors, number in turned if number // by)
+        opposite = tuple((factors, number % by) for factors, number in turned if number % by)
+        if poly.from_the_top(opposite) < poly.from_the_top(rest):
+            return poly.difference(even, poly.total((more, self._symbol(poly.FLOOR, opposite, by))))
+        return poly.total((even, self._symbol(poly.FLOOR, rest, by)))
+
+    def _positive(self, whole: Polynomial) -> Polynomial:
+        """Return the polynomial for max(0, P)."""
+        low, high = self._interval(whole)
+        if low >= 0:
+            return whole
+        if high <= 0:
+            return ()
+        shared = gcd(*(number for _, number in whole))
+        if shared > 1:
+            return poly.scaled(self._positive(tuple((factors, number // shared) for factors, number in whole)), shared)
+        if whole[-1][1] < 0:  # max(0, P) is P + max(0, -P)
+            return poly.total((whole, self._positive(poly.scaled(whole, -1))))
+        return self._symbol(poly.POSITIVE, whole, 1)
+
+    def _symbol(self, kind: str, whole: Polynomial, by: int) -> Polynomial:
+        key = kind, whole, by
+        symbol = self.algebra.known.get(key)
+        if symbol is None:
+            name = f"max(0, {poly.shown(whole)})" if kind == poly.POSITIVE else f"floor(({poly.shown(whole)})/{by})"
+            symbol = self.algebra.symbol(key, name)
+        return (((symbol,), 1),)
+
+    def _once(self, compute: Callable[..., Size | None], *sizes: Size) -> Size | None:
+        """Compute with sizes, the same ones once."""
+        asked = compute.__name__, sizes
+        if asked not in self._answers:
+            self._answers[asked] = compute(*sizes)
+        return self._answers[asked]
+
+    def _term(self, whole: Polynomial) -> Size | None:
+        found = self._terms.get(whole)
+        if found is None and len(whole) <= poly.MOST_TERMS:
+            found = self._terms[whole] = self._new(whole)
+        return found
+
+    def _new(self, whole: Polynomial) -> Size:
+        if not whole or whole[-1][0] == ():
+            return whole[-1][1] if whole else 0
+        if len(whole) == 1 and whole[0][1] == 1 and len(whole[0][0]) == 1:
+            return whole[0][0][0]
+        symbol = self.algebra.symbol((poly.SUM, whole), poly.shown(whole))  # met once: `_term` keeps it
+        symbol.one = self._one(whole) or symbol
+        symbol.is_never_1 = self.least(symbol) > 1 or not any(map(_may_be_1, poly.cases(whole)))
+        return symbol
+
+    def _one(self, whole: Polynomial) -> Symbol | None:
+        """Return the symbol that is 1 wherever and only where the polynomial is: `min(64, N)` is 1 where N is."""
+        found: Symbol | None = None
+        for case in poly.cases(whole):
+            if not _may_be_1(case):
+                continue
+            if len(case) != 1 or case[0][1] != 1 or len(case[0][0]) != 1 or found not in (None, case[0][0][0]):
+                return None
+            found = case[0][0][0]
+        return found if found is not None and self._where_one(whole, found) == 1 else None
+
+    def _where_one(self, whole: Polynomial, symbol: Symbol) -> int | None:
+        """Return what a polynomial is where a symbol is 1; None where that depends on others."""
+        values: dict[Symbol, Polynomial] = {symbol: poly.number_term(1)}
+        for other in {each for factors, _ in whole for each in factors} - {symbol}:
+            if other.key[0] not in (poly.FLOOR, poly.POSITIVE):
+                return None
+            inside = self._where_one(poly.held(other), symbol)
+            if inside is None:
+                return None
+            made = max(0, inside) if other.key[0] == poly.POSITIVE else inside // poly.divisor(other)
+            values[other] = poly.number_term(made)
+        found = poly.replaced(whole, values)
+        return None if any(factors for factors, _ in found) else dict(found).get((), 0)
+
+    # --- what a term can be -------------------------------------------------------------------------------------------
+
+    def _interval(self, whole: Polynomial) -> Interval:
+        found = self._intervals.get(whole)
+        if found is None:
+            found = self._intervals[whole] = self._interval_of_cases(whole)
+        return found
+
+    def _interval_of_cases(self, whole: Polynomial) -> Interval:
+        cases = poly.cases(whole)
+        ends = [self._interval_of_case(case) for case in cases]
+        low, high = min(low for low, _ in ends), max(high for _, high in ends)
+        if len(cases) == 1:
+            return low, high
+        least, most = self._plainly(whole)  # max(0, N - 1) is not negative, N - 1 may be
+        return max(low, least), min(high, most)
+
+    def _interval_of_case(self, whole: Polynomial) -> Interval:
+        low, high = self._plainly(whole)
+        rounded = [term for term in whole if poly.is_alone(term[0], poly.FLOOR)]
+        if not rounded or (len(rounded) == 1 and not any(term[0] and term is not rounded[0] for term in whole)):
+            return low, high  # beside a number alone, the range of the one quotient says as much
+        by = prod(poly.divisor(factors[0]) for factors, _ in rounded)
+        others = poly.scaled(tuple(term for term in whole if term not in rounded), by)
+        for side in (-1, 1):  # P - n + 1 <= n floor(P / n) <= P
+            parts = [others]
+            for (symbol,), number in rounded:
+                inside, divided_by = poly.held(symbol), poly.divisor(symbol)
+                limit = inside if number * side > 0 else poly.difference(inside, poly.number_term(divided_by - 1))
+                parts.append(poly.scaled(limit, number * by // divided_by))
+            beyond = self._plainly(poly.total(parts))[side > 0]
+            if side < 0 and beyond > -inf:
+                low = max(low, -(-beyond // by))
+            elif side > 0 and beyond < inf:
+                high = min(high, beyond // by)
+        return low, high
+
+    def _plainly(self, whole: Polynomial) -> Interval:
+        low: float = 0
+        high: float = 0
+        for factors, number in whole:
+            ends = self._range(factors[0]) if factors else (1, 1)
+            for symbol in factors[1:]:
+                corners = [_product(x, y) for x in ends for y in self._range(symbol)]
+                ends = min(corners), max(corners)
+            low, high = low + _product(number, ends[number < 0]), high + _product(number, ends[number > 0])
+        return low, high
+
+    def _range(self, symbol: Symbol) -> Interval:
+        if symbol.key[0] not in (poly.FLOOR, poly.POSITIVE):
+            return self.algebra.asked_range(symbol) if self._uses_ranges else (0, inf)
+        low, high = self._interval(poly.held(symbol))
+        if symbol.key[0] == poly.POSITIVE:
+            return max(low, 0), high
+        by = poly.divisor(symbol)
+        return (low if low == -inf else low // by), (high if high == inf else high // by)
+
+
+def _equal_shapes(sizes: Sequence[Size]) -> Iterator[list[Size]]:
+    """Yield a shape with one size in the place of a broadcast of it: `[2*M,n] + [2*N,n]` has 2*M rows, and 2*N."""
+    for at, size in enumerate(sizes):
+        for same in never_1(size):
+            if same is not size:
+                yield [*sizes[:at], same, *sizes[at + 1 :]]
+
+
+def _product(one: float, other: float) -> float:
+    """Multiply two ends of intervals: 0 times infinity is 0, and what is beyond _FARTHEST is infinite."""
+    if not one or not other:
+        return 0
+    if max(abs(one), abs(other)) == inf or abs(one * other) > _FARTHEST:
+        return inf if (one > 0) == (other > 0) else -inf
+    return one * other
+
+
+def _may_be_1(whole: Polynomial) -> bool:
+    """Return whether the coefficients allow a polynomial to be 1: `2 * N` is another number for every N."""
+    step, added = gcd(*(number for factors, number in whole if factors)), dict(whole).get((), 0)
+    return (1 - added) % step == 0 if step else added == 1

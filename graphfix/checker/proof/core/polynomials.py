@@ -1,0 +1,167 @@
+"""Polynomials over the symbols of a proof, with whole coefficients, in one canonical order."""
+
+from __future__ import annotations
+
+from itertools import product
+from typing import TYPE_CHECKING, TypeAlias
+
+from graphfix.checker.proof.core.sizes import Symbol
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from graphfix.checker.proof.core.sizes import Size
+
+Factors: TypeAlias = tuple[Symbol, ...]
+"""The symbols of a product, sorted by number, one as often as it is a factor."""
+Polynomial: TypeAlias = "tuple[tuple[Factors, int], ...]"
+"""Products with their coefficients, by degree and numbers; the empty product is the number that is added."""
+
+MOST_TERMS = 24
+"""Longer polynomials are not followed."""
+MOST_FACTORS = 64
+"""Products of more symbols are not followed: the number doubles each time a size is multiplied by itself."""
+MOST_BITS = 1 << 10
+"""Products of larger numbers are not followed: their length doubles in the same way."""
+MOST_CASES = 3
+"""Of so many symbols in one polynomial both cases are looked at: positive, and not."""
+SUM, FLOOR, POSITIVE = "sum", "floor", "positive"
+
+
+def polynomial(size: Size) -> Polynomial:
+    """Return a size as a polynomial."""
+    if isinstance(size, int):
+        return number_term(size)
+    return size.key[1] if size.key[0] == SUM else (((size,), 1),)  # type: ignore[return-value]  # keys hold anything
+
+
+def held(symbol: Symbol) -> Polynomial:
+    """Return what is rounded, or of which the positive part is taken."""
+    return symbol.key[1]  # type: ignore[return-value]  # as above
+
+
+def divisor(symbol: Symbol) -> int:
+    """Return by what a rounded quotient divides."""
+    return symbol.key[2]  # type: ignore[return-value]  # as above
+
+
+def is_alone(factors: Factors, kind: str) -> bool:
+    """Whether a product is one symbol, of this kind."""
+    return len(factors) == 1 and factors[0].key[0] == kind
+
+
+def number_term(number: int) -> Polynomial:
+    """Return a number as a polynomial."""
+    return (((), number),) if number else ()
+
+
+def _collected(terms: Sequence[tuple[Factors, int]]) -> Polynomial:
+    if len(terms) == 1 and terms[0][1]:
+        return tuple(terms)
+    total: dict[Factors, int] = {}
+    for factors, number in terms:
+        total[factors] = total.get(factors, 0) + number
+    kept = [term for term in total.items() if term[1]]
+    return tuple(sorted(kept, key=_by_degree) if len(kept) > 1 else kept)
+
+
+def _by_degree(term: tuple[Factors, int]) -> tuple[int, list[int]]:
+    return len(term[0]), [symbol.number for symbol in term[0]]
+
+
+def total(parts: Iterable[Polynomial]) -> Polynomial:
+    """Return the sum."""
+    return _collected([term for part in parts for term in part])
+
+
+def scaled(whole: Polynomial, by: int) -> Polynomial:
+    """Return the product with a number other than 0."""
+    return tuple([(factors, number * by) for factors, number in whole])
+
+
+def difference(one: Polynomial, two: Polynomial) -> Polynomial:
+    """Return the difference."""
+    return total((one, scaled(two, -1)))
+
+
+def times(one: Polynomial, two: Polynomial) -> Polynomial:
+    """Return the product."""
+    if len(one) == len(two) == 1:  # nearly always
+        return ((_joined(one[0][0], two[0][0]), one[0][1] * two[0][1]),)
+    return _collected([(_joined(a, b), x * y) for a, x in one for b, y in two])
+
+
+def _joined(one: Factors, two: Factors) -> Factors:
+    if not one or not two:
+        return one or two
+    return tuple(sorted((*one, *two), key=lambda symbol: symbol.number))
+
+
+def exact_quotient(dividend: Polynomial, divisor: Polynomial) -> Polynomial | None:
+    """Divide without a rest, from the highest degree down; None where that does not end in nothing."""
+    found: list[tuple[Factors, int]] = []
+    while dividend and divisor:
+        (factors, number), (by, of) = dividend[-1], divisor[-1]
+        left = _cancelled(factors, by)
+        if left is None or number % of or len(found) > MOST_TERMS:
+            return None
+        found.append((left, number // of))
+        dividend = difference(dividend, times(divisor, (found[-1],)))
+    return _collected(found) if divisor else None
+
+
+def _cancelled(factors: Factors, by: Factors) -> Factors | None:
+    left = list(factors)
+    for symbol in by:
+        if symbol not in left:
+            return None
+        left.remove(symbol)
+    return tuple(left)
+
+
+def cases(whole: Polynomial) -> Sequence[Polynomial]:
+    """Return the polynomial with each max(0, P) as 0 and as P: what holds of all of them, holds."""
+    split = dict.fromkeys([s for factors, _ in whole for s in factors if s.key[0] == POSITIVE])
+    if not split or len(split) > MOST_CASES:
+        return (whole,)
+    choices = product(*(((), held(symbol)) for symbol in split))
+    return [replaced(whole, dict(zip(split, chosen, strict=True))) for chosen in choices]
+
+
+def may_multiply(one: Polynomial, two: Polynomial) -> bool:
+    """Return whether the product has few symbols and a small number in each of its terms."""
+    if not one or not two:
+        return True
+    longest = len(one[-1][0]) + len(two[-1][0])  # terms are sorted by degree
+    return longest <= MOST_FACTORS and bits(one, 0) + bits(two, 0) <= MOST_BITS
+
+
+def replaced(whole: Polynomial, values: Mapping[Symbol, Polynomial]) -> Polynomial:
+    """Return the polynomial with polynomials in the place of symbols."""
+    parts: list[Polynomial] = []
+    for factors, number in whole:
+        part = number_term(number)
+        for symbol in factors:
+            part = times(part, values.get(symbol, (((symbol,), 1),)))
+        parts.append(part)
+    return total(parts)
+
+
+def bits(whole: Polynomial, each: int) -> int:
+    """Return how many bits the largest term has where each symbol has so many."""
+    return max((len(factors) * each + abs(number).bit_length() for factors, number in whole), default=0)
+
+
+def from_the_top(whole: Polynomial) -> list[int]:
+    """Return the coefficients of the names from the highest degree down, and the number that is added."""
+    return [number for factors, number in reversed(whole) if factors] + [dict(whole).get((), 0)]
+
+
+def shown(whole: Polynomial) -> str:
+    """Print a polynomial as a report shows it."""
+    return "".join(_shown_term(*term) for term in reversed(whole)).removeprefix("+") or "0"
+
+
+def _shown_term(factors: Factors, number: int) -> str:
+    product = "*".join([*([str(abs(number))] if abs(number) > 1 or not factors else []), *map(repr, factors)])
+    return f"{'-' if number < 0 else '+'}{product}"

@@ -1,0 +1,248 @@
+"""How broadcasting operators read their operands: maps over one iteration space, in a normal form."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, TypeAlias
+
+from graphfix.checker.proof.core.iteration_space import Frame, Nest
+from graphfix.checker.proof.core.sizes import result_size, right_aligned
+from graphfix.checker.proof.core.terms import CONSTANTS, View, composed, extent, whole
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Sequence
+
+    from graphfix.checker.proof.core.iteration_space import Axes
+    from graphfix.checker.proof.core.sizes import Dims, Sizes
+    from graphfix.checker.proof.core.terms import Core, Extent, TermTable
+
+Key: TypeAlias = tuple[object, ...]
+Broadcast: TypeAlias = "tuple[tuple[Core, ...], tuple[Axes, ...], Sizes]"
+"""The operands' cores, their maps and the space."""
+
+MATRIX = 2
+PRODUCT_AXES = 3
+"""The last axes of a matrix product's space: of its rows, its columns, and the sum."""
+EACH = "each"
+"""How the terms of elementwise operators begin; their nest comes next, then what they read."""
+BROADCASTING = frozenset({EACH, "onto", "product", "gemm"})
+"""The rules by which operands are broadcast: what a term of one begins with."""
+
+
+def broadcast_of(core: Core) -> Broadcast | None:
+    """Return what an operator's operands are read by, as terms are compared; None where they are read exactly."""
+    nest = core.key[1]
+    if core.key[0] == EACH and isinstance(nest, Nest):
+        return core.key[2:], nest.maps, nest.space  # type: ignore[return-value]  # as `_read` makes it
+    return core.key[-3:] if core.key[0] in BROADCASTING else None  # type: ignore[return-value]  # keys hold anything
+
+
+def elementwise(table: TermTable, key: Key, views: Sequence[View], description: str) -> View:
+    """Return the result of an operator that reads one element of each operand for each point, right-aligned.
+
+    The term holds the map of each operand's core and the sizes of the space, for those axes only that some operand
+    follows; the others are axes of the result's map. So lifting or stretching all operands is lifting or stretching
+    the result.
+    """
+    form = tuple([(view.axes, view.sizes) for view in views])
+    known = (table.algebra.place, form)
+    frame = table.frames.get(known)
+    if frame is None:
+        if any(axes is None or sizes is None for axes, sizes in form):
+            return _unranked(table, key, views, description)
+        frame = table.frames[known] = _right_aligned(table, form)
+    if 0 in frame.sizes and any(view.core.key[0] in CONSTANTS for view in views):
+        return elementwise(table, key, [_without_elements(table, view) for view in views], description)
+    return _read(table, key, [view.core for view in views], frame, description)
+
+
+def of_itself(table: TermTable, one: View, two: View) -> View | None:
+    """Return what two operands are broadcast to where both have the same element at each point; None elsewhere."""
+    if one == two:
+        return one
+    if one.core is not two.core or one.axes is None or two.axes is None or one.sizes is None or two.sizes is None:
+        return None
+    frame = _right_aligned(table, [(view.axes, view.sizes) for view in (one, two)])
+    if frame.maps[0] != frame.maps[1]:
+        return None
+    return View(one.core, tuple(None if place is None else frame.maps[0][place] for place in frame.axes), frame.sizes)
+
+
+def _without_elements(table: TermTable, view: View) -> View:
+    """Where a space has no point nothing is read of a constant: it counts by its type and its sizes alone."""
+    if view.core.key[0] not in CONSTANTS or view.sizes is None:
+        return view
+    kind = view.core.key[1]
+    return table.empty(str(kind[0] if isinstance(kind, tuple) else kind), view.sizes)
+
+
+def aligned(table: TermTable, key: Key, uses: Sequence[tuple[Core, Axes]], space: Sizes, description: str) -> View:
+    """Return the result over a space whose axes the operands' axes follow as their maps say."""
+    return _read(table, key, [core for core, _ in uses], _frame([axes for _, axes in uses], space), description)
+
+
+def _right_aligned(table: TermTable, form: Sequence[tuple[Axes | None, Sizes | None]]) -> Frame:
+    shapes = [(axes or (), sizes or ()) for axes, sizes in form]
+    rank = max((len(axes) for axes, _ in shapes), default=0)
+    maps = [(None,) * (rank - len(axes)) + axes for axes, _ in shapes]
+    columns = zip(*(right_aligned(sizes, rank) for _, sizes in shapes), strict=True)
+    return _frame(maps, tuple(map(table.algebra.broadcast_size, columns)))
+
+
+def _frame(maps: Sequence[Axes], space: Sizes) -> Frame:
+    """Keep of a space the axes that some operand follows; the others are axes of the result's map alone."""
+    followed = [axis for axis in range(len(space)) if any(axes[axis] is not None for axes in maps)]
+    places = {axis: place for place, axis in enumerate(followed)}
+    return Frame(
+        tuple(tuple(axes[axis] for axis in followed) for axes in maps),
+        tuple(space[axis] for axis in followed),
+        tuple(result_size(space[axis]) for axis in followed),
+        tuple(places.get(axis) for axis in range(len(space))),
+        # An axis that none follows is stretched by nothing but its readers: they see what has to fit in it.
+        tuple(result_size(size) if axis in places else size for axis, size in enumerate(space)),
+    )
+
+
+def _read(table: TermTable, key: Key, cores: Sequence[Core], frame: Frame, description: str) -> View:
+    core, new = table.core((EACH, table.nest(key, frame.maps, frame.space), *cores), description)
+    if new:
+        core.sizes = frame.core_sizes
+    return View(core, frame.axes, frame.sizes)
+
+
+def unary(table: TermTable, key: Key, view: View, description: str) -> View:
+    """Return the result of an elementwise operator of one operand: its map is the operand's own."""
+    return composed(view, elementwise(table, key, [whole(view.core)], description))
+
+
+def _unranked(table: TermTable, key: Key, views: Sequence[View], description: str) -> View:
+    """Some rank is not known: the space is the set of all shapes, and every map is right-aligned.
+
+    A value of known rank takes part with its map, unit axes in front left out; so a stretch by another operand's
+    shape adds nothing to the set.
+    """
+    shapes: set[Extent] = set()
+    reads: list[tuple[object, ...]] = []
+    for view in views:
+        shapes |= view.more or {extent(view)}
+        reads.append((view.core, _stripped(view)))
+    table.check_fit(frozenset(shapes))
+    core, new = table.core(("unranked", key, tuple(reads), *_space(table, shapes)), description)
+    if new and len(views) == 1:
+        core.shaped = views[0].core.shaped or views[0].core
+    return View(core, None, None)
+
+
+def _space(table: TermTable, shapes: Collection[Extent]) -> tuple[frozenset[Extent], Sizes]:
+    """Keep values of unknown rank by name, and put all known shapes into one."""
+    known = [sizes for sizes in shapes if not isinstance(sizes, View)]
+    rank = max(map(len, known), default=0)
+    columns = zip(*(right_aligned(sizes, rank) for sizes in known), strict=True)
+    return frozenset(sizes for sizes in shapes if isinstance(sizes, View)), tuple(
+        map(table.algebra.broadcast_size, columns)
+    )
+
+
+def _stripped(view: View) -> Axes | None:
+    if view.axes is None:
+        return None
+    front = next((place for place, axis in enumerate(view.axes) if axis is not None), len(view.axes))
+    return view.axes[front:]
+
+
+def onto(
+    table: TermTable, key: Key, view: View, others: Sequence[View], description: str, *, keeps: bool = False
+) -> View:
+    """Return the result of an operator that broadcasts `others` onto operand 0, which has the result's shape.
+
+    `keeps`: no runtime stretches operand 0, so the result has its shape wherever a runtime runs the node.
+    """
+    sizes = view.sizes if keeps else onto_sizes(view.sizes, [other.sizes for other in others])
+    if view.sizes is None or any(other.sizes is None for other in others):
+        reads = tuple((other.core, _stripped(other)) for other in others)
+        checked = [frozenset({extent(view), *(other.more or {extent(other)})}) for other in others]
+        spaces = tuple(_space(table, table.check_fit(extents)) for extents in checked)
+        return table.result(("unranked onto", *key, view, reads, spaces), description, sizes)
+    if any(len(other.sizes or ()) > len(view.sizes) for other in others):
+        return table.result(("onto exactly", *key, (view, *others)), description, sizes)
+    rank = len(view.sizes)
+    columns = zip(view.sizes, *(right_aligned(other.sizes or (), rank) for other in others), strict=True)
+    cores, maps = tuple(other.core for other in others), tuple(_over(other, rank) for other in others)
+    return table.result(
+        ("onto", *key, view, cores, maps, tuple(map(table.algebra.broadcast_size, columns))), description, sizes
+    )
+
+
+def onto_sizes(own: Sizes | None, others: Sequence[Sizes | None]) -> Dims:
+    """Return the sizes of a value onto which others are broadcast, as far as those are known to fit.
+
+    Where they do not, some runtimes refuse and others broadcast both ways: PRelu of x[1,3] by a slope [4,3] is [4,3]
+    in onnxruntime.
+    """
+    if own is None or any(sizes is None or len(sizes) > len(own) for sizes in others):
+        return None
+    columns = zip(own, *(right_aligned(sizes or (), len(own)) for sizes in others), strict=True)
+    return tuple(
+        size if (isinstance(size, int) and size != 1) or all(other in (1, size) for other in facing) else None
+        for size, *facing in columns
+    )
+
+
+def onto_target(table: TermTable, view: View, target: Sizes, description: str) -> View | None:
+    """Return the stretch to a target that the operand may not fit: an operator, which reads the operand by its map."""
+    if view.sizes is None or len(view.sizes) > len(target) or any(isinstance(to, int) and to < 0 for to in target):
+        return None
+    sizes = tuple(right_aligned(view.sizes, len(target)))
+    return table.result(("stretch", view.core, _over(view, len(target)), sizes, target), description, target)
+
+
+def _over(view: View, rank: int) -> Axes:
+    axes = view.axes or ()
+    return (None,) * (rank - len(axes)) + axes
+
+
+def product(
+    table: TermTable,
+    key: Key,
+    pair: tuple[View, View],
+    description: str,
+    *,
+    outer: tuple[int, int] = (-2, -1),
+) -> View:
+    """Return the product of two stacks of matrices: batch axes are broadcast, the last two of each are read exactly.
+
+    `outer` names the axis of each operand that stays in the result. A vector is promoted: it has the summed axis alone.
+    """
+    if any(0 in view.sizes for view in pair if view.sizes):
+        pair = _without_elements(table, pair[0]), _without_elements(table, pair[1])
+    one, two = pair
+    if not one.sizes or not two.sizes:
+        return table.result(("product exactly", *key, (one, two)), description, None)
+    batches = [view.sizes[:-MATRIX] for view in (one, two) if view.sizes is not None]
+    rank = max(map(len, batches))
+    batch = tuple(
+        map(table.algebra.broadcast_size, zip(*(right_aligned(sizes, rank) for sizes in batches), strict=True))
+    )
+    (rows, summed), (columns, other) = _sides(one.sizes, outer[0]), _sides(two.sizes, outer[1])
+    space = (*batch, *(rows or (1,)), *(columns or (1,)), table.algebra.broadcast_size((*summed, *other)))
+    maps = _stacked(one, rank, outer[0], left=True), _stacked(two, rank, outer[1], left=False)
+    # The space says less of the last two axes than their sizes: those have to be equal, and none is stretched.
+    exactly = tuple(sizes[-MATRIX:] for sizes in (one.sizes, two.sizes))
+    term = ("product", *key, exactly, (one.core, two.core), maps, space)
+    return table.result(term, description, (*batch, *rows, *columns))
+
+
+def _sides(sizes: Sizes, outer: int) -> tuple[Sizes, Sizes]:
+    """The size that stays in the result, none of a vector, and the one that is summed over."""
+    if len(sizes) < MATRIX:
+        return (), sizes
+    return (sizes[outer],), (sizes[-PRODUCT_AXES - outer],)
+
+
+def _stacked(view: View, rank: int, outer: int, *, left: bool) -> Axes:
+    """Map the batch axes, right-aligned, then rows, columns and sum."""
+    axes = view.axes or ()
+    batch = (None,) * (rank - len(axes[:-MATRIX])) + axes[:-MATRIX]
+    if len(axes) < MATRIX:
+        return (*batch, None, None, axes[-1])
+    kept, summed = axes[outer], axes[-PRODUCT_AXES - outer]
+    return (*batch, kept, None, summed) if left else (*batch, None, kept, summed)

@@ -1,0 +1,257 @@
+"""Small constants as arrays, and what operators compute of them that is the same bits wherever it is computed."""
+
+from __future__ import annotations
+
+import math
+from math import prod
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graphfix.checker.files import constant_bytes
+from graphfix.checker.proof.core.sizes import numbers
+from graphfix.checker.proof.core.terms import CONSTANTS
+from graphfix.results.runtime_facts import MOST_AXES
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from graphfix.checker.proof.core.terms import View
+    from graphfix.checker.proof.neutral.constants import Constants
+
+Array: TypeAlias = NDArray[Any]
+
+MOST: Final = 1 << 16
+"""Elements of a constant that is read as an array, or computed."""
+MOST_BYTES = 1 << 56
+"""The limit of a numpy array. It holds for an array with a size of 0 too: numpy skips that size."""
+TYPES: Final = frozenset("bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 float32 float64".split())
+
+
+def is_constant(view: View) -> bool:
+    """Whether a value is a constant."""
+    return view.core.key[0] in CONSTANTS
+
+
+def literal(view: View | None) -> Array | None:
+    """Return the elements of a value that is a small constant; None for any other."""
+    if view is None or view.axes is None or view.sizes is None or not is_constant(view):
+        return None
+    sizes = numbers(view.sizes)
+    if sizes is None or len(sizes) > MOST_AXES or prod(sizes) > MOST:
+        return None
+    array = _core(view)
+    followed = [axis for axis in view.axes if axis is not None]
+    if array is None or followed != list(range(array.ndim)):
+        return None
+    shape = [1 if axis is None else array.shape[axis] for axis in view.axes]
+    return np.broadcast_to(array.reshape(shape), sizes)
+
+
+def is_number(view: View, number: int) -> bool:
+    """Whether a value is a constant of one element, which is this number."""
+    array = literal(view) if is_constant(view) and view.sizes is not None and set(view.sizes) <= {1} else None
+    return array is not None and bool((array == number).all())
+
+
+def _core(view: View) -> Array | None:
+    """Read the core of a view."""
+    core = view.core
+    if core.content is not None:
+        content = numbers(core.content)
+        if content is None:
+            return None
+        return np.array(content, str(core.key[1])).reshape([] if core.sizes == () else [len(content)])
+    if core.payload is None or core.key[1] not in TYPES or core.sizes is None:
+        return None
+    dtype, native = np.dtype(str(core.key[1])).newbyteorder("<"), str(core.key[1])
+    sizes = [size for size in core.sizes if isinstance(size, int)]
+    if len(sizes) > MOST_AXES or core.payload.length != prod(sizes) * dtype.itemsize:
+        return None
+    data = core.payload.read(0, core.payload.length)
+    if native == "bool" and data.strip(b"\0\1"):
+        return None  # what neither is false nor true is another value to each kernel
+    return np.frombuffer(data, dtype).reshape(sizes).astype(native)
+
+
+def may_broadcast(arrays: Sequence[Array | None]) -> bool:
+    """Return whether arrays, broadcast together, have few elements; True where they do not fit."""
+    try:
+        shape = np.broadcast_shapes(*(array.shape for array in arrays if array is not None))
+    except ValueError:
+        return True
+    return prod(shape) <= MOST
+
+
+def as_constant(constants: Constants, array: Array, description: str) -> View:
+    """See an array as the constant that a file may hold in its place."""
+    constants.table.budget.fold(array.nbytes, description)
+    data = array.astype(array.dtype.newbyteorder("<")).tobytes()
+    return constants.view(array.dtype.name, array.shape, constant_bytes.held(data), array.dtype.itemsize, description)
+
+
+# --- operators that all compute the same bits ---------------------------------------------------------------------
+
+
+def reproducible(array: Array) -> bool:
+    """Whether arithmetic on these elements leaves nothing open: no NaN, no infinity, no zero with a sign."""
+    if array.dtype.kind != "f":
+        return True
+    return bool(np.isfinite(array).all()) and not bool((np.signbit(array) & (array == 0)).any())
+
+
+def _finite(array: Array) -> bool:
+    return array.dtype.kind != "f" or bool(np.isfinite(array).all())
+
+
+def _integral(rule: Callable[[Array, Array], Array]) -> Callable[[Array, Array], Array | None]:
+    """Whole numbers that fit their type; floats as IEEE 754 rounds one operation."""
+
+    def computed(one: Array, two: Array) -> Array | None:
+        if one.dtype.kind == "f":
+            return rule(one, two)
+        return _in_range(np.asarray(rule(one.astype(object), two.astype(object))), one.dtype)
+
+    return computed
+
+
+def _in_range(full: Array, dtype: np.dtype[Any]) -> Array | None:
+    """Return whole numbers in a type that holds each of them; None where it does not."""
+    least, most = int(np.iinfo(dtype).min), int(np.iinfo(dtype).max)
+    return full.astype(dtype) if not full.size or least <= full.min() <= full.max() <= most else None
+
+
+def _quotient(one: Array, two: Array) -> Array | None:
+    """No division by 0; of whole numbers none that is below 0, where they are rounded in two ways."""
+    if not (two != 0).all():
+        return None
+    if one.dtype.kind == "f":
+        return np.asarray(np.true_divide(one, two))
+    return np.asarray(one // two) if (one >= 0).all() and (two > 0).all() else None
+
+
+def _rest(one: Array, two: Array) -> Array | None:
+    if one.dtype.kind == "f" or not ((one >= 0).all() and (two > 0).all()):
+        return None
+    return np.asarray(one % two)
+
+
+PAIRS: Mapping[str, Callable[[Array, Array], Array | None]] = {
+    "add": _integral(np.add), "sub": _integral(np.subtract), "mul": _integral(np.multiply),
+    "div": _quotient, "mod": _rest, "min": np.minimum, "max": np.maximum,
+    "equal": np.equal, "not equal": np.not_equal, "less": np.less, "greater": np.greater,
+    "less or equal": np.less_equal, "greater or equal": np.greater_equal,
+    "and": np.logical_and, "or": np.logical_or, "xor": np.logical_xor,
+}  # fmt: skip
+SINGLE: Mapping[str, Callable[[Array], Array]] = {
+    "neg": np.negative, "abs": np.abs, "sign": np.sign, "floor": np.floor, "ceil": np.ceil, "sqrt": np.sqrt,
+    "not": np.logical_not,
+}  # fmt: skip
+REDUCTIONS: Mapping[str, Callable[..., Array]] = {"prod": np.prod, "sum": np.sum, "min": np.min, "max": np.max}
+
+
+def small(*arrays: Array) -> bool:
+    """Whether the broadcast of these has not too many elements. Raises ValueError where they do not fit."""
+    return prod(np.broadcast_shapes(*(array.shape for array in arrays))) <= MOST
+
+
+def paired(rule: str, one: Array, two: Array) -> Array | None:
+    """Compute an operator of two operands of one type, by numpy's broadcasting."""
+    if one.dtype != two.dtype or not (reproducible(one) and reproducible(two)) or not small(one, two):
+        return None
+    if rule in ("min", "max") and not (_within_32_bits(one) and _within_32_bits(two)):
+        return None
+    with np.errstate(all="ignore"):
+        found = PAIRS[rule](one, two)
+        if found is not None and found.dtype == np.float16 and not _exact(rule, one, two, found):
+            return None  # onnxruntime computes a chain of these in float32, and rounds at its end
+    # a zero has the sign that IEEE 754 gives it; of two zeros kernels select the one or the other
+    sound = reproducible if rule in ("min", "max") else _finite
+    return found if found is not None and sound(found) else None
+
+
+def _exact(rule: str, one: Array, two: Array, found: Array) -> bool:
+    """Whether float16 had to round nothing."""
+    wider = PAIRS[rule](one.astype(np.float32), two.astype(np.float32))
+    return wider is not None and bool((found.astype(np.float32) == wider).all())
+
+
+def single(rule: str, array: Array) -> Array | None:
+    """Compute an operator of one operand."""
+    if not reproducible(array) or (rule in ("neg", "abs") and array.dtype.kind == "i" and _has_least(array)):
+        return None
+    if rule == "sqrt" and (array.dtype.name not in ("float32", "float64") or bool((array < 0).any())):
+        return None  # of float16 not every runtime rounds once
+    if rule == "sign" and not _within_32_bits(array):
+        return None
+    found = SINGLE[rule](array)
+    return found.astype(array.dtype) if reproducible(found) else None
+
+
+def _has_least(array: Array) -> bool:
+    """Whether a number has no counterpart of the other sign."""
+    return bool((array == np.iinfo(array.dtype).min).any())
+
+
+def _within_32_bits(array: Array) -> bool:
+    """Of whole numbers beyond, onnxruntime's Max, Min, Sign and reductions return others."""
+    return array.dtype.kind not in "iu" or all(-(1 << 31) < number < 1 << 31 for number in array.ravel().tolist())
+
+
+def reduced(rule: str, array: Array, axes: tuple[int, ...] | None, *, keep: bool) -> Array | None:
+    """Reduce over axes (None: all of them); sums and products of whole numbers only, and such as fit their type."""
+    if not array.size or not reproducible(array) or not _within_32_bits(array):
+        return None
+    if rule in ("min", "max"):
+        return np.asarray(REDUCTIONS[rule](array, axis=axes, keepdims=keep))
+    if array.dtype.kind not in "iu":
+        return None
+    found = _in_range(np.asarray(REDUCTIONS[rule](array.astype(object), axis=axes, keepdims=keep)), array.dtype)
+    return found if found is not None and _within_32_bits(found) else None
+
+
+_ROUNDED = frozenset({"float32", "float64"})
+
+
+def converted(array: Array, to: str) -> Array | None:
+    """Convert elements to a type that holds each of them, a float's whole part where it is one of integers.
+
+    To float32 and float64 they are rounded once, to the nearest. To float16 some kernels round twice.
+    """
+    if to not in TYPES or not reproducible(array):
+        return None
+    if to == "bool":
+        return np.asarray(array != 0)
+    whole = np.trunc(array) if array.dtype.kind == "f" and np.dtype(to).kind in "iu" else array
+    with np.errstate(all="ignore"):
+        made = whole.astype(to)
+    if to in _ROUNDED and (array.dtype.kind in "iu" or array.dtype.name in _ROUNDED):
+        return made if reproducible(made) else None
+    return made if made.tolist() == whole.tolist() else None
+
+
+_COUNTING = frozenset({"float32", "float64"})
+_EXACT_UNTIL = 1 << 22
+"""Below it whole numbers, their differences and how many steps there are between two are exact in float32."""
+
+_LONGEST, _EXACT_AS_DOUBLE = 1 << 31, 1 << 53
+"""From there on runtimes' difference of the ends may leave its type, and the ends are not exact in float64."""
+
+
+def _counts(number: float) -> bool:
+    """A whole number, and not the zero that is below it."""
+    return abs(number) < _EXACT_UNTIL and number == int(number) and (number != 0 or math.copysign(1, number) > 0)
+
+
+def ranged(start: Array, limit: Array, step: Array) -> Array | None:
+    """Count from `start` to before `limit`: whole numbers only, as floats where every sum of them is exact."""
+    ends = [start.item(), limit.item(), step.item()]
+    if start.dtype.name in _COUNTING and all(map(_counts, ends)):
+        ends = [int(end) for end in ends]
+    elif start.dtype.kind not in "iu":
+        return None
+    if not ends[2] or abs(ends[1] - ends[0]) >= _LONGEST or any(abs(end) >= _EXACT_AS_DOUBLE for end in ends):
+        return None
+    counted = range(*ends)
+    return np.array(counted, start.dtype) if len(counted) <= MOST else None

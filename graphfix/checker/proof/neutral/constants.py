@@ -1,0 +1,139 @@
+"""Constants as terms: what they hold, in the smallest form that has every element, read in pieces from the files."""
+
+from __future__ import annotations
+
+from math import prod
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from graphfix.checker.files.constant_bytes import PIECE, SMALL, held
+from graphfix.checker.proof.core.terms import MOST_ELEMENTS, View, whole
+from graphfix.results.records import dataclass, field
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from graphfix.checker.files.constant_bytes import Payload
+    from graphfix.checker.proof.core.terms import Core, TermTable
+
+MOST_HELD = 1 << 24
+"""Bytes of what is cut out of a constant; beyond them it is compared as it is."""
+KNOWN: Mapping[str, np.dtype[Any]] = MappingProxyType(
+    {"int64": np.dtype("<i8"), "int32": np.dtype("<i4"), "bool": np.dtype("u1")}
+)
+"""Element types of which short vectors are known as terms, and how they are stored."""
+
+
+@dataclass(slots=True, eq=False)
+class Constants:
+    """All constants of both files, each content once."""
+
+    table: TermTable
+    stored: dict[tuple[object, ...], list[tuple[Payload, Core]]] = field(default_factory=dict)
+
+    def view(
+        self, dtype: str, dims: Sequence[int], payload: Payload, width: int, description: str, fixed: int | None = None
+    ) -> View:
+        """See a constant of these dims; `width` is the bytes of an element, 0 where elements are no whole bytes.
+
+        Axes of size 1, and axes along which nothing changes, are axes of the map and not of the core: so a constant
+        with other unit axes, or one that was written out stretched, is another view of the same core. The axis `fixed`
+        is not left out although nothing changes along it: scales may.
+        """
+        dims = tuple(dims)
+        if 0 in dims and not payload.length:
+            return self.table.empty(dtype, dims)
+        if width and prod(dims) * width != payload.length:
+            return self.odd((dtype, "of another length"), dims, payload, description)
+        if not width:  # strings, and types of less than a byte: only unit axes are dropped
+            return self._squeezed((dtype, "as stored"), dims, payload, description)
+        if payload.length <= SMALL:
+            payload = held(payload.read(0, payload.length))
+        inner = list(dims)
+        for axis, size in enumerate(dims):
+            least = cut(payload, inner, axis, width) if size > 1 and axis != fixed and payload.length else None
+            if least is not None:
+                payload, inner[axis] = least, 1
+        kept = [axis for axis, size in enumerate(inner) if size != 1]
+        view = self._inner(dtype, tuple(inner[axis] for axis in kept), payload, width, description)
+        places = {axis: place for place, axis in enumerate(kept)}
+        return View(view.core, tuple(places.get(axis) for axis in range(len(dims))), dims)
+
+    def odd(self, kind: tuple[object, ...], dims: tuple[int, ...], payload: Payload, description: str) -> View:
+        """See a constant whose bytes are not plainly its elements, such as a sparse one: just as it is stored."""
+        return whole(self._core((kind, dims), dims, payload, description))
+
+    def _squeezed(self, kind: tuple[object, ...], dims: tuple[int, ...], payload: Payload, description: str) -> View:
+        kept = tuple(size for size in dims if size != 1)
+        core = self._core((kind, kept), kept, payload, description)
+        places = iter(range(len(kept)))
+        return View(core, tuple(None if size == 1 else next(places) for size in dims), dims)
+
+    def _inner(self, dtype: str, dims: tuple[int, ...], payload: Payload, width: int, description: str) -> View:
+        stored = KNOWN.get(dtype)
+        if stored is not None and len(dims) <= 1 and payload.length <= MOST_ELEMENTS * width:
+            numbers = tuple(map(int, np.frombuffer(payload.read(0, payload.length), stored)))
+            if dtype != "bool" or max(numbers, default=0) <= 1:  # another byte is true, and not the element 1
+                return self.table.integers(numbers, dtype, scalar=not dims)
+        return whole(self._core((dtype, dims), dims, payload, description))
+
+    def _core(self, kind: tuple[object, ...], dims: tuple[int, ...], payload: Payload, description: str) -> Core:
+        small = payload.length <= SMALL
+        content = payload.read(0, SMALL) if small else (payload.length, payload.fingerprint)
+        known = self.stored.setdefault(("constant", *kind, content), [])
+        for other, core in known:
+            if small or payload.same(other):
+                return core
+        core, _ = self.table.core(("constant", *kind, content, len(known)), description, counted=False)
+        core.sizes, core.payload = dims, payload
+        known.append((payload, core))
+        return core
+
+
+# --- axes along which nothing changes -------------------------------------------------------------------------------
+
+
+def cut(payload: Payload, dims: Sequence[int], axis: int, width: int) -> Payload | None:
+    """Return index 0 of an axis along which nothing changes; None where something does, or too much would be held.
+
+    `dims` are those of the payload, which holds `width` bytes an element and is not empty; the axis has several.
+    """
+    row = prod(dims[axis + 1 :]) * width
+    block = row * dims[axis]
+    if payload.length > block and payload.length // dims[axis] > MOST_HELD:
+        return None
+    look = min(row, SMALL)
+    if payload.read(0, look) != payload.read(row, look):
+        return None
+    if not (_even_each if block > PIECE else _even_many)(payload, row, block):
+        return None
+    return _first(payload, row, block)
+
+
+def _even_each(payload: Payload, row: int, block: int) -> bool:
+    """Whether in every block the rows are the same: the block then is what it is one row further on."""
+    return all(
+        payload.part(start, block - row).same(payload.part(start + row, block - row))
+        for start in range(0, payload.length, block)
+    )
+
+
+def _even_many(payload: Payload, row: int, block: int) -> bool:
+    """The same for blocks many of which make a piece."""
+    count = block // row
+    for piece in payload.pieces(PIECE // block * block):
+        if any(piece[at : at + block] != piece[at : at + row] * count for at in range(0, len(piece), block)):
+            return False
+    return True
+
+
+def _first(payload: Payload, row: int, block: int) -> Payload:
+    """Read the first row of every block."""
+    if payload.length == block:
+        return payload.part(0, row)
+    if block > PIECE:
+        return held(b"".join(payload.read(start, row) for start in range(0, payload.length, block)))
+    pieces = payload.pieces(PIECE // block * block)
+    return held(b"".join(piece[at : at + row] for piece in pieces for at in range(0, len(piece), block)))

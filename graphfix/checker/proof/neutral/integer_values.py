@@ -1,0 +1,200 @@
+"""Arithmetic on integers that are all known, as numbers or as terms: what shapes are computed from."""
+
+from __future__ import annotations
+
+from math import inf
+from typing import TYPE_CHECKING
+
+from graphfix.checker.proof.core import polynomials as poly
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from graphfix.checker.proof.core.arithmetic import Arithmetic
+    from graphfix.checker.proof.core.sizes import Size
+    from graphfix.checker.proof.core.terms import TermTable, View
+
+_LIMITS = {"int32": 1 << 31, "int64": 1 << 63}
+_EXACT_AS_DOUBLE = 1 << 53
+_SIZE_BITS = 31
+"""Of the number of elements on an axis."""
+SMALL = "in shape arithmetic, sizes and the numbers computed from them are below 2**31"
+"""What is assumed where an operator takes 32 bits of them."""
+LARGE = "what shapes are computed from products of sizes by is below 2**63"
+"""What is assumed of products that do not fit into 64 bits wherever each size fits into 31."""
+NO_DIVISOR_IS_0 = "no size that shapes are divided by is 0"
+
+
+def _small(*numbers: int) -> bool:
+    """Whether all are of 32 bits: of larger ones onnxruntime's Max and Min look at the lower half."""
+    return all(abs(number) < _LIMITS["int32"] for number in numbers)
+
+
+RULES: Mapping[str, Callable[[int, int], int | None]] = {
+    "add": lambda one, two: one + two,
+    "sub": lambda one, two: one - two,
+    "mul": lambda one, two: one * two,
+    "max": lambda one, two: max(one, two) if _small(one, two) else None,
+    "min": lambda one, two: min(one, two) if _small(one, two) else None,
+    # Rounding differs between operators for negative numbers: sizes are none.
+    "div": lambda one, two: one // two if one >= 0 and two > 0 else None,
+    "mod": lambda one, two: one % two if one >= 0 and two > 0 else None,
+}
+
+
+def _divided(arithmetic: Arithmetic, one: Size, two: Size) -> Size | None:
+    """Divide as C does: what is left over is dropped, whatever the sign."""
+    least = arithmetic.least(one)
+    if not isinstance(two, int):
+        return arithmetic.quotient(one, two) if least >= 0 and arithmetic.least(two) >= 0 else None
+    if two < 1 or least >= 0:
+        return arithmetic.floordiv(one, two) if two > 0 else None
+    above, below = arithmetic.greater(one, 0), arithmetic.sub(0, one)
+    positive = None if above is None else arithmetic.floordiv(above, two)
+    if positive is None or least > -two:  # (N - 1) / 4 is 0 where N is 0
+        return positive
+    beneath = None if below is None else arithmetic.greater(below, 0)
+    negative = None if beneath is None else arithmetic.floordiv(beneath, two)
+    return None if negative is None else arithmetic.sub(positive, negative)
+
+
+def _rest(arithmetic: Arithmetic, one: Size, two: Size) -> Size | None:
+    """Return the rest by a number above 0: it has the sign of the divisor, or for `fmod` that of what is divided."""
+    return arithmetic.mod(one, two) if isinstance(two, int) and two > 0 and arithmetic.least(one) >= 0 else None
+
+
+TERMS: Mapping[str, Callable[[Arithmetic, Size, Size], Size | None]] = {
+    "add": lambda arithmetic, one, two: arithmetic.add(one, two),
+    "sub": lambda arithmetic, one, two: arithmetic.sub(one, two),
+    "mul": lambda arithmetic, one, two: arithmetic.mul(one, two),
+    "max": lambda arithmetic, one, two: arithmetic.greater(one, two),
+    "min": lambda arithmetic, one, two: arithmetic.lesser(one, two),
+    "div": _divided,
+    "mod": _rest,
+}
+NARROW = frozenset({"max", "min"})
+"""Those that look at 32 bits also of wider numbers."""
+DIVIDING = frozenset({"div", "mod"})
+"""Those that fail for a second operand of 0."""
+
+
+def computed(table: TermTable, rule: str, views: Sequence[View | None], dtype: str | None) -> View | None:
+    """Return the result for two scalars or vectors of known integers; None where one is not, or a number is too big."""
+    if len(views) != 2 or dtype not in _LIMITS:  # noqa: PLR2004 - two operands
+        return None
+    found = paired(views[0], views[1], lambda one, two: _computed(table, rule, (one, two), dtype))
+    if found is None:
+        return None
+    return table.integers(found, dtype, scalar=all(view is not None and view.sizes == () for view in views))
+
+
+def paired(one: View | None, two: View | None, rule: Callable[[Size, Size], Size | None]) -> tuple[Size, ...] | None:
+    """Apply a rule to known integers, element by element; a single one meets all. None where a result is not known."""
+    if one is None or two is None or one.content is None or two.content is None:
+        return None
+    length = max(len(one.content), len(two.content))
+    if min(len(one.content), len(two.content)) not in (1, length):
+        return None
+    found = [rule(a, b) for a, b in zip(repeated(one, length), repeated(two, length), strict=True)]
+    known = tuple(size for size in found if size is not None)
+    return known if len(known) == len(found) else None
+
+
+def _computed(table: TermTable, rule: str, pair: tuple[Size, Size], dtype: str) -> Size | None:
+    one, two = pair
+    if isinstance(one, int) and isinstance(two, int):
+        return held(table, RULES[rule](one, two), dtype)
+    found = TERMS[rule](table.arithmetic, one, two)
+    if found is not None and rule in DIVIDING and table.arithmetic.least(two) < 1:
+        table.assumes[NO_DIVISOR_IS_0] = None
+    return held(table, found, "int32" if rule in NARROW else dtype)
+
+
+def held(table: TermTable, number: Size | None, dtype: str) -> Size | None:
+    """Return a number that a type holds; of a term that is assumed, unless it holds it for no sizes above 0."""
+    limit = _LIMITS[dtype]
+    if number is None or isinstance(number, int):
+        return number if number is not None and -limit <= number < limit else None
+    least, most = table.arithmetic.order(number, 0)
+    whole = poly.polynomial(number)
+    if least >= limit or most < -limit or any(factors and abs(factor) >= limit for factors, factor in whole):
+        return None
+    if dtype == "int32":
+        table.assumes[SMALL] = None
+    elif poly.bits(whole, _SIZE_BITS) >= limit.bit_length() - 1:
+        table.assumes[LARGE] = None
+    return number
+
+
+def repeated(view: View, length: int) -> Sequence[Size]:
+    """Return the known integers of a scalar or vector, a single one so often."""
+    content = view.content or ()
+    return content if len(content) == length else content * length
+
+
+# --- comparisons ------------------------------------------------------------------------------------------------------
+
+
+def decided(arithmetic: Arithmetic, relation: str, one: Size, two: Size) -> int | None:
+    """Return 1 or 0 where a relation holds, or does not, for all sizes; None where that depends on them."""
+    low, high = arithmetic.order(one, two)
+    if relation == "equal":
+        return 1 if low == high == 0 else 0 if low > 0 or high < 0 else None
+    least, most = (low, high) if relation.startswith("greater") else (-high, -low)
+    bound = 0 if relation.endswith("equal") else 1
+    return 1 if least >= bound else 0 if most < bound else None
+
+
+# --- ranges and slices ------------------------------------------------------------------------------------------------
+
+
+def span(start: int, limit: int, step: int) -> int | None:
+    """Return how many numbers a range holds; None for a step of 0."""
+    return max(-((start - limit) // step), 0) if step else None
+
+
+def span_of(arithmetic: Arithmetic, start: Size, limit: Size, step: int) -> Size | None:
+    """Return how many numbers a range holds whose bounds are terms; None for a step of 0, or bounds far apart."""
+    ends = [end for end in (start, limit) if isinstance(end, int)]
+    if len(ends) > 1 and (abs(ends[1] - ends[0]) >= _LIMITS["int32"] or max(map(abs, ends)) >= _EXACT_AS_DOUBLE):
+        return None  # runtimes' difference may leave its type, or not be exact in float64
+    room = arithmetic.sub(limit, start) if step > 0 else arithmetic.sub(start, limit)
+    count = arithmetic.ceildiv(room, abs(step)) if step and room is not None else None
+    return None if count is None else arithmetic.greater(count, 0)
+
+
+def cut(size: int, start: int, end: int, step: int) -> range | None:
+    """Return the places that a Slice takes of an axis, its bounds cut off at both ends; None where runtimes differ.
+
+    That is where it counts down from in front of the axis: by ONNX's text it starts at the first element, as in
+    onnxruntime; in Python, and in onnx's reference, it takes none. And where it counts down to the largest number,
+    which for onnxruntime is the beginning.
+    """
+    if not step or (step < 0 and (start < -size or end >= _LIMITS["int32"] - 1)):
+        return None
+    return range(*slice(start, end, step).indices(size))
+
+
+def cut_size(arithmetic: Arithmetic, size: Size, start: Size, end: Size, step: Size) -> Size | None:
+    """Return how many places a slice takes whose bounds are terms, from the front to the back; None for any other."""
+    first, last = _place(arithmetic, start, size), _place(arithmetic, end, size)
+    if first is None or last is None or not isinstance(step, int) or step < 1:
+        return None
+    taken = arithmetic.sub(last, first)
+    count = None if taken is None else arithmetic.ceildiv(taken, step)
+    return None if count is None else arithmetic.greater(count, 0)
+
+
+def _place(arithmetic: Arithmetic, bound: Size, size: Size) -> Size | None:
+    """Return a bound as a place from 0 to the size; None where it may count from the back or not."""
+    if isinstance(bound, int) and bound >= _LIMITS["int32"] - 1:
+        return size  # no axis is longer
+    if isinstance(bound, int) and bound <= -_LIMITS["int32"]:
+        return 0
+    low, high = arithmetic.order(bound, 0)
+    if low >= 0:
+        return arithmetic.lesser(bound, size)
+    if high >= 0 or high == inf:
+        return None
+    back = arithmetic.add(bound, size)
+    return None if back is None else arithmetic.greater(back, 0)

@@ -1,0 +1,150 @@
+"""View operators: what movement of data, without arithmetic, makes of the indexing map of a value."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from graphfix.checker.proof.core.sizes import Symbol, right_aligned
+from graphfix.checker.proof.core.terms import View, extent
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from graphfix.checker.proof.core.arithmetic import Arithmetic
+    from graphfix.checker.proof.core.sizes import Algebra, Size, Sizes
+    from graphfix.checker.proof.core.terms import Extent
+
+
+def unsqueezed(view: View, axes: Iterable[int]) -> View | None:
+    """Add unit axes at these positions of the result (negative ones count from its end)."""
+    if view.axes is None or view.sizes is None:
+        return None
+    given = list(axes)
+    rank = len(view.axes) + len(given)
+    new = {axis + rank if axis < 0 else axis for axis in given}
+    if len(new) != len(given) or not all(0 <= axis < rank for axis in new):
+        return None
+    old = iter(zip(view.axes, view.sizes, strict=True))
+    pairs: list[tuple[int | None, Size]] = [(None, 1) if axis in new else next(old) for axis in range(rank)]
+    return _of(view, pairs)
+
+
+def unit_axes(arithmetic: Arithmetic, sizes: Sizes | None) -> list[int] | None:
+    """Return the axes of size 1; None if a size that is not a number may be 1."""
+    if sizes is None or any(not isinstance(size, int) and arithmetic.least_in_ranges(size) <= 1 for size in sizes):
+        return None
+    return [axis for axis, size in enumerate(sizes) if size == 1]
+
+
+def squeezed(view: View, axes: Iterable[int]) -> View | None:
+    """Drop axes that are known to have size 1."""
+    if view.axes is None or view.sizes is None:
+        return None
+    rank = len(view.sizes)
+    gone = {axis + rank if axis < 0 else axis for axis in axes}
+    if not all(0 <= axis < rank and view.sizes[axis] == 1 for axis in gone):
+        return None
+    pairs = list(zip(view.axes, view.sizes, strict=True))
+    return _of(view, [pair for axis, pair in enumerate(pairs) if axis not in gone])
+
+
+def reshaped(view: View, target: Sizes, *, zero_copies: bool) -> View | None:
+    """Reshape where it only adds and drops unit axes; None where it does more, or may do more for some sizes.
+
+    `zero_copies`: a 0 in the target stands for the operand's size at that position, as ONNX's `allowzero` 0 says.
+    A term that may be 0 at run time then means itself only where that size is the same term.
+    """
+    if view.axes is None or view.sizes is None:
+        return None
+    wanted: list[Size] = []
+    for axis, size in enumerate(target):
+        own = view.sizes[axis] if axis < len(view.sizes) else None
+        if zero_copies and not (isinstance(size, int) and size) and size != own:
+            if size != 0 or own is None:
+                return None
+            wanted.append(own)
+        else:
+            wanted.append(size)
+    pairs = [pair for pair in zip(view.axes, view.sizes, strict=True) if pair[1] != 1]
+    spread = _matched([size for _, size in pairs], wanted)
+    if spread is None:
+        return None
+    old = iter(pairs)
+    return _of(view, [next(old) if follows else (None, 1) for follows in spread])
+
+
+def _matched(sizes: Sequence[Size], wanted: Sequence[Size]) -> list[bool] | None:
+    """For each wanted axis, whether it is the next of the sizes (none of them a 1); None where they do not fit."""
+    if -1 in wanted:
+        at = wanted.index(-1)
+        others = [size for axis, size in enumerate(wanted) if axis != at]
+        if not all(isinstance(size, int) and size > 0 for size in others):
+            return None  # with a size of 0 beside it, nothing says what the open size is
+        front = sum(size != 1 for size in wanted[:at])
+        behind = len(sizes) - front - sum(size != 1 for size in wanted[at + 1 :])
+        if behind not in (0, 1):
+            return None
+        wanted = [*wanted[:at], sizes[front] if behind else 1, *wanted[at + 1 :]]
+    kept = [size for size in wanted if size != 1]
+    if kept != list(sizes):
+        return None
+    return [size != 1 for size in wanted]
+
+
+def flattened(view: View, axis: int) -> View | None:
+    """Flatten to two axes, where at most one axis other than 1 is on each side."""
+    if view.axes is None or view.sizes is None:
+        return None
+    rank = len(view.sizes)
+    at = axis + rank if axis < 0 else axis
+    pairs = list(zip(view.axes, view.sizes, strict=True))
+    sides = [[pair for pair in side if pair[1] != 1] for side in (pairs[:at], pairs[at:])]
+    if any(len(side) > 1 for side in sides) or not 0 <= at <= rank:
+        return None
+    return _of(view, [side[0] if side else (None, 1) for side in sides])
+
+
+def expanded(algebra: Algebra, view: View, target: Sizes) -> View | None:
+    """Expand both ways, as ONNX does: each axis gets the size that the operand's and the target's broadcast to."""
+    if view.axes is None or view.sizes is None or any(isinstance(size, int) and size < 0 for size in target):
+        return None
+    sizes = algebra.broadcast_shape(view.sizes, target)
+    return View(view.core, (None,) * (len(sizes) - len(view.axes)) + view.axes, sizes)
+
+
+def expanded_by(view: View, shape: frozenset[Extent]) -> View:
+    """Expand where one of the two ranks is not known: the shapes are kept as they are."""
+    return View(view.core, view.axes, None, (view.more or frozenset((extent(view),))) | shape)
+
+
+def broadcast_to(algebra: Algebra, view: View, target: Sizes) -> View | None:
+    """Stretch to exactly this shape, as TFLite does; None where the operand may not fit it, one way.
+
+    It fits where the target is a broadcast of its size, or where the target is a number other than 1: then both ways
+    of broadcasting ask the same of the operand.
+    """
+    if view.axes is None or view.sizes is None or len(target) < len(view.sizes):
+        return None
+    sizes = []
+    for size, to in zip(right_aligned(view.sizes, len(target)), target, strict=True):
+        both = algebra.broadcast_size((size, to))
+        if (isinstance(to, int) and (to < 0 or to == 1 != size)) or (isinstance(to, Symbol) and both is not to):
+            return None
+        sizes.append(both)
+    return View(view.core, (None,) * (len(target) - len(view.axes)) + view.axes, tuple(sizes))
+
+
+def tiled(view: View, repeats: Sizes) -> View | None:
+    """Repeat axes of size 1; None where an axis of more elements, or of an unknown size, is repeated."""
+    if view.axes is None or view.sizes is None or len(repeats) != len(view.sizes):
+        return None
+    if not all(size == 1 or count == 1 for size, count in zip(view.sizes, repeats, strict=True)):
+        return None
+    if any(isinstance(count, int) and count < 0 for count in repeats):
+        return None
+    sizes = tuple(count if size == 1 else size for size, count in zip(view.sizes, repeats, strict=True))
+    return View(view.core, view.axes, sizes)
+
+
+def _of(view: View, pairs: Sequence[tuple[int | None, Size]]) -> View:
+    return View(view.core, tuple(axis for axis, _ in pairs), tuple(size for _, size in pairs))

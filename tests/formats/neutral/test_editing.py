@@ -1,0 +1,128 @@
+"""What both formats' edits share: fresh names, dead nodes, and the order of new nodes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+
+from graphfix.formats.neutral import editing
+from graphfix.formats.neutral.editing import FreshNames, bypass, remove_dead, replace_node
+from graphfix.formats.neutral.insertion import Order
+from graphfix.graph.edits import Edit, Lift, Refused, Stretch
+from graphfix.graph.protocols import Applier
+from graphfix.graph.unknown import MissingOperandError
+from graphfix.graph.view import Graph, Kind, Node, Value
+from graphfix.shapes.shape import Shape
+
+
+@dataclass
+class State:
+    """A state of edits without a file."""
+
+    dead: dict[Value, None] = field(default_factory=dict)
+    removed: list[str] = field(default_factory=list)
+    quantizes: bool = False
+
+    def put(self, node: Node, index: int, value: Value) -> Node:
+        operands = (*node.operands[:index], value, *node.operands[index + 1 :])
+        return replace_node(self, node, node.reading(operands))
+
+    def remove(self, node: Node) -> None:
+        self.removed.append(node.name)
+        replace_node(self, node, node.reading(()))
+
+
+def value(graph: Graph, name: str, kind: Kind, place: int | None = None) -> Value:
+    return Value(name, Shape((2,)), "float32", kind, graph, None, place)
+
+
+def chain(*names: str) -> Graph:
+    """Nodes of which each reads the one before it, x -> names[0] -> names[1] ...; the last is the output."""
+    graph = Graph("main")
+    source = value(graph, "x", "input")
+    graph.inputs = [source]
+    for place, name in enumerate(names):
+        result = value(graph, name, "result", place)
+        graph.nodes.append(Node("Op", "", 1, name, place, graph, (source,), (result,), {}, None))
+        graph.note(place, source)
+        source = result
+    graph.outputs = {source}
+    return graph
+
+
+def test_a_name_that_is_taken_gets_a_number() -> None:
+    fresh = FreshNames({"x", "x_1"})
+    assert [fresh("x"), fresh("y"), fresh("x"), fresh("y")] == ["x_2", "y", "x_3", "y_1"]
+
+
+@dataclass
+class Model:
+    """A model of which nothing but this is asked."""
+
+    changed: bool = False
+
+
+def applier(model: Model, state: State, edit: Edit, lift: Any) -> Applier:  # noqa: ANN401
+    """What carries out an edit that every check lets pass."""
+    return editing.applier(model, state, [edit], lambda *_: None, lift, lift, lift, lift)
+
+
+def test_an_edit_that_is_refused_while_it_is_carried_out_leaves_the_model_unchanged() -> None:
+    graph, model = chain("a", "b"), Model()
+
+    def refuse(*_: object) -> Value:
+        raise Refused("the numbers of 'x' can't be read")
+
+    apply = applier(model, State(), Lift(0, (0,)), refuse)
+    with pytest.raises(Refused, match="can't be read"):
+        apply(graph.nodes[1])
+    assert not model.changed
+    assert applier(model, State(), Lift(0, (0,)), lambda *_: graph.inputs[0])(graph.nodes[1]).operands == (
+        graph.inputs[0],
+    )
+    assert model.changed
+
+
+@pytest.mark.parametrize("edit", [Lift(1, (0,)), Stretch(1, (0,), Shape((2,)))], ids=["lift", "stretch"])
+def test_an_edit_of_an_operand_that_is_not_there_names_node_and_operand(edit: Edit) -> None:
+    apply = applier(Model(), State(), edit, lambda *_: None)
+    with pytest.raises(MissingOperandError, match="Op 'b' has no operand 1"):
+        apply(chain("a", "b").nodes[1])
+
+
+def test_what_only_served_a_bypassed_node_stays_and_what_only_served_the_edit_goes() -> None:
+    graph, state = chain("a", "b", "c"), State()
+    bypass(state, graph.nodes[1], 0)
+    assert graph.nodes[2].operands == graph.nodes[0].results
+    graph.nodes[2] = state.put(graph.nodes[2], 0, graph.inputs[0])
+    assert remove_dead(state, lambda node: node.name != "b") == []
+    assert state.removed == ["b", "a"]
+
+
+def test_a_node_that_may_not_go_stays_although_nobody_reads_it() -> None:
+    graph, state = chain("a", "b"), State()
+    state.put(graph.nodes[1], 0, graph.inputs[0])
+    assert remove_dead(state, lambda _: False) == []
+    assert state.removed == []
+
+
+def test_a_dead_constant_is_returned() -> None:
+    graph, state = chain("a"), State()
+    constant = value(graph, "k", "constant")
+    state.dead[constant] = None
+    assert remove_dead(state, lambda _: True) == [constant]
+
+
+def test_a_new_node_stands_before_its_first_reader_and_before_new_nodes_that_read_it() -> None:
+    graph = chain("a", "b")
+    order = Order(graph)
+    made = [value(graph, name, "result", -1 - at) for at, name in enumerate(("late", "early"))]
+    order.enter(Node("Op", "", 1, "late", -1, graph, (graph.inputs[0],), (made[0],), {}, None), 1)
+    order.enter(Node("Op", "", 1, "early", -2, graph, (made[0],), (made[1],), {}, None), 0)
+    order.gone.add(0)
+    order.arrange()
+    keys = order.keys(2)
+    assert [node.name for node in graph.nodes] == ["late", "early", "b"]
+    assert sorted(range(len(keys)), key=keys.__getitem__)[:3] == [2, 3, 1]
