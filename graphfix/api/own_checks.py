@@ -9,11 +9,11 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from graphfix.api.own_modules import reasons
-from graphfix.findings.selection import OWN_CODE
 from graphfix.graph.edit_faults import fault
 from graphfix.graph.protocols import ANY, BROADCASTING, Rewrite
 from graphfix.operators.row import TFLITE
 from graphfix.report import pages
+from graphfix.report.findings.selection import OWN_CODE
 from graphfix.results import GraphfixError, RewriteError
 from graphfix.results.did_you_mean import hint
 from graphfix.results.shown import shown

@@ -10,8 +10,8 @@ import json
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from graphfix.findings.fingerprint import fingerprints
 from graphfix.report import pages
+from graphfix.report.findings.fingerprint import fingerprints
 from graphfix.report.places import uri
 from graphfix.report.text import (
     Entry,

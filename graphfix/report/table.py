@@ -9,9 +9,9 @@ from itertools import groupby
 from types import MappingProxyType
 from typing import TypeAlias
 
-from graphfix.findings.selection import may_be_own
 from graphfix.report.colour import Paint, Style, plain
 from graphfix.report.edited import done, first_operands, number_of_nodes, number_of_operands
+from graphfix.report.findings.selection import may_be_own
 from graphfix.report.lengths import SHORT, WHOLE, Lengths
 from graphfix.report.text import (
     counted,

@@ -152,7 +152,7 @@ def test_with_its_mark_an_object_is_not_read_and_without_one_it_is(
 ) -> None:
     jobs = [done(f"{place}/out", f"{place}/in/m.onnx")[0] for place in (s3, memory)]
     read: list[str] = []
-    digest = records.stores.store(s3).__class__.digest
+    digest = records.addresses.store(s3).__class__.digest
     monkeypatch.setattr(
         "graphfix.batch.stores.remote.Remote.digest",
         lambda store, name: (read.append(store.place(name)), digest(store, name))[1],

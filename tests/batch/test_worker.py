@@ -52,7 +52,7 @@ def test_what_is_no_onnx_model_names_none(tmp_path: Path) -> None:
         (
             KeyError("x\ny"),
             "internal",
-            r"internal error in graphfix/batch/worker\.py:\d+: KeyError: 'x\\ny'; please report it, -v shows",
+            r"internal error in graphfix/batch/process/worker\.py:\d+: KeyError: 'x\\ny'; please report it, -v shows",
         ),
         (MemoryError(), "memory", "stopped: there is no more memory"),
     ],

@@ -18,8 +18,8 @@ from graphfix.api import forgetting, pipeline
 from graphfix.cli import commands
 from graphfix.cli.lint import known_findings
 from graphfix.engine.request import Request
-from graphfix.findings.selection import CodeSelection
 from graphfix.report import pages
+from graphfix.report.findings.selection import CodeSelection
 from graphfix.results import GraphfixError, Outcome, Site
 from tests.support.places import ROOT
 

@@ -28,8 +28,8 @@ ALLOWED = {
     "graphfix.version",
     "graphfix.cli.standard_streams",
     "graphfix.cli.status",
-    "graphfix.engine",
-    "graphfix.engine.offered",
+    "graphfix.targets",
+    "graphfix.targets.registry",
 }
 """Of graphfix's own modules."""
 SLOW = {"dataclasses", "inspect", "tomllib", "json", "importlib.metadata", "subprocess", "threading", "tempfile"}

@@ -83,7 +83,7 @@ def test_every_field_can_be_said(tmp_path: Path) -> None:
         for table in (target_files.TOP, target_files.OPTIONS, target_files.LIMITS)
         for key in table
     }
-    assert {field.name for field in fields(targets.Target)} <= keys | {"rules", "questions"}
+    assert {field.name for field in fields(targets.Target)} <= keys | {"rewrites", "questions"}
 
 
 @pytest.mark.parametrize("base", targets.TARGETS)

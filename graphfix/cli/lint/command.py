@@ -16,7 +16,7 @@ from graphfix.cli.lint.options import TEXT
 from graphfix.cli.requests import request
 from graphfix.cli.status import DONE, NO, WORST
 from graphfix.cli.streams import Streams
-from graphfix.findings.selection import CodeSelection, names_a_code
+from graphfix.report.findings.selection import CodeSelection, names_a_code
 from graphfix.report.text import counted
 from graphfix.results import GraphfixError, Outcome
 from graphfix.results.did_you_mean import hint

@@ -9,9 +9,9 @@ from dataclasses import replace
 from pathlib import Path
 
 from graphfix import report
-from graphfix.findings import baseline
-from graphfix.findings.baseline import Baseline, Known
-from graphfix.findings.selection import CodeSelection
+from graphfix.report.findings import baseline
+from graphfix.report.findings.baseline import Baseline, Known
+from graphfix.report.findings.selection import CodeSelection
 from graphfix.report.text import counted
 from graphfix.results import GraphfixError, Outcome
 from graphfix.results.records import dataclass, field

@@ -62,8 +62,8 @@ def _glob(text: str) -> Glob:
 
 def _codes(text: str) -> str:
     """The same text, in capitals and without blanks; only what begins with GF is graphfix's own."""
-    from graphfix.findings.selection import may_be_own, names_a_code
     from graphfix.report import pages
+    from graphfix.report.findings.selection import may_be_own, names_a_code
     from graphfix.results.did_you_mean import hint
 
     known = pages.codes()

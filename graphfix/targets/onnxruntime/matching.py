@@ -1,4 +1,4 @@
-"""Which operands onnxruntime's fusions match by their shapes: the patterns of `targets.onnxruntime.fusions`, found in the view.
+"""Find the patterns of `fusions` in the view: which operands onnxruntime's fusions match by their shapes.
 
 Each pattern is looked for at its rarest operator; producers and readers lead from there to its other lines, in an order
 that is worked out once. Patterns that begin alike are followed together, so that a graph is searched in one pass.

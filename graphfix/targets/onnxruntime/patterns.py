@@ -1,4 +1,4 @@
-"""The patterns of `targets.onnxruntime.fusions` as records: lines, the order in which they are found, and what they ask."""
+"""The patterns of `fusions` as records: lines, the order in which they are found, and the conditions of each line."""
 
 from __future__ import annotations
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from graphfix.findings import baseline
-from graphfix.findings.baseline import Baseline
+from graphfix.report.findings import baseline
+from graphfix.report.findings.baseline import Baseline
 from graphfix.results import GraphfixError, Outcome, Site
 
 HOSTILE = '<script>"\n\0\x1b[31m\u202e\u2066\udc80' + "n" * 5000

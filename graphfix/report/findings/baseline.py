@@ -21,7 +21,7 @@ from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import TypeAlias
 
-from graphfix.findings.fingerprint import fingerprints
+from graphfix.report.findings.fingerprint import fingerprints
 from graphfix.results import GraphfixError, Outcome, Site
 from graphfix.results.records import dataclass, field
 from graphfix.results.regular_files import refuse_pipe

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from graphfix.findings.selection import CodeSelection, names_a_code
+from graphfix.report.findings.selection import CodeSelection, names_a_code
 
 CODES = ("GF101", "GF102", "GF201", "GF305")
 
