@@ -8,11 +8,15 @@ import os
 import signal
 import sys
 import time
-from importlib.machinery import ExtensionFileLoader
+from itertools import count
 from types import FrameType
 from typing import NoReturn
 
 from graphfix.cli.status import FAILED, INTERRUPTED, PIPE_CLOSED, TERMINATED, Terminated
+
+DELAY, MOST_DELAYS = 0.01, 500
+"""The seconds after which a signal that came during an import is raised again, and how often it is."""
+_DELAYS = count()
 
 
 def run() -> NoReturn:
@@ -66,8 +70,12 @@ def _flushed(status: int) -> int:
 
 
 def _stop(number: int, frame: FrameType | None) -> None:
-    """Stop once: what cleans up is not to be stopped."""
-    if _loads_native_code(frame):
+    """Stop once: what cleans up is not to be stopped.
+
+    An import is finished first, if that takes a few seconds at most: an exception in the middle of it ends the process
+    where native code is loaded, and Python 3.11 hides it in a RuntimeError where a class is made.
+    """
+    if _is_importing(frame) and next(_DELAYS) < MOST_DELAYS:
         _thread.start_new_thread(_raise_again, (number,))
         return
     signal.signal(signal.SIGINT, signal.SIG_IGN)
@@ -75,17 +83,15 @@ def _stop(number: int, frame: FrameType | None) -> None:
     raise KeyboardInterrupt if number == signal.SIGINT else Terminated
 
 
-def _loads_native_code(frame: FrameType | None) -> bool:
-    """Return whether a native module is being imported: an exception in the middle of it may end the process."""
-    loader = ExtensionFileLoader
-    codes = (loader.create_module.__code__, loader.exec_module.__code__)
-    while frame is not None and frame.f_code not in codes:
+def _is_importing(frame: FrameType | None) -> bool:
+    """Return whether a module is being imported."""
+    while frame is not None and frame.f_code.co_filename != "<frozen importlib._bootstrap>":
         frame = frame.f_back
     return frame is not None
 
 
 def _raise_again(number: int) -> None:
-    time.sleep(0.01)
+    time.sleep(DELAY)
     signal.raise_signal(number)
 
 

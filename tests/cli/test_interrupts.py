@@ -392,11 +392,20 @@ run()
 
 
 @pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
-def test_the_import_of_native_code_ends_before_a_command_stops(
-    folder: Path, number: signal.Signals, status: int
-) -> None:
+def test_an_import_ends_before_a_command_stops(folder: Path, number: signal.Signals, status: int) -> None:
     assert interrupted(folder, "", FIX, number=number, program=NATIVE) == (
         status,
         f"it went on\ngraphfix: {WORDS[number]}; nothing written\n",
         {},
     )
+
+
+def test_a_rewrite_of_one_s_own_whose_import_hangs_is_stopped(tmp_path: Path) -> None:
+    begun = (
+        "import sys, time\nprint('it hangs', file=sys.stderr, flush=True)\nfor _ in range(600):\n    time.sleep(0.1)\n"
+    )
+    (tmp_path / "m.onnx").write_bytes(model("y[2] = Neg(x[2])").SerializeToString())
+    (tmp_path / "own.py").write_text(begun)
+    program = "import sys\nsys.argv[0] = 'graphfix'\nfrom graphfix.__main__ import run\nrun()"
+    said = interrupted(tmp_path, "", ["check", "m.onnx", "--rewrites", "own.py"], program=program)
+    assert said == (130, f"graphfix: {NOTHING}\n", {})
