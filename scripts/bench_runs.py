@@ -19,6 +19,7 @@ from pathlib import Path
 
 import graphfix
 from graphfix import checker
+from graphfix.checker.files.pair import Pair
 from graphfix.checker.task import Criterion, Task
 from graphfix.engine import facts
 
@@ -37,7 +38,7 @@ def timed(task: Task) -> float:
     started = seconds()
     verdict = checker.verify(task)
     if verdict.status != "equal":
-        print(f"{task.before}: {verdict.status}: {verdict.reason}", file=sys.stderr)
+        print(f"{task.pair.before}: {verdict.status}: {verdict.reason}", file=sys.stderr)
     return seconds() - started
 
 
@@ -46,7 +47,9 @@ def measure(model: Path, turns: int, folder: Path) -> tuple[float, float, int]:
     fixed = folder / f"fixed{model.suffix}"
     graphfix.fix_file(model, fixed, check_result=False)
     claims = facts.claims(graphfix.load(model))
-    without = Task(model, fixed, {}, {}, None, 4, 0, Criterion(), "without", lambda _: None)
+    without = Task(
+        Pair(model, fixed, tflite=model.suffix == ".tflite"), None, 4, 0, Criterion(), "without", lambda _: None
+    )
     tasks = (without, replace(without, claims=claims))
     timed(without)  # warms the cache
     taken: tuple[list[float], list[float]] = ([], [])

@@ -255,15 +255,26 @@ def compare(
     The time of the proof is counted separately.
     """
     from graphfix import checker
+    from graphfix.checker.files.pair import Pair
     from graphfix.checker.task import Criterion, Task
 
     sizes = binding.parse(before, request) if sizes is None else sizes
     with timed(seconds, "verify"):
-        task = Task(
-            before=before,
-            after=after,
+        pair = Pair(
+            before,
+            after,
             bindings=sizes.fixed_dims,
             shapes=sizes.fixed_shapes,
+            same=sizes.same,
+            ranges=sizes.ranges,
+            values=sizes.values,
+            signature=request.signature,
+            trust_stored=request.trust_stored,
+            narrow_inputs=request.narrow_inputs,
+            data_root=request.data_roots,
+        )
+        task = Task(
+            pair,
             inputs=None if request.inputs is None else Path(request.inputs),
             runs=request.runs,
             thorough=request.thorough,
@@ -272,15 +283,8 @@ def compare(
             proof=request.proof,
             load=request.load,
             progress=request.progress,
-            same=sizes.same,
-            values=sizes.values,
-            signature=request.signature,
-            trust_stored=request.trust_stored,
-            narrow_inputs=request.narrow_inputs,
-            data_root=request.data_roots,
             claims=claims,
             process=process,
-            ranges=sizes.ranges,
         )
         verdict = binding.with_defaults_named(checker.verify(task), sizes)
     if verdict.proof is not None:

@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Final, Literal
 from graphfix.results.records import dataclass, field
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
     from pathlib import Path
 
-    from graphfix.results import Claims, InexactSite, InputValue
+    from graphfix.checker.files.pair import Pair
+    from graphfix.results import Claims, InexactSite
     from graphfix.runtimes.process import Child
 from graphfix.results.progress import Progress
 
@@ -44,14 +45,9 @@ ROUNDED: Final = 1e-4
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """Two ONNX or two TFLite files, and how they are to be compared."""
+    """Two files, and how they are to be compared."""
 
-    before: Path
-    after: Path
-    bindings: Mapping[str, int]
-    """The sizes of symbols of the inputs; of `name[axis]` where there is no symbol, as in TFLite."""
-    shapes: Mapping[str, Sequence[int]]
-    """Of whole inputs. Dims that stay free are swept, one set of sizes a run."""
+    pair: Pair
     inputs: Path | None
     """What replaces the seeded inputs of the main graph.
 
@@ -69,12 +65,6 @@ class Task:
     progress: Progress = field(repr=False)
     load: bool = False
     """Whether both files are loaded where `proof` is "only". The runs observe the loads in any case."""
-    same: Sequence[Sequence[str]] = ()
-    """Sizes of inputs that are stated to be equal: symbols, or `name[axis]`, two or more each time."""
-    values: Mapping[str, InputValue] = field(default_factory=dict)
-    """Inputs that are taken for constants: they are run on nothing else, and the second model may lack them."""
-    signature: str | None = None
-    """The SignatureDef that is compared, alone; None: the main subgraph, and every other one."""
     copied: bool = False
     """Whether the second file is a copy of the first: then only the first is run, to check the claimed sizes."""
     runs_alone: bool = False
@@ -86,19 +76,10 @@ class Task:
 
     Nothing that differs is looked into then: runs that are not brief decide what it is.
     """
-    trust_stored: bool | None = None
-    """What the first model stores, where it follows from nothing else: None believes the shapes of results of
-    operators without a rule, True all sizes, False nothing."""
     thorough: bool = False
     """Whether the runs of a large model have no budget."""
-    narrow_inputs: bool = False
-    """Whether an input of int64 may be int32 in the second model: then it holds numbers that both types hold."""
-    data_root: Sequence[Path] = ()
-    """Folders besides each model's own in which its external data may lie (ONNX)."""
     claims: Claims | None = None
     """The sizes that were taken for granted of the first model: its runs are asked for them."""
-    ranges: Mapping[str, tuple[int, int]] = field(default_factory=dict)
-    """By symbol that stays free: its least and its greatest size. The runs use sizes in this range only."""
     inexact: Sequence[InexactSite] = ()
     """What the runs have to hold to its bound: the proof says it."""
 

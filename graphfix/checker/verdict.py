@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
     from pathlib import Path
 
+    from graphfix.checker.files.pair import Pair
     from graphfix.checker.proof import Proof
     from graphfix.checker.runs.early import EarlyRuns
     from graphfix.checker.task import Criterion, Task
@@ -42,75 +43,75 @@ COPIED = "the second file is a copy of the first, so it was not run"
 def compare(task: Task) -> Verdict:
     """Compare the two files of a task. Raises GraphfixError for bad input."""
     _check_numbers(task)
-    before, after = is_tflite(task.before), is_tflite(task.after)
+    before, after = is_tflite(task.pair.before), is_tflite(task.pair.after)
     if before != after:
-        names = (task.after, task.before) if after else (task.before, task.after)
+        names = (task.pair.after, task.pair.before) if after else (task.pair.before, task.pair.after)
         raise GraphfixError(f"{names[0]} is a TFLite model, {names[1]} is none; name two files of one format")
-    if task.signature is not None and not before:
+    if task.pair.signature is not None and not before:
         raise GraphfixError(
-            f"{task.before}: --signature {task.signature}: only a TFLite model has signatures; leave it out"
+            f"{task.pair.before}: --signature {task.pair.signature}: only a TFLite model has signatures; leave it out"
         )
     try:
-        return _answer(_renamed(task) if before else task, tflite=before)
+        return _answer(replace(task, pair=_renamed(task.pair) if before else task.pair))
     except AskedError as error:
-        raise GraphfixError(f"{task.before}: {error}") from None
+        raise GraphfixError(f"{task.pair.before}: {error}") from None
 
 
-def _renamed(task: Task) -> Task:
-    """Ask for sizes by the inputs' own names. Raises AskedError for a signature that the first file does not have."""
+def _renamed(pair: Pair) -> Pair:
+    """Return a TFLite pair with sizes by the inputs' own names. Raises AskedError for an unknown signature."""
     from graphfix.checker.files.tflite.names import renamed
 
-    bindings, shapes = renamed(task.before, task.bindings, task.shapes, task.signature)
-    ranges, _ = renamed(task.before, task.ranges, {}, task.signature) if task.ranges else (task.ranges, {})
-    return replace(task, bindings=bindings, shapes=shapes, ranges=ranges)
+    bindings, shapes = renamed(pair.before, pair.bindings, pair.shapes, pair.signature)
+    ranges, _ = renamed(pair.before, pair.ranges, {}, pair.signature) if pair.ranges else (pair.ranges, {})
+    return replace(pair, tflite=True, bindings=bindings, shapes=shapes, ranges=ranges)
 
 
-def _answer(task: Task, *, tflite: bool) -> Verdict:
-    with _early_runs(task, tflite=tflite) as early:
-        return _judged(task, early, tflite=tflite)
+def _answer(task: Task) -> Verdict:
+    with _early_runs(task) as early:
+        return _judged(task, early)
 
 
-def _early_runs(task: Task, *, tflite: bool) -> AbstractContextManager[EarlyRuns | None]:
+def _early_runs(task: Task) -> AbstractContextManager[EarlyRuns | None]:
     """Start the brief runs of a pair that may turn out to be proved, if nobody asks for other runs."""
     asked = task.runs is not None or task.thorough or not task.criterion.exact or task.proof != "with"
-    if asked or filecmp.cmp(task.before, task.after, shallow=False):
+    if asked or filecmp.cmp(task.pair.before, task.pair.after, shallow=False):
         return nullcontext()
     from graphfix.checker.runs.early import EarlyRuns
 
-    return EarlyRuns(task, tflite=tflite)
+    return EarlyRuns(task)
 
 
-def _judged(task: Task, early: EarlyRuns | None, *, tflite: bool) -> Verdict:
-    proof, document = _proof(task, tflite=tflite)
+def _judged(task: Task, early: EarlyRuns | None) -> Verdict:
+    proof, document = _proof(task)
     believed = () if proof is None else proof.believed
     task = replace(task, runs_alone=proof is None or not proof.proved)
     if proof is not None and proof.inexact:
         task = replace(task, inexact=proof.inexact, criterion=_rounded(task.criterion))
     task = _watching(task, believed)
-    verdict = _observed(task, proof, early, tflite=tflite)
+    verdict = _observed(task, proof, early)
     if not task.criterion.exact and verdict.status == "equal" and not task.inexact:
         verdict = replace(verdict, reason=f"the outputs were compared {task.criterion}, not bit for bit")
     if proof is not None:
         verdict = replace(_both(task, verdict, proof, _discharged(task, verdict, proof, early)), proof=document)
-    versions = _versions(verdict, tflite=tflite)
+    versions = _versions(task, verdict)
     return replace(
         _witnessed(verdict),
         assumes=tuple(dict.fromkeys((*verdict.assumes, *_asked(task)))),
         seed=task.seed,
         versions=versions,
         newer=tuple(newer_than_measured(versions)),
-        sha256={"before": _digest(task.before), "after": _digest(task.after)},
+        sha256={"before": _digest(task.pair.before), "after": _digest(task.pair.after)},
     )
 
 
-def _observed(task: Task, proof: Proof | None, early: EarlyRuns | None, *, tflite: bool) -> Verdict:
+def _observed(task: Task, proof: Proof | None, early: EarlyRuns | None) -> Verdict:
     """Return the verdict of the runs, or of the loads alone, as far as the task asks for them."""
     if task.proof == "only" and not task.load:
         return Verdict("undecided", reason=NOT_LOADED, load=Load(reason=NOT_LOADED))
     if proof is not None and proof.copied and proof.proved and task.inputs is None:
-        return _of_copies(task, early, tflite=tflite)
+        return _of_copies(task, early)
     if task.proof == "only":
-        return _by_loads(task, tflite=tflite)
+        return _by_loads(task)
     if early is not None and proof is not None and proof.proved and not (proof.inexact or proof.believed):
         task.progress(RUNS_OF_BOTH)
         verdict = early.verdict()
@@ -119,7 +120,7 @@ def _observed(task: Task, proof: Proof | None, early: EarlyRuns | None, *, tflit
     if early is not None:
         early.drop()
     with _process(task, early) as child:
-        return by_runs(task, child, tflite=tflite)
+        return by_runs(task, child)
 
 
 def _process(task: Task, early: EarlyRuns | None) -> AbstractContextManager[Child]:
@@ -137,14 +138,14 @@ def _has_run(verdict: Verdict) -> bool:
     return verdict.status == "different" or any(run.outputs for run in verdict.runs)
 
 
-def _of_copies(task: Task, early: EarlyRuns | None, *, tflite: bool) -> Verdict:
+def _of_copies(task: Task, early: EarlyRuns | None) -> Verdict:
     """Return the verdict for two files with the same bytes; run the first file once if there are claims to check."""
     verdict = Verdict("undecided")
     if early is not None:
         early.drop()
     if task.claims is not None and task.claims.named:
         with _process(task, early) as child:
-            verdict = by_runs(replace(task, copied=True, brief=True), child, tflite=tflite)
+            verdict = by_runs(replace(task, copied=True, brief=True), child)
     return Verdict("undecided", reason=COPIED, load=Load(reason=COPIED), facts=verdict.facts, versions=verdict.versions)
 
 
@@ -153,13 +154,13 @@ def _rounded(criterion: Criterion) -> Criterion:
     return replace(criterion, of_largest=ROUNDED)
 
 
-def _versions(verdict: Verdict, *, tflite: bool) -> dict[str, str]:
+def _versions(task: Task, verdict: Verdict) -> dict[str, str]:
     """Return the versions of numpy, of onnx if a model was loaded that it has read, and of the runtimes."""
-    readers = {} if tflite or not verdict.versions else {"onnx": installed("onnx")}
+    readers = {} if task.pair.tflite or not verdict.versions else {"onnx": installed("onnx")}
     return {"numpy": np.__version__, **readers, **verdict.versions}
 
 
-def _proof(task: Task, *, tflite: bool) -> tuple[Proof | None, Mapping[str, object] | None]:
+def _proof(task: Task) -> tuple[Proof | None, Mapping[str, object] | None]:
     """Ask the proof, unless it is not wanted; return it as a document too."""
     if task.proof == "without":
         return None, None
@@ -167,20 +168,7 @@ def _proof(task: Task, *, tflite: bool) -> tuple[Proof | None, Mapping[str, obje
 
     task.progress("proving")
     started = perf_counter()
-    proof = prove(
-        task.before,
-        task.after,
-        bindings=task.bindings,
-        shapes=task.shapes,
-        same=task.same,
-        ranges=task.ranges,
-        values=task.values,
-        signature=task.signature,
-        trust_stored=task.trust_stored,
-        narrow_inputs=task.narrow_inputs,
-        data_root=task.data_root,
-        tflite=tflite,
-    )
+    proof = prove(task.pair)
     return proof, proof.document(perf_counter() - started)
 
 
@@ -194,8 +182,8 @@ def _watching(task: Task, believed: Sequence[StoredSize | StoredShape]) -> Task:
 
 def _asked(task: Task) -> tuple[str, ...]:
     """Return what holds only because it was said."""
-    called = () if task.signature is None else (f"callers use the signature '{task.signature}' alone",)
-    return (*called, *stated(task.same), *assumed(task.values))
+    called = () if task.pair.signature is None else (f"callers use the signature '{task.pair.signature}' alone",)
+    return (*called, *stated(task.pair.same), *assumed(task.pair.values))
 
 
 def _discharged(task: Task, verdict: Verdict, proof: Proof, early: EarlyRuns | None) -> frozenset[str]:
@@ -209,7 +197,7 @@ def _discharged(task: Task, verdict: Verdict, proof: Proof, early: EarlyRuns | N
 
     task.progress("comparing the stored shapes with LiteRT's")
     with _process(task, early) as child:
-        hold = shapes_hold(child, task.before, task.bindings, task.shapes)
+        hold = shapes_hold(child, task.pair.before, task.pair.bindings, task.pair.shapes)
     return frozenset((STORED_SHAPES,)) if hold else frozenset()
 
 
@@ -245,7 +233,7 @@ def _excused(task: Task, verdict: Verdict, proof: Proof) -> Verdict | None:
     entry = None if ABOUT_SIZE_0.isdisjoint(proof.assumes) else exceptions.size_0(verdict.runs)
     if entry is not None:
         reason = "they differ at a size of 0 alone, which the proof assumes away"
-    elif is_tflite(task.before):
+    elif task.pair.tflite:
         entry = exceptions.one_kernel_set(verdict.runs)
     else:
         from graphfix.checker.runs.onnx.verdict import with_casts_kept
@@ -265,8 +253,8 @@ def _witnessed(verdict: Verdict) -> Verdict:
     return replace(verdict, status="contradicted", reason=f"{facts.first}{more}")
 
 
-def _by_loads(task: Task, *, tflite: bool) -> Verdict:
-    if tflite:
+def _by_loads(task: Task) -> Verdict:
+    if task.pair.tflite:
         from graphfix.checker.runs.tflite import verdict as tflite_runs
 
         return tflite_runs.by_loads(task)

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 import graphfix
-from graphfix.checker.proof import prove
 from models.builders.tflite.text import model
 from rewrites.tosa.decompose_cumsum import plan
 from tests.support.notation import node
+from tests.support.proving import prove
 from tests.support.runtimes.tosa_loop import litert_reference, needs_tools, prepared, ran, tflite
 from tests.support.tflite.fixing import fixed
 

@@ -10,11 +10,11 @@ import onnx
 import pytest
 
 import graphfix
-from graphfix.checker.proof import prove
 from models.builders.tflite.text import model as model_tflite
 from tests.support.notation import model
 from tests.support.onnx import fixing as onnx_fixing
 from tests.support.proved import unproved
+from tests.support.proving import prove
 from tests.support.runtimes import litert_runs
 from tests.support.runtimes.onnx_runs import run
 from tests.support.tflite import fixing as tflite_fixing

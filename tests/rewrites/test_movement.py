@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from graphfix.checker.proof import prove
 from tests.support.notation import model
 from tests.support.onnx import fixing as onnx_fixing
+from tests.support.proving import prove
 from tests.support.tflite import fixing as tflite_fixing
 
 if TYPE_CHECKING:

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import graphfix
-from graphfix.checker.proof import prove
 from models.builders.tflite.text import model
+from tests.support.proving import prove
 from tests.support.runtimes.tosa_loop import litert_reference, needs_tools, prepared, ran, tflite
 from tests.support.tflite.fixing import fixed
 

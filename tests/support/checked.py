@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Literal
 
 from graphfix import checker
+from graphfix.checker.files.pair import Pair
 from graphfix.checker.task import Criterion, Task
 from graphfix.results.progress import silent
 
@@ -34,20 +35,23 @@ def verify(
     thorough: bool = False,
 ) -> Verdict:
     """Ask the checker, with the defaults of `graphfix verify`."""
-    task = Task(
-        before=before,
-        after=after,
+    pair = Pair(
+        before,
+        after,
         bindings=bindings or {},
         shapes=shapes or {},
         same=same,
+        trust_stored=trust_stored,
+        values=values or {},
+    )
+    task = Task(
+        pair,
         inputs=inputs,
         runs=runs,
         seed=seed,
         criterion=Criterion(atol, rtol),
         proof=proof,
         progress=silent,
-        trust_stored=trust_stored,
-        values=values or {},
         claims=claims,
         thorough=thorough,
     )

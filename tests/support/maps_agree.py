@@ -8,8 +8,8 @@ from pathlib import Path
 
 import graphfix
 from graphfix import api
-from graphfix.checker.proof import maps
 from graphfix.checker.proof.core.indexing_maps import Read, Reads
+from tests.support.proving import maps
 
 Maps = Mapping[int, str]
 """By operand: `(d0, d1) -> (0, d1)`."""

@@ -12,13 +12,13 @@ import pytest
 from onnx import ModelProto
 
 from graphfix import api
-from graphfix.checker.proof import prove
 from graphfix.graph.view import Graph
 from graphfix.results import GraphfixError
 from graphfix.runtimes import onnx_reference, onnxruntime
 from graphfix.runtimes.session import RefusedError
 from graphfix.targets import target as targets
 from tests.support.onnx.backend_cases import Case, all_cases
+from tests.support.proving import prove
 
 TARGETS = tuple(name for name in targets.TARGETS if name != "tosa")
 """For `tosa` sizes are bound and operators replaced: tests/whole/test_backend_replaced.py, tests/tosa."""

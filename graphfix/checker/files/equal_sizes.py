@@ -14,6 +14,8 @@ from graphfix.results.records import dataclass, field
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from graphfix.checker.files.pair import Pair
+
     Size = int | str
     Sum = tuple[int | str, ...]
     """What a size is the sum of: a number, and labels."""
@@ -40,22 +42,17 @@ class EqualSizes:
 NONE_EQUAL = EqualSizes()
 
 
-def equal_sizes(
-    same: Sequence[Sequence[str]],
-    inputs: Inputs,
-    bindings: Mapping[str, int],
-    shapes: Mapping[str, Sequence[int]],
-) -> EqualSizes:
-    """Merge what is stated of the sizes of these inputs, under given sizes of some of them.
+def equal_sizes(pair: Pair, inputs: Inputs) -> EqualSizes:
+    """Merge the groups of equal sizes that a pair states of these inputs, under the sizes that it gives.
 
     Raises GraphfixError for a member that no input has, and for members that are two numbers.
     """
-    if not same:
+    if not pair.same:
         return NONE_EQUAL
-    given = _given(inputs, bindings, shapes)
+    given = _given(inputs, pair)
     groups: list[dict[Size | Sum, None]] = []
-    for members in same:
-        found = [_member(member, inputs, shapes, given) for member in members]
+    for members in pair.same:
+        found = [_member(member, inputs, pair.shapes, given) for member in members]
         merged = {known: None for size in found for known in (given.get(size, size), size)}
         apart = []
         for group in groups:
@@ -118,13 +115,15 @@ def _member(
     return (number, *labels) if labels else number
 
 
-def _given(inputs: Inputs, bindings: Mapping[str, int], shapes: Mapping[str, Sequence[int]]) -> dict[Size | Sum, Size]:
+def _given(inputs: Inputs, pair: Pair) -> dict[Size | Sum, Size]:
     """Return the numbers that labels are asked to be."""
     given: dict[Size | Sum, Size] = {}
     for name, dims in inputs.items():
         for axis, size in enumerate(dims or ()):
-            whole = shapes.get(name, ())
-            asked = whole[axis] if axis < len(whole) else bindings.get(str(size), bindings.get(f"{name}[{axis}]"))
+            whole = pair.shapes.get(name, ())
+            asked = (
+                whole[axis] if axis < len(whole) else pair.bindings.get(str(size), pair.bindings.get(f"{name}[{axis}]"))
+            )
             if isinstance(size, str) and asked is not None:
                 given.setdefault(size, asked)
     return given

@@ -13,9 +13,9 @@ if TYPE_CHECKING:
     from graphfix.runtimes.sessions import Sessions
 
 
-def by_runs(task: Task, sessions: Sessions, *, tflite: bool) -> Verdict:
+def by_runs(task: Task, sessions: Sessions) -> Verdict:
     """Compare the two models of a task, both of one format, by runs. Raises GraphfixError for bad input."""
-    if tflite:
+    if task.pair.tflite:
         from graphfix.checker.runs.tflite import verdict as tflite_runs
 
         return tflite_runs.by_runs(task, sessions)

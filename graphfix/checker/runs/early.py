@@ -30,12 +30,12 @@ class EarlyRuns:
     not, they are dropped.
     """
 
-    def __init__(self, task: Task, *, tflite: bool) -> None:
+    def __init__(self, task: Task) -> None:
         """Start them."""
         self._child = task.process or Child()
         self._is_free = False
         brief = replace(task, brief=True, progress=silent, process=None)
-        self._child.begin(__name__, "briefly_run", brief, tflite)
+        self._child.begin(__name__, "briefly_run", brief)
 
     def __enter__(self) -> Self:
         return self
@@ -63,10 +63,10 @@ class EarlyRuns:
         return verdict
 
 
-def briefly_run(task: Task, tflite: bool) -> Verdict | None:
+def briefly_run(task: Task) -> Verdict | None:
     """Run both models in this process, and return the verdict; None for bad input, which is reported elsewhere."""
     with InThisProcess() as sessions:
         try:
-            return by_runs(task, sessions, tflite=tflite)
+            return by_runs(task, sessions)
         except GraphfixError:
             return None

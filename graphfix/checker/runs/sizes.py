@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 import math
 import re
-from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from graphfix.checker.files.asked import AskedError
@@ -16,6 +15,7 @@ from graphfix.results.records import dataclass, field
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+    from graphfix.checker.files.pair import Pair
     from graphfix.checker.runs.interface import Dim, Interface, TensorSpec
 
 Sizes = dict[str, int]
@@ -82,25 +82,18 @@ def shape_of(spec: TensorSpec, sizes: Mapping[str, int]) -> tuple[int, ...]:
     return tuple(dim if isinstance(dim, int) else sizes[dim] for dim in spec.dims or ())
 
 
-def free_dims(
-    before: Interface,
-    after: Interface,
-    bindings: Mapping[str, int],
-    shapes: Mapping[str, Sequence[int]],
-    same: Sequence[Sequence[str]] = (),
-    ranges: Mapping[str, tuple[int, int]] = MappingProxyType({}),
-) -> Free | str:
+def free_dims(before: Interface, after: Interface, pair: Pair) -> Free | str:
     """Collect the free dims of two models, or say why no size fits both.
 
     Labels are the first model's. The user's sizes hold for both models, and so do the sizes that only
     the second declares. Raises GraphfixError for a symbol or an input that does not exist.
     """
-    _check_names(before, after, bindings, shapes)
+    _check_names(before, after, pair.bindings, pair.shapes)
     named = {spec.alias: spec.dims for spec in before.known if spec.alias} | {p.name: p.dims for p in before.known}
-    equal = equal_sizes(same, named, bindings, shapes)
+    equal = equal_sizes(pair, named)
     names = equal.names
     given: Sizes = {names[label]: size for label, size in equal.numbers.items()}
-    for dim, size in _demands(before, after, bindings, shapes):
+    for dim, size in _demands(before, after, pair.bindings, pair.shapes):
         label = names.get(dim, dim) if isinstance(dim, str) else dim
         if isinstance(label, int):
             if label != size:
@@ -114,7 +107,7 @@ def free_dims(
     labels = tuple(dict.fromkeys(label for label, _ in pairs if label not in equal.sums))
     leading = frozenset(label for label, axis in pairs if axis == 0)
     free = tuple(n for n in labels if n not in given)
-    narrowed = {names.get(label, label): ends for label, ends in ranges.items()}
+    narrowed = {names.get(label, label): ends for label, ends in pair.ranges.items()}
     return Free(free, leading, given, before.inputs, names, equal.sums, narrowed)
 
 

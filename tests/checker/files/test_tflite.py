@@ -13,9 +13,9 @@ from ai_edge_litert import schema_py_generated as schema
 from graphfix.checker.files.tflite.file import read
 from graphfix.checker.files.tflite.graphs import read_graphs
 from graphfix.checker.files.tflite.schema import OPERATORS, TYPES
-from graphfix.checker.proof import prove
 from graphfix.results import GraphfixError
 from tests.support.places import MODELS, committed_models, model_id, zoo_models
+from tests.support.proving import prove
 
 MADE = [pytest.param(path, id=model_id(path)) for path in committed_models("tflite")]
 

@@ -12,8 +12,9 @@ import pytest
 from onnx import ModelProto, numpy_helper
 
 import graphfix
-from graphfix.checker.proof import Proof, prove
+from graphfix.checker.proof import Proof
 from tests.support.onnx.recurrent import Recurrent
+from tests.support.proving import prove
 
 HEAD = '<ir_version: 10, opset_import: ["" : {}]>\n'
 HEADS = "float[2,2,5,4] x"

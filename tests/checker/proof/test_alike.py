@@ -13,11 +13,11 @@ import pytest
 from onnx import ModelProto, NodeProto, TensorProto, helper, numpy_helper
 
 from graphfix import api
-from graphfix.checker.proof import prove
 from graphfix.checker.proof.onnx import alike, compare
 from graphfix.checker.proof.onnx.nodes import PRODUCTS
 from graphfix.results import GraphfixError
 from tests.support.proved import unproved
+from tests.support.proving import prove
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

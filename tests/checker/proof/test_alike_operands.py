@@ -10,7 +10,7 @@ import pytest
 from onnx import parser
 
 import graphfix
-from graphfix.checker.proof import prove
+from tests.support.proving import prove
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -14,13 +14,13 @@ import pytest
 from onnx import TensorProto
 
 from graphfix import api
-from graphfix.checker.proof import prove
 from graphfix.results import GraphfixError
 from models.builders.tflite.text import pack
 from tests.support.asking import ask
 from tests.support.faults.damaged import End, proofs
 from tests.support.onnx.broken import ADD, functions, model
 from tests.support.places import MODELS, committed_models
+from tests.support.proving import prove
 from tests.support.tiers import tiered
 from tests.support.written import Written
 

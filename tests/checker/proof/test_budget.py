@@ -174,7 +174,7 @@ def made(name: str) -> ModelProto:
 PROVE = """
 import resource, sys
 from pathlib import Path
-from graphfix.checker.proof import prove
+from tests.support.proving import prove
 for at in range(int(sys.argv[1])):
     proof = prove(Path(f"{at}.before"), Path(f"{at}.after"))
     print("proved" if proof.proved else proof.reason, flush=True)

@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from graphfix.checker.proof import prove
 from models.builders.tflite.text import model as tflite
+from tests.support.proving import prove
 from tests.support.runtimes.litert_runs import Job, Ran, run
 
 BEFORE = "y[?,?] = ADD(a[N,M], b[K,L])"

@@ -11,9 +11,10 @@ import onnxruntime
 import pytest
 from onnx import AttributeProto, GraphProto, ModelProto, NodeProto, TensorProto, helper
 
-from graphfix.checker.proof import Proof, prove
+from graphfix.checker.proof import Proof
 from graphfix.results.runtime_facts import FUNCTION_TWICE_REFUSED
 from tests.support.needs import by_release
+from tests.support.proving import prove
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -14,10 +14,10 @@ import numpy as np
 import pytest
 from ai_edge_litert import schema_py_generated as schema
 
-from graphfix.checker.proof import prove
 from models.builders.tflite.text import model as tflite
 from tests.support.faults.tflite.planted import packed, unpacked
 from tests.support.needs import by_release
+from tests.support.proving import prove
 from tests.support.runtimes.litert_groups import KERNELS, Job, run
 
 KINDS, CODES = schema.TensorType, schema.BuiltinOperator

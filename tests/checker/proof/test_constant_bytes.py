@@ -19,10 +19,10 @@ import graphfix
 from graphfix.checker.files import constant_bytes
 from graphfix.checker.files.constant_bytes import Opened, Payload, held
 from graphfix.checker.files.onnx import file, skeleton
-from graphfix.checker.proof import prove
 from graphfix.checker.proof.neutral import constants
 from graphfix.checker.proof.tflite import compare as tflite_compare
 from graphfix.results import GraphfixError
+from tests.support.proving import prove
 from tests.support.written import Written
 
 MODELS = Path(graphfix.__file__).parent.parent / "models"

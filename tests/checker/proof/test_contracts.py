@@ -14,10 +14,10 @@ import onnx.parser
 import pytest
 from onnx import ModelProto, TensorProto, helper, numpy_helper
 
-from graphfix.checker.proof import prove
 from graphfix.results import GraphfixError
 from graphfix.runtimes import onnxruntime
 from graphfix.runtimes.session import RefusedError
+from tests.support.proving import prove
 
 IR = 8
 KNOWN = {

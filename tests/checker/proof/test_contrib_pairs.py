@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import onnx.parser
 import pytest
 
-from graphfix.checker.proof import prove
 from graphfix.checker.proof.core.result import SOME_SCORES
+from tests.support.proving import prove
 
 if TYPE_CHECKING:
     from pathlib import Path

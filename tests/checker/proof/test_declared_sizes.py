@@ -10,7 +10,8 @@ import onnx.parser
 import pytest
 from onnx import AttributeProto, GraphProto, ModelProto, TensorProto, ValueInfoProto, helper
 
-from graphfix.checker.proof import Proof, prove
+from graphfix.checker.proof import Proof
+from tests.support.proving import prove
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from graphfix.checker.proof import prove
 from models.builders.tflite.text import model as tflite
 from tests.support.faults.tflite.planted import packed, unpacked
+from tests.support.proving import prove
 
 if TYPE_CHECKING:
     from pathlib import Path

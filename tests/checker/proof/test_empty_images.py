@@ -11,10 +11,10 @@ import numpy as np
 import onnx.parser
 import pytest
 
-from graphfix.checker.proof import prove
 from graphfix.checker.proof.core.result import SOME_PIXELS
 from graphfix.runtimes.process import Child
 from graphfix.runtimes.session import RefusedError
+from tests.support.proving import prove
 
 PARAMETERS = "float[2] s, float[2] b, float[1,4] regions, int64[1] at"
 NODES = {

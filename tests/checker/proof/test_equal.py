@@ -10,12 +10,13 @@ import pytest
 from onnx import ModelProto, NodeProto
 
 from graphfix import api
-from graphfix.checker.proof import Proof, prove
+from graphfix.checker.proof import Proof
 from graphfix.checker.proof.core.sizes import Algebra, result_size
 from graphfix.results import GraphfixError
 from tests.support.faults.tflite import planted as tflite_faults
 from tests.support.fixed_files import FixedFiles
 from tests.support.places import MODELS, committed_models, model_id, zoo_models
+from tests.support.proving import prove
 from tests.support.tiers import is_covering, tiered
 from tests.support.written import Written
 

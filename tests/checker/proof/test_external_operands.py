@@ -10,7 +10,7 @@ import onnxruntime
 import pytest
 from onnx import ModelProto, TensorProto, helper, numpy_helper
 
-from graphfix.checker.proof import prove
+from tests.support.proving import prove
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

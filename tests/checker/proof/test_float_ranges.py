@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from graphfix.checker.proof import maps, prove
 from graphfix.checker.proof.onnx.shapes import COUNTED_BY_FLOATS
 from tests.support.notation import model
 from tests.support.onnx.fixing import fixed
+from tests.support.proving import maps, prove
 
 RANGE = """s:int64[2] = Shape(x[N,4])
     n:int64[] = Gather(s, i:const[]{{0}})

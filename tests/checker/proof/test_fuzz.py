@@ -12,12 +12,12 @@ import pytest
 from onnx import ModelProto
 
 from graphfix import api
-from graphfix.checker.proof import prove
 from graphfix.results import GraphfixError
 from tests.support.faults.onnx.mutations import MUTATIONS, mutated, nodes
 from tests.support.fuzz.onnx.checks import ERRORS, WAYS, Feeds, Result, feeds, run, same, session
 from tests.support.fuzz.onnx.graph_builder import Draft, elements
 from tests.support.fuzz.onnx.graphs import draft
+from tests.support.proving import prove
 
 OPTIONS: tuple[dict[str, str] | None, ...] = (
     None, {"target": "ranks"}, {"target": "explicit"},

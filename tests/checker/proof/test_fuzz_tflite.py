@@ -13,13 +13,13 @@ import numpy as np
 import pytest
 
 from graphfix import api
-from graphfix.checker.proof import prove
 from graphfix.results import GraphfixError
 from tests.support.faults.tflite.mutations import MUTATIONS, mutated
 from tests.support.faults.tflite.planted import packed, unpacked
 from tests.support.fuzz.tflite.checks import WAYS, Feeds, elements
 from tests.support.fuzz.tflite.graph_builder import Draft
 from tests.support.fuzz.tflite.graphs import draft
+from tests.support.proving import prove
 from tests.support.runtimes.litert_groups import KERNELS, Job, Ran, run
 
 OPTIONS: tuple[dict[str, str] | None, ...] = (

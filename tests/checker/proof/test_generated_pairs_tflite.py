@@ -10,12 +10,12 @@ from pathlib import Path
 
 import pytest
 
-from graphfix.checker.proof import prove
 from tests.support.pairs import tflite_judge, tflite_pairs
 from tests.support.pairs.tflite_changes import CHANGES
 from tests.support.pairs.tflite_file import CODES, NAMES, packed, unpacked
 from tests.support.pairs.tflite_pairs import BACK, Tally, examine, folds, pairs
 from tests.support.pairs.tflite_seeds import seeds
+from tests.support.proving import prove
 
 PARTS = 12
 """Tests that share the operators."""

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import graphfix
-from graphfix.checker.proof import prove
 from models.builders.tflite.text import Quantized, model
+from tests.support.proving import prove
 from tests.support.runtimes.litert_groups import KERNELS, Job, run
 
 if TYPE_CHECKING:

@@ -8,9 +8,9 @@ import pytest
 from onnx import ModelProto, TensorProto, helper
 
 from graphfix.checker.files.onnx.skeleton import varint_bytes
-from graphfix.checker.proof import prove
 from graphfix.checker.proof.core.result import UnprovedError
 from graphfix.checker.proof.neutral.compare import LARGEST_MESSAGE, check_size
+from tests.support.proving import prove
 from tests.support.tflite import flat_files
 
 if TYPE_CHECKING:

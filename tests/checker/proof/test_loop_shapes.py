@@ -9,9 +9,9 @@ import onnx.parser
 import onnxruntime
 import pytest
 
-from graphfix.checker.proof import prove
 from graphfix.checker.proof.onnx.inferred_shapes import INFERRED
 from tests.support.needs import by_release
+from tests.support.proving import prove
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

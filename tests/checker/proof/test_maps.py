@@ -8,7 +8,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from graphfix.checker.proof import maps, prove
 from graphfix.checker.proof.core.indexing_maps import Note
 from graphfix.checker.proof.core.terms import Core
 from graphfix.checker.proof.neutral.broadcast import broadcast_of
@@ -17,6 +16,7 @@ from graphfix.checker.proof.onnx import compare as onnx_compare
 from graphfix.checker.proof.tflite import compare as tflite_compare
 from models.builders.tflite.text import model as tflite
 from tests.support.places import committed_models
+from tests.support.proving import maps, prove
 from tests.support.written import Written
 
 ONNX = {

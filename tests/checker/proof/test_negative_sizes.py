@@ -11,8 +11,8 @@ from ai_edge_litert.interpreter import Interpreter
 from onnx import ModelProto, parser
 
 import graphfix
-from graphfix.checker.proof import prove
 from models.builders.tflite.text import pack, tree
+from tests.support.proving import prove
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -9,8 +9,8 @@ import onnx
 import pytest
 from onnx import ModelProto, TensorProto, helper
 
-from graphfix.checker.proof import prove
 from graphfix.results import GraphfixError
+from tests.support.proving import prove
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -12,8 +12,8 @@ from onnx import ModelProto, TensorProto, helper, numpy_helper
 from onnx.reference import ReferenceEvaluator
 
 from graphfix import api
-from graphfix.checker.proof import prove
 from graphfix.results.runtime_facts import RANGE_COUNTED_IN_FLOAT64, RANGE_DIVIDED_IN_FLOAT64
+from tests.support.proving import prove
 from tests.support.runtimes.onnx_runs import run
 
 if TYPE_CHECKING:

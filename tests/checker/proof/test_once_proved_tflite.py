@@ -11,7 +11,6 @@ from ai_edge_litert import schema_py_generated as schema
 
 from graphfix import api
 from graphfix.checker.files.tflite.file import read
-from graphfix.checker.proof import prove
 from graphfix.checker.proof.tflite.definitions import OVERFLOWING, SQUARED
 from graphfix.checker.proof.tflite.sequence_lstm import has_own_state
 from graphfix.runtimes.process import Child
@@ -19,6 +18,7 @@ from graphfix.runtimes.session import RefusedError
 from models.builders.tflite.text import model as tflite
 from tests.rewrites.test_unroll_sequence_lstm import text as lstm
 from tests.support.faults.tflite.planted import packed, unpacked
+from tests.support.proving import prove
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

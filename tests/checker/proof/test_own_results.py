@@ -16,7 +16,7 @@ import pytest
 from onnx import ModelProto, TensorProto, helper
 
 import graphfix
-from graphfix.checker.proof import prove
+from tests.support.proving import prove
 
 if TYPE_CHECKING:
     from pathlib import Path

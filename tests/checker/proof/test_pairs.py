@@ -12,7 +12,8 @@ import onnx.parser
 import pytest
 from onnx import ModelProto, TensorProto, helper, numpy_helper
 
-from graphfix.checker.proof import Proof, prove
+from graphfix.checker.proof import Proof
+from tests.support.proving import prove
 
 Change = Callable[[ModelProto], object]
 

@@ -10,10 +10,11 @@ import numpy as np
 import pytest
 from ai_edge_litert import schema_py_generated as schema
 
-from graphfix.checker.proof import Proof, prove
+from graphfix.checker.proof import Proof
 from models.builders.tflite.text import Signature
 from models.builders.tflite.text import model as tflite
 from tests.support.faults.tflite.planted import packed, unpacked
+from tests.support.proving import prove
 
 KINDS, CODES = schema.TensorType, schema.BuiltinOperator
 Change = Callable[[Any], None]

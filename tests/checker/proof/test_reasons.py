@@ -10,11 +10,12 @@ import numpy as np
 import pytest
 
 from graphfix import api
-from graphfix.checker.proof import Proof, prove
+from graphfix.checker.proof import Proof
 from graphfix.cli import commands
 from models.builders.tflite.text import Quantized
 from models.builders.tflite.text import model as tflite
 from tests.support.places import ROOT
+from tests.support.proving import prove
 from tests.support.written import Written
 
 HEAD = "g (float[N,3] x, float[3] b) => (float[N,3] y) "

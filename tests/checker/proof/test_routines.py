@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from graphfix.checker.proof import prove
 from graphfix.checker.proof.onnx.routines import OVERFLOWS, ROUTINES
 from tests.support.proof_graphs import floats, ints, unary
+from tests.support.proving import prove
 
 if TYPE_CHECKING:
     from tests.support.written import Written

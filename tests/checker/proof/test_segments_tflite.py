@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from graphfix.checker.proof import prove
 from models.builders.tflite.text import model
+from tests.support.proving import prove
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from graphfix.checker.proof import prove
+from tests.support.proving import prove
 from tests.support.tflite.shared_buffers import LATER, LIFTING, SHARING, TWINS, USED, WRITING, differs, pair, twin
 
 if TYPE_CHECKING:

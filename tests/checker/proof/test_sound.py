@@ -12,7 +12,6 @@ import onnx
 import pytest
 
 from graphfix import api
-from graphfix.checker.proof import prove
 from graphfix.results import GraphfixError
 from tests.support import notation
 from tests.support.checked import verify
@@ -21,6 +20,7 @@ from tests.support.faults.onnx import planted as onnx_faults
 from tests.support.faults.tflite import planted as tflite_faults
 from tests.support.fixed_files import FixedFiles
 from tests.support.places import MODELS, committed_models, model_id
+from tests.support.proving import prove
 from tests.support.tiers import is_covering
 
 UNSTABLE = {"operators/random_output.onnx", "encoder.onnx"}

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from graphfix.checker.proof import prove
 from tests.support.proof_graphs import floats, ints
+from tests.support.proving import prove
 
 if TYPE_CHECKING:
     from tests.support.written import Written

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from graphfix.checker.proof import prove
 from models.builders.tflite.text import model
+from tests.support.proving import prove
 
 ONTO = "y[2,1] = BROADCAST_TO({x}, t:const:int32[2]{{2,1}})"
 GIVEN = "y[?,?] = BROADCAST_TO({x}, t:int32[2])"

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from graphfix.checker.proof import prove
 from tests.support.by_runs import verify
 from tests.support.proof_graphs import IMAGE, RESIZE, WIDE, floats, ints, unary
+from tests.support.proving import prove
 from tests.support.tiers import tiered
 
 if TYPE_CHECKING:

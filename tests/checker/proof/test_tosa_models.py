@@ -9,12 +9,12 @@ import onnx
 import pytest
 from proof_table import Sizes, fixed, proved
 
-from graphfix.checker.proof import prove
 from graphfix.results import GraphfixError
 from tests.support.by_runs import verify
 from tests.support.faults.onnx import planted as onnx_faults
 from tests.support.faults.tflite import planted as tflite_faults
 from tests.support.places import MODELS, committed_models, model_id, zoo_models
+from tests.support.proving import prove
 from tests.support.tiers import by_model
 
 ALL = committed_models()

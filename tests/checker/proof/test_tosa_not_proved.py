@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from graphfix.checker.proof import prove
 from tests.support.proof_graphs import IMAGE, RESIZE, floats, ints, unary
+from tests.support.proving import prove
 
 if TYPE_CHECKING:
     from tests.support.written import Written

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from graphfix.checker.proof import prove
 from models.builders.grammar import constant
 from models.builders.tflite.text import model as tflite
+from tests.support.proving import prove
 from tests.support.runtimes import litert_runs
 from tests.support.tiers import tiered
 

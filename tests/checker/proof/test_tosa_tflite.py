@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 from ai_edge_litert import schema_py_generated as schema
 
-from graphfix.checker.proof import prove
 from models.builders.grammar import constant
 from models.builders.tflite.text import model as tflite
 from tests.support.by_runs import verify
 from tests.support.faults.tflite import planted as tflite_faults
+from tests.support.proving import prove
 
 if TYPE_CHECKING:
     from pathlib import Path

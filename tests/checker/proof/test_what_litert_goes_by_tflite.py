@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 from ai_edge_litert import schema_py_generated as schema
 
-from graphfix.checker.proof import prove
 from models.builders.tflite.text import Quantized, Signature, pack, tree
+from tests.support.proving import prove
 from tests.support.runtimes.litert_groups import KERNELS, Job, run
 
 Model = Any

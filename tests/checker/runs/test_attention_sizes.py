@@ -11,6 +11,7 @@ import pytest
 from onnx import parser
 
 from graphfix.checker.files.onnx.skeleton import read
+from graphfix.checker.files.pair import Pair
 from graphfix.checker.runs.interface import onnx_interface
 from graphfix.checker.runs.onnx.attention_sizes import attention_sizes
 from graphfix.checker.runs.onnx.input_limits import limits
@@ -185,7 +186,7 @@ def test_relations_of_sizes(inputs: str, nodes: str, expected: Relations) -> Non
 def free(**dims: Sequence[int | str]) -> Free:
     inputs = [onnx.helper.make_tensor_value_info(name, 1, list(axes)) for name, axes in dims.items()]
     interface = onnx_interface(onnx.helper.make_model(onnx.helper.make_graph([], "g", inputs, [])))
-    found = free_dims(interface, interface, {}, {})
+    found = free_dims(interface, interface, Pair(Path(), Path()))
     assert isinstance(found, Free)
     return found
 

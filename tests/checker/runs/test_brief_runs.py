@@ -15,6 +15,7 @@ import pytest
 
 import graphfix
 from graphfix.checker import proof
+from graphfix.checker.files.pair import Pair
 from graphfix.checker.runs import original_runs
 from graphfix.checker.runs.early import MODULES, EarlyRuns, briefly_run
 from graphfix.checker.runs.tflite.pace import ORDER, Pace
@@ -33,7 +34,7 @@ TFLITE_ADD = "y[N,3] = ADD(x[N,3], b:const[{shape}]{{0.5,1.5,{last}}})"
 
 
 @dataclass(frozen=True)
-class Pair:
+class Models:
     """Two models of one format: `equal` has the operand in another shape, `different` another element."""
 
     before: Path
@@ -42,7 +43,7 @@ class Pair:
 
 
 @pytest.fixture(params=["onnx", "tflite"])
-def pair(request: pytest.FixtureRequest, tmp_path: Path) -> Pair:
+def pair(request: pytest.FixtureRequest, tmp_path: Path) -> Models:
     """Return the three models in one format."""
     paths = []
     for name, shape, last in (("before", "3", "2.5"), ("equal", "1,3", "2.5"), ("different", "1,3", "3.5")):
@@ -52,7 +53,7 @@ def pair(request: pytest.FixtureRequest, tmp_path: Path) -> Pair:
         else:
             content = tflite(TFLITE_ADD.format(shape=shape, last=last))
         paths[-1].write_bytes(content)
-    return Pair(*paths)
+    return Models(*paths)
 
 
 @pytest.fixture
@@ -78,7 +79,8 @@ def ran(verdict: Verdict) -> list[tuple[str, str, int]]:
 
 
 def brief_task(before: Path, after: Path) -> Task:
-    return Task(before, after, {}, {}, None, None, 0, Criterion(), "with", silent, brief=True)
+    pair = Pair(before, after, tflite=before.suffix == ".tflite")
+    return Task(pair, None, None, 0, Criterion(), "with", silent, brief=True)
 
 
 def children() -> set[int]:
@@ -91,7 +93,7 @@ def children() -> set[int]:
     return found
 
 
-def test_a_proved_pair_is_run_once_on_each_kernel_set(pair: Pair) -> None:
+def test_a_proved_pair_is_run_once_on_each_kernel_set(pair: Models) -> None:
     verdict = graphfix.verify(pair.before, pair.equal)
     assert verdict.status == "proved"
     if pair.before.suffix == ".onnx":
@@ -103,8 +105,8 @@ def test_a_proved_pair_is_run_once_on_each_kernel_set(pair: Pair) -> None:
     assert len(verdict.load.observed) == (2 if pair.before.suffix == ".onnx" else 3)
 
 
-def test_brief_runs_load_and_run_each_model_once(pair: Pair, requests: list[tuple[int, str]]) -> None:
-    verdict = briefly_run(brief_task(pair.before, pair.equal), tflite=pair.before.suffix == ".tflite")
+def test_brief_runs_load_and_run_each_model_once(pair: Models, requests: list[tuple[int, str]]) -> None:
+    verdict = briefly_run(brief_task(pair.before, pair.equal))
     assert verdict is not None
     assert verdict.status == "equal"
     names = [name for _, name in requests]
@@ -115,26 +117,26 @@ def test_brief_runs_load_and_run_each_model_once(pair: Pair, requests: list[tupl
 
 
 @pytest.mark.parametrize("options", [{"runs": 4}, {"thorough": True}, {"atol": 1e-6}], ids=str)
-def test_more_runs_are_made_where_they_are_asked_for(pair: Pair, options: Mapping[str, object]) -> None:
+def test_more_runs_are_made_where_they_are_asked_for(pair: Models, options: Mapping[str, object]) -> None:
     verdict = graphfix.verify(pair.before, pair.equal, **options)  # type: ignore[arg-type]
     assert verdict.status == "proved"
     sizes = {size for _, optimized, size in ran(verdict) if optimized == "off"}
     assert sizes == {0, 1, 2, 3}
 
 
-def test_a_pair_that_is_not_proved_is_swept(pair: Pair) -> None:
+def test_a_pair_that_is_not_proved_is_swept(pair: Models) -> None:
     verdict = graphfix.verify(pair.before, pair.different)
     assert verdict.status == "different"
     assert {size for _, _, size in ran(verdict)} >= {0, 1, 2, 3}
 
 
-def test_early_runs_that_are_dropped_leave_no_process(pair: Pair) -> None:
+def test_early_runs_that_are_dropped_leave_no_process(pair: Models) -> None:
     before = children()
     graphfix.verify(pair.before, pair.different)
     assert children() == before
 
 
-def test_an_interrupt_of_the_proof_ends_the_runs(pair: Pair, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_interrupt_of_the_proof_ends_the_runs(pair: Models, monkeypatch: pytest.MonkeyPatch) -> None:
     def interrupted(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
@@ -145,8 +147,8 @@ def test_an_interrupt_of_the_proof_ends_the_runs(pair: Pair, monkeypatch: pytest
     assert children() == before
 
 
-def test_what_differs_at_first_sight_is_looked_into(pair: Pair, monkeypatch: pytest.MonkeyPatch) -> None:
-    proved = proof.prove(pair.before, pair.equal, tflite=pair.before.suffix == ".tflite")
+def test_what_differs_at_first_sight_is_looked_into(pair: Models, monkeypatch: pytest.MonkeyPatch) -> None:
+    proved = proof.prove(brief_task(pair.before, pair.equal).pair)
     monkeypatch.setattr(proof, "prove", lambda *_, **__: proved)
     verdict = graphfix.verify(pair.before, pair.different)
     assert verdict.status == "different"
@@ -154,7 +156,7 @@ def test_what_differs_at_first_sight_is_looked_into(pair: Pair, monkeypatch: pyt
     assert {size for _, _, size in ran(verdict)} >= {1, 2, 3}
 
 
-def test_the_runs_raise_what_is_wrong_with_the_request(pair: Pair) -> None:
+def test_the_runs_raise_what_is_wrong_with_the_request(pair: Models) -> None:
     with pytest.raises(GraphfixError, match="no input has the dim 'M'"):
         graphfix.verify(pair.before, pair.equal, dims={"M": "3"})
 
@@ -171,7 +173,7 @@ def test_a_model_that_takes_few_sizes_is_searched_for_a_short_time_only(
     assert found.status == "proved"
     assert [run.status for run in found.runs] == ["equal", "undecided"]
     monkeypatch.setattr(original_runs, "_SEARCH_SECONDS", 0)
-    shorter = briefly_run(brief_task(*paths), tflite=False)
+    shorter = briefly_run(brief_task(*paths))
     assert shorter is not None
     assert next((run.status, dict(run.bindings)) for run in shorter.runs) == ("equal", {"N": 2, "M": 2})
 
@@ -204,7 +206,7 @@ def test_a_kernel_set_without_time_is_named_with_the_reason_and_its_load_is_obse
     for path, shape in zip(paths, ("3", "1,3"), strict=True):
         path.write_bytes(tflite(TFLITE_ADD.format(shape=shape, last="2.5")))
     monkeypatch.setattr(Pace, "share", lambda _pace, kernels, _sizes: "none" if kernels == "reference" else "same")
-    verdict = briefly_run(brief_task(*paths), tflite=True)
+    verdict = briefly_run(brief_task(*paths))
     assert verdict is not None
     assert verdict.status == "equal"
     (left,) = [run for run in verdict.runs if run.status == "undecided"]
@@ -219,7 +221,7 @@ def test_a_kernel_set_without_time_is_named_with_the_reason_and_its_load_is_obse
 # --- the process ----------------------------------------------------------------------------------------------------
 
 
-def test_a_child_keeps_the_models_that_it_has_room_for(pair: Pair, requests: list[tuple[int, str]]) -> None:
+def test_a_child_keeps_the_models_that_it_has_room_for(pair: Models, requests: list[tuple[int, str]]) -> None:
     if pair.before.suffix == ".tflite":
         pytest.skip("one format is enough: the requests are the same")
     with process.Child() as child:
@@ -232,7 +234,7 @@ def test_a_child_keeps_the_models_that_it_has_room_for(pair: Pair, requests: lis
 
 
 def test_a_runtime_that_ends_the_process_of_the_brief_runs_is_left_to_the_whole_sweep(
-    pair: Pair, monkeypatch: pytest.MonkeyPatch
+    pair: Models, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(EarlyRuns, "__init__", _ended)
     verdict = graphfix.verify(pair.before, pair.equal)
@@ -240,8 +242,8 @@ def test_a_runtime_that_ends_the_process_of_the_brief_runs_is_left_to_the_whole_
     assert {size for _, _, size in ran(verdict)} >= {1, 2, 3}
 
 
-def _ended(early: EarlyRuns, task: Task, *, tflite: bool) -> None:
-    assert tflite == (task.before.suffix == ".tflite")
+def _ended(early: EarlyRuns, task: Task) -> None:
+    assert task.pair.tflite == (task.pair.before.suffix == ".tflite")
     early._child, early._is_free = process.Child(), False
     early._child.begin("os", "abort")
 
@@ -291,11 +293,11 @@ with InThisProcess() as sessions:
     assert (done.stdout, done.returncode) == ("stopped\n", 0), done.stderr
 
 
-def test_the_process_of_the_runs_imports_neither_onnx_nor_psutil(pair: Pair) -> None:
+def test_the_process_of_the_runs_imports_neither_onnx_nor_psutil(pair: Models) -> None:
     tflite = pair.before.suffix == ".tflite"
     with process.Child() as child:
         child.start("LiteRT" if tflite else "onnxruntime", MODULES["LiteRT" if tflite else "onnxruntime"])
-        child.begin("graphfix.checker.runs.early", "briefly_run", brief_task(pair.before, pair.equal), tflite)
+        child.begin("graphfix.checker.runs.early", "briefly_run", brief_task(pair.before, pair.equal))
         verdict = child.finish()
         found = []
         for name in ("numpy", "onnx", "psutil", "importlib.metadata"):

@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import graphfix
-from graphfix.checker.proof import prove
 from graphfix.results import GraphfixError
 from graphfix.shapes.dim import Incompatible
 from tests.support.fuzz.structure import structure
+from tests.support.proving import prove
 
 REFUSED, UNLIKE, MORE, UNPROVED = "refused", "unlike", "more", "unproved"
 

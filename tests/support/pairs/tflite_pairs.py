@@ -14,7 +14,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import graphfix
-from graphfix.checker.proof import STORED_SHAPES, prove
+from graphfix.checker.proof import STORED_SHAPES
 from graphfix.results import GraphfixError
 from tests.support.pairs import tflite_judge as judge
 from tests.support.pairs.counts import Counts
@@ -27,6 +27,7 @@ from tests.support.pairs.tflite_fold import folded
 from tests.support.pairs.tflite_folds import bases
 from tests.support.pairs.tflite_rewritten import REWRITTEN
 from tests.support.pairs.tflite_seeds import Seed
+from tests.support.proving import prove
 
 RAISES = "raises "
 """What a traceback of the proof begins with, where a refusal would be its reason."""

@@ -5,7 +5,9 @@ from __future__ import annotations
 import shlex
 from typing import TYPE_CHECKING, TypeAlias
 
+from graphfix.checker.files import set_values
 from graphfix.checker.files.asked import AskedError
+from graphfix.checker.files.equal_sizes import stated
 from graphfix.checker.proof.core.iteration_space import Nest
 from graphfix.checker.proof.core.result import Proof, UnprovedError
 from graphfix.checker.proof.core.sizes import result_size
@@ -14,8 +16,9 @@ from graphfix.checker.proof.neutral.explain import given_by
 from graphfix.results.axis_names import axis_fault
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
+    from graphfix.checker.files.pair import Pair
     from graphfix.checker.proof.core.sizes import Algebra, Place, Sizes
     from graphfix.checker.proof.core.terms import TermTable, View
 
@@ -27,10 +30,8 @@ Dims: TypeAlias = "Sequence[int | None] | None"
 """A declared shape: None for a free size; None where the rank is not declared."""
 
 
-def refuse_unknown(
-    one: InputDims, two: InputDims, bindings: Collection[str], shapes: Mapping[str, Sequence[int]]
-) -> None:
-    """Hold the sizes of symbols (or of `name[axis]`) and of whole inputs against the inputs of both files.
+def refuse_unknown(one: InputDims, two: InputDims, pair: Pair) -> None:
+    """Check the names and shapes that the pair states against the inputs of both files.
 
     Raises GraphfixError for a name that no input has and for a shape of another rank, UnprovedError for a shape that
     contradicts the declared one.
@@ -42,11 +43,11 @@ def refuse_unknown(
         for axis, dim in enumerate(dims or ())
         if not isinstance(dim, int)
     }
-    for name in bindings:
+    for name in (*pair.bindings, *pair.ranges):
         if name not in symbols and name not in places:
             known = ", ".join(dim for dim in symbols if isinstance(dim, str)) or "none"
             raise AskedError(axis_fault(name, one) or f"no input has the dim '{name}'; the symbols are: {known}")
-    for name, shape in shapes.items():
+    for name, shape in pair.shapes.items():
         if name not in one:
             raise AskedError(f"there is no input '{name}'; the inputs are: {', '.join(one) or 'none'}")
         dims = one[name]
@@ -60,10 +61,11 @@ def refuse_unknown(
             )
 
 
-def assumed(bindings: Mapping[str, int], shapes: Mapping[str, Sequence[int]]) -> list[str]:
-    """Name the sizes under which alone a proof holds."""
-    dims = [f"{name} = {size}, as asked for" for name, size in bindings.items()]
-    return dims + [f"{name} is [{', '.join(map(str, shape))}], as asked for" for name, shape in shapes.items()]
+def assumed(pair: Pair) -> list[str]:
+    """Return a sentence for each statement about inputs under which alone the proof holds."""
+    dims = [f"{name} = {size}, as asked for" for name, size in pair.bindings.items()]
+    shapes = [f"{name} is [{', '.join(map(str, shape))}], as asked for" for name, shape in pair.shapes.items()]
+    return [*dims, *shapes, *stated(pair.same), *set_values.assumed(pair.values)]
 
 
 def assumed_ranges(algebra: Algebra) -> list[str]:

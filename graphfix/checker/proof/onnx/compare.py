@@ -44,69 +44,54 @@ from graphfix.results import assumptions, equal_dims
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
     from contextlib import ExitStack
-    from pathlib import Path
 
     from onnx import GraphProto, ModelProto, ValueInfoProto
 
+    from graphfix.checker.files.pair import Pair
     from graphfix.checker.files.set_values import Array
     from graphfix.checker.proof.core.sizes import Size
     from graphfix.checker.proof.neutral.explain import Notes
-    from graphfix.results import InputValue
 
 INITIALIZERS_ALONE_SINCE = 4
 """The IR version from which an initializer that is an input as well may be overridden by the caller."""
 
 
-def compared(
-    before: Path,
-    after: Path,
-    stack: ExitStack,
-    bindings: Mapping[str, int],
-    shapes: Mapping[str, Sequence[int]],
-    same: Sequence[Sequence[str]] = (),
-    notes: Notes | None = None,
-    *,
-    values: Mapping[str, InputValue] = MappingProxyType({}),
-    trust_stored: bool | None = None,
-    narrow_inputs: bool = False,
-    data_root: Sequence[Path] = (),
-    ranges: Mapping[str, tuple[int, int]] = MappingProxyType({}),
-    sorts: bool = False,
-) -> Proof:
+def compared(pair: Pair, stack: ExitStack, notes: Notes | None = None, *, sorts: bool = False) -> Proof:
     """Read both files and compare them. Raises UnprovedError and GraphfixError.
 
     `sorts`: their nodes are put in order first, which most files have.
     """
-    check_size(before.stat().st_size, after.stat().st_size)
-    table, sources = TermTable(Algebra()), (Source(before, stack, data_root), Source(after, stack, data_root))
+    check_size(pair.before.stat().st_size, pair.after.stat().st_size)
+    table = TermTable(Algebra())
+    sources = tuple(Source(path, stack, pair.data_root) for path in (pair.before, pair.after))
     constants = Constants(table)
     one, two = sources[0].read({INLINED, *unrolled_loops.LOOPS}), sources[1].read({INLINED})
     if sorts and [put_in_order(model.graph) for model in (one, two)] == [False, True]:
         raise UnprovedError("the nodes of the second file are not in the order of execution, those of the first are")
-    narrowed = _narrowed(one, two) if narrow_inputs else frozenset[str]()
-    _interface(one, two, values, narrowed)
-    refuse_unknown(_input_dims(one), _input_dims(two), {*bindings, *ranges}, shapes)
+    narrowed = _narrowed(one, two) if pair.narrow_inputs else frozenset[str]()
+    _interface(one, two, pair.values, narrowed)
+    refuse_unknown(_input_dims(one), _input_dims(two), pair)
     load_inference.expect_questions(two)
-    constant, sizes = set_inputs.arrays(_inputs(one), _input_dims(one), values, bindings, shapes)
-    assumed, bindings = _assumed(one.graph, bindings), {**bindings, **sizes}
-    equal = equal_sizes(same, _input_dims(one), bindings, shapes)
+    constant, sizes = set_inputs.arrays(_inputs(one), _input_dims(one), pair)
+    assumed, pair = _assumed(one.graph, pair.bindings), replace(pair, bindings={**pair.bindings, **sizes})
+    equal = equal_sizes(pair, _input_dims(one))
     world = ClosedWorld()
     table.budget.allow(sum(1 for model in (one, two) for _ in every_node(model)))
     unrolled = not unrolled_loops.LOOPS.isdisjoint(sources[0].words) and unrolled_loops.written_out(one, two)
     first = Reading(table, FileConstants(sources[0], constants, world), one, notes=notes, unrolled=unrolled)
-    environment = _environment(first, bindings, shapes, equal, constant, ranges=ranges)
-    if trust_stored is not False:
-        read, all_sizes = environment.values, trust_stored is True
+    environment = _environment(first, pair, equal, constant)
+    if pair.trust_stored is not False:
+        read, all_sizes = environment.values, pair.trust_stored is True
         environment.believed = StoredSizes.of(one.graph, table.arithmetic, read, all_sizes=all_sizes)
     outputs = first.run(one.graph, environment)
     table.close()
     world.closed = True
     second = first.after(FileConstants(sources[1], constants, world), two)
-    other = _environment(second, bindings, shapes, equal, constant, narrowed, ranges=ranges)
+    other = _environment(second, pair, equal, constant, narrowed)
     theirs = second.run(two.graph, other)
     for mine, shown, view in zip(one.graph.output, two.graph.output, theirs, strict=True):
         check_declared_output(table, mine.name, (declared_dims(mine), declared_dims(shown)), view.sizes)
-    _defaults(first, second, values)
+    _defaults(first, second, pair.values)
     check_effects(first.effects, second.effects, "random or unknown operators")
     for source in sources:
         source.check()
@@ -121,14 +106,12 @@ def compared(
     return replace(proof, status="bounded", inexact=sites) if proof.proved and sites else proof
 
 
-def note_nodes(
-    path: Path, stack: ExitStack, bindings: Mapping[str, int], shapes: Mapping[str, Sequence[int]], notes: Notes
-) -> TermTable:
-    """Read one file, and note its nodes: for `proving.maps`. Raises UnprovedError and GraphfixError."""
-    table, source = TermTable(Algebra()), Source(path, stack)
+def note_nodes(pair: Pair, stack: ExitStack, notes: Notes) -> TermTable:
+    """Read the first file, and note its nodes: for `proving.maps`. Raises UnprovedError and GraphfixError."""
+    table, source = TermTable(Algebra()), Source(pair.before, stack)
     model = source.read({INLINED})
     reading = Reading(table, FileConstants(source, Constants(table)), model, notes=notes)
-    reading.run(model.graph, _environment(reading, bindings, shapes))
+    reading.run(model.graph, _environment(reading, pair))
     return table
 
 
@@ -240,22 +223,20 @@ def _kind(given: TypeProto) -> bytes:
 
 def _environment(
     reading: Reading,
-    bindings: Mapping[str, int],
-    shapes: Mapping[str, Sequence[int]],
+    pair: Pair,
     equal: EqualSizes = NONE_EQUAL,
     constant: Mapping[str, Array] = MappingProxyType({}),
     narrowed: frozenset[str] = frozenset(),
-    ranges: Mapping[str, tuple[int, int]] = MappingProxyType({}),
 ) -> Environment:
     """Enter the inputs. Raises UnprovedError where the second file takes fewer shapes, or others, than the first."""
     environment = Environment(imported(reading.model.opset_import))
-    free = FreeSizes.of(reading.table.arithmetic, equal, bindings, _inputs(reading.model), ranges)
+    free = FreeSizes.of(reading.table.arithmetic, equal, pair, _inputs(reading.model))
     for info in _inputs(reading.model):
         if info.name in constant:
             tensor = set_inputs.tensor_of(info, constant[info.name])
             environment.values[info.name] = reading.constants.constant(tensor, info.name)
             continue
-        sizes = free.shape(info, shapes)
+        sizes = free.shape(info)
         core, new = reading.table.core(("input", info.name), f"input {info.name!r}", counted=False)
         if new:
             core.sizes = sizes

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from onnx import TensorShapeProto, ValueInfoProto
 
     from graphfix.checker.files.equal_sizes import EqualSizes
+    from graphfix.checker.files.pair import Pair
     from graphfix.checker.proof.core.arithmetic import Arithmetic
     from graphfix.checker.proof.core.sizes import Size, Symbol
 
@@ -23,34 +24,27 @@ class FreeSizes:
 
     arithmetic: Arithmetic
     equal: EqualSizes
+    pair: Pair
     bindings: Mapping[str, int]
+    """By label: its size, as stated or as it follows from sizes that are stated to be equal."""
     keys: Mapping[str, tuple[object, ...]]
     """By label: the key of its symbol."""
-    ranges: Mapping[str, tuple[int, int]]
-    """By label or `name[axis]`: the least and the greatest size."""
 
     @classmethod
-    def of(
-        cls,
-        arithmetic: Arithmetic,
-        equal: EqualSizes,
-        bindings: Mapping[str, int],
-        inputs: Sequence[ValueInfoProto],
-        ranges: Mapping[str, tuple[int, int]],
-    ) -> FreeSizes:
-        """Of these inputs."""
+    def of(cls, arithmetic: Arithmetic, equal: EqualSizes, pair: Pair, inputs: Sequence[ValueInfoProto]) -> FreeSizes:
+        """Return the sizes of these inputs."""
         keys: dict[str, tuple[object, ...]] = {}
         for info in inputs:
             for axis, dim in enumerate(info.type.tensor_type.shape.dim):
                 label, key = _named(info, axis, dim.dim_param)
                 keys.setdefault(label, key)
-        return cls(arithmetic, equal, {**bindings, **equal.numbers}, keys, ranges)
+        return cls(arithmetic, equal, pair, {**pair.bindings, **equal.numbers}, keys)
 
-    def shape(self, info: ValueInfoProto, shapes: Mapping[str, Sequence[int]]) -> tuple[Size, ...] | None:
+    def shape(self, info: ValueInfoProto) -> tuple[Size, ...] | None:
         """Return the shape of an input; None where the rank is not known. Raises UnprovedError."""
-        if info.name in shapes:
-            check_asked(info.name, declared_dims(info), shapes[info.name])
-            return tuple(shapes[info.name])
+        if info.name in self.pair.shapes:
+            check_asked(info.name, declared_dims(info), self.pair.shapes[info.name])
+            return tuple(self.pair.shapes[info.name])
         kind = info.type.tensor_type
         if not info.type.HasField("tensor_type") or not kind.HasField("shape"):
             return None
@@ -71,7 +65,7 @@ class FreeSizes:
         if total is not None:
             return total
         size = self._symbol(label, key)
-        asked = self.ranges.get(own, self.ranges.get(place))
+        asked = self.pair.ranges.get(own, self.pair.ranges.get(place))
         if asked is not None:
             self.arithmetic.algebra.ranges[size] = asked
         return size

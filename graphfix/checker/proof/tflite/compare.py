@@ -33,39 +33,28 @@ from graphfix.checker.proof.tflite.shared_buffers import check_buffers
 from graphfix.checker.proof.tflite.unrolled_loops import fewer
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
     from contextlib import ExitStack
     from pathlib import Path
 
     from graphfix.checker.files.constant_bytes import Opened
+    from graphfix.checker.files.pair import Pair
     from graphfix.checker.files.set_values import Array
     from graphfix.checker.files.tflite.records import Model
     from graphfix.checker.proof.neutral.explain import Notes
-    from graphfix.results import InputValue
 
 
-def compared(
-    before: Path,
-    after: Path,
-    stack: ExitStack,
-    bindings: Mapping[str, int],
-    shapes: Mapping[str, Sequence[int]],
-    same: Sequence[Sequence[str]] = (),
-    notes: Notes | None = None,
-    *,
-    values: Mapping[str, InputValue] = MappingProxyType({}),
-    signature: str | None = None,
-) -> Proof:
+def compared(pair: Pair, stack: ExitStack, notes: Notes | None = None) -> Proof:
     """Read both files and compare them. Raises UnprovedError and GraphfixError."""
     table = TermTable(Algebra())
     constants = Constants(table)
-    read_files = [_read(path, stack) for path in (before, after)]
-    one, two = _selected(read_files[0][0], read_files[1][0], signature)
-    refuse_unknown(input_dims(one), input_dims(two), bindings, shapes)
-    one, two = (bound(model, bindings, shapes) for model in (one, two))
-    equal = equal_sizes(same, sizes_by_name(one), {}, {})
+    read_files = [_read(path, stack) for path in (pair.before, pair.after)]
+    one, two = _selected(read_files[0][0], read_files[1][0], pair.signature)
+    refuse_unknown(input_dims(one), input_dims(two), pair)
+    one, two = (bound(model, pair.bindings, pair.shapes) for model in (one, two))
+    equal = equal_sizes(replace(pair, bindings={}, shapes={}), sizes_by_name(one))
     one, two = (bound(model, equal.numbers, {}) for model in (one, two))
-    one, values = set_inputs.dropped(one, two, values)
+    one, values = set_inputs.dropped(one, two, pair.values)
     constant = set_inputs.arrays(one, values)
     given = {name: constant[place].shape for place, name in enumerate(own_names(one).values()) if place in constant}
     one, two = (bound(model, {}, given) for model in (one, two))
@@ -101,12 +90,10 @@ def compared(
     return replace(proof, status="bounded" if proof.proved and sites else proof.status, inexact=sites)
 
 
-def note_nodes(
-    path: Path, stack: ExitStack, bindings: Mapping[str, int], shapes: Mapping[str, Sequence[int]], notes: Notes
-) -> None:
-    """Read one file, and note its operators: for `proving.maps`. Raises UnprovedError and GraphfixError."""
+def note_nodes(pair: Pair, stack: ExitStack, notes: Notes) -> None:
+    """Read the first file, and note its operators: for `proving.maps`. Raises UnprovedError and GraphfixError."""
     table = TermTable(Algebra())
-    model = bound(_read(path, stack)[0], bindings, shapes)
+    model = bound(_read(pair.before, stack)[0], pair.bindings, pair.shapes)
     reading = Reading(table, Constants(table), model, Known(table.objections), first=True, notes=notes)
     for index in _callable(model):
         _run(reading, index)

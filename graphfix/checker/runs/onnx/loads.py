@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 def by_loads(task: Task) -> Verdict:
     """Load two ONNX files without a run. Raises GraphfixError for bad input."""
-    models = read(task.before), read(task.after)
+    models = read(task.pair.before), read(task.pair.after)
     why = work_fault(models, thorough=task.thorough)
     if why is not None:
         return Verdict("undecided", reason=why)
@@ -46,8 +46,8 @@ def by_loads(task: Task) -> Verdict:
 def checked_data(task: Task, models: tuple[ModelProto, ModelProto]) -> tuple[ExternalData, ExternalData]:
     """Check the data files of both models. Raises GraphfixError."""
     before, after = (
-        external_data.checked(path, model, task.data_root)
-        for path, model in zip((task.before, task.after), models, strict=True)
+        external_data.checked(path, model, task.pair.data_root)
+        for path, model in zip((task.pair.before, task.pair.after), models, strict=True)
     )
     return before, after
 

@@ -58,7 +58,7 @@ _RANKS_TO_TRY = (2, 1, 3, 4, 0)
 
 def by_runs(task: Task, sessions: Sessions) -> Verdict:
     """Compare two ONNX files by runs in a process. Raises GraphfixError for bad input."""
-    models = read(task.before), read(task.after)
+    models = read(task.pair.before), read(task.pair.after)
     interfaces = _interfaces(task, models)
     named = list(symbols(models[0].graph))
     witness = Witness(task.claims, named) if task.claims is not None else None
@@ -73,7 +73,7 @@ def _interfaces(task: Task, models: tuple[ModelProto, ModelProto]) -> tuple[Inte
     Raises GraphfixError.
     """
     before, after = _declared(task, models)
-    return before.setting(task.values, task.bindings, task.shapes), after.without(task.values)
+    return before.setting(task.pair.values, task.pair.bindings, task.pair.shapes), after.without(task.pair.values)
 
 
 def _declared(task: Task, models: tuple[ModelProto, ModelProto]) -> tuple[Interface, Interface]:
@@ -84,7 +84,7 @@ def _declared(task: Task, models: tuple[ModelProto, ModelProto]) -> tuple[Interf
 
 def _missing(task: Task, model: ModelProto) -> frozenset[str]:
     """Name the inputs with a constant value that the second model does not have."""
-    return frozenset(task.values) - {value.name for value in model.graph.input}
+    return frozenset(task.pair.values) - {value.name for value in model.graph.input}
 
 
 def _by_runs(
@@ -110,7 +110,7 @@ def _by_runs(
 
 def _narrow(task: Task, models: tuple[ModelProto, ModelProto]) -> frozenset[str]:
     """Name the inputs that the second model takes as int32, and the first as int64."""
-    return narrowed(*map(onnx_interface, models)) if task.narrow_inputs else frozenset()
+    return narrowed(*map(onnx_interface, models)) if task.pair.narrow_inputs else frozenset()
 
 
 def _adapted(
@@ -122,7 +122,7 @@ def _adapted(
 
 def with_casts_kept(task: Task) -> Verdict | None:
     """Run copies of both models in which onnxruntime drops no rounding to float16; None where there are none."""
-    models = read(task.before), read(task.after)
+    models = read(task.pair.before), read(task.pair.after)
     data = checked_data(task, models)
     copies = [with_kept_casts(each) for each in data]
     if copies[0] is None or copies[1] is None:
@@ -291,7 +291,7 @@ def _answers(
     budget: Budget | None,
 ) -> Answers | str:
     """Ask the original. A string says why no size fits. Raises RefusedError where it does not load."""
-    before = interfaces[0].with_ranks_of(interfaces[1], task.shapes)
+    before = interfaces[0].with_ranks_of(interfaces[1], task.pair.shapes)
     given = given_inputs.load(task.inputs, before) if task.inputs is not None else None
     task.progress(RUNS_OF_FIRST)
     session: Session | None = None
@@ -300,14 +300,14 @@ def _answers(
     # onnx's evaluator takes seconds for a convolution of that size
     larger = task.runs_alone and comparison.runtime == "onnxruntime"
     for interface in _ranked(before):
-        free = free_dims(interface, interfaces[1], task.bindings, task.shapes, task.same, task.ranges)
+        free = free_dims(interface, interfaces[1], task.pair)
         if isinstance(free, str):
             return free
         free = related(free, relations)
         session = session or comparison.opened[0]()
         if given is not None:
             return given_answers(session, given, brief=task.brief)
-        known = partial(_limits, model, int64_inputs(interface) if task.narrow_inputs else frozenset())
+        known = partial(_limits, model, int64_inputs(interface) if task.pair.narrow_inputs else frozenset())
         sweep = Sweep(session, known, interface, task.seed, larger=larger, budget=budget, brief=task.brief)
         answers = sweep.run(free, task.sets)
         if answers.accepted:

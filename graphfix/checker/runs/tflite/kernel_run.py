@@ -6,6 +6,7 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
+from graphfix.checker.files.pair import Pair
 from graphfix.checker.files.tflite.graphs import ancestors, read_graphs
 from graphfix.checker.runs import given_inputs, inexact_sites
 from graphfix.checker.runs.comparison import Comparison, weigh
@@ -143,7 +144,7 @@ class KernelRunner:
         """
         if not self.task.inexact or before.kernels == "xnnpack":
             return {}
-        is_first = before.signature in (None, self.task.signature)
+        is_first = before.signature in (None, self.task.pair.signature)
         subgraph = 0 if is_first else dict(before().interface.signatures)[before.signature or ""]
         sites = [site for site in self.task.inexact if site.graph == subgraph]
         self.task.progress("comparing what was written in other operators")
@@ -192,7 +193,7 @@ class KernelRunner:
             interface = litert_interface(self.sessions.load_tflite(self.paths[0], kernel_run.kernels).interface)
         except RefusedError:
             return ""
-        interface = interface.setting(self.task.values, self.task.bindings, self.task.shapes)
+        interface = interface.setting(self.task.pair.values, self.task.pair.bindings, self.task.pair.shapes)
         case = seeded(interface, kernel_run.runs[0].bindings, Limits(), Choice(), (self.task.seed, 0))
         found = aborting_operator(self.sessions, self.paths[0], kernel_run.kernels, case.feeds)
         return f" at {found}" if found is not None else ""
@@ -206,15 +207,16 @@ class KernelRunner:
             return asked_again(watched, cases, brief=self.task.brief)
         first, second = litert_interface(session.interface), self._other_interface(session, after)
         task = self.task
-        if before.signature == task.signature:
-            names = session.tensors() if task.signature is not None else []
+        if before.signature == task.pair.signature:
+            names = session.tensors() if task.pair.signature is not None else []
             first = first.known_as({spec.name: names[spec.index] for spec in session.inputs if names})
-            bindings, shapes = first.named(task.bindings, task.shapes)
-            first = first.setting(task.values, bindings, shapes)
+            bindings, shapes = first.named(task.pair.bindings, task.pair.shapes)
+            first = first.setting(task.pair.values, bindings, shapes)
             second = second.without(first.constant_feeds)
-            free = free_dims(first, second, bindings, shapes, () if self.own_inputs else task.same, task.ranges)
+            same = () if self.own_inputs else task.pair.same
+            free = free_dims(first, second, replace(task.pair, bindings=bindings, shapes=shapes, same=same))
         else:  # what was asked is about the main subgraph: another SignatureDef has inputs of other names
-            free = free_dims(first, second, {}, {})
+            free = free_dims(first, second, Pair(task.pair.before, task.pair.after, tflite=True))
         if isinstance(free, str):
             return free
         if self.task.inputs is not None and not self.own_inputs:

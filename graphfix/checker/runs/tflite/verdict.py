@@ -36,7 +36,7 @@ _NO_MODEL = ("valid Flatbuffer", "schema version", "Could not open", "Failed to 
 def by_runs(task: Task, sessions: Sessions) -> Verdict:
     """Compare two TFLite files by runs in a process. Raises GraphfixError for bad input."""
     witness = Witness(task.claims) if task.claims is not None else None
-    sessions.memory = allowance(task.before.stat().st_size, thorough=task.thorough)
+    sessions.memory = allowance(task.pair.before.stat().st_size, thorough=task.thorough)
     verdict = _by_runs(task, sessions, witness)
     versions = {"ai-edge-litert": installed("ai-edge-litert")}
     return replace(verdict, versions=versions)
@@ -45,7 +45,7 @@ def by_runs(task: Task, sessions: Sessions) -> Verdict:
 def by_loads(task: Task) -> Verdict:
     """Load two TFLite files on every kernel set, without a run."""
     with Child() as sessions:
-        sessions.memory = allowance(task.before.stat().st_size, thorough=task.thorough)
+        sessions.memory = allowance(task.pair.before.stat().st_size, thorough=task.thorough)
         verdict = Loads(task.progress).judge(Verdict("undecided"), _ways(task, sessions), {})
     versions = {"ai-edge-litert": installed("ai-edge-litert")}
     return replace(verdict, reason=without_runs(verdict.load), versions=versions)
@@ -58,7 +58,7 @@ def _ways(task: Task, sessions: Sessions) -> Ways:
         sessions.ask(sessions.load_tflite(path, kernels).request, "allocate", {})
 
     return {
-        _way(kernels): (partial(allocating, task.before, kernels), partial(allocating, task.after, kernels))
+        _way(kernels): (partial(allocating, task.pair.before, kernels), partial(allocating, task.pair.after, kernels))
         for kernels in litert.KERNELS
     }
 
@@ -79,21 +79,21 @@ def _loads(task: Task, kernel_runs: Iterable[KernelRun]) -> Loads:
 def _by_runs(task: Task, sessions: Sessions, witness: Witness | None) -> Verdict:
     facts = witness.facts(ran=False) if witness is not None else None
     sessions.kept = 2 if task.brief else 1
-    before, after = (_declared(sessions, path, task) for path in (task.before, task.after))
+    before, after = (_declared(sessions, path, task) for path in (task.pair.before, task.pair.after))
     if isinstance(before, RefusedError):
         return Verdict("undecided", facts=facts, reason=f"the first model does not load: {before}")
     if isinstance(after, RefusedError) and after.stopped:
         return Verdict("undecided", facts=facts, reason=f"the second model was not loaded: {after}")
     if isinstance(after, RefusedError):
         return Verdict("different", reason=f"the second model does not load, the first does: {after}")
-    reason = _disagreement(_without_dropped(before, after, task.values), after, task.signature)
+    reason = _disagreement(_without_dropped(before, after, task.pair.values), after, task.pair.signature)
     if reason is not None:
         return Verdict("different", reason=reason)
-    runner = KernelRunner(task, sessions, (task.before, task.after), witness=witness)
+    runner = KernelRunner(task, sessions, (task.pair.before, task.pair.after), witness=witness)
     each_kernel_set = _briefly if task.brief and not task.copied else _on_each_kernel_set
-    kernel_runs = list(each_kernel_set(runner, task.signature))
+    kernel_runs = list(each_kernel_set(runner, task.pair.signature))
     loads = _loads(task, kernel_runs)
-    others = [] if task.copied or task.signature is not None else [key for key, at in before.signatures if at]
+    others = [] if task.copied or task.pair.signature is not None else [key for key, at in before.signatures if at]
     for key in others:
         kernel_runs += each_kernel_set(replace(runner, own_inputs=True), key)
     cut, assumes = _without_custom_ops(runner, [each for each in kernel_runs if not each.signature])
@@ -108,7 +108,7 @@ def _declared(sessions: Sessions, path: Path, task: Task) -> ModelDetails | Refu
     refusal: RefusedError | None = None
     for kernels in ORDER if task.brief else litert.KERNELS:
         try:
-            return sessions.load_tflite(path, kernels, signature=task.signature).interface
+            return sessions.load_tflite(path, kernels, signature=task.pair.signature).interface
         except RefusedError as error:
             refusal = refusal or error
             if any(words in str(error) for words in _NO_MODEL):
