@@ -5,6 +5,7 @@ from __future__ import annotations
 from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
+from graphfix.checker.files.pair import Pair
 from graphfix.checker.proof.onnx.compare import note_nodes
 
 if TYPE_CHECKING:
@@ -30,7 +31,7 @@ def every_result(path: Path) -> tuple[list[Results], TermTable]:
     """Return the results of each node of an ONNX file, and the table of their terms. Raises UnprovedError."""
     seen = _Seen()
     with ExitStack() as stack:
-        table = note_nodes(path, stack, {}, {}, seen)  # type: ignore[arg-type]  # takes what is noted
+        table = note_nodes(Pair(path, path), stack, seen)  # type: ignore[arg-type]  # takes what is noted
     return seen.taken, table
 
 

@@ -12,6 +12,7 @@ import onnx.parser
 import pytest
 from onnx import ModelProto, TensorProto, helper
 
+from graphfix.checker.files.pair import Pair
 from graphfix.checker.proof.core.budget import Budget, TooLargeError
 from graphfix.checker.proof.onnx import compare
 
@@ -242,7 +243,7 @@ def test_models_of_this_project_need_a_tenth_of_the_budget(path: Path, monkeypat
 
     monkeypatch.setattr(Budget, "allow", allow)
     with ExitStack() as stack:
-        compare.compared(path, path, stack, {}, {})
+        compare.compared(Pair(path, path), stack)
     whole, left = budgets[:2]
     assert left.nodes >= 0.9 * whole.nodes
     assert left.folded >= 0.9 * whole.folded

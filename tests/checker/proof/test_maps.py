@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from graphfix.checker.files.pair import Pair
 from graphfix.checker.proof.core.indexing_maps import Note
 from graphfix.checker.proof.core.terms import Core
 from graphfix.checker.proof.neutral.broadcast import broadcast_of
@@ -175,7 +176,7 @@ def test_what_is_printed_is_what_is_compared() -> None:
     for path in committed_models():
         notes = Notes()
         with ExitStack() as stack:
-            (tflite_compare if path.suffix == ".tflite" else onnx_compare).note_nodes(path, stack, {}, {}, notes)
+            (tflite_compare if path.suffix == ".tflite" else onnx_compare).note_nodes(Pair(path, path), stack, notes)
         for note in notes.taken:
             term, alone = (None if core is None else broadcast_of(core) for core in (_core(note), note.isolated))
             if term is None or alone is None or note.op in DEFINED:
