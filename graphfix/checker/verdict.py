@@ -223,7 +223,7 @@ def _assumes(verdict: Verdict, proof: Proof, discharged: frozenset[str]) -> tupl
 def _excused(task: Task, verdict: Verdict, proof: Proof) -> Verdict | None:
     """Return the verdict with the exception that all of what differs in proved models is of, if it is one."""
     from graphfix.checker.proof import ABOUT_SIZE_0
-    from graphfix.checker.runs import exceptions
+    from graphfix.checker.runs.comparing import exceptions
 
     if not any(run.status == "different" for run in verdict.runs):
         return None  # the models are not alike for a caller, or the second one does not load

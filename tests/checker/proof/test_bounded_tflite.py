@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import graphfix
-from graphfix.checker.runs.inexact_sites import apart, held
+from graphfix.checker.runs.comparing.inexact_sites import apart, held
 from graphfix.report.verdict import verdict_text
 from graphfix.results import InexactSite
 from models.builders.tflite.text import model as tflite

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     import onnx
 
-    from graphfix.checker.runs.first_difference import ExposingOpener
+    from graphfix.checker.runs.comparing.first_difference import ExposingOpener
     from graphfix.checker.runs.witness import Sizes, Witness
     from graphfix.runtimes.session import Session
     from graphfix.runtimes.sessions import OnnxSession

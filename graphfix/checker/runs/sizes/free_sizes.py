@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from graphfix.checker.files.pair import Pair
-    from graphfix.checker.runs.interface import Dim, Interface, TensorSpec
+    from graphfix.checker.runs.inputs.interface import Dim, Interface, TensorSpec
 
 Sizes = dict[str, int]
 

@@ -14,7 +14,7 @@ from graphfix.results.records import dataclass
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from graphfix.checker.runs.difference import Difference
+    from graphfix.checker.runs.comparing.difference import Difference
     from graphfix.results import Run, Verdict
 
 Runtime = Literal["onnxruntime", "onnx.reference", "LiteRT", "XNNPACK"]

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 import numpy as np
 
 from graphfix.checker.files import is_tflite
-from graphfix.checker.runs.interface import litert_interface, onnx_interface
-from graphfix.checker.runs.only_nan import has_number
-from graphfix.checker.runs.seeded_inputs import choices, seeded
+from graphfix.checker.runs.comparing.difference import has_number
+from graphfix.checker.runs.inputs.interface import litert_interface, onnx_interface
+from graphfix.checker.runs.inputs.seeded_inputs import choices, seeded
 from graphfix.results.records import dataclass
 from graphfix.runtimes.process import Child
 from graphfix.runtimes.session import RefusedError
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
     from pathlib import Path
 
-    from graphfix.checker.runs.input_limits import Limits
-    from graphfix.checker.runs.interface import Interface
+    from graphfix.checker.runs.inputs.input_limits import Limits
+    from graphfix.checker.runs.inputs.interface import Interface
     from graphfix.results import InputValue
     from graphfix.runtimes.session import Session
 

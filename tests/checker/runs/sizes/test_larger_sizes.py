@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from graphfix.checker.runs.interface import TensorSpec
-from graphfix.checker.runs.sizes import Free, alternatives
+from graphfix.checker.runs.inputs.interface import TensorSpec
+from graphfix.checker.runs.sizes.free_sizes import Free, alternatives
 from graphfix.results import Verdict
 from tests.support.by_runs import verify
 from tests.support.checked import verify as verify_both

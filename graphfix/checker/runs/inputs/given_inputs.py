@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
-from graphfix.checker.runs.seeded_inputs import Case
+from graphfix.checker.runs.inputs.seeded_inputs import Case
 from graphfix.results import GraphfixError
 from graphfix.results.regular_files import refuse_pipe
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from google.protobuf.message import Message  # type: ignore[import-untyped]  # protobuf ships no stubs
 
-    from graphfix.checker.runs.interface import Interface, TensorSpec
+    from graphfix.checker.runs.inputs.interface import Interface, TensorSpec
 
 _Message = TypeVar("_Message", bound="Message")
 

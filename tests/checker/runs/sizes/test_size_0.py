@@ -13,7 +13,7 @@ from graphfix import api
 from graphfix.checker import proof
 from graphfix.checker.proof import ABOUT_SIZE_0
 from graphfix.checker.proof.core.result import Proof
-from graphfix.checker.runs.exceptions import size_0
+from graphfix.checker.runs.comparing.exceptions import size_0
 from graphfix.report.verdict import verdict_text
 from graphfix.results import Run
 from graphfix.results.runtime_facts import SIZE_0_KEEPS_AXES

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from graphfix.checker.runs.difference import Difference, difference
+from graphfix.checker.runs.comparing.difference import Difference, difference
 from graphfix.checker.task import Criterion
 from graphfix.results.records import dataclass
 from graphfix.runtimes.session import RefusedError

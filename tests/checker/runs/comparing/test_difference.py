@@ -8,7 +8,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from graphfix.checker.runs.difference import difference
+from graphfix.checker.runs.comparing.difference import difference
 from graphfix.checker.task import Criterion
 
 EXACT = Criterion()

@@ -8,10 +8,10 @@ import pytest
 from onnx import TensorProto
 
 from graphfix.checker.files.onnx.skeleton import read
-from graphfix.checker.runs.input_limits import Limits
-from graphfix.checker.runs.interface import onnx_interface
+from graphfix.checker.runs.inputs.input_limits import Limits
+from graphfix.checker.runs.inputs.interface import onnx_interface
+from graphfix.checker.runs.inputs.seeded_inputs import Choice, seeded
 from graphfix.checker.runs.onnx.input_limits import limits
-from graphfix.checker.runs.seeded_inputs import Choice, seeded
 from tests.support.by_runs import verify
 from tests.support.runtimes.onnx_runs import run
 from tests.support.tiers import tiered

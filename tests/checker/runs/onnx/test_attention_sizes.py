@@ -12,11 +12,11 @@ from onnx import parser
 
 from graphfix.checker.files.onnx.skeleton import read
 from graphfix.checker.files.pair import Pair
-from graphfix.checker.runs.interface import onnx_interface
+from graphfix.checker.runs.inputs.interface import onnx_interface
 from graphfix.checker.runs.onnx.attention_sizes import attention_sizes
 from graphfix.checker.runs.onnx.input_limits import limits
-from graphfix.checker.runs.related_sizes import Relations, related
-from graphfix.checker.runs.sizes import Free, free_dims
+from graphfix.checker.runs.sizes.free_sizes import Free, free_dims
+from graphfix.checker.runs.sizes.related_sizes import Relations, related
 from tests.support.by_runs import verify
 from tests.support.written import Written
 

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from graphfix.checker.runs.difference import largest_magnitude
-from graphfix.checker.runs.exceptions import TOLERANCE
+from graphfix.checker.runs.comparing.difference import largest_magnitude
+from graphfix.checker.runs.comparing.exceptions import TOLERANCE
 from graphfix.checker.task import ROUNDED
 from graphfix.results.records import dataclass
 from graphfix.runtimes.session import RefusedError
@@ -21,7 +21,7 @@ from graphfix.runtimes.session import RefusedError
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from graphfix.checker.runs.difference import Array
+    from graphfix.checker.runs.comparing.difference import Array
     from graphfix.results import InexactSite, Verdict
     from graphfix.runtimes.session import Session
 

@@ -8,7 +8,7 @@ from typing import TypeVar
 
 import numpy as np
 
-from graphfix.checker.runs.difference import Array
+from graphfix.checker.runs.comparing.difference import Array
 from graphfix.results.records import dataclass, field
 
 Key = TypeVar("Key", bound=Hashable)

@@ -10,7 +10,7 @@ from graphfix.results.records import dataclass, field
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from graphfix.checker.runs.sizes import Free
+    from graphfix.checker.runs.sizes.free_sizes import Free
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""Compare two values bit by bit, and say what kind of difference there is."""
+"""Compare two values bit by bit: classes and sizes of their differences, and outputs that contain only NaN."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 from graphfix.results.records import dataclass, field
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from graphfix.checker.task import Criterion
 
@@ -155,3 +155,34 @@ def plain(value: object) -> object:
     if isinstance(value, float) and not math.isfinite(value):
         return str(value)
     return value if isinstance(value, int | float | str | bool) else str(value)
+
+
+# --- outputs that contain only NaN: any other computation that ends in NaN would be equal too -------------------------
+
+
+def has_number(value: object) -> bool | None:
+    """Return whether an output has an element that is not NaN; None if it has no elements."""
+    if not isinstance(value, np.ndarray):
+        return True
+    if not value.size:
+        return None
+    return not is_float(value) or not (_is_nan(value.reshape(-1)[:1]) and _is_nan(value))
+
+
+def _is_nan(value: Array) -> bool:
+    return bool(np.isnan(value.astype(np.float64)).all())
+
+
+def only_nan(runs: Iterable[Mapping[str, bool | None]]) -> list[str]:
+    """Return the outputs that have no number in any run. `runs` maps, for each run, outputs to `has_number`."""
+    seen: dict[str, bool] = {}
+    for numbers in runs:
+        for name, known in numbers.items():
+            if known is not None:
+                seen[name] = seen.get(name, False) or known
+    return [name for name, known in seen.items() if not known]
+
+
+def nothing_compared(names: Iterable[str]) -> str:
+    """Return the reason that a verdict states for outputs that are NaN in every run."""
+    return f"in every run NaN throughout, so that nothing was compared: {', '.join(names)}"

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from graphfix.checker.runs.input_limits import Limits, meet
+from graphfix.checker.runs.inputs.input_limits import Limits, meet
 from graphfix.results.records import dataclass
 from graphfix.runtimes.session import RefusedError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping
 
-    from graphfix.checker.runs.interface import Interface
+    from graphfix.checker.runs.inputs.interface import Interface
     from graphfix.runtimes.session import Session
 
 WIDE, NARROW = np.dtype(np.int64), np.dtype(np.int32)

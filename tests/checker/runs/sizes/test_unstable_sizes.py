@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from graphfix.checker.runs.input_limits import Limits
-from graphfix.checker.runs.interface import Interface, TensorSpec
+from graphfix.checker.runs.inputs.input_limits import Limits
+from graphfix.checker.runs.inputs.interface import Interface, TensorSpec
 from graphfix.checker.runs.original_runs import Sweep
-from graphfix.checker.runs.sizes import Free
+from graphfix.checker.runs.sizes.free_sizes import Free
 
 SPEC = TensorSpec("x", "tensor", np.dtype(np.float32), ("N", 2))
 INTERFACE = Interface((SPEC,), (), (), (SPEC,))

@@ -12,13 +12,13 @@ import numpy as np
 import pytest
 from ai_edge_litert.interpreter import Interpreter, OpResolverType
 
-from graphfix.checker.runs import exceptions
-from graphfix.checker.runs.comparison import Comparison, weigh
-from graphfix.checker.runs.difference import difference
+from graphfix.checker.runs.comparing import exceptions
+from graphfix.checker.runs.comparing.comparison import Comparison, weigh
+from graphfix.checker.runs.comparing.difference import difference
+from graphfix.checker.runs.comparing.unwritten_variables import unwritten_outputs
+from graphfix.checker.runs.inputs.seeded_inputs import Case
 from graphfix.checker.runs.original_runs import Answer, Answers
-from graphfix.checker.runs.seeded_inputs import Case
 from graphfix.checker.runs.tflite import verdict as tflite_runs
-from graphfix.checker.runs.unwritten_variables import unwritten_outputs
 from graphfix.checker.task import Criterion
 from graphfix.cli import commands
 from graphfix.report.verdict import verdict_text

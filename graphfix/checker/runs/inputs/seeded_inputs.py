@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from graphfix.checker.runs.sizes import shape_of
+from graphfix.checker.runs.sizes.free_sizes import shape_of
 from graphfix.results.records import dataclass, field
 from graphfix.results.runtime_facts import MOST_AXES
 from graphfix.runtimes.session import RefusedError
@@ -16,9 +16,9 @@ from graphfix.runtimes.session import RefusedError
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from graphfix.checker.runs.difference import Array
-    from graphfix.checker.runs.input_limits import Interval, Limits
-    from graphfix.checker.runs.interface import Interface, TensorSpec
+    from graphfix.checker.runs.comparing.difference import Array
+    from graphfix.checker.runs.inputs.input_limits import Interval, Limits
+    from graphfix.checker.runs.inputs.interface import Interface, TensorSpec
 
 _WORDS = ("a", "bc", "def", "", "graph", "10", "-1.5")
 _SEQUENCE_LENGTH = 3

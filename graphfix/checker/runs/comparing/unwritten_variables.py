@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from graphfix.checker.files.tflite.file import read
 from graphfix.checker.files.tflite.records import Subgraph
 from graphfix.checker.files.tflite.tables import Tables
-from graphfix.checker.runs.exceptions import UNWRITTEN_VARIABLE
+from graphfix.checker.runs.comparing.exceptions import UNWRITTEN_VARIABLE
 from graphfix.checker.runs.original_runs import Undetermined
 from graphfix.results.records import dataclass, field
 

@@ -1,4 +1,4 @@
-"""Run the second model on what the first has answered, and weigh what differs."""
+"""Run the second model on the inputs that the first one accepted, and decide whether their outputs differ."""
 
 from __future__ import annotations
 
@@ -6,26 +6,30 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
-from graphfix.checker.runs import exceptions
-from graphfix.checker.runs.difference import Difference, difference
-from graphfix.checker.runs.first_difference import Place
-from graphfix.checker.runs.given_inputs import expectation
-from graphfix.checker.runs.only_nan import has_number, nothing_compared, only_nan
+from graphfix.checker.runs.comparing import exceptions
+from graphfix.checker.runs.comparing.difference import Difference, difference, has_number, nothing_compared, only_nan
+from graphfix.checker.runs.comparing.first_difference import Place
+from graphfix.checker.runs.inputs.given_inputs import expectation
 from graphfix.checker.runs.original_runs import changed
-from graphfix.checker.runs.repetition import MOST_ATTEMPTS, outputs_of, repetitions
 from graphfix.results import Run, Verdict
 from graphfix.results.progress import RUNS_OF_BOTH, RUNS_OF_SECOND, Progress
 from graphfix.results.records import dataclass, field
 from graphfix.runtimes.session import RefusedError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from graphfix.checker.runs.budget import Budget
-    from graphfix.checker.runs.first_difference import ExposingOpener
+    from graphfix.checker.runs.comparing.first_difference import ExposingOpener
     from graphfix.checker.runs.original_runs import Answer, Answers, Undetermined
-    from graphfix.checker.runs.repetition import Opener, Outputs
     from graphfix.checker.task import Criterion
+    from graphfix.runtimes.session import Session
+
+    Opener = Callable[[], Session]
+    Outputs = dict[str, object] | RefusedError
+
+_MOST_ATTEMPTS = 3
+"""Runs of the second model that must fail before it counts as failing: a kernel may fail because of stale memory."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +85,7 @@ def weigh(comparison: Comparison, answers: Answers) -> Verdict:
             left_out.append(Run(dict(answer.case.sizes), "off", "undecided", reason=comparison.budget.why))
             continue
         comparison.progress(RUNS_OF_SECOND, done, len(answers.accepted))
-        given.append(outputs_of(session, answer))
+        given.append(_outputs_of(session, answer))
     answers = replace(answers, accepted=answers.accepted[: len(given)], refused=(*left_out, *answers.refused))
     del session  # one model in memory at a time
     findings: list[_Finding] = []
@@ -130,7 +134,7 @@ def _found(comparison: Comparison, answer: Answer, outputs: Outputs, *, located:
     if not _suspicious(comparison, answer, outputs) or (located and not failed):
         return _judged(comparison, answer, outputs, located=located)
     failure: RefusedError | None = None
-    for before, after in repetitions(comparison.opened, answer, 1 if located else MOST_ATTEMPTS):
+    for before, after in _repetitions(comparison.opened, answer, 1 if located else _MOST_ATTEMPTS):
         if isinstance(before, RefusedError):
             return _shared(answer, f"the first model itself fails from a fresh interpreter: {before}")
         fresh = replace(answer, outputs=before)
@@ -234,7 +238,7 @@ def _optimized(openers: tuple[Opener, Opener], comparison: Comparison, answers: 
     for opener in openers:
         try:
             session = opener()
-            results.append([outputs_of(session, answer) for answer in answers.accepted])
+            results.append([_outputs_of(session, answer) for answer in answers.accepted])
             refusals.append(None)
             del session  # one model in memory at a time
         except RefusedError as error:
@@ -316,3 +320,34 @@ def _undetermined(outputs: Mapping[str, Undetermined]) -> list[str]:
 
 def _sizes_text(sizes: Mapping[str, int]) -> str:
     return ", ".join(f"{name}={size}" for name, size in sizes.items()) or "the given sizes"
+
+
+# --- the same case again, from fresh interpreters: LiteRT's results may depend on the sizes of earlier runs -----------
+
+
+def _repetitions(opened: tuple[Opener, Opener], answer: Answer, attempts: int) -> Iterator[tuple[Outputs, Outputs]]:
+    """Yield the outputs of both models for a case, from fresh interpreters; repeat while the second model fails.
+
+    A process that dies or is stopped is not tried again.
+    """
+    for _ in range(attempts):
+        before = _from_fresh(opened[0], answer)
+        after = _from_fresh(opened[1], answer)
+        yield before, after
+        if not isinstance(after, RefusedError) or after.aborted:
+            return
+
+
+def _from_fresh(opener: Opener, answer: Answer) -> Outputs:
+    try:
+        return _outputs_of(opener(), answer)
+    except RefusedError as error:
+        return error
+
+
+def _outputs_of(session: Session, answer: Answer) -> Outputs:
+    """Run a case; return the outputs by name, or the error if it is refused."""
+    try:
+        return dict(zip(session.outputs, session.run(answer.case.feeds), strict=True))
+    except RefusedError as error:
+        return error
