@@ -1,7 +1,7 @@
 """Run both models on the same inputs and compare what comes out.
 
 Other packages use `static_model` (StaticModel, static_onnx, static_tflite), `sizes.least_sizes` (running), and of
-`comparing` the table of exceptions and the outputs that are only NaN.
+`comparing` the modules `difference` and `unwritten_variables`.
 """
 
 from __future__ import annotations
