@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from onnx import TensorProto
 
 from graphfix.checker.files.onnx import operators as onnx_ops
-from graphfix.checker.files.onnx.schema import schema
+from graphfix.checker.files.onnx.operators import schema
 from graphfix.checker.proof.onnx.names import SizeNames
 from graphfix.checker.proof.onnx.operands import domain_of
 from graphfix.checker.proof.onnx.operator_types import accepted, is_open

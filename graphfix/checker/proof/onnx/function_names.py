@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from graphfix.checker.files.onnx.bodies import every_node
+from graphfix.checker.files.onnx.graphs import every_node
 from graphfix.checker.proof.onnx.model_parts import key_of
 from graphfix.checker.proof.onnx.operands import domain_of
 

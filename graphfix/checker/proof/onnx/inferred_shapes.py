@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from onnx import GraphProto
 
-from graphfix.checker.files.onnx.bodies import bodies
+from graphfix.checker.files.onnx.graphs import bodies
 from graphfix.checker.proof.core.sizes import Symbol, result_sizes
 from graphfix.checker.proof.onnx.operands import domain_of
 from graphfix.checker.proof.onnx.types import is_free, is_uninferred

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from graphfix.checker.files.onnx.bodies import bodies
+from graphfix.checker.files.onnx.graphs import bodies
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -6,12 +6,11 @@ from dataclasses import replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from graphfix.checker.files.asked import AskedError
+from graphfix.checker.files.binding_error import BindingError
 from graphfix.checker.files.equal_sizes import NONE_EQUAL, EqualSizes, equal_sizes
 from graphfix.checker.files.tflite.file import read
-from graphfix.checker.files.tflite.names import own_names
+from graphfix.checker.files.tflite.names import own_names, selected
 from graphfix.checker.files.tflite.schema import UnsupportedFieldError
-from graphfix.checker.files.tflite.signature import selected
 from graphfix.checker.proof.core.result import Proof, UnprovedError
 from graphfix.checker.proof.core.sizes import Algebra
 from graphfix.checker.proof.core.terms import TermTable, View, whole
@@ -104,7 +103,7 @@ def _selected(one: Model, two: Model, signature: str | None) -> tuple[Model, Mod
     ours = selected(one, signature)
     try:
         return ours, selected(two, signature)
-    except AskedError:
+    except BindingError:
         raise UnprovedError(f"the second file has no signature {signature!r}") from None
 
 

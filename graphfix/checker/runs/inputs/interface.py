@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from graphfix.checker.files.asked import AskedError
+from graphfix.checker.files.binding_error import BindingError
 from graphfix.checker.files.set_values import refuse_unknown, typed
 from graphfix.results.records import dataclass
 
@@ -83,7 +83,7 @@ class Interface:
         for name, value in named.items():
             spec = specs[name]
             if spec.kind != "tensor":
-                raise AskedError(f"--set {name}: the input is a {spec.kind}; only tensors can be set")
+                raise BindingError(f"--set {name}: the input is a {spec.kind}; only tensors can be set")
             own = spec.dims if name not in shapes else tuple(shapes[name])
             dims = None if own is None else [bindings.get(dim, dim) if isinstance(dim, str) else dim for dim in own]
             found.append((spec, typed(name, value, spec.dtype, dims)))

@@ -10,8 +10,7 @@ from __future__ import annotations
 from itertools import count
 from typing import TYPE_CHECKING
 
-from graphfix.checker.files.onnx.bodies import graphs
-from graphfix.checker.files.onnx.graphs import nested_graphs
+from graphfix.checker.files.onnx.graphs import graphs, nested_graphs
 from graphfix.checker.files.onnx.skeleton import read
 from graphfix.results.onnx_messages import NodeProto, TensorProto
 from graphfix.runtimes.onnx_inference import InferenceError, infer_shapes

@@ -7,7 +7,7 @@ import math
 import re
 from typing import TYPE_CHECKING
 
-from graphfix.checker.files.asked import AskedError
+from graphfix.checker.files.binding_error import BindingError
 from graphfix.checker.files.equal_sizes import equal_sizes
 from graphfix.results.axis_names import axis_fault
 from graphfix.results.records import dataclass, field
@@ -268,13 +268,13 @@ def _check_names(
             labels = sorted(d for d in dims if isinstance(d, str))
             known = ", ".join([d for d in labels if "[" not in d] or labels) or "none"
             why = axis_fault(name, {spec.name: spec.dims for spec in before.known})
-            raise AskedError(why or f"no input has the dim '{name}'; the symbols are: {known}")
+            raise BindingError(why or f"no input has the dim '{name}'; the symbols are: {known}")
     specs = {spec.name: spec for spec in before.known}
     for name, shape in shapes.items():
         if name not in specs:
-            raise AskedError(f"there is no input '{name}'; the inputs are: {', '.join(specs) or 'none'}")
+            raise BindingError(f"there is no input '{name}'; the inputs are: {', '.join(specs) or 'none'}")
         rank = specs[name].dims
         if rank is not None and len(rank) != len(shape):
-            raise AskedError(
+            raise BindingError(
                 f"input '{name}' has rank {len(rank)}; the shape {list(shape)} has {len(shape)}; give one for each axis"
             )
