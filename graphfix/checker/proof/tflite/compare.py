@@ -23,13 +23,13 @@ from graphfix.checker.proof.neutral.compare import (
     refuse_unknown,
 )
 from graphfix.checker.proof.neutral.constants import Constants
-from graphfix.checker.proof.tflite import set_inputs
-from graphfix.checker.proof.tflite.input_sizes import bound, input_dims, sizes_by_name, sizes_of
-from graphfix.checker.proof.tflite.known_operators import Known
-from graphfix.checker.proof.tflite.parts import check_parts
-from graphfix.checker.proof.tflite.reader import Reading
-from graphfix.checker.proof.tflite.shared_buffers import check_buffers
-from graphfix.checker.proof.tflite.unrolled_loops import fewer
+from graphfix.checker.proof.tflite.closed_world.file_inventory import check_parts
+from graphfix.checker.proof.tflite.closed_world.known_operators import Known
+from graphfix.checker.proof.tflite.kernels.shared_buffers import check_buffers
+from graphfix.checker.proof.tflite.reading import set_inputs
+from graphfix.checker.proof.tflite.reading.input_sizes import bound, input_dims, sizes_by_name, sizes_of
+from graphfix.checker.proof.tflite.reading.reader import Reading
+from graphfix.checker.proof.tflite.reading.unrolled_loops import fewer
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

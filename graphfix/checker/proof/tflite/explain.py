@@ -8,10 +8,10 @@ from graphfix.checker.files.tflite.records import CUSTOM_OPTIONS
 from graphfix.checker.proof.core.indexing_maps import Note
 from graphfix.checker.proof.neutral.broadcast import broadcast_of
 from graphfix.checker.proof.neutral.explain import isolated
-from graphfix.checker.proof.tflite.nodes import quantized, read, type_of
-from graphfix.checker.proof.tflite.operands import Call
-from graphfix.checker.proof.tflite.table import UNARY
-from graphfix.checker.proof.tflite.unit_constants import SELECTING
+from graphfix.checker.proof.tflite.kernels.unit_constants import SELECTING
+from graphfix.checker.proof.tflite.operators.nodes import quantized, read, type_of
+from graphfix.checker.proof.tflite.operators.table import UNARY
+from graphfix.checker.proof.tflite.reading.operands import Call
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from graphfix.checker.files.tflite.records import Operator, Subgraph, Tensor
     from graphfix.checker.proof.core.sizes import Algebra
     from graphfix.checker.proof.core.terms import Core, View
-    from graphfix.checker.proof.tflite.lookup_tables import Chain
+    from graphfix.checker.proof.tflite.kernels.lookup_tables import Chain
 
 NO_PART = "ubgraphIndex"
 """How the names of options end that only say where a body is."""

@@ -1,7 +1,7 @@
 """Sizes of TFLite results that are parts of operands, blocks of them, or picked from them.
 
 Source: the Prepare functions of LiteRT's kernels, and what LiteRT returned for random sizes
-(`tests/checker/proof/test_shapes_tflite.py`).
+(`tests/whole/test_random_shapes_tflite.py`).
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from graphfix.checker.proof.core.sizes import Dims, Size, Sizes
-    from graphfix.checker.proof.tflite.operands import Call
+    from graphfix.checker.proof.tflite.reading.operands import Call
 
 IMAGE = 4
 """Batch, height, width, channels."""

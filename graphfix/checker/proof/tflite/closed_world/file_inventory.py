@@ -1,7 +1,7 @@
 """The closed world of a TFLite file beside its operators: each part of the second file is one of the first.
 
 What may be new, and only where it is all that LiteRT asks of it: tensors; the versions of the operators that
-`new_forms` lists; the rewriter's note. Measured with LiteRT 2.3 (`tests/checker/proof/test_closed_world_tflite.py`).
+`new_forms` lists; the rewriter's note. Measured with LiteRT 2.3 (`tests/checker/proof/tflite/test_closed_world.py`).
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from graphfix.checker.files.tflite.records import NARROW, WIDTHS
 from graphfix.checker.files.tflite.schema import TYPES
 from graphfix.checker.proof.core.result import UnprovedError
 from graphfix.checker.proof.neutral.compare import binding_options, check_declared_input
-from graphfix.checker.proof.tflite.maker import OPERATORS
-from graphfix.checker.proof.tflite.new_forms import VERSIONS
-from graphfix.checker.proof.tflite.table import STATEFUL
+from graphfix.checker.proof.tflite.closed_world.new_forms import VERSIONS
+from graphfix.checker.proof.tflite.definitions.maker import OPERATORS
+from graphfix.checker.proof.tflite.operators.table import STATEFUL
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping

@@ -15,15 +15,15 @@ import numpy as np
 
 from graphfix.checker.proof.core.sizes import numbers
 from graphfix.checker.proof.neutral import constant_folding, views
-from graphfix.checker.proof.tflite.maker import Maker, UnreadError, Value
-from graphfix.checker.proof.tflite.sequence_lstm import STATES, sequence_lstm
+from graphfix.checker.proof.tflite.definitions.maker import Maker, UnreadError, Value
+from graphfix.checker.proof.tflite.definitions.sequence_lstm import STATES, sequence_lstm
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from graphfix.checker.proof.core.terms import View
     from graphfix.checker.proof.neutral.constants import Constants
-    from graphfix.checker.proof.tflite.operands import Call
+    from graphfix.checker.proof.tflite.reading.operands import Call
 
 PASSING: Final = frozenset({"CUMSUM"})
 """What passes its operand on where there is nothing to do."""

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from graphfix.checker.proof.core.sizes import broadcast_parts
 from graphfix.checker.proof.neutral import constant_folding
-from graphfix.checker.proof.tflite.unit_constants import selecting_kernel
+from graphfix.checker.proof.tflite.kernels.unit_constants import selecting_kernel
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from graphfix.checker.files.tflite.records import Tensor
     from graphfix.checker.proof.core.sizes import Size, Sizes
     from graphfix.checker.proof.core.terms import Core, View
-    from graphfix.checker.proof.tflite.operands import Call
+    from graphfix.checker.proof.tflite.reading.operands import Call
 
 PAIR = 2
 SCALE = struct.Struct("<f")

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from graphfix.checker.proof.core.arithmetic import Arithmetic
     from graphfix.checker.proof.core.sizes import Size, Sizes
     from graphfix.checker.proof.core.terms import View
-    from graphfix.checker.proof.tflite.operands import Call
+    from graphfix.checker.proof.tflite.reading.operands import Call
 
 PAIR, TRIPLE = 2, 3
 

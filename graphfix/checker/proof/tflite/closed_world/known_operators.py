@@ -6,9 +6,9 @@ from operator import ge
 from typing import TYPE_CHECKING, Final
 
 from graphfix.checker.proof.core.sizes import add_once, reached
-from graphfix.checker.proof.tflite.new_forms import MOST_RANK, NARROWEST, NEW, plain
-from graphfix.checker.proof.tflite.nodes import hybrid, type_of
-from graphfix.checker.proof.tflite.table import EACH, UNARY
+from graphfix.checker.proof.tflite.closed_world.new_forms import MOST_RANK, NARROWEST, NEW, plain
+from graphfix.checker.proof.tflite.operators.nodes import hybrid, type_of
+from graphfix.checker.proof.tflite.operators.table import EACH, UNARY
 from graphfix.results.records import dataclass, field
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from graphfix.checker.files.tflite.records import Operator, Subgraph, Tensor
     from graphfix.checker.proof.core.sizes import Place
     from graphfix.checker.proof.core.terms import Core, View
-    from graphfix.checker.proof.tflite.operands import Call
+    from graphfix.checker.proof.tflite.reading.operands import Call
 
 RANKS: Final[Mapping[str, int]] = {**dict.fromkeys((*EACH, "PRELU"), MOST_RANK), "BATCH_MATMUL": NARROWEST}
 """The most axes of an operator whose operands are not all of one shape: beyond them kernels refuse, or abort."""

@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING
 from graphfix.checker.files.tflite.records import WIDTHS
 from graphfix.checker.proof.core.result import STORED_SHAPES, UnprovedError
 from graphfix.checker.proof.core.terms import View, whole
-from graphfix.checker.proof.tflite import loop_sizes
-from graphfix.checker.proof.tflite.constant_folding import computed
+from graphfix.checker.proof.tflite.closed_world.new_forms import NARROWEST
+from graphfix.checker.proof.tflite.definitions.matched_decompositions import CONCERNED, Definitions
+from graphfix.checker.proof.tflite.definitions.sequence_lstm import has_own_state
 from graphfix.checker.proof.tflite.explain import note_of
-from graphfix.checker.proof.tflite.integer_values import split_part
-from graphfix.checker.proof.tflite.lookup_tables import chains
-from graphfix.checker.proof.tflite.new_forms import NARROWEST
-from graphfix.checker.proof.tflite.nodes import (
+from graphfix.checker.proof.tflite.kernels.lookup_tables import chains
+from graphfix.checker.proof.tflite.operators.constant_folding import computed
+from graphfix.checker.proof.tflite.operators.integer_values import split_part
+from graphfix.checker.proof.tflite.operators.nodes import (
     OWN,
     beside_neutral,
     canonical,
@@ -26,15 +27,14 @@ from graphfix.checker.proof.tflite.nodes import (
     stated,
     without_empty,
 )
-from graphfix.checker.proof.tflite.operands import Call
-from graphfix.checker.proof.tflite.results import always_taken, branch_taken, check_results, path_of
-from graphfix.checker.proof.tflite.sequence_lstm import has_own_state
-from graphfix.checker.proof.tflite.shapes import refined
-from graphfix.checker.proof.tflite.table import EACH, STATEFUL, UNARY
-from graphfix.checker.proof.tflite.unmoved import unmoved
-from graphfix.checker.proof.tflite.unrolled_loops import as_trips
-from graphfix.checker.proof.tflite.views import MOVING, VIEWS, ranked, viewed
-from graphfix.checker.proof.tflite.written_out import CONCERNED, Definitions
+from graphfix.checker.proof.tflite.operators.shapes import refined
+from graphfix.checker.proof.tflite.operators.table import EACH, STATEFUL, UNARY
+from graphfix.checker.proof.tflite.operators.unmoved import unmoved
+from graphfix.checker.proof.tflite.operators.views import MOVING, VIEWS, ranked, viewed
+from graphfix.checker.proof.tflite.reading import loop_sizes
+from graphfix.checker.proof.tflite.reading.branches import always_taken, branch_taken, check_results, path_of
+from graphfix.checker.proof.tflite.reading.operands import Call
+from graphfix.checker.proof.tflite.reading.unrolled_loops import as_trips
 from graphfix.results.records import dataclass, field
 
 if TYPE_CHECKING:
@@ -45,9 +45,9 @@ if TYPE_CHECKING:
     from graphfix.checker.proof.core.terms import Core, TermTable
     from graphfix.checker.proof.neutral.constants import Constants
     from graphfix.checker.proof.neutral.explain import Notes
-    from graphfix.checker.proof.tflite.known_operators import Known
-    from graphfix.checker.proof.tflite.lookup_tables import Chain
-    from graphfix.checker.proof.tflite.loop_sizes import Spot
+    from graphfix.checker.proof.tflite.closed_world.known_operators import Known
+    from graphfix.checker.proof.tflite.kernels.lookup_tables import Chain
+    from graphfix.checker.proof.tflite.reading.loop_sizes import Spot
 
 _DEEPEST = 64
 READING = frozenset({*VIEWS, *OWN})

@@ -7,17 +7,17 @@ from typing import TYPE_CHECKING
 from graphfix.checker.proof.core.sizes import numbers
 from graphfix.checker.proof.core.terms import View, whole
 from graphfix.checker.proof.neutral import broadcast, neutral_elements
-from graphfix.checker.proof.tflite import kernel_choice
-from graphfix.checker.proof.tflite.shapes import shaped
-from graphfix.checker.proof.tflite.table import CHOOSING, EACH, STATEFUL, UNARY
-from graphfix.checker.proof.tflite.unit_constants import dropped_rank
+from graphfix.checker.proof.tflite.kernels import kernel_choice
+from graphfix.checker.proof.tflite.kernels.unit_constants import dropped_rank
+from graphfix.checker.proof.tflite.operators.shapes import shaped
+from graphfix.checker.proof.tflite.operators.table import CHOOSING, EACH, STATEFUL, UNARY
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from graphfix.checker.files.tflite.records import Operator, Quantization, Subgraph, Tensor
     from graphfix.checker.proof.core.sizes import Size
-    from graphfix.checker.proof.tflite.operands import Call
+    from graphfix.checker.proof.tflite.reading.operands import Call
 
 PLANE = 2
 """The trailing axes that a transform acts on."""

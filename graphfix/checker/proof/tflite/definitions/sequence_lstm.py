@@ -11,11 +11,11 @@ import numpy as np
 
 from graphfix.checker.proof.core.sizes import numbers
 from graphfix.checker.proof.neutral import views
-from graphfix.checker.proof.tflite.maker import Maker, UnreadError, Value
+from graphfix.checker.proof.tflite.definitions.maker import Maker, UnreadError, Value
 
 if TYPE_CHECKING:
     from graphfix.checker.files.tflite.records import Model, Operator, Subgraph
-    from graphfix.checker.proof.tflite.operands import Call
+    from graphfix.checker.proof.tflite.reading.operands import Call
 
 STATES = "every run begins with the states of UNIDIRECTIONAL_SEQUENCE_LSTM at zero, as after a reset of the variables"
 GIVEN: Final = frozenset({*range(9), *range(12, 16), 18, 19})

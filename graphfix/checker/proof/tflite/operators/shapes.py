@@ -8,14 +8,14 @@ from graphfix.checker.proof.core.result import NO_SIZE_BESIDE_IS_0
 from graphfix.checker.proof.core.sizes import numbers
 from graphfix.checker.proof.neutral import constant_folding
 from graphfix.checker.proof.neutral.integer_values import cut_size, span_of
-from graphfix.checker.proof.tflite import part_shapes
+from graphfix.checker.proof.tflite.operators import part_shapes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from graphfix.checker.proof.core.sizes import Size, Sizes
     from graphfix.checker.proof.core.terms import View
-    from graphfix.checker.proof.tflite.operands import Call
+    from graphfix.checker.proof.tflite.reading.operands import Call
 
 MATRIX = 2
 SCALAR = (0,)

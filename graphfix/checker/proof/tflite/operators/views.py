@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING
 from graphfix.checker.files.tflite.records import NARROW
 from graphfix.checker.proof.core.terms import View, integer_type
 from graphfix.checker.proof.neutral import broadcast, views
-from graphfix.checker.proof.tflite.integer_values import ALIKE, COUNTING, INTEGER_VALUES, RETYPING
-from graphfix.checker.proof.tflite.shapes import reshape_target
+from graphfix.checker.proof.tflite.operators.integer_values import ALIKE, COUNTING, INTEGER_VALUES, RETYPING
+from graphfix.checker.proof.tflite.operators.shapes import reshape_target
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from graphfix.checker.files.tflite.records import Operator
     from graphfix.checker.proof.core.sizes import Sizes
-    from graphfix.checker.proof.tflite.operands import Call
+    from graphfix.checker.proof.tflite.reading.operands import Call
 
 STRETCHING = 2
 """Operands of BROADCAST_TO."""

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from graphfix.checker.proof.tflite.kernel_choice import ROUNDING
+from graphfix.checker.proof.tflite.kernels.kernel_choice import ROUNDING
 from models.builders.tflite.text import Quantized, model
 from tests.support.proving import prove
 from tests.support.runtimes.litert_runs import KERNELS, Job, run

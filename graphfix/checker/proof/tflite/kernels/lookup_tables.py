@@ -4,7 +4,7 @@ XNNPACK computes a chain of element-wise operators, from 8 bits to 8 bits, once 
 loaded. A chain ends where a value has two readers or is an output. The result of the table has the shape of the chain's
 operand, so the rank of a constant of one element inside is lost; and where a float is NaN, MAXIMUM and MINIMUM return
 another operand than outside of a table. Source: XNNPACK's subgraph.c, `xnn_subgraph_fuse_unary_quantized_into_lut`;
-measured with LiteRT 2.3: tests/checker/proof/test_lookup_tables.py.
+measured with LiteRT 2.3: tests/checker/proof/tflite/kernels/test_lookup_tables.py.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from math import inf, isnan
 from operator import add, mul
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
-from graphfix.checker.proof.tflite.table import EACH, UNARY
+from graphfix.checker.proof.tflite.operators.table import EACH, UNARY
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence

@@ -11,8 +11,8 @@ from ai_edge_litert import schema_py_generated as schema
 
 from graphfix import api
 from graphfix.checker.files.tflite.file import read
-from graphfix.checker.proof.tflite.definitions import OVERFLOWING, SQUARED
-from graphfix.checker.proof.tflite.sequence_lstm import has_own_state
+from graphfix.checker.proof.tflite.definitions.formulas import OVERFLOWING, SQUARED
+from graphfix.checker.proof.tflite.definitions.sequence_lstm import has_own_state
 from graphfix.runtimes.process import Child
 from graphfix.runtimes.session import RefusedError
 from models.builders.tflite.text import model as tflite

@@ -4,7 +4,7 @@ Terms say what an operator computes; what is read as a view, as integers or as a
 operators are one term with others. So those of the second file are held against those of the first field by field,
 and a form that may be new against all that LiteRT's kernels ask for: operands, their types and ranks, results, options,
 versions. The limits are those of LiteRT 2.3, of the narrowest of its kernel sets
-(`tests/checker/proof/test_closed_world_tflite.py` asks them).
+(`tests/checker/proof/tflite/test_closed_world.py` asks them).
 """
 
 from __future__ import annotations
@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
 from graphfix.checker.files.tflite.records import WIDTHS
 from graphfix.checker.files.tflite.schema import OPTIONS
-from graphfix.checker.proof.tflite.nodes import PLANE
+from graphfix.checker.proof.tflite.operators.nodes import PLANE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from graphfix.checker.files.tflite.records import Operator
-    from graphfix.checker.proof.tflite.operands import Call
+    from graphfix.checker.proof.tflite.reading.operands import Call
 
 Fits: TypeAlias = "Callable[[Call], bool]"
 

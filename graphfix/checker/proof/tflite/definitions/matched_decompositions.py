@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from graphfix.checker.files.tflite.graphs import unique_names
 from graphfix.checker.proof.core.terms import View
-from graphfix.checker.proof.tflite.definitions import DEFINED, PASSING, assumed, form, is_exact
-from graphfix.checker.proof.tflite.maker import OPERATORS
+from graphfix.checker.proof.tflite.definitions.formulas import DEFINED, PASSING, assumed, form, is_exact
+from graphfix.checker.proof.tflite.definitions.maker import OPERATORS
 from graphfix.results import InexactSite
 from graphfix.results.records import dataclass, field
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from graphfix.checker.files.tflite.records import Model, Subgraph, Tensor
     from graphfix.checker.proof.core.terms import Core
     from graphfix.checker.proof.neutral.constants import Constants
-    from graphfix.checker.proof.tflite.operands import Call
+    from graphfix.checker.proof.tflite.reading.operands import Call
 
 CONCERNED = frozenset({*DEFINED, *OPERATORS})
 """The operators that are defined, and those of definitions."""

@@ -8,14 +8,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from graphfix.checker.proof.core.sizes import right_aligned
-from graphfix.checker.proof.tflite.lookup_tables import BYTES, is_unit_constant
+from graphfix.checker.proof.tflite.kernels.lookup_tables import BYTES, is_unit_constant
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from graphfix.checker.proof.core.sizes import Size, Sizes
     from graphfix.checker.proof.core.terms import View
-    from graphfix.checker.proof.tflite.operands import Call
+    from graphfix.checker.proof.tflite.reading.operands import Call
 
 SELECTING = frozenset({"MAXIMUM", "MINIMUM"})
 """Operators that return one of their operands: which one, for a NaN or for two zeros, depends on the kernel."""

@@ -13,7 +13,7 @@ from graphfix.checker.proof.core.result import UnprovedError
 from graphfix.checker.proof.core.sizes import Algebra
 from graphfix.checker.proof.core.terms import TermTable
 from graphfix.checker.proof.neutral.constants import Constants
-from graphfix.checker.proof.tflite.known_operators import Known
+from graphfix.checker.proof.tflite.closed_world.known_operators import Known
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

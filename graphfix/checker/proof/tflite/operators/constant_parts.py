@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from graphfix.checker.proof.neutral import constant_folding
-from graphfix.checker.proof.tflite.shapes import entries
+from graphfix.checker.proof.tflite.operators.shapes import entries
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from graphfix.checker.proof.neutral.constant_folding import Array
-    from graphfix.checker.proof.tflite.operands import Call
+    from graphfix.checker.proof.tflite.reading.operands import Call
 
 BOUNDS: Final = 3
 """Operands of a STRIDED_SLICE behind the first."""

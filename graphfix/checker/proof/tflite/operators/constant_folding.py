@@ -12,7 +12,7 @@ from graphfix.checker.files.tflite.records import WIDTHS
 from graphfix.checker.files.tflite.schema import TYPES
 from graphfix.checker.proof.core.terms import View
 from graphfix.checker.proof.neutral import constant_folding
-from graphfix.checker.proof.tflite.constant_parts import normal, select, signed, strided_slice, zeros_like
+from graphfix.checker.proof.tflite.operators.constant_parts import normal, select, signed, strided_slice, zeros_like
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from graphfix.checker.files.tflite.records import Tensor
     from graphfix.checker.proof.neutral.constant_folding import Array
     from graphfix.checker.proof.neutral.constants import Constants
-    from graphfix.checker.proof.tflite.operands import Call
+    from graphfix.checker.proof.tflite.reading.operands import Call
 
 Rule: TypeAlias = "Callable[[Call, Sequence[Array]], Array | None]"
 DENSE = 0

@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING
 
 from graphfix.checker.files.tflite.records import NARROW
 from graphfix.checker.proof.core.terms import View
-from graphfix.checker.proof.tflite.nodes import keeps_quantization
+from graphfix.checker.proof.tflite.operators.nodes import keeps_quantization
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from graphfix.checker.proof.tflite.operands import Call
+    from graphfix.checker.proof.tflite.reading.operands import Call
 
 
 def unmoved(call: Call) -> View | None:

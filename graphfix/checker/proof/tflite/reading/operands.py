@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from graphfix.checker.files.tflite.records import Operator, Tensor
     from graphfix.checker.proof.core.sizes import Sizes
     from graphfix.checker.proof.core.terms import TermTable, View
-    from graphfix.checker.proof.tflite.lookup_tables import Chain
+    from graphfix.checker.proof.tflite.kernels.lookup_tables import Chain
 
 LARGEST: Mapping[str, int] = MappingProxyType({"int32": (1 << 31) - 1, "int64": (1 << 63) - 1})
 """By integer type that shapes are computed in."""
