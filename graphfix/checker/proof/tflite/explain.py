@@ -9,8 +9,9 @@ from graphfix.checker.proof.core.indexing_maps import Note
 from graphfix.checker.proof.neutral.broadcast import broadcast_of
 from graphfix.checker.proof.neutral.explain import isolated
 from graphfix.checker.proof.tflite.kernels.unit_constants import SELECTING
-from graphfix.checker.proof.tflite.operators.nodes import quantized, read, type_of
 from graphfix.checker.proof.tflite.operators.table import UNARY
+from graphfix.checker.proof.tflite.reading.node_signature import quantized, type_of
+from graphfix.checker.proof.tflite.reading.nodes import read
 from graphfix.checker.proof.tflite.reading.operands import Call
 
 if TYPE_CHECKING:

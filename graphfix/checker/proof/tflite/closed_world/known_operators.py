@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Final
 
 from graphfix.checker.proof.core.sizes import add_once, reached
 from graphfix.checker.proof.tflite.closed_world.new_forms import MOST_RANK, NARROWEST, NEW, plain
-from graphfix.checker.proof.tflite.operators.nodes import hybrid, type_of
 from graphfix.checker.proof.tflite.operators.table import EACH, UNARY
+from graphfix.checker.proof.tflite.reading.node_signature import hybrid, type_of
 from graphfix.results.records import dataclass, field
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
 from graphfix.checker.files.tflite.records import WIDTHS
 from graphfix.checker.files.tflite.schema import OPTIONS
-from graphfix.checker.proof.tflite.operators.nodes import PLANE
+from graphfix.checker.proof.tflite.operators.products import PLANE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

@@ -9,7 +9,8 @@ import numpy as np
 from graphfix.checker.files.tflite.records import Operator
 from graphfix.checker.proof.core.terms import whole
 from graphfix.checker.proof.neutral import constant_folding
-from graphfix.checker.proof.tflite.operators.nodes import read, stated
+from graphfix.checker.proof.tflite.reading.node_signature import stated
+from graphfix.checker.proof.tflite.reading.nodes import read
 from graphfix.checker.proof.tflite.reading.operands import Call
 from graphfix.results.records import dataclass
 

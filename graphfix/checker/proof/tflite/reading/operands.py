@@ -75,8 +75,14 @@ class Call:
         value = self.option(name)
         return value if isinstance(value, int) else 0
 
+    def result_sizes(self, terms: Sizes, *, scalar: bool = False) -> View | None:
+        """Return sizes as integers of the result's type. For int32 the proof assumes that they fit."""
+        if self.result.dtype == "int32" and not all(isinstance(term, int) for term in terms):
+            self.table.assumes["sizes are below 2**31"] = None
+        return self.result_integers(terms, scalar=scalar)
+
     def result_integers(self, terms: Sizes, *, scalar: bool = False) -> View | None:
-        """Return integers of the result's type."""
+        """Return integers as a value of the result's type; None if the type or a number does not allow it."""
         largest = LARGEST.get(self.result.dtype)
         if self.result.quantization is not None or largest is None or len(terms) > MOST_ELEMENTS:
             return None

@@ -14,25 +14,15 @@ from graphfix.checker.proof.tflite.definitions.matched_decompositions import CON
 from graphfix.checker.proof.tflite.definitions.sequence_lstm import has_own_state
 from graphfix.checker.proof.tflite.explain import note_of
 from graphfix.checker.proof.tflite.kernels.lookup_tables import chains
-from graphfix.checker.proof.tflite.operators.constant_folding import computed
-from graphfix.checker.proof.tflite.operators.integer_values import split_part
-from graphfix.checker.proof.tflite.operators.nodes import (
-    OWN,
-    beside_neutral,
-    canonical,
-    keeps_quantization,
-    quantized,
-    read,
-    shared_name,
-    stated,
-    without_empty,
-)
-from graphfix.checker.proof.tflite.operators.shapes import refined
+from graphfix.checker.proof.tflite.operators.joins import without_empty
+from graphfix.checker.proof.tflite.operators.registry import STATELESS, computed, refined, unmoved, viewed
+from graphfix.checker.proof.tflite.operators.slices import split_part
+from graphfix.checker.proof.tflite.operators.stretches import ranked
 from graphfix.checker.proof.tflite.operators.table import EACH, STATEFUL, UNARY
-from graphfix.checker.proof.tflite.operators.unmoved import unmoved
-from graphfix.checker.proof.tflite.operators.views import MOVING, VIEWS, ranked, viewed
 from graphfix.checker.proof.tflite.reading import loop_sizes
 from graphfix.checker.proof.tflite.reading.branches import always_taken, branch_taken, check_results, path_of
+from graphfix.checker.proof.tflite.reading.node_signature import canonical, quantized, shared_name, stated
+from graphfix.checker.proof.tflite.reading.nodes import beside_neutral, read
 from graphfix.checker.proof.tflite.reading.operands import Call
 from graphfix.checker.proof.tflite.reading.unrolled_loops import as_trips
 from graphfix.results.records import dataclass, field
@@ -50,8 +40,6 @@ if TYPE_CHECKING:
     from graphfix.checker.proof.tflite.reading.loop_sizes import Spot
 
 _DEEPEST = 64
-READING = frozenset({*VIEWS, *OWN})
-"""Operators with a rule each, all without a state."""
 
 
 def _read_as(tensor: Tensor, view: View | None) -> tuple[object, ...]:
@@ -235,7 +223,7 @@ class Reading:
             return len(self.effects)
         if has_own_state(self.model, graph, operator):
             return None
-        pure = operator.name in EACH or operator.name in UNARY or operator.name in READING
+        pure = operator.name in EACH or operator.name in UNARY or operator.name in STATELESS
         if not pure and any(at >= 0 and graph.tensors[at].variable for at in operator.inputs):
             return len(self.effects)
         return None
@@ -299,7 +287,7 @@ class Reading:
             return None
         call = self._call(graph, operator, views, operator.outputs[0], description)
         moved = computed(self.constants, call)
-        if moved is None and (operator.name not in MOVING or keeps_quantization(call)):
+        if moved is None:
             moved = viewed(call) or unmoved(call)
         if moved is not None:
             self.known.reads(graph, operator, [call], [moved], first=self.first)
