@@ -1,7 +1,8 @@
-"""The closed world of a TFLite file beside its operators: each part of the second file is one of the first.
+"""Check that the second TFLite file has no part, besides operators, that the first file lacks.
 
-What may be new, and only where it is all that LiteRT asks of it: tensors; the versions of the operators that
-`new_forms` lists; the rewriter's note. Measured with LiteRT 2.3 (`tests/checker/proof/tflite/test_closed_world.py`).
+Parts are the schema version, operator codes, metadata, subgraphs, signatures and tensors. These may be new if they
+meet LiteRT's demands: tensors, versions of the operators in `new_forms`, and the rewriter's note. Measured with LiteRT
+2.3 (`tests/checker/proof/tflite/test_closed_world.py`).
 """
 
 from __future__ import annotations
@@ -38,13 +39,13 @@ second entry orders operators; their order matters only if some of them keep a s
 """
 BYTE: Final = 8
 MOST_BYTES: Final = 1 << 62
-"""LiteRT refuses a tensor whose bytes 64 bits do not count."""
+"""The most bytes of a tensor. LiteRT refuses one whose bytes 64 bits can't count."""
 _WORDS: Final = ("input", "output")
 _BITS: Final[Mapping[str, int]] = {**{name: width * BYTE for name, width in WIDTHS.items()}, **NARROW}
 
 
 def check_parts(one: Model, two: Model) -> None:
-    """Raise UnprovedError where a part of the second file is none of the first, nor one that may be new."""
+    """Raise UnprovedError if a part of the second file is not in the first, and may not be new."""
     _check_file(one, two)
     _check_codes(one, two)
     _check_metadata(one, two)
@@ -61,7 +62,7 @@ def check_parts(one: Model, two: Model) -> None:
 
 
 def _check_subgraphs(one: Model, two: Model) -> None:
-    """The second file may lack the last ones: that it runs none of them is seen when its operators are read."""
+    """Raise UnprovedError if subgraphs differ. The second file may lack the last ones if no operator runs them."""
     names, others = ([graph.name for graph in model.subgraphs] for model in (one, two))
     count = len(others)
     if names[:count] != others:
@@ -79,7 +80,7 @@ def _check_file(one: Model, two: Model) -> None:
 
 
 def _check_codes(one: Model, two: Model) -> None:
-    """A runtime that has the first file's operators has those of the second, also those that no operator names."""
+    """Raise UnprovedError if a runtime may lack an operator code of the second file, even an unused one."""
     for name, version in sorted(set(two.codes).difference(one.codes)):
         oldest, newest = VERSIONS.get(name, (1, 1 if name in OPERATORS else 0))
         if not oldest <= version <= newest:
@@ -121,9 +122,10 @@ def _same(one: Payload | None, two: Payload | None) -> bool:
 
 
 def _check_tensors(one: Subgraph, two: Subgraph) -> None:
-    """Runtimes refuse some tensors, whether they are read or not; what the first file has they take.
+    """Raise UnprovedError if a runtime may refuse a tensor of the second file, whether or not it is read.
 
-    A constant with more bytes than its shape needs they take as well, but a RESHAPE of it writes past its end.
+    Tensors like those of the first file are accepted. A constant with more bytes than its shape needs loads too, but a
+    RESHAPE of it writes past its end, so it must be read by the same operators.
     """
     moved = [operator.name for operator in one.operators] != [operator.name for operator in two.operators]
     odd = [(tensor, why) for tensor in two.tensors if (why := _fault(tensor)) is not None]
@@ -135,14 +137,14 @@ def _check_tensors(one: Subgraph, two: Subgraph) -> None:
 
 
 def _form(tensor: Tensor) -> tuple[object, ...]:
-    """Name all that a runtime sees of a tensor when it loads a file: of a constant not its elements."""
+    """Return what a runtime reads of a tensor at load: not the elements of constants."""
     held = None if tensor.payload is None else tensor.payload.length
     shape = tensor.signature, tensor.dims, tensor.stored
     return (tensor.dtype, *shape, tensor.quantization, tensor.variable, tensor.odd, held)
 
 
 def _fault(tensor: Tensor) -> str | None:
-    """Why a runtime may refuse a tensor; None for one that every runtime takes."""
+    """Return why a runtime may refuse a tensor; None if every runtime accepts it."""
     stored = tensor.stored
     if tensor.quantization is not None and (not tensor.quantization.loads or tensor.quantization.key[-1]):
         return "has scales that do not fit it, or of a kind of their own"
@@ -198,7 +200,10 @@ def _places(held: tuple[int, ...], named: Collection[tuple[str, int]], what: str
 
 
 def _check_interface(one: Subgraph, two: Subgraph, where: str) -> None:
-    """What is one tensor has one memory: LiteRT's WHILE writes the results one by one into the next turn's inputs."""
+    """Raise UnprovedError if inputs or outputs differ, or if others of them than in the first file share a tensor.
+
+    One tensor has one memory. LiteRT's WHILE writes results one by one into the inputs of the next iteration.
+    """
     for what, ours, theirs in zip(_WORDS, (one.inputs, one.outputs), (two.inputs, two.outputs), strict=True):
         if len(ours) != len(theirs):
             counts = f"{len(ours)} in the first file, {len(theirs)} in the second"

@@ -1,4 +1,4 @@
-"""What operators the first TFLite file has, field by field: what of the second is none of them, nor of a new form."""
+"""Check that each operator of the second TFLite file is one of the first, or has a form that may be new."""
 
 from __future__ import annotations
 
@@ -20,29 +20,29 @@ if TYPE_CHECKING:
     from graphfix.checker.proof.tflite.reading.operands import Call
 
 RANKS: Final[Mapping[str, int]] = {**dict.fromkeys((*EACH, "PRELU"), MOST_RANK), "BATCH_MATMUL": NARROWEST}
-"""The most axes of an operator whose operands are not all of one shape: beyond them kernels refuse, or abort."""
+"""The most axes over which kernels broadcast. For operands of different shapes with more axes they refuse or abort."""
 MOVED: Final = frozenset("SLICE STRIDED_SLICE GATHER CONCATENATION RESHAPE EXPAND_DIMS PACK".split())
 """Operators that every kernel set runs on constants as on results, of one or more elements."""
 
 
 @dataclass(slots=True, eq=False)
 class Known:
-    """What operators the first file has, and what is new in the second that is not on the list."""
+    """The operators of the first file, and objections to operators of the second."""
 
     objections: list[str]
     """Of the table of terms."""
     written: dict[object, dict[tuple[bool, ...], list[Place]]] = field(default_factory=dict)
-    """Those that are no terms, with all that they read: by which operands are constants, where they are executed."""
+    """Operators that are no terms, with their operands: by constness of the operands, the places where they run."""
     spelled: set[tuple[object, ...]] = field(default_factory=set)
-    """The same without what they read: operands by their types alone."""
+    """The same operators with the types of their operands only."""
     absent: set[tuple[str, str, tuple[int, ...]]] = field(default_factory=set)
-    """The tensors of no elements that are read though nothing makes them."""
+    """Tensors without elements that are read although no operator makes them."""
     constant: dict[Core, list[int]] = field(default_factory=dict)
-    """Which operands were constants, as bits, by the term of the result: kernels need some when they prepare."""
+    """By the term of the result: which operands were constants, as bits. Kernels need some constants to prepare."""
     wide: set[tuple[Core, int]] = field(default_factory=set)
-    """Terms over more axes than kernels broadcast, and how many."""
+    """Terms over more axes than kernels broadcast, with the number of axes."""
     stated: set[tuple[Core, tuple[int, ...]]] = field(default_factory=set)
-    """Terms that are stated with another shape than they have, and with which."""
+    """Terms whose stated shape is not their shape, with the stated one."""
 
     def reads(
         self,
@@ -54,7 +54,7 @@ class Known:
         first: bool,
         computed: bool = True,
     ) -> None:
-        """Enter an operator that is no term, or not of one name; of the second file, say where it is not known."""
+        """Record an operator that is no term, or has several names. For the second file, object to an unknown one."""
         spelled = _spelled(calls)
         held = tuple(at >= 0 and graph.tensors[at].payload is not None for at in operator.inputs)
         # Kernels compare the rank that is stored of a result with what they compute.
@@ -73,7 +73,7 @@ class Known:
             )
 
     def _is_written(self, call: Call, written: object, held: tuple[bool, ...]) -> bool:
-        """Whether the first file has it; more operands of what moves elements may be constants than there."""
+        """Return whether the first file has the operator. If it moves elements, more operands may be constants."""
         return any(
             reached(places, call.table.algebra.place)
             for others, places in self.written.get(written, {}).items()
@@ -88,7 +88,7 @@ class Known:
         return form is not None and plain(call.operator, form) and form.fits(call)
 
     def maps(self, call: Call, core: Core, *, first: bool) -> None:
-        """Enter a term whose operands may have other ranks in the second file: a kernel broadcasts over so many."""
+        """Record a term over many axes. Operands in the second file may have other ranks, which kernels may refuse."""
         if not too_wide(call):
             return
         rank = max(len(view.sizes or ()) for view in call.views if view is not None)
@@ -98,7 +98,7 @@ class Known:
             self.objections.append(f"{call.description} of the second file broadcasts over {rank} axes; kernels do not")
 
     def ranks(self, call: Call, view: View, *, first: bool) -> None:
-        """Enter a result that the file states with another shape than it has: delegates go by what is stated."""
+        """Record a result whose stated shape is not its shape. Delegates rely on the stated one."""
         if not _stated_otherwise(call, view):
             return
         stated = call.result.stored
@@ -110,14 +110,14 @@ class Known:
             )
 
     def lacks(self, tensor: Tensor, *, first: bool) -> None:
-        """Enter a tensor of no elements that is read though nothing makes it: kernels may ask for its memory."""
+        """Record a tensor without elements that no operator makes. Kernels may need its memory."""
         if first:
             self.absent.add((tensor.name, tensor.dtype, tensor.stored))
         elif (tensor.name, tensor.dtype, tensor.stored) not in self.absent:
             self.objections.append(f"nothing makes the tensor {tensor.name!r} of the second file, which is read")
 
     def keeps(self, graph: Subgraph, operator: Operator, core: Core, *, first: bool) -> None:
-        """Enter a term that reads its operands exactly: constants stay so; beside hybrid ones none is new."""
+        """Record which operands of a term are constants: all stay constants, and hybrid operators get no more."""
         held, tensors = 0, graph.tensors
         for at in operator.inputs:
             held = 2 * held + (at >= 0 and tensors[at].payload is not None)
@@ -137,7 +137,7 @@ def _spelled(calls: Sequence[Call]) -> tuple[object, ...]:
 
 
 def _stated_otherwise(call: Call, view: View) -> bool:
-    """Whether the shape that the file states of a result is another than the one that is derived, or says more."""
+    """Return whether the stated shape of a result contradicts the derived one, or has more known sizes."""
     stored, dims, sizes = call.result.stored, call.result.dims or (), view.sizes
     if sizes is None or stored == sizes:
         return False
@@ -145,12 +145,12 @@ def _stated_otherwise(call: Call, view: View) -> bool:
 
 
 def _narrow(call: Call) -> bool:
-    """Whether operands are of known ranks that kernels broadcast over."""
+    """Return whether operands have known ranks over which kernels broadcast."""
     return all(view is not None and view.sizes is not None for view in call.views) and not too_wide(call)
 
 
 def too_wide(call: Call) -> bool:
-    """Whether the kernel may not broadcast over so many axes; operands of one shape are no broadcast."""
+    """Return whether a kernel may refuse to broadcast over so many axes. Operands of one shape are not broadcast."""
     most = RANKS.get(call.operator.name)
     if most is None:
         return False

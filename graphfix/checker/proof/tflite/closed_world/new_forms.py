@@ -1,9 +1,9 @@
-"""The closed world of TFLite's operators: one of the second file is one of the first, or of a form on this list.
+"""The list of operator forms that may be new in the second TFLite file.
 
-Terms say what an operator computes; what is read as a view, as integers or as a constant is no term, and some
-operators are one term with others. So those of the second file are held against those of the first field by field,
-and a form that may be new against all that LiteRT's kernels ask for: operands, their types and ranks, results, options,
-versions. The limits are those of LiteRT 2.3, of the narrowest of its kernel sets
+A term states what an operator computes. Operators that are read as views, integers or constants have no term, and some
+operators share one term. So operators of the second file are compared with those of the first field by field
+(`known_operators`). A form on this list may be new if it meets all demands of LiteRT's kernels: operands, their types
+and ranks, results, options and versions. The limits are those of LiteRT 2.3, of the narrowest of its kernel sets
 (`tests/checker/proof/tflite/test_closed_world.py` asks them).
 """
 
@@ -25,9 +25,9 @@ Fits: TypeAlias = "Callable[[Call], bool]"
 
 PAIR: Final = 2
 MOST_RANK: Final = 8
-"""Axes over which LiteRT's kernels broadcast, that a SQUEEZE takes, and that the options of a RESHAPE hold."""
+"""The most axes over which LiteRT's kernels broadcast, of a SQUEEZE, and in the options of a RESHAPE."""
 NARROWEST: Final = 5
-"""Axes over which all of them do."""
+"""The most axes over which all kernels broadcast."""
 INDEX: Final = frozenset({"int32", "int64"})
 HANDLES: Final = frozenset({"resource", "variant"})
 TILED: Final = frozenset({*WIDTHS, "string"} - {"complex128", "bfloat16"})
@@ -37,18 +37,18 @@ class Form(NamedTuple):
     """A form that may be new in the second file, and why."""
 
     versions: tuple[int, int]
-    """The first and the last that every kernel set of LiteRT 2.3 loads."""
+    """The first and the last version that every kernel set of LiteRT 2.3 loads."""
     options: str | None
-    """The table of its options, which may also be missing."""
+    """The name of the options' table. The table may be missing."""
     fields: tuple[str, ...]
-    """The options that may say anything: its rule reads them; the others are of their default."""
+    """Options with any value, which the operator's rule reads. Other options have their default."""
     fits: Fits
-    """Whether operands and result are what the kernels take; the rule by which it is read has seen the values."""
+    """Whether kernels accept the operands and the result. The operator's rule has checked their values."""
     reason: str
 
 
 def _indexed(kinds: frozenset[str], most: int = 1) -> Fits:
-    """Operand 0 is of the result's type, operand 1 an index of one of these types with so many axes at most."""
+    """Return the check for operand 0 of the result's type and an index of these types with at most `most` axes."""
 
     def fits(call: Call) -> bool:
         sizes = call.sizes(1)
@@ -69,7 +69,7 @@ def _typed(call: Call, index: int, dtype: str) -> bool:
 
 
 def _reshape(call: Call) -> bool:
-    """The operand alone is read where it is a vector of int32; the options are loaded all the same."""
+    """Operand 1 is a vector of int32, so options are not read. They are loaded, so they are short."""
     option = call.option("newShape")
     short = option is None or (isinstance(option, tuple) and len(option) <= MOST_RANK)
     return short and _indexed(frozenset({"int32"}))(call) and len(call.sizes(1) or ()) == 1
@@ -82,7 +82,7 @@ def _squeeze(call: Call) -> bool:
 
 
 def _of_types(kinds: frozenset[str]) -> Fits:
-    """Repeated: the operand is of one of these types, the index a vector."""
+    """Return the check for a repeated operand of one of these types, and an index that is a vector."""
 
     def fits(call: Call) -> bool:
         return call.result.dtype in kinds and _indexed(INDEX)(call) and len(call.sizes(1) or ()) == 1
@@ -95,7 +95,7 @@ def _shape(call: Call) -> bool:
 
 
 def _integers(count: int | None) -> Fits:
-    """Vectors of one type, that of the result."""
+    """Return the check for `count` vectors (None: any number) of the result's type."""
 
     def fits(call: Call) -> bool:
         vectors = all(
@@ -112,7 +112,7 @@ def _gather(call: Call) -> bool:
 
 
 def _compared(call: Call) -> bool:
-    """Vectors of one length, of integers."""
+    """Operands are two int32 vectors of one length."""
     vectors = all(_typed(call, index, "int32") and len(call.sizes(index) or ()) == 1 for index in range(PAIR))
     return len(call.inputs) == PAIR and vectors and call.sizes(0) == call.sizes(1) and call.result.dtype == "bool"
 
@@ -148,12 +148,12 @@ NEW: Final[Mapping[str, Form]] = {
     "REAL": Form((1, 1), None, (), _real, "a CAST from complex numbers takes the real part"),
     "RFFT2D": Form((1, 1), "Rfft2dOptions", (), _planes, "the same planes, with other unit axes in front"),
 }
-"""The one list of forms that may be new in the second file."""
+"""The forms that may be new in the second file."""
 VERSIONS: Final[Mapping[str, tuple[int, int]]] = {name: form.versions for name, form in NEW.items()}
 
 
 def plain(operator: Operator, form: Form) -> bool:
-    """Whether an operator says no more than its form does."""
+    """Return whether an operator has the versions and options of its form."""
     key: tuple[Any, ...] = operator.key
     _, kinds, newer, fields, custom, mutating, between = key
     oldest, newest = form.versions

@@ -1,8 +1,7 @@
-"""Operators by their definition in others: a CAST that cuts fractions off, a GELU of float32 in products and TANH.
+"""Formulas of TFLite operators in other operators, such as a GELU of float32 in products and TANH.
 
-What the first file calls by its name, and the second writes in the operators of the definition, computes the same
-function. Most definitions are exact. That of GELU is not: where it is rounded is no part of it, so that the runs have
-to hold each such place to its bound.
+An operator of the first file equals its formula in the second file. Most formulas are exact. An inexact one, such as
+that of GELU, rounds in other places than the operator's kernel, so the runs compare both values with a bound.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ if TYPE_CHECKING:
     from graphfix.checker.proof.tflite.reading.operands import Call
 
 PASSING: Final = frozenset({"CUMSUM"})
-"""What passes its operand on where there is nothing to do."""
+"""Operators that may return operand 0 unchanged."""
 INEXACT: Final = frozenset({"GELU", "COMPLEX_ABS", "UNIDIRECTIONAL_SEQUENCE_LSTM"})
 FAR = "no float that is quantized is 2^31 steps or more from 0: of those LiteRT's reference kernels make any number"
 SQUARED: Final = "the squares of the parts of complex numbers are neither too large for a float nor flushed to 0"
@@ -41,17 +40,17 @@ INT8: Final = (-128, 127)
 WHOLE: Final = frozenset({"int8", "int16", "int32"})
 MOST_CLASSES: Final = 4096
 MOST_AXES: Final = 5
-"""Of what LiteRT pads."""
+"""Axes that LiteRT's PAD accepts."""
 SCALE: Final = struct.Struct("<f")
 
 
 def is_exact(call: Call) -> bool:
-    """Whether the definition of an operator computes every bit."""
+    """Return whether the formula of an operator computes every bit of its result."""
     return call.operator.name not in INEXACT and (call.operator.name, call.result.dtype) != ("CUMSUM", "float32")
 
 
 def assumed(call: Call) -> str | None:
-    """What the definition of an operator leans on."""
+    """Return what the proof assumes when it uses the formula of an operator; None for no assumption."""
     if call.operator.name in DIVIDING:
         divisor = call.operand(1)
         known = None if divisor is None else constant_folding.literal(divisor)
@@ -60,13 +59,13 @@ def assumed(call: Call) -> str | None:
 
 
 def form(constants: Constants, call: Call) -> View | None:
-    """Read an operator as its definition; None where it has none."""
+    """Return the term of an operator's formula; None if it has none for these operands."""
     rule = DEFINED.get(call.operator.name)
     data, tensor = call.operand(0), call.inputs[0] if call.inputs else None
     if rule is None or data is None or tensor is None or tensor.quantization is not None:
         return None
     if call.operator.name in DIVIDING and any(each is None or each.quantization is not None for each in call.inputs):
-        return None  # which the operators of the definition look at
+        return None  # the formula's operators read the quantization
     try:
         found = rule(call, Maker(constants, call), Value(data, tensor))
     except UnreadError:
@@ -75,10 +74,10 @@ def form(constants: Constants, call: Call) -> View | None:
 
 
 def _quantize(call: Call, make: Maker, x: Value) -> Value | None:
-    """Saturated, as LiteRT's kernels do it: what is cut off before at the ends of the type becomes the same.
+    """Clamp x to the ends of the type, then QUANTIZE, which saturates: both clamps return the same number.
 
-    The ends are what the least and the greatest number stand for; to divide by the scale again gives them exactly, and
-    rounding keeps the order. A NaN passes both operators where it is their operand 1.
+    The ends are the values of the least and the greatest number. Dividing an end by the scale gives that number
+    exactly, and rounding is monotonic. A NaN passes MAXIMUM and MINIMUM as operand 1.
     """
     parameters = call.result.quantization
     if (x.tensor.dtype, call.result.dtype) != ("float32", "int8") or parameters is None:
@@ -94,7 +93,7 @@ def _quantize(call: Call, make: Maker, x: Value) -> Value | None:
 
 
 def _cast(call: Call, make: Maker, x: Value) -> Value | None:
-    """Cut the fraction off; 0 is false, and true is 1."""
+    """Truncate towards zero. As a bool, 0 is false; true is 1."""
     if call.result.quantization is not None:
         return None
     of, to = x.tensor.dtype, call.result.dtype
@@ -109,7 +108,7 @@ def _cast(call: Call, make: Maker, x: Value) -> Value | None:
 
 
 def _floor_div(call: Call, make: Maker, a: Value) -> Value | None:
-    """The quotient is cut off; where the rest has another sign than the divisor it is one less, the rest one more."""
+    """Correct DIV, which truncates: if remainder and divisor differ in sign, subtract 1, or add b to the remainder."""
     b = make.operand(1)
     if {value.tensor.dtype for value in (a, b)} != {"int32"} or call.result.dtype != "int32":
         return None
@@ -129,7 +128,7 @@ def _floor_div(call: Call, make: Maker, a: Value) -> Value | None:
 
 
 def _cumsum(call: Call, make: Maker, x: Value) -> Value | None:
-    """Add what lies 1, 2, 4 .. in front, or behind for a reverse sum; an exclusive one is moved by 1 first."""
+    """Add the elements 1, 2, 4 ... places before (after, if reverse). An exclusive sum is shifted by 1 first."""
     axes, sizes = call.known_integers(1), numbers(x.view.sizes)
     if axes is None or len(axes) != 1 or not sizes or 0 in sizes or x.tensor.dtype not in ("int32", "float32"):
         return None
@@ -158,7 +157,7 @@ def _cumsum(call: Call, make: Maker, x: Value) -> Value | None:
 
 
 def _one_hot(call: Call, make: Maker, x: Value) -> Value | None:
-    """One choice where the index is the class, the other one elsewhere, also where it is none of the classes."""
+    """Return `on` where the index equals the class, else `off`, also for an index that is no class."""
     known, sizes, axis = call.known_integers(1), numbers(x.view.sizes), call.integer("axis")
     if known is None or len(known) != 1 or sizes is None or 0 in sizes or x.tensor.dtype != "int32":
         return None
@@ -175,7 +174,7 @@ def _one_hot(call: Call, make: Maker, x: Value) -> Value | None:
 
 
 def _gelu(call: Call, make: Maker, x: Value) -> Value:
-    """X times the normal distribution's integral up to x, or what is near to it: Hendrycks and Gimpel, 2016."""
+    """Return x times the standard normal distribution function, or its approximation (Hendrycks and Gimpel, 2016)."""
     if call.option("approximate"):
         cubed = make("MUL", make("MUL", make("MUL", x, x), x), 0.044715)
         bent = make("TANH", make("MUL", make("ADD", x, cubed), (2 / pi) ** 0.5))
@@ -190,7 +189,7 @@ def _gelu(call: Call, make: Maker, x: Value) -> Value:
 
 
 def _complex_abs(call: Call, make: Maker, x: Value) -> Value | None:
-    """The root of both squares: the kernel takes care that no square overflows, and rounds otherwise."""
+    """Return the root of the sum of squares. The kernel avoids overflow of a square, and rounds in other places."""
     if (x.tensor.dtype, call.result.dtype) != ("complex64", "float32"):
         return None
     real, imaginary = make("REAL", x), make("IMAG", x)

@@ -1,4 +1,4 @@
-"""What the definitions of operators are made of: operators in version 1, read as those of a file are."""
+"""Build the formulas of operators out of other operators in version 1, read as operators of a file are."""
 
 from __future__ import annotations
 
@@ -49,19 +49,19 @@ OPERATORS: Final[Mapping[str, tuple[int, tuple[tuple[str, object], ...]]]] = {
     "REAL": (0, ()),
     "IMAG": (0, ()),
 }
-"""The operators of definitions, in version 1: the table of their options, and its fields as they are by default."""
+"""Operators in formulas, in version 1: the number of their options' table, and its fields with default values."""
 COMPARING: Final = frozenset({"EQUAL", "LESS", "GREATER", "GREATER_EQUAL", "NOT_EQUAL"})
-"""Their results are truth values; any other's are of the last operand's type."""
+"""Operators whose results are bool. Results of other operators have the last operand's type."""
 PARTS: Final = frozenset({"REAL", "IMAG"})
-"""Those of complex numbers are floats."""
+"""Operators that return the floats in complex numbers."""
 
 
 class UnreadError(Exception):
-    """An operator of a definition is read in another way than by maps: the whole is no term then."""
+    """An operator of a formula is not read by maps, or lacks an operand, so the formula has no term."""
 
 
 class Value(NamedTuple):
-    """What an operator of a definition reads or makes."""
+    """An operand or a result of an operator in a formula."""
 
     view: View
     tensor: Tensor
@@ -69,15 +69,15 @@ class Value(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Maker:
-    """Reads the operators of a definition as it reads those of a file."""
+    """Builds the formula of one operator (`call`)."""
 
     constants: Constants
     call: Call
 
     def __call__(self, name: str, *operands: Value | float, last: bool = False) -> Value:
-        """Return what an operator of version 1 makes; a number stands for a constant. Raises UnreadError.
+        """Return the result of an operator. Numbers among the operands become constants. Raises UnreadError.
 
-        `last`: it makes the result, with its quantization.
+        `last`: the result is that of the formula, with its type and quantization.
         """
         kind, fields = OPERATORS[name]
         values = [each if isinstance(each, Value) else self.constant(each) for each in operands]
@@ -88,7 +88,7 @@ class Maker:
         )
 
     def same(self, operand: Value) -> Value:
-        """Return what the operator itself makes of another operand. Raises UnreadError."""
+        """Return the result of the operator itself on another operand. Raises UnreadError."""
         return self._read(self.call.operator, [operand], self.call.result)
 
     def _read(self, operator: Operator, values: Sequence[Value], result: Tensor) -> Value:
@@ -99,7 +99,7 @@ class Maker:
         return Value(view, result)
 
     def exactly(self, name: str, values: Sequence[Value], sizes: tuple[int, ...], axis: int = 0) -> Value:
-        """Return what an operator makes that reads its operands exactly, as the reader enters it."""
+        """Return the result of an operator that reads operands exactly, with the key that the reader gives it."""
         kind, fields = OPERATORS[name]
         fields = tuple((field, axis if field == "axis" else value) for field, value in fields)
         operator, table = (
@@ -116,14 +116,14 @@ class Maker:
         return Value(whole(core), result)
 
     def operand(self, index: int) -> Value:
-        """Return an operand of the operator. Raises UnreadError where it has none."""
+        """Return an operand of the operator. Raises UnreadError if it is missing."""
         view, tensor = self.call.operand(index), self.call.inputs[index] if index < len(self.call.inputs) else None
         if view is None or tensor is None:
             raise UnreadError
         return Value(view, tensor)
 
     def constant(self, elements: float | constant_folding.Array) -> Value:
-        """Return a constant: a whole number is of int32, another one of float32, an array of its own type."""
+        """Return a constant: int32 for an int, float32 for a float, or an array of its own type."""
         kind = np.int32 if isinstance(elements, int) else np.float32
         array = elements if isinstance(elements, np.ndarray) else np.asarray(elements, kind)
         view = constant_folding.as_constant(self.constants, array, self.call.description)

@@ -1,4 +1,4 @@
-"""Where the second file writes out by a definition what the first one calls by an operator's name."""
+"""Match operators of the first file with formulas that the second file has in their place."""
 
 from __future__ import annotations
 
@@ -21,46 +21,46 @@ if TYPE_CHECKING:
     from graphfix.checker.proof.tflite.reading.operands import Call
 
 CONCERNED = frozenset({*DEFINED, *OPERATORS})
-"""The operators that are defined, and those of definitions."""
+"""Operators that have a formula, and operators in formulas."""
 Place: TypeAlias = "tuple[Model, Subgraph]"
 
 
 class Definition(NamedTuple):
-    """What the first file computes by an operator's name."""
+    """An operator of the first file that has a formula."""
 
     result: View
     call: Call
     value: str
-    """The result's name, where the definition is not exact."""
+    """The result's name if the formula is inexact, else empty."""
     axes: Mapping[int, int]
-    """By axis of the definition's core that of the result's."""
+    """By axis of the formula's core, the axis of the result's core."""
 
     @property
     def exact(self) -> bool:
-        """Whether the definition computes every bit."""
+        """Whether the formula computes every bit."""
         return is_exact(self.call)
 
 
 @dataclass(slots=True, eq=False)
 class Definitions:
-    """The definitions of the first file's operators, and where the second file writes them out."""
+    """The formulas of the first file's operators, and their matches in the second file."""
 
     defined: dict[Core, Definition] = field(default_factory=dict)
-    """By the core of the definition."""
+    """By the core of the formula."""
     made: set[Core] = field(default_factory=set)
-    """What the first file computes in other operators: it is not taken for a definition."""
+    """Cores that the first file computes without a formula. They are not matched."""
     inexact: dict[tuple[int, str], Definition] = field(default_factory=dict)
-    """By subgraph and result those that are not exact."""
+    """Inexact formulas by (subgraph, name of the result)."""
     operands: dict[tuple[int, str], tuple[View, Tensor] | None] = field(default_factory=dict)
-    """What the second file has by the names of their operands."""
+    """By (subgraph, name of an operand of an inexact formula): that value in the second file."""
     sites: list[InexactSite] = field(default_factory=list)
 
     def see(self, constants: Constants, call: Call, result: View, place: Place, *, first: bool) -> View:
-        """Return an operator's result; of the second file's, what the first file computes by name where it is that."""
+        """Return an operator's result. A formula in the second file returns the result of the first file's operator."""
         if first or call.operator.name in PASSING:
             written = form(constants, call)
             if written is not None and written == call.views[0]:
-                return written  # it passes its operand on
+                return written  # the operator returns its operand
             if first:
                 self._enter(call, result, place, written)
                 return result
@@ -75,7 +75,7 @@ class Definitions:
         return View(found.result.core, axes, result.sizes)
 
     def _enter(self, call: Call, result: View, place: Place, written: View | None) -> None:
-        """Enter what the first file computes, by its definition where it has one."""
+        """Record a result of the first file, under its formula if it has one."""
         axes = None if written is None else _axes(written, result)
         if written is None or axes is None:
             self.made.add(result.core)
@@ -90,9 +90,10 @@ class Definitions:
             self.operands[graph, operand.name] = None
 
     def _see_by_name(self, constants: Constants, call: Call, result: View, place: Place) -> None:
-        """Note an inexact definition of an operand that is no term of the first file, by the names of both.
+        """Record an inexact formula whose operand differs from that in the first file, by names of operand and result.
 
-        Nothing is proved by that: where something before it is not, the runs have to know what is rounded otherwise.
+        Nothing is proved by it. If an earlier operator is not proved, the runs still learn which results round
+        differently.
         """
         if not self.inexact:
             return
@@ -115,7 +116,7 @@ class Definitions:
 
 
 def _axes(one: View, two: View) -> Mapping[int, int] | None:
-    """Pair the axes of the cores of two equal values, where each view sees all of its core; None where one does not."""
+    """Pair the axes of the cores of two equal values; None if a view does not show all of its core."""
     if one.axes is None or two.axes is None or one.sizes != two.sizes or not (_whole(one) and _whole(two)):
         return None
     pairs = list(zip(one.axes, two.axes, strict=True))
@@ -125,7 +126,7 @@ def _axes(one: View, two: View) -> Mapping[int, int] | None:
 
 
 def _whole(view: View) -> bool:
-    """Whether each axis of the core is followed by one of the view, unless its size is 1."""
+    """Return whether the view has an axis for each axis of the core, except for axes of size 1."""
     followed = [axis for axis in view.axes or () if axis is not None]
     sizes = view.core.sizes
     return sizes is not None and sorted(followed) == [axis for axis, size in enumerate(sizes) if size != 1]
@@ -137,6 +138,6 @@ def _index(place: Place) -> int:
 
 
 def _name(graph: Subgraph, call: Call) -> str:
-    """Name a result as runtimes do."""
+    """Return the name by which runtimes know a result."""
     at = next(at for at, tensor in enumerate(graph.tensors) if tensor is call.result)
     return list(unique_names([tensor.name for tensor in graph.tensors]))[at]

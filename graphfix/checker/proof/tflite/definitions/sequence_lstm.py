@@ -1,4 +1,4 @@
-"""UNIDIRECTIONAL_SEQUENCE_LSTM of float32 by its steps: the plain form, from states that are zero.
+"""The formula of a UNIDIRECTIONAL_SEQUENCE_LSTM of float32: its steps, in the plain form, from states of zero.
 
 Source: tensorflow/lite/kernels/lstm_eval.cc. Gates are in the order input, forget, cell, output.
 """
@@ -21,15 +21,15 @@ STATES = "every run begins with the states of UNIDIRECTIONAL_SEQUENCE_LSTM at ze
 GIVEN: Final = frozenset({*range(9), *range(12, 16), 18, 19})
 """The operands of the plain form: data, four weights of data and of the state, four biases, and the two states."""
 OPTIONS: Final = {"cellClip": 0.0, "projClip": 0.0, "fusedActivationFunction": 4, "diagonalRecurrentTensors": False}
-"""What the plain form says; 4 is TANH."""
+"""The options of the plain form; 4 is TANH."""
 CELL: Final = 2
-"""The gate that is no part between 0 and 1."""
+"""The gate with TANH. The others have LOGISTIC."""
 RANK: Final = 3
 MOST_STEPS: Final = 1024
 
 
 def has_own_state(model: Model, graph: Subgraph, operator: Operator) -> bool:
-    """Whether an operator runs once and has its states alone: where it stands among others is the same then."""
+    """Return whether an operator runs once and alone uses its states. Its order among operators is irrelevant then."""
     if operator.name != "UNIDIRECTIONAL_SEQUENCE_LSTM" or graph is not model.subgraphs[0]:
         return False
     if any(at == 0 for each in model.subgraphs for other in each.operators for _, at in other.bodies):
@@ -40,7 +40,7 @@ def has_own_state(model: Model, graph: Subgraph, operator: Operator) -> bool:
 
 
 def sequence_lstm(call: Call, make: Maker, x: Value) -> Value | None:
-    """Return the outputs of all steps in the order of time; None for any other form."""
+    """Return the outputs of all steps in the order of time; None for another form than the plain one."""
     sizes, state = numbers(x.view.sizes or ()), numbers(call.sizes(18) or ())
     given = {at for at, tensor in enumerate(call.inputs) if tensor is not None}
     if given != GIVEN or any(_number(call, name) != value for name, value in OPTIONS.items()):

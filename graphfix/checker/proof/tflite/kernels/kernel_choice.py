@@ -1,4 +1,4 @@
-"""Where LiteRT's kernels compute an element otherwise by the operands' shapes, and what that goes by.
+"""Parts of terms for operators whose kernel, and so whose rounding, LiteRT chooses by the operands' shapes.
 
 Measured with LiteRT on its three kernel sets, and read in its optimized_ops.h.
 """
@@ -31,15 +31,15 @@ BY_PLACE = {
 """Operators that a kernel computes in packets and, of elements that fill none, by other instructions, by the element
 types of operand 0 and the result: the last bit, or how a half is rounded, depends on an element's place."""
 NEARLY = 1e-4
-"""How near to a whole number an exponent may be one to the kernel, which says 1e-5."""
+"""How near to a whole number an exponent counts as whole here. The kernel's limit is 1e-5."""
 ROUNDING = "sums of 8 bits are rounded as they were, whatever shapes ADD reads its operands in"
 INTEGERS = {"int8": (-128, 127), "uint8": (0, 255)}
 PACKED = (1 << 15) - 1
-"""What packets hold of a sum or product before it is cut off to 8 bits: 16 bits. Single elements have 32."""
+"""The largest sum or product in packets, which have 16 bits before saturation to 8. Single elements have 32."""
 
 
 def by_place(call: Call, view: View) -> bool:
-    """Return whether an element depends on its place, and this is not all of a core in order.
+    """Return whether an element depends on its place, and the view is not all of a core in order.
 
     With a scale for each channel QUANTIZE and DEQUANTIZE have no packets.
     """
@@ -51,7 +51,7 @@ def by_place(call: Call, view: View) -> bool:
 
 
 def _as_many(view: View) -> bool:
-    """Whether a view has each element of its core once, in order: unit axes at most are added or dropped.
+    """Return whether a view has each element of its core once, in order. Unit axes may be added or dropped.
 
     A view of unknown rank is its core, or stretches it to the shapes in `more`.
     """
@@ -64,7 +64,7 @@ def _as_many(view: View) -> bool:
 
 
 def ways(call: Call, views: Sequence[View]) -> tuple[object, ...]:
-    """Say by what the kernel chooses its way of computing; nothing where there is one way."""
+    """Return what the choice of a kernel depends on; () if there is one kernel."""
     if len(views) != PAIR:
         return ()
     return (*_computing(call, views), *selecting_kernel(call, views))
@@ -105,10 +105,10 @@ def of_prelu(call: Call, views: Sequence[View]) -> tuple[object, ...]:
 
 
 def _multiplied_out(base: View, exponent: View) -> object:
-    """Say when a power goes the kernel's other way: never, or where these sizes are 1 unless those are.
+    """Return when a power is multiplied out: never, or if these sizes are 1, unless others are.
 
-    One exponent that is whole, or nearly so, and positive is multiplied out where the shapes differ: rounded, cut off
-    at the largest float, or wrapped at each step. All others go to the routine `pow`.
+    One exponent that is positive and (nearly) whole is multiplied out if the shapes differ. Each step then rounds,
+    saturates or wraps. All other exponents go to the routine `pow`.
     Source: `BroadcastPow4D`, which all kernel sets have, for both types.
     """
     ones, others = _not_one(exponent.sizes), _not_one(base.sizes)
@@ -122,7 +122,7 @@ def _multiplied_out(base: View, exponent: View) -> object:
 
 
 def _not_one(sizes: Sizes | None) -> frozenset[Size] | None:
-    """Return what has to be 1 where a shape has one element; None where not even its rank is known."""
+    """Return the sizes that must be 1 for a shape of one element; None if its rank is unknown."""
     return None if sizes is None else frozenset(part for size in sizes for part in broadcast_parts(size) if part != 1)
 
 
@@ -131,7 +131,7 @@ def _has_number(sizes: Iterable[Size]) -> bool:
 
 
 def _may_be_whole(exponent: View) -> bool:
-    """Whether one exponent may be whole and positive to the kernel."""
+    """Return whether the kernel may treat an exponent as whole and positive."""
     power = constant_folding.literal(exponent)
     if power is None:
         return True
@@ -143,9 +143,9 @@ def _may_be_whole(exponent: View) -> bool:
 
 
 def enter_reach(call: Call, views: Sequence[View], core: Core) -> None:
-    """Enter how large a sum or difference of 8 bits may be: often far less than its type holds.
+    """Record how large a sum or difference of 8 bits may be, which is often far less than its type allows.
 
-    It is within two steps of the exact one: the kernel rounds both operands and the result.
+    The result is within two steps of the exact one, since the kernel rounds both operands and the result.
     """
     if call.operator.name not in ("ADD", "SUB") or call.result.dtype not in INTEGERS or len(views) != PAIR:
         return
@@ -155,7 +155,7 @@ def enter_reach(call: Call, views: Sequence[View], core: Core) -> None:
 
 
 def enter_rounding(call: Call, views: Sequence[View], core: Core) -> None:
-    """Enter how the operands of a sum of 8 bits are stretched: packets may round it otherwise where it is halfway."""
+    """Record how the operands of a sum of 8 bits are stretched. Packets may round a tie differently."""
     if call.operator.name != "ADD" or call.result.dtype not in INTEGERS:
         return
     form = tuple(map(_stretch, views))
@@ -164,7 +164,7 @@ def enter_rounding(call: Call, views: Sequence[View], core: Core) -> None:
 
 
 def _stretch(view: View) -> object:
-    """How an operand is stretched: unit axes do not move an element."""
+    """Return how an operand is stretched. Unit axes are left out, since they move no element."""
     if view.axes is None or view.sizes is None:
         return view
     return tuple(pair for pair in zip(view.axes, view.sizes, strict=True) if pair[1] != 1)
@@ -176,19 +176,19 @@ class _Scaled(NamedTuple):
     scale: float
     zero: int
     reach: float
-    """How large its numbers may be."""
+    """The largest magnitude of its numbers."""
 
 
 def _reach(call: Call, at: int, view: View) -> float:
-    """How large an operand may be, by its type and by what it was computed from."""
+    """Return the largest magnitude of an operand, by its type and by how it was computed."""
     held = _scaled(call.inputs[at]).reach
     return min(held, call.table.reaches.get(view.core, held))
 
 
 def _overflows_packets(call: Call, views: Sequence[View]) -> bool:
-    """Whether a result may leave 16 bits before it is cut off: packets then cut off another number.
+    """Return whether a result may exceed 16 bits before saturation. Packets then saturate another number.
 
-    Which elements are in packets goes by how the operands are stretched.
+    How the operands are stretched decides which elements are in packets.
     """
     result = _scaled(call.result)
     if not result.scale:
@@ -199,7 +199,7 @@ def _overflows_packets(call: Call, views: Sequence[View]) -> bool:
 
 
 def _scaled(tensor: Tensor | None) -> _Scaled:
-    """Read the scale and the zero point as kernels do: 0 where a tensor has not one of each."""
+    """Return the scale and the zero point as kernels read them; 0 if a tensor does not have one of each."""
     if tensor is None or tensor.quantization is None:
         return _Scaled(0, 0, 0)
     bits, zeros, _ = tensor.quantization.key

@@ -1,7 +1,7 @@
-"""Which sizes of a loop's state are equal before each turn, whatever the loop computes.
+"""Find sizes of a loop's state that are equal before each iteration.
 
-They are where the caller passes equal ones, and a turn that is given equal ones leaves equal ones: the body is read by
-itself, on values of which nothing else is known, in a table of terms that is thrown away.
+Two sizes are equal if the caller passes equal ones, and an iteration that gets equal ones returns equal ones. To find
+out, the body is read on values of which nothing else is known, in a table of terms that is then dropped.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ BODY = "bodySubgraphIndex"
 Spot: TypeAlias = tuple[int, int]
 """(input, axis)."""
 Classes: TypeAlias = "Mapping[Spot, object]"
-"""By each size that is not declared what it has in common with those that it is equal to."""
+"""By undeclared size: a key that equal sizes share."""
 
 
 class Reading(Protocol):
-    """The model while it is read: the reader's own record, which asks this module."""
+    """The reader of the model, which calls this module."""
 
     __dataclass_fields__: ClassVar[dict[str, Any]]
     table: TermTable
@@ -47,7 +47,7 @@ class Reading(Protocol):
 
 
 def alike(reading: Reading, operator: Operator, operands: Sequence[View | None]) -> Mapping[Spot, Spot]:
-    """By each size of a loop's state the first one that it is always equal to; nothing for what is no loop."""
+    """Return, for each size of a loop's state, the first size that always equals it; {} for other operators."""
     at = dict(operator.bodies).get(BODY, -1)
     if operator.name != "WHILE" or not 0 <= at < len(reading.model.subgraphs):
         return {}
@@ -63,13 +63,13 @@ def alike(reading: Reading, operator: Operator, operands: Sequence[View | None])
 
 
 def _open(graph: Subgraph) -> list[Spot]:
-    """The sizes of a body's inputs that the file leaves free."""
+    """Return the sizes of a body's inputs that the file leaves open."""
     dims = [graph.tensors[tensor].dims for tensor in graph.inputs]
     return [(at, axis) for at, each in enumerate(dims) for axis, size in enumerate(each or ()) if size is None]
 
 
 def _split(classes: Classes, views: Sequence[View | None]) -> dict[Spot, object]:
-    """Keep together what has one size in these values too."""
+    """Split classes of sizes that differ in these values."""
     found: dict[Spot, object] = {}
     for spot, known in classes.items():
         view = views[spot[0]] if spot[0] < len(views) else None
@@ -84,7 +84,7 @@ def _firsts(classes: Classes) -> Mapping[Spot, Spot]:
 
 
 def _turn(reading: Reading, at: int, same: Mapping[Spot, Spot]) -> Sequence[View | None]:
-    """What a turn leaves of a state whose sizes are alike so; nothing where the body can't be read."""
+    """Return the state after one iteration with these equal sizes; () if the body can't be read."""
     table = TermTable(Algebra(), budget=reading.table.budget)
     scratch = replace(
         reading, table=table, constants=Constants(table), known=Known([]), effects=[], occurrences={}, notes=None

@@ -1,4 +1,4 @@
-"""One operator as a rule of the proof sees it: its operands, their tensors, and its options."""
+"""The argument of the proof's rules: one operator with its operands, their tensors, and its options."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from graphfix.checker.proof.tflite.kernels.lookup_tables import Chain
 
 LARGEST: Mapping[str, int] = MappingProxyType({"int32": (1 << 31) - 1, "int64": (1 << 63) - 1})
-"""By integer type that shapes are computed in."""
+"""The largest number of each integer type in which models compute shapes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,16 +35,16 @@ class Call:
     """The chain of operators that XNNPACK may replace by a lookup table, and the operator's place in it."""
 
     def operand(self, index: int) -> View | None:
-        """Return an operand; None where it is not given, though the operator may need it."""
+        """Return an operand; None if it is missing."""
         return self.views[index] if index < len(self.views) else None
 
     def sizes(self, index: int) -> Sizes | None:
-        """Return the shape of an operand; None where it is not given or not ranked."""
+        """Return the shape of an operand; None if the operand is missing or its rank is unknown."""
         view = self.operand(index)
         return None if view is None else view.sizes
 
     def content(self, index: int) -> Sizes | None:
-        """Return the elements of a scalar or vector of known integers or terms, which is of its tensor's type."""
+        """Return the elements of a scalar or vector: known integers or sizes, of its tensor's type. None if unknown."""
         view = self.operand(index)
         tensor = self.inputs[index] if index < len(self.inputs) else None
         if view is None or tensor is None or tensor.quantization is not None or tensor.dtype != integer_type(view):
@@ -52,26 +52,26 @@ class Call:
         return view.content
 
     def vector(self, index: int) -> Sizes | None:
-        """Return the elements of an operand that has to be a vector: a shape, repeats."""
+        """Return the elements of an operand that must be a vector, such as a shape; None if unknown."""
         view = self.operand(index)
         return None if view is None or view.sizes is None or len(view.sizes) != 1 else self.content(index)
 
     def target(self, index: int) -> Sizes | None:
-        """Return a shape that is asked for; None where a term of it may be negative, which stands for another size."""
+        """Return a requested shape; None if a size in it may be negative, which has another meaning."""
         given = self.vector(index)
         terms = [size for size in given or () if not isinstance(size, int)]
         return None if any(self.table.arithmetic.least(size) < 0 for size in terms) else given
 
     def known_integers(self, index: int) -> tuple[int, ...] | None:
-        """Return the elements of an operand, all of them numbers."""
+        """Return the elements of an operand if all are numbers, else None."""
         return numbers(self.content(index))
 
     def option(self, name: str) -> object:
-        """Return a field of the options; None where there are none."""
+        """Return a field of the options; None if it is missing."""
         return self.operator.options.get(name)
 
     def integer(self, name: str) -> int:
-        """Return an integer field of the options; 0 where there are none."""
+        """Return an integer field of the options; 0 if it is missing."""
         value = self.option(name)
         return value if isinstance(value, int) else 0
 

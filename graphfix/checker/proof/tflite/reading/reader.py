@@ -1,4 +1,4 @@
-"""Read a TFLite model into terms: subgraphs, the bodies of control flow, and what each operator reads."""
+"""Read a TFLite model into terms: its subgraphs, the bodies of control flow, and each operator with its operands."""
 
 from __future__ import annotations
 
@@ -20,11 +20,10 @@ from graphfix.checker.proof.tflite.operators.slices import split_part
 from graphfix.checker.proof.tflite.operators.stretches import ranked
 from graphfix.checker.proof.tflite.operators.table import EACH, STATEFUL, UNARY
 from graphfix.checker.proof.tflite.reading import loop_sizes
-from graphfix.checker.proof.tflite.reading.branches import always_taken, branch_taken, check_results, path_of
+from graphfix.checker.proof.tflite.reading.control_flow import always_taken, as_trips, branch_taken, path_of
 from graphfix.checker.proof.tflite.reading.node_signature import canonical, quantized, shared_name, stated
 from graphfix.checker.proof.tflite.reading.nodes import beside_neutral, read
 from graphfix.checker.proof.tflite.reading.operands import Call
-from graphfix.checker.proof.tflite.reading.unrolled_loops import as_trips
 from graphfix.results.records import dataclass, field
 
 if TYPE_CHECKING:
@@ -43,11 +42,24 @@ _DEEPEST = 64
 
 
 def _read_as(tensor: Tensor, view: View | None) -> tuple[object, ...]:
-    """Return what an operator without a rule sees of an operand besides its elements.
+    """Return the part of a key for an operand of an operator without a rule, besides the operand's elements.
 
     Recurrent operators write into an operand that is a variable, and refuse any other tensor there.
     """
     return tensor.dtype, tensor.variable, quantized(tensor.quantization, view)
+
+
+def _check_results(graph: Subgraph, operator: Operator, values: Mapping[int, View], description: str) -> None:
+    """Raise UnprovedError unless one operator alone writes each result, and the result is no constant or variable.
+
+    Kernels write to the memory of a result in any case, and kernel sets differ in what other operators then read there.
+    """
+    for at in operator.outputs:
+        tensor = graph.tensors[at]
+        if at in values or tensor.payload is not None or tensor.variable or tensor.odd:
+            raise UnprovedError(f"{description} writes to {tensor.name!r}, which is something else")
+    if len(operator.outputs) > 1 and len(set(operator.outputs)) < len(operator.outputs):
+        raise UnprovedError(f"{description} writes to one tensor twice")
 
 
 @dataclass(slots=True, eq=False)
@@ -63,19 +75,19 @@ class Reading:
     occurrences: dict[object, int] = field(default_factory=dict)
     depth: int = 0
     notes: Notes | None = None
-    """Where what is read of operators is kept, if anyone asks."""
+    """The notes of operators, for a report."""
     definitions: Definitions = field(default_factory=Definitions)
     unrolled: frozenset[int] = frozenset()
-    """The bodies of loops that are read as they run."""
+    """The bodies of loops that are unrolled."""
     chains: dict[int, Mapping[int, Chain]] = field(init=False)
-    """By the identity of a subgraph: the chains of its results."""
+    """By the identity of a subgraph, the chains of its results."""
 
     def __post_init__(self) -> None:
         """Find the chains of operators that XNNPACK may replace by lookup tables."""
         self.chains = {id(graph): chains(graph) for graph in self.model.subgraphs}
 
     def occurrence(self, key: object) -> int:
-        """Return how many nodes with this key were read before: two of them are not taken as one value."""
+        """Return how many nodes with this key were read before. Two such nodes are two values."""
         count = self.occurrences[key] = self.occurrences.get(key, -1) + 1
         return count
 
@@ -93,7 +105,7 @@ class Reading:
         for place, operator in enumerate(graph.operators):
             views = [self.value(graph, index, tensor, values) for tensor in operator.inputs]
             label, before = f"{operator.name}#{place}", len(self.table.cores)
-            check_results(graph, operator, values, label)
+            _check_results(graph, operator, values, label)
             results = self._operator(graph, operator, views, label, path)
             if self.notes is not None:
                 chain = self.chains[id(graph)].get(operator.outputs[0]) if operator.outputs else None
@@ -120,7 +132,7 @@ class Reading:
         return values[at]
 
     def _variable(self, tensor: Tensor, index: int, at: int) -> View:
-        """See what a variable holds now: another value after each operator that may write to one."""
+        """Return the present value of a variable, which changes with each operator that may write to one."""
         kind = (tensor.dtype, tensor.dims, tensor.stored, tensor.quantization)
         key = ("variable", index, at, kind, len(self.effects))
         core, new = self.table.core(key, f"variable {tensor.name!r}", counted=False)
@@ -129,7 +141,7 @@ class Reading:
         return whole(core)
 
     def _empty(self, tensor: Tensor) -> View:
-        """A constant of no elements has no bytes; anything else is read before it is given."""
+        """Return a constant without elements. Raises UnprovedError for another tensor that nothing makes."""
         if 0 not in tensor.stored:
             raise UnprovedError(f"the tensor {tensor.name!r} is read before any operator produces it; check the model")
         self.known.lacks(tensor, first=self.first)
@@ -218,7 +230,7 @@ class Reading:
             self.table.assumes[STORED_SHAPES] = None
 
     def _stateful(self, graph: Subgraph, operator: Operator) -> int | None:
-        """Number the operators whose result depends on what was done before."""
+        """Return the number of effects before an operator whose result depends on them; None for other operators."""
         if operator.name in STATEFUL or operator.name.startswith("custom "):
             return len(self.effects)
         if has_own_state(self.model, graph, operator):
@@ -229,9 +241,9 @@ class Reading:
         return None
 
     def bodies(self, operator: Operator, views: Sequence[View | None], place: str) -> tuple[object, ...] | None:
-        """Read the subgraphs that an operator runs: a branch on its operands, any other on new values.
+        """Read the subgraphs that an operator runs: branches on its operands, others on new values.
 
-        They are named by number too: LiteRT runs a CALL_ONCE's once, but a copy of it once more.
+        The result has their numbers too, since LiteRT runs the subgraph of a CALL_ONCE once, but a copy of it again.
         """
         if not operator.bodies:
             return None
@@ -256,7 +268,7 @@ class Reading:
         return tuple(found)
 
     def body(self, at: int, given: Sequence[View], place: object, path: str) -> tuple[View, ...]:
-        """Read a body; `place` says when it is executed, alike in both files."""
+        """Read a body. `place` identifies, in both files alike, when the body runs."""
         algebra = self.table.algebra
         around, algebra.place = algebra.place, (*algebra.place, place)
         results = self.run(at, given, path)
@@ -266,7 +278,7 @@ class Reading:
     def parameter(
         self, graph: Subgraph, owner: tuple[object, ...], place: int, same: Mapping[Spot, Spot] = MappingProxyType({})
     ) -> View:
-        """Return an input of a body: another value in each iteration; `same`: which earlier size each is equal to."""
+        """Return an input of a body in any iteration. `same` maps a size to the earlier size that it equals."""
         tensor = graph.tensors[graph.inputs[place]]
         key = ("parameter", owner, place, tensor.dtype)
         core, new = self.table.core(key, f"input {place} of a body", counted=False)
@@ -282,7 +294,7 @@ class Reading:
     def _view_or_term(
         self, graph: Subgraph, operator: Operator, views: Sequence[View | None], description: str
     ) -> View | None:
-        """Return the result of an operator that has a rule; None where its operands are read exactly."""
+        """Return the result of an operator with a rule; None if its operands are read exactly."""
         if len(operator.outputs) != 1 or self._stateful(graph, operator) is not None:
             return None
         call = self._call(graph, operator, views, operator.outputs[0], description)
