@@ -59,6 +59,14 @@ def nested_graphs(proto: onnx.GraphProto) -> Iterator[NestedGraph]:
     yield from _nested(proto, None, {})
 
 
+def unused_prefix(proto: onnx.GraphProto, prefix: str) -> str:
+    """Return a prefix, with underscores behind it if names of the graph or its bodies begin with it."""
+    taken = {name for graph in nested_graphs(proto) for name in (*graph.producers, *graph.tensors, *graph.inputs)}
+    while any(name.startswith(prefix) for name in taken):
+        prefix += "_"
+    return prefix
+
+
 def constant(graph: NestedGraph, name: str) -> np.ndarray[Any, Any] | None:
     """Return the value of a small constant, None for what is none or lies outside the file."""
     home = graph.home(name)

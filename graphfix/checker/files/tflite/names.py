@@ -24,7 +24,10 @@ _PLACE = re.compile(r"(.+)\[(\d+)\]", re.DOTALL)
 
 
 def unique_names(graph: Subgraph) -> list[str]:
-    """Name each tensor; an empty name, or one that another tensor has too, is replaced by `t<index>`."""
+    """Return the names of tensors as graphfix.runtimes.litert_session does.
+
+    An empty name, or one that several tensors have, is replaced by `t<index>`.
+    """
     counts = Counter(tensor.name for tensor in graph.tensors)
     names: list[str] = []
     for index, tensor in enumerate(graph.tensors):

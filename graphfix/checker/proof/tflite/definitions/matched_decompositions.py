@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
-from graphfix.checker.files.tflite.graphs import unique_names
+from graphfix.checker.files.tflite.names import unique_names
 from graphfix.checker.proof.core.terms import View
 from graphfix.checker.proof.tflite.definitions.formulas import DEFINED, PASSING, assumed, form, is_exact
 from graphfix.checker.proof.tflite.definitions.maker import OPERATORS
@@ -140,4 +140,4 @@ def _index(place: Place) -> int:
 def _name(graph: Subgraph, call: Call) -> str:
     """Return the name by which runtimes know a result."""
     at = next(at for at, tensor in enumerate(graph.tensors) if tensor is call.result)
-    return list(unique_names([tensor.name for tensor in graph.tensors]))[at]
+    return unique_names(graph)[at]
