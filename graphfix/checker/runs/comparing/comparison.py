@@ -34,41 +34,41 @@ _MOST_ATTEMPTS = 3
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """Two models, each with what opens it, and what is known of the runtime's own ways."""
+    """How two models are opened, and how their outputs are compared."""
 
     opened: tuple[Opener, Opener]
     criterion: Criterion
     locate: Callable[[Mapping[str, object], Mapping[str, Difference]], Place | None]
     """(the inputs, the outputs that differ) -> the first tensor that differs."""
     runtime: exceptions.Runtime
-    """What runs them: some rows of the table of exceptions hold for one runtime."""
+    """The runtime. Some rows of the table of exceptions hold for one runtime only."""
     progress: Progress = field(repr=False)
     exposing: tuple[ExposingOpener, ExposingOpener] | None = None
-    """What opens them with more outputs, by the names of inner values."""
+    """Opens them with further outputs, by the names of inner values."""
     optimized: tuple[Opener, Opener] | None = None
-    """What opens them with all optimizations, for a run that is reported and decides nothing."""
+    """Opens them with all optimizations, for runs that are reported and do not decide."""
     budget: Budget | None = None
-    """What the runs may take; None where nothing limits them."""
+    """The budget of the runs; None for no limit."""
     brief: bool = False
     """Whether nothing that differs is looked into: it is "different" until runs that are not brief have decided."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Finding:
-    """What one run showed."""
+    """The result of one run."""
 
     run: Run
     exceptions: tuple[dict[str, object], ...] = ()
     first: dict[str, object] | None = None
     undetermined: Mapping[str, Undetermined] = field(default_factory=dict)
     open: str | None = None
-    """Why the run decides nothing, whatever its outputs."""
+    """Why the run does not decide, whatever its outputs are."""
     numbers: Mapping[str, bool | None] = field(default_factory=dict)
-    """By output that was compared: whether it shows a number; None for one of no elements."""
+    """By compared output: whether it has a number; None for an output without elements."""
 
 
 def weigh(comparison: Comparison, answers: Answers) -> Verdict:
-    """Run the second model and compare."""
+    """Run the second model on the accepted inputs; return the verdict of the comparison."""
     comparison.progress(RUNS_OF_SECOND)
     try:
         session = comparison.opened[1]()
@@ -116,16 +116,16 @@ def _verdict(findings: Sequence[_Finding]) -> Verdict:
 
 
 def _at_first_sight(comparison: Comparison, answer: Answer, outputs: Outputs) -> _Finding:
-    """Compare the outputs of one run; all that is not equal is "different" here."""
+    """Compare the outputs of one run without a second look: a difference makes it "different"."""
     if isinstance(outputs, RefusedError) or _compared(answer, outputs, comparison.criterion):
         return _Finding(Run(dict(answer.case.sizes), "off", "different", reason="they seem to differ"))
     return _judged(comparison, answer, outputs, located=False)
 
 
 def _found(comparison: Comparison, answer: Answer, outputs: Outputs, *, located: bool) -> _Finding:
-    """Compare the outputs of one run, again from fresh interpreters where they seem to differ.
+    """Compare the outputs of one run. If they seem to differ, compare again with fresh interpreters.
 
-    `located`: another run differs, so that this one decides nothing; where it differs first is known.
+    `located`: another run differs already, so this one does not decide, and the first difference is known.
     """
     failed = isinstance(outputs, RefusedError)
     if isinstance(outputs, RefusedError) and outputs.stopped:  # an explicit form takes more time and memory
@@ -149,7 +149,7 @@ def _found(comparison: Comparison, answer: Answer, outputs: Outputs, *, located:
 
 
 def _suspicious(comparison: Comparison, answer: Answer, outputs: Outputs) -> bool:
-    """Whether more differs than elements that no runtime is held to."""
+    """Return whether more differs than the exceptions excuse."""
     if isinstance(outputs, RefusedError):
         return True
     differences = _compared(answer, outputs, comparison.criterion).values()
@@ -218,7 +218,7 @@ def _placed(
 
 
 def _nothing_but_nan(finding: _Finding) -> _Finding:
-    """Make a run undecided in which every output that has elements is NaN throughout."""
+    """Return the finding as undecided if every output with elements is NaN throughout."""
     shown = [known for known in finding.numbers.values() if known is not None]
     if finding.run.status != "equal" or not shown or any(shown):
         return finding
@@ -231,7 +231,7 @@ def _compared(answer: Answer, outputs: Mapping[str, object], criterion: Criterio
 
 
 def _optimized(openers: tuple[Opener, Opener], comparison: Comparison, answers: Answers) -> list[Run]:
-    """Run both models with all optimizations; this is reported and decides nothing, but for a load that fails."""
+    """Run both models with all optimizations. The runs are reported; only a failed load of the second model decides."""
     comparison.progress(f"{RUNS_OF_BOTH} with optimizations")
     results: list[list[Outputs]] = []
     refusals: list[RefusedError | None] = []
@@ -298,7 +298,7 @@ def _expected(answer: Answer, outputs: Mapping[str, object]) -> str | None:
 
 
 def _merged(entries: Sequence[dict[str, object]]) -> tuple[dict[str, object], ...]:
-    """Add up the counts of the same class, output and site."""
+    """Return the entries with the counts of equal class, output and site added up."""
     merged: dict[tuple[object, ...], int] = {}
     for entry in entries:
         key = (entry["class"], entry["output"], entry["site"])
@@ -311,7 +311,7 @@ def _named(differences: Mapping[str, Difference]) -> str:
 
 
 def _undetermined(outputs: Mapping[str, Undetermined]) -> list[str]:
-    """Say why outputs are not compared, each reason once with the names that it holds for."""
+    """Return why outputs are not compared: each reason once, with the names of its outputs."""
     names: dict[str, list[str]] = {}
     for name, why in outputs.items():
         names.setdefault(why.cause + why.leads, []).append(name)

@@ -32,7 +32,7 @@ class Difference:
     after: object
     counts: Mapping[str, int] = field(default_factory=dict)
     largest: float | None = None
-    """The largest |a - b|, inf where one is not finite, None where there is no such number."""
+    """The largest |a - b|; inf if a or b is not finite, None for elements that are no numbers."""
 
     @property
     def count(self) -> int:
@@ -41,7 +41,7 @@ class Difference:
 
 
 def difference(before: object, after: object, criterion: Criterion) -> Difference | None:
-    """Compare tensors, sequences, maps, optionals. None where they are equal to the last bit."""
+    """Return the difference of tensors, sequences, maps or optionals; None if they are equal bit for bit."""
     if isinstance(before, list | tuple) and isinstance(after, list | tuple):
         if len(before) != len(after):
             return _structure(f"{len(before)} elements", f"{len(after)} elements")
@@ -87,12 +87,12 @@ def _arrays(a: Array, b: Array, criterion: Criterion) -> Difference | None:
 
 
 def _halves(array: Array) -> Array:
-    """Spread complex numbers over a last axis of two, real and imaginary: [3] -> [3,2]."""
+    """Return complex numbers as a last axis of real and imaginary parts: [3] -> [3,2]."""
     return np.stack([array.real, array.imag], axis=-1)
 
 
 def _bits(array: Array) -> Array:
-    """View floats as integers: NaN then equals itself, and -0 differs from 0."""
+    """Return floats viewed as integers, so that NaN equals itself and -0 differs from 0."""
     if not is_float(array):
         return array
     return np.ascontiguousarray(array).view(np.dtype(f"u{array.dtype.itemsize}")).reshape(array.shape)
@@ -116,7 +116,7 @@ def _classes(a: Array, b: Array, differs: Array, criterion: Criterion) -> dict[s
 
 
 def largest_magnitude(array: Array) -> float:
-    """Return the largest finite |a|; 0 where there is none."""
+    """Return the largest finite |a|; 0 if there is none."""
     return float(np.abs(array[np.isfinite(array)]).max(initial=0.0))
 
 
@@ -131,7 +131,7 @@ def _largest(a: Array, b: Array) -> float | None:
 
 
 def is_float(array: Array) -> bool:
-    """Whether the elements are floats, also of the types that ml_dtypes adds."""
+    """Return whether the elements are floats, including types of ml_dtypes."""
     # bfloat16, the float8s and the like are numpy dtypes of kind "V", registered by ml_dtypes; so are int4s
     return array.dtype.kind == "f" or (array.dtype.kind == "V" and "float" in array.dtype.name)
 
@@ -147,7 +147,7 @@ def _described(value: object) -> str:
 
 
 def plain(value: object) -> object:
-    """Make a scalar that JSON can write: numbers as they are, what is not finite as a word."""
+    """Return a scalar that JSON can write: a finite number as it is, another one as a word."""
     if isinstance(value, np.generic) and value.dtype.kind == "V":
         value = float(value)
     if isinstance(value, np.generic | np.ndarray):

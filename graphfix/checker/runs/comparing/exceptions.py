@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from graphfix.results import Run, Verdict
 
 Runtime = Literal["onnxruntime", "onnx.reference", "LiteRT", "XNNPACK"]
-"""What runs the models; `XNNPACK` is LiteRT with that delegate."""
+"""The runtime of the models. `XNNPACK` is LiteRT with that delegate."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,19 +26,19 @@ class Row:
     """One exception."""
 
     name: str
-    """What a verdict lists it under, as the `class` of an exception."""
+    """The `class` of the exception in a verdict."""
     what: str
     effect: Literal["excused", "undecided"]
     recognized: str
     evidence: str
-    """What shows it: a model and the runtime that was seen, or the test that asks it."""
+    """The evidence: a model and the observed runtime, or the test that asks the runtime."""
     runtimes: frozenset[Runtime] = frozenset()
-    """Those that do it; none: all."""
+    """The runtimes with this exception; empty for all."""
     operators: frozenset[str] = frozenset()
-    """Those that make the first tensor that differs; none: any."""
+    """The operators that make the first tensor that differs; empty for any."""
 
     def entry(self, site: str | None, output: str | None = None, count: int = 1) -> dict[str, object]:
-        """Return what a verdict lists."""
+        """Return the entry of a verdict."""
         return {"class": self.name, "output": output, "site": site, "count": count}
 
 
@@ -156,7 +156,7 @@ TABLE = (
 
 
 def excused(found: Difference, runtime: Runtime, op: str | None) -> bool:
-    """Tell whether all that differs is of excused rows; `op` makes the first tensor that differs, None: not found."""
+    """Return whether excused rows cover the difference. `op` makes the first tensor that differs, None if unknown."""
     return found.counts.keys() <= {row.name for row in _rows(runtime) if not row.operators or op in row.operators}
 
 
@@ -165,7 +165,7 @@ def _rows(runtime: Runtime) -> Iterator[Row]:
 
 
 def one_kernel_set(runs: Sequence[Run]) -> dict[str, object] | None:
-    """Return the entry of ONE_KERNEL_SET where that is all that these runs differ in.
+    """Return the entry of ONE_KERNEL_SET if it explains all differences of these runs.
 
     A failure is never excused, nor another shape, nor a NaN or an infinity for a number.
     """
@@ -183,7 +183,7 @@ def one_kernel_set(runs: Sequence[Run]) -> dict[str, object] | None:
 
 
 def size_0(runs: Sequence[Run]) -> dict[str, object] | None:
-    """Return the entry of SIZE_0 where the runs that differ, or fail, are those at a size of 0 alone."""
+    """Return the entry of SIZE_0 if only runs at a size of 0 differ or fail."""
     off = [run for run in runs if run.optimizations == "off"]
     differing = [run for run in off if run.status == "different"]
     if not all(0 in run.bindings.values() for run in differing):
@@ -195,7 +195,7 @@ def size_0(runs: Sequence[Run]) -> dict[str, object] | None:
 
 
 def dropped_cast(verdict: Verdict, kept: Verdict) -> dict[str, object] | None:
-    """Return the entry of DROPPED_CAST where the runs that differ are equal with every rounding kept.
+    """Return the entry of DROPPED_CAST if the runs that differ are equal with every rounding kept.
 
     A failure is never excused.
     """

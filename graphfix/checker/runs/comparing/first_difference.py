@@ -106,7 +106,7 @@ def _values(
 
 
 def _one_shape(a: object, b: object) -> tuple[object, object]:
-    """Stretch the smaller of two tensors: [4] and [1,1,4] are two ways to write one operand."""
+    """Return both tensors with the smaller one stretched, since [4] and [1,1,4] may be one operand."""
     if not isinstance(a, np.ndarray) or not isinstance(b, np.ndarray) or a.shape == b.shape:
         return a, b
     try:
@@ -117,7 +117,7 @@ def _one_shape(a: object, b: object) -> tuple[object, object]:
 
 
 def _chunks(names: Sequence[str]) -> Iterator[Sequence[str]]:
-    """Cut a list into pieces of doubling size, so that a long model is not loaded thousands of times."""
+    """Yield pieces of a list, each twice as long as the last, so that a long model is not loaded thousands of times."""
     start, size = 0, _FIRST_CHUNK
     while start < len(names):
         yield names[start : start + size]

@@ -1,6 +1,6 @@
-"""What an inexact rewrite computes beside its original, at its own place: how far the two are apart in the runs.
+"""Compare the value of each inexact rewrite with its original in the runs, at its own place.
 
-The proof shows that the new operators compute the function of the old one; where they round is for runs to show. Each
+The proof shows that the new operators compute the function of the old one. How far they round apart, runs show. Each
 such value is an output of both models then, on the inputs that the original took.
 """
 
@@ -33,10 +33,10 @@ MOST_NAMED = 3
 
 @dataclass(frozen=True, slots=True)
 class Held:
-    """What the runs say of all inexact sites: each is held to its bound, or why not."""
+    """The result for all inexact sites: whether each is within its bound, or why not."""
 
     differs: str | None
-    """A site that is further off than its bound."""
+    """A site whose difference exceeds its bound."""
     open: str | None
     """The sites that no run showed."""
     text: str
@@ -46,9 +46,9 @@ class Held:
 def observed(
     opened: tuple[ExposingOpener, ExposingOpener], sites: Sequence[InexactSite], feeds: Sequence[Mapping[str, object]]
 ) -> dict[InexactSite, float]:
-    """Return by site the largest difference as a part of the largest magnitude; sites that can't be shown are left out.
+    """Return, by site, the largest difference divided by the largest magnitude, of sites that can be observed.
 
-    They are asked for together; where one of them can't be shown, one after the other.
+    The sites are observed together, or one by one if that fails.
     """
     found = _together(opened, sites, feeds)
     if found is None and len(sites) > 1:
@@ -74,14 +74,14 @@ def _together(
 
 
 def _values(session: Session, count: int, feeds: Sequence[Mapping[str, object]]) -> list[list[Array]]:
-    """Return what each run shows of the exposed values: the last outputs. Raises RefusedError."""
+    """Return the exposed values of each run: the last outputs. Raises RefusedError."""
     return [[np.asarray(value) for value in session.run(each)[-count:]] for each in feeds]
 
 
 def apart(a: Array, b: Array) -> float:
-    """Return the largest |a - b| as a part of the largest finite |a|; infinite where sizes or infinities differ.
+    """Return the largest |a - b| divided by the largest finite |a|; infinite if sizes or infinities differ.
 
-    The new operators may have other axes: the elements are compared in order.
+    Elements are compared in order, since the new operators may have other axes.
     """
     if a.size != b.size or a.dtype != b.dtype:
         return math.inf
@@ -95,7 +95,7 @@ def apart(a: Array, b: Array) -> float:
 
 
 def held(sites: Sequence[InexactSite], runs: Sequence[Found]) -> Held:
-    """Say of each site how far it is off at most over all runs."""
+    """Return the result for all sites, by the largest difference of each over all runs."""
     worst = {site: max(run[site] for run in runs if site in run) for site in sites if any(site in run for run in runs)}
     beyond = [f"{site.operator} ({gap:.2g})" for site, gap in worst.items() if not gap <= ROUNDED]
     unseen = [site.operator for site in sites if site not in worst]
@@ -111,9 +111,9 @@ def held(sites: Sequence[InexactSite], runs: Sequence[Found]) -> Held:
 def bounded(
     equal: Verdict, sites: Sequence[InexactSite], runs: Sequence[Found], undecided: str | None = None
 ) -> Verdict:
-    """Hold what is inexact to its bound: all of it that a run can show must have been seen.
+    """Return the verdict with inexact sites compared with their bound. Runs must have observed each site.
 
-    What is inside of a body shows in the outputs alone.
+    Sites inside bodies are exempt, since they show in the outputs only.
     """
     shown = [site for site in sites if not site.inside]
     found = held(shown, runs)

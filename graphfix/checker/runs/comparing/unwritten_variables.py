@@ -1,4 +1,4 @@
-"""Find what a TFLite model computes from variables that nothing has written when they are read.
+"""Find outputs of a TFLite model that depend on variables which are read before they are written.
 
 Every run begins with new variables. XNNPACK's READ_VARIABLE returns what is in memory then, the other kernels refuse.
 """
@@ -30,14 +30,14 @@ _CODES, _NUMBER, _READ_VARIABLE = 1, 3, 143
 
 
 class _Read(NamedTuple):
-    """A read of a variable that nothing has written: of which, and by which operator."""
+    """A read of an unwritten variable: which variable, and which operator reads it."""
 
     variable: str
     site: str
 
 
 def reads_variables(path: Path) -> bool:
-    """Whether a file names READ_VARIABLE among its operators; no more than that list is read."""
+    """Return whether READ_VARIABLE is among a file's operators. Only that list is read."""
     with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
         try:
             return any(code.number(_NUMBER) == _READ_VARIABLE for code in Tables(data).root().each(_CODES))
@@ -68,7 +68,7 @@ def _undetermined(found: _Read) -> Undetermined:
 
 @dataclass(slots=True)
 class _State:
-    """The variables at one moment of an execution."""
+    """The state of the variables at one moment of an execution."""
 
     written: set[str] = field(default_factory=set)
     """Those that surely have a value."""
@@ -79,7 +79,7 @@ class _State:
         return _State(set(self.written), dict(self.tainted))
 
     def join(self, first: _State, second: _State) -> None:
-        """Continue where two ways meet."""
+        """Return the state after two branches join."""
         self.written = first.written & second.written
         self.tainted = {**first.tainted, **second.tainted}
 
@@ -161,7 +161,7 @@ def _assign(variable: str | None, found: _Read | None, state: _State) -> None:
 
 
 def _value_read(variable: str | None, site: str, state: _State) -> _Read | None:
-    """See a read; a handle that comes from outside stands for a variable that a caller may have written."""
+    """Return the unwritten read on which a value depends; None for none, or for a handle from outside (variable: None)."""
     if variable is None:
         return None
     return state.tainted.get(variable) if variable in state.written else _Read(variable, site)

@@ -23,7 +23,7 @@ _Message = TypeVar("_Message", bound="Message")
 
 
 def load(path: Path, interface: Interface) -> Case:
-    """Read the inputs of one run. Raises GraphfixError where they are no inputs of this model."""
+    """Return the inputs of one run. Raises GraphfixError if they do not fit the model."""
     if path.is_dir():
         feeds, expected = _folder(path, interface)
     else:
@@ -38,7 +38,7 @@ def load(path: Path, interface: Interface) -> Case:
 
 
 def _named(path: Path, given: Mapping[str, object], interface: Interface) -> dict[str, object]:
-    """Return the values by the inputs' own names, with those that are constants. Raises GraphfixError."""
+    """Return the values by the inputs' own names, with the values of constant inputs. Raises GraphfixError."""
     aliases = {spec.alias: spec.name for spec in interface.declared if spec.alias}
     feeds = {aliases.get(name, name): value for name, value in given.items()}
     names, known = [spec.name for spec in interface.inputs], {spec.name for spec in interface.declared}
@@ -55,7 +55,7 @@ def _named(path: Path, given: Mapping[str, object], interface: Interface) -> dic
 
 
 def _fit(path: Path, spec: TensorSpec, value: np.ndarray, sizes: dict[str, int]) -> None:
-    """Check a value against what the model declares, and read the sizes of the free dims from it."""
+    """Check a value against the declared input, and enter the sizes of free dims into `sizes`."""
     wanted = value.dtype if spec.dtype is None else spec.dtype
     if value.dtype != wanted and not (wanted.kind == "O" and value.dtype.kind in "US"):
         raise GraphfixError(f"{path}: '{spec.name}' is {value.dtype.name}, the model takes {wanted.name}; convert it")
@@ -93,7 +93,7 @@ def _archive(path: Path) -> dict[str, object]:
 
 
 def _folder(path: Path, interface: Interface) -> tuple[dict[str, object], dict[str, object]]:
-    """Read input_0.pb, input_1.pb ... in the order of the model's inputs, and output_0.pb ... likewise."""
+    """Return the tensors in input_0.pb, input_1.pb ..., in the order of the model's inputs, and in output_0.pb ..."""
     if not (path / "input_0.pb").is_file() and interface.inputs:
         raise GraphfixError(f"{path}: no input_0.pb in it; name a test_data_set folder")
     return _values(path, "input", interface.declared), _values(path, "output", interface.outputs)
@@ -135,7 +135,7 @@ def _inside(file: Path, message: _Message) -> _Message:
 
 
 def expectation(outputs: Mapping[str, object], expected: Mapping[str, object]) -> str | None:
-    """Name the first output that is not as expected, by the tolerance of onnx's own test runner."""
+    """Return a text about the first output that is not as expected, by the tolerance of onnx's test runner."""
     for name, value in expected.items():
         if not _near(outputs[name], value):
             return f"the output '{name}' is not what the data set expects (rtol 0.001, atol 1e-07)"

@@ -1,4 +1,4 @@
-"""What is known of the values that inputs may have, and how arithmetic moves it."""
+"""Limits of the values of inputs, and how operators map an interval of results to one of operands."""
 
 from __future__ import annotations
 
@@ -16,23 +16,23 @@ Interval = tuple[float, float]
 """The lowest and the highest value, both included. If both are of type int, whole numbers are drawn."""
 _HALF, _QUARTER = 0.5, 0.25
 MOST_STEPS = 64
-"""How many operators back an operand's values are followed to the inputs that they come from."""
+"""The most operators through which values are followed back to inputs."""
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What is known of the values of the inputs."""
+    """The limits of the values of a model's inputs."""
 
     intervals: Mapping[str, Interval] = field(default_factory=dict)
     """Input name -> (lowest, highest), both allowed."""
     compared: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
     """Input name -> the constants that the model compares it with."""
     given: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
-    """Input name -> its elements, where few others would do."""
+    """Input name -> its elements, for an input with few valid values."""
 
 
 def meet(old: Interval | None, new: Interval) -> Interval:
-    """Narrow what is known by one more demand; where they contradict, the higher low end stays."""
+    """Return the known interval, narrowed to one more; if they do not overlap, the higher low end is kept."""
     low, high = new if old is None else (max(old[0], new[0]), min(old[1], new[1]))
     return (low, max(low, high))
 
@@ -52,12 +52,12 @@ def of_branches(reached: Iterable[tuple[Key, Interval]]) -> Iterator[tuple[Key, 
 
 
 def below(size: int | None) -> Interval:
-    """Bound an index by the size of what it indexes; an unknown size has at least the element 0."""
+    """Return the interval of an index into an axis of this size. For an unknown size only 0 is valid."""
     return 0, max(0, (size or 1) - 1)
 
 
 def shortest(dims: Sequence[int | None]) -> int | None:
-    """Return the smallest size; None where one of them is not known, or there is none."""
+    """Return the smallest size; None if one is unknown, or if there are none."""
     known = [dim for dim in dims if dim is not None]
     return min(known) if known and len(known) == len(dims) else None
 
@@ -97,7 +97,7 @@ def before_rounding(op: str, interval: Interval) -> Interval:
 
 
 ROUNDING = frozenset({"Cast", "CastLike", "Floor", "Ceil", "Round"})
-"""Operators that make whole numbers of floats."""
+"""Operators that convert floats to whole numbers."""
 
 
 def solved_unary(op: str, interval: Interval) -> Interval | None:

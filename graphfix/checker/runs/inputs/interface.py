@@ -1,4 +1,4 @@
-"""The inputs and outputs of a model, and what two models must have in common to be run on the same inputs."""
+"""The inputs and outputs of a model, and whether two models can run on the same inputs."""
 
 from __future__ import annotations
 
@@ -36,17 +36,17 @@ class TensorSpec:
     name: str
     kind: Kind
     dtype: np.dtype[Any] | None
-    """Of the elements (of a map: of its values): `object` for strings, None where it is not known."""
+    """The type of the elements (of a map: of its values). `object` for strings, None if unknown."""
     dims: tuple[Dim, ...] | None
     quantization: tuple[object, ...] = ()
-    """Scales, zero points and their axis, where the numbers stand for others."""
+    """Scales, zero points and their axis, of a quantized tensor."""
     alias: str = ""
-    """What else a caller may call it."""
+    """Other names by which a caller may name it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Interface:
-    """The inputs that must be fed, those with a default, and the outputs."""
+    """The inputs, with and without defaults, and the outputs of a model."""
 
     inputs: tuple[TensorSpec, ...]
     defaults: tuple[TensorSpec, ...]
@@ -54,7 +54,7 @@ class Interface:
     declared: tuple[TensorSpec, ...]
     """Inputs with and without a default, in the file's order."""
     constant: tuple[tuple[TensorSpec, Array], ...] = ()
-    """Inputs, none of those above, that are fed this value in every run."""
+    """Further inputs, which are fed this value in every run."""
 
     @property
     def constant_feeds(self) -> dict[str, Array]:
@@ -74,7 +74,7 @@ class Interface:
     def setting(
         self, values: Mapping[str, InputValue], bindings: Mapping[str, int], shapes: Mapping[str, Sequence[int]]
     ) -> Interface:
-        """Take inputs for constants. Raises GraphfixError for an unknown name, and for a value that does not fit."""
+        """Return the interface with inputs set to constants. Raises GraphfixError for a wrong name or value."""
         specs = {spec.name: spec for spec in self.declared}
         aliases = {spec.alias: spec.name for spec in self.declared if spec.alias}
         named = {aliases.get(name, name) if name not in specs else name: value for name, value in values.items()}
@@ -90,14 +90,14 @@ class Interface:
         return replace(self.without(named), constant=tuple(found))
 
     def known_as(self, aliases: Mapping[str, str]) -> Interface:
-        """Enter what else the inputs are called."""
+        """Return the interface with further names of its inputs."""
         inputs = tuple(replace(spec, alias=aliases.get(spec.name, spec.alias)) for spec in self.inputs)
         return replace(self, inputs=inputs, declared=inputs)
 
     def named(
         self, bindings: Mapping[str, int], shapes: Mapping[str, Sequence[int]]
     ) -> tuple[dict[str, int], dict[str, Sequence[int]]]:
-        """Return sizes by the inputs' own names where they are asked for by what else those are called."""
+        """Return requested sizes with the inputs' further names replaced by their own."""
         own = {spec.alias: spec.name for spec in self.declared if spec.alias}
         parts = {label: label.rpartition("[") for label in bindings}
         return (
@@ -106,17 +106,17 @@ class Interface:
         )
 
     def without(self, names: Collection[str]) -> Interface:
-        """Leave inputs out: those that are constants, or that only the first model has."""
+        """Return the interface without these inputs."""
         inputs = tuple(spec for spec in self.inputs if spec.name not in names)
         return replace(self, inputs=inputs, defaults=tuple(spec for spec in self.defaults if spec.name not in names))
 
     @property
     def unranked(self) -> bool:
-        """Whether the rank of some input is not known."""
+        """Whether the rank of an input is unknown."""
         return any(spec.dims is None for spec in self.inputs)
 
     def with_ranks_of(self, other: Interface, shapes: Mapping[str, Sequence[int]]) -> Interface:
-        """Take the dims of inputs of unknown rank from the given shapes, or from the other model."""
+        """Return the interface with dims for inputs of unknown rank: from given shapes, or from the other model."""
         theirs = {spec.name: spec.dims for spec in other.inputs}
         given = {name: tuple(shape) for name, shape in shapes.items()}
         specs = (
@@ -125,14 +125,14 @@ class Interface:
         return replace(self, inputs=tuple(specs))
 
     def with_rank(self, rank: int) -> Interface:
-        """Set the rank of the inputs of unknown rank, with free dims."""
+        """Return the interface with this rank and free dims for inputs of unknown rank."""
         free = {p.name: tuple(f"{p.name}[{axis}]" for axis in range(rank)) for p in self.inputs}
         specs = (p if p.dims is not None else replace(p, dims=free[p.name]) for p in self.inputs)
         return replace(self, inputs=tuple(specs))
 
 
 def disagreement(before: Interface, after: Interface) -> str | None:
-    """Say why the two can't be equal by their interfaces alone, or None."""
+    """Return why models with these interfaces can't be equal, or None."""
     return (
         _names_differ("inputs", before.inputs, after.inputs)
         or _names_differ("outputs", before.outputs, after.outputs)
@@ -143,7 +143,7 @@ def disagreement(before: Interface, after: Interface) -> str | None:
 
 
 def assumed_defaults(before: Interface, after: Interface) -> tuple[str, ...]:
-    """Name the defaults that only one of the models lets a caller override."""
+    """Return the assumptions about defaults that only one of the models lets a caller override."""
     a, b = ({spec.name for spec in interface.defaults} for interface in (before, after))
     return tuple(
         f"the default of '{name}' is not overridden: it is an input of one model only" for name in sorted(a ^ b)
@@ -190,7 +190,7 @@ def _listed(items: Iterable[object]) -> str:
 
 
 def onnx_interface(model: onnx.ModelProto) -> Interface:
-    """Read what the inputs and outputs of an ONNX model declare."""
+    """Return the declared inputs and outputs of an ONNX model."""
     graph = model.graph
     given = {t.name for t in graph.initializer} | {s.values.name for s in graph.sparse_initializer}
     declared = tuple(_onnx_spec(v) for v in graph.input)
@@ -252,7 +252,7 @@ def _onnx_dtype(element: int) -> np.dtype[Any] | None:
 
 
 def litert_interface(reported: runtime.ModelDetails) -> Interface:
-    """Convert what LiteRT reports of a model; a label of a free dim is `name[axis]`."""
+    """Return the interface that LiteRT reports of a model. The label of a free dim is `name[axis]`."""
     inputs = tuple(map(_litert_spec, reported.inputs))
     return Interface(inputs, (), tuple(map(_litert_spec, reported.outputs)), inputs)
 

@@ -1,4 +1,4 @@
-"""A session whose inputs take another element type of whole numbers than those that are fed."""
+"""Run a model whose integer inputs have another type, int32 or int64, than the values that are fed."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ WIDE, NARROW = np.dtype(np.int64), np.dtype(np.int32)
 
 @dataclass(frozen=True, slots=True)
 class Recast:
-    """A loaded model, and the types of the inputs that are fed with another one."""
+    """A session that converts the values of some inputs to the types of its model."""
 
     session: Session
     dtypes: Mapping[str, np.dtype[Any]]
@@ -33,7 +33,7 @@ class Recast:
         return self.session.outputs
 
     def run(self, feeds: Mapping[str, object]) -> list[object]:
-        """Run the model once. Raises RefusedError, also for a number that the other type does not hold."""
+        """Run the model once. Raises RefusedError, also for a number outside of the model's type."""
         return self.session.run({name: self._cast(name, value) for name, value in feeds.items()})
 
     def _cast(self, name: str, value: object) -> object:
@@ -48,31 +48,31 @@ class Recast:
 
 
 def int64_inputs(interface: Interface) -> frozenset[str]:
-    """Name the inputs that are tensors of int64."""
+    """Return the names of the inputs that are tensors of int64."""
     return frozenset(spec.name for spec in interface.inputs if spec.dtype == WIDE and spec.kind == "tensor")
 
 
 def narrowed(before: Interface, after: Interface) -> frozenset[str]:
-    """Name the inputs that are int64 in the first model and int32 in the second."""
+    """Return the names of the inputs that are int64 in the first model and int32 in the second."""
     wide = int64_inputs(before)
     return frozenset(spec.name for spec in after.inputs if spec.dtype == NARROW and spec.name in wide)
 
 
 def widened(interface: Interface, names: Collection[str]) -> Interface:
-    """See these inputs as int64."""
+    """Return the interface with these inputs as int64."""
     specs = tuple(replace(spec, dtype=WIDE) if spec.name in names else spec for spec in interface.inputs)
     return replace(interface, inputs=specs)
 
 
 def fed_with_int64(opener: Callable[..., Session], names: Collection[str]) -> Callable[..., Session]:
-    """Open a model that is fed with int64 where it takes int32."""
+    """Return an opener of the model that accepts int64 for these inputs of int32."""
     if not names:
         return opener
     return lambda *given, **options: Recast(opener(*given, **options), dict.fromkeys(names, NARROW))
 
 
 def fed_as(session: Session, taken: Interface, fed: Interface) -> Session:
-    """See a model whose inputs of whole numbers are fed with the types of another one's."""
+    """Return a session of the model (interface: `taken`) that accepts inputs with the types of the interface `fed`."""
     given = {spec.name: spec.dtype for spec in fed.inputs}
     other = {
         spec.name: spec.dtype for spec in taken.inputs if spec.dtype is not None and spec.dtype != given[spec.name]
@@ -81,7 +81,7 @@ def fed_as(session: Session, taken: Interface, fed: Interface) -> Session:
 
 
 def within_int32(limits: Limits, names: Collection[str]) -> Limits:
-    """Let what these inputs may hold be numbers of int32."""
+    """Return the limits with the values of these inputs restricted to int32."""
     bounds = int(np.iinfo(NARROW).min), int(np.iinfo(NARROW).max)
     intervals = {name: meet(bounds, given) if name in names else given for name, given in limits.intervals.items()}
     compared = {

@@ -1,4 +1,4 @@
-"""Seeded inputs: typed, bounded by what they index, the same for the same seed."""
+"""Make the inputs of a run from a seed: of the declared types, and within the limits of what they index."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _SOFTNESSES = 3
 
 
 class UnfedError(RefusedError):
-    """An input is too large to make values for it."""
+    """An input is too large for values to be made."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +108,7 @@ def _value(
 def _tensor(
     spec: TensorSpec, shape: tuple[int, ...], limits: Limits, choice: Choice, source: np.random.Generator
 ) -> Array:
-    """Make one tensor. Shape: `shape`; type: the spec's."""
+    """Return one tensor. Shape: `shape`; type: the spec's."""
     dtype = np.dtype(np.float32) if spec.dtype is None else spec.dtype
     if dtype == np.object_:
         return np.array(_WORDS, object)[np.atleast_1d(source.integers(0, len(_WORDS), shape))].reshape(shape)
@@ -133,7 +133,7 @@ def _tensor(
 
 
 def _free(dtype: np.dtype[Any], shape: tuple[int, ...], choice: Choice, source: np.random.Generator) -> Array:
-    """Fill with small integers, or with normal floats; nothing special, since one NaN would hide the rest."""
+    """Return small integers, or normal floats. NaN and infinity are left out, since one NaN would hide all else."""
     if dtype.kind == "c":
         return np.asarray(source.normal(size=shape) + 1j * source.normal(size=shape)).astype(dtype)
     if dtype.kind in "iu" or "int" in dtype.name:
@@ -144,20 +144,20 @@ def _free(dtype: np.dtype[Any], shape: tuple[int, ...], choice: Choice, source: 
 
 
 def _whole(dtype: np.dtype[Any], shape: tuple[int, ...], source: np.random.Generator) -> Array:
-    """Fill with all that the type can hold: of a quantized tensor every number means something."""
+    """Return any integers of the type, for a quantized tensor, whose numbers are all valid."""
     info = np.iinfo(dtype)
     return np.asarray(source.integers(info.min, info.max, shape, dtype, endpoint=True)).reshape(shape)
 
 
 def _amplitudes(shape: tuple[int, ...], softness: int) -> Array:
-    """Return 1, 0.1, 0.01 in turn along axis 0: what saturates on a loud row still answers on a soft one."""
+    """Return factors 1, 0.1, 0.01 in turn along axis 0: an operator that saturates for one row may not for another."""
     rows = shape[0] if len(shape) > 1 else 1
     powers = (softness + np.arange(rows)) % _SOFTNESSES
     return np.asarray(10.0**-powers).reshape((-1,) + (1,) * (len(shape) - 1) if shape else ())
 
 
 def _mask(dtype: np.dtype[Any]) -> int:
-    """Keep sub-byte integers in their range: int4 holds 0..7, int2 0..1."""
+    """Return sub-byte integers reduced to their range: int4 to 0..7, int2 to 0..1."""
     return {"int4": 7, "uint2": 3, "int2": 1}.get(dtype.name, 15)
 
 

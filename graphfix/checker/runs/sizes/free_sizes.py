@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 Sizes = dict[str, int]
 
 MOST_TRIES = 96
-"""How many sizes are tried where a model refuses the first ones."""
+"""The most sets of sizes that are tried after a model refuses the first ones."""
 MOST_ELEMENTS = 1 << 24
-"""No input of the sweep is larger."""
+"""The most elements of an input."""
 _PRIMES = (3, 5, 7, 11, 13, 17, 19, 23, 29, 31, 37, 41, 43, 47, 53, 59, 61, 67, 71, 73, 79, 83, 89, 97)
 # What models take that take few sizes: powers of two, multiples of 32, pictures, audio windows.
 _LARGE = (64, 32, 224, 512, 320, 576, 160, 48, 128, 256, 96, 16)
@@ -39,20 +39,20 @@ class Free:
 
     labels: tuple[str, ...]
     leading: frozenset[str]
-    """Labels that stand at axis 0 of some input: batch sizes, most often."""
+    """Labels at axis 0 of an input, which are usually batch sizes."""
     given: Mapping[str, int]
     specs: tuple[TensorSpec, ...] = field(default=(), repr=False)
     equal: Mapping[str, str] = field(default_factory=dict)
-    """By label: the one, of those above, that has the same size."""
+    """By further label: the label in `labels` with the same size."""
     sums: Mapping[str, Sequence[int | str]] = field(default_factory=dict)
-    """By label, none of those above: what it is the sum of."""
+    """By further label: the terms of the sum that it is."""
     ranges: Mapping[str, tuple[int, int]] = field(default_factory=dict)
-    """By label: the least and the greatest size that the runs use."""
+    """By label: the smallest and the largest size for the runs."""
     cases: Sequence[Mapping[str, int]] = ()
     """Assignments of sizes: every set of sizes contains one of them, because the model refuses most other sets."""
 
     def complete(self, sizes: Mapping[str, int]) -> Sizes:
-        """Return every label a size; a label that is a sum of others, such as `past + 1`, follows from them."""
+        """Return the sizes of all labels. A label that is a sum, such as `past + 1`, follows from its terms."""
         within = {label: self.within_range(label, size) for label, size in sizes.items()}
         known = self._with_equal({**within, **self.given})
         sums = {label: total for label in known if (total := _sum_of(label, known)) is not None}
@@ -73,7 +73,7 @@ class Free:
         return min(max(size, low), high)
 
     def fits(self, sizes: Mapping[str, int]) -> bool:
-        """Tell whether the inputs stay small enough to be made."""
+        """Return whether the inputs are small enough to be made."""
         return all(math.prod(shape_of(spec, sizes)) <= MOST_ELEMENTS for spec in self.specs)
 
 
@@ -112,7 +112,7 @@ def free_dims(before: Interface, after: Interface, pair: Pair) -> Free | str:
 
 
 def principal(free: Free, runs: int) -> list[tuple[str, Sizes]]:
-    """List the sizes a verdict asks for, best first: distinct, all 1, all 2, all 0, then more distinct."""
+    """Return the sets of sizes for a verdict, best first: distinct, all 1, all 2, all 0, then more distinct ones."""
     if not free.labels:
         return [("given", free.complete({}))] * runs
     wanted = [
@@ -133,7 +133,7 @@ def _in_case(free: Free, kind: str, sizes: Sizes, case: Mapping[str, int]) -> Si
 
 
 def alternatives(free: Free, kind: str, base: Mapping[str, int] | None) -> Iterator[Sizes]:
-    """Yield sizes to try where a model refuses the principal ones; `base` is what it has taken before."""
+    """Yield sizes to try after a model refuses the principal ones. `base` are sizes that it accepted."""
     if not free.labels:
         return
     tried = _searched(free) if base is None else _varied(free, kind, base)
@@ -141,7 +141,7 @@ def alternatives(free: Free, kind: str, base: Mapping[str, int] | None) -> Itera
 
 
 def likely(free: Free) -> Iterator[Sizes]:
-    """Yield few sizes to try where a model refuses distinct ones: 3 for most labels, a large one for some."""
+    """Yield a few sizes to try after a model refuses distinct ones: 3 for most labels, large ones for some."""
     rest = [label for label in free.labels if label not in free.leading]
     groups = [rest, *([label] for label in free.labels), list(free.labels)]
     pairs = itertools.product(_LIKELY, filter(None, groups))
@@ -149,7 +149,7 @@ def likely(free: Free) -> Iterator[Sizes]:
 
 
 def _fresh(free: Free, tried: Iterable[Sizes]) -> Iterator[Sizes]:
-    """Yield the sizes that can be run, completed, each set once."""
+    """Yield complete sets of sizes with small enough inputs, each once."""
     seen: list[Sizes] = []
     for sizes in tried:
         complete = free.complete(sizes)
@@ -159,7 +159,7 @@ def _fresh(free: Free, tried: Iterable[Sizes]) -> Iterator[Sizes]:
 
 
 def _varied(free: Free, kind: str, base: Mapping[str, int]) -> Iterator[Sizes]:
-    """Change what was taken as little as possible: the batch sizes, then each label alone."""
+    """Yield small changes of accepted sizes: of the batch sizes, then of each label alone."""
     if kind == "larger":
         yield from _larger(free, base)
     if kind in ("larger", "distinct"):
@@ -194,13 +194,13 @@ def _larger(free: Free, base: Mapping[str, int]) -> Iterator[Sizes]:
 
 
 def _batch(free: Free, base: Mapping[str, int]) -> list[str]:
-    """List the batch sizes; labels of their size may have to agree with it, though they are not one symbol."""
+    """Return the batch sizes. Other labels of that size may have to change with them, though they are other symbols."""
     sizes = {base[label] for label in free.labels if label in free.leading}
     return [label for label in free.labels if base[label] in sizes]
 
 
 def _searched(free: Free) -> Iterator[Sizes]:
-    """Small sizes for most labels and a large one for some: pictures, recordings, sequences."""
+    """Yield small sizes for most labels and large ones for some: for pictures, recordings and sequences."""
     batch = [label for label in free.labels if label in free.leading]
     rest = [label for label in free.labels if label not in free.leading]
     groups = [rest, *([label] for label in free.labels[:6]), list(free.labels)]
@@ -233,7 +233,7 @@ def _all(free: Free, size: int) -> Sizes:
 
 
 def _sum_of(label: str, known: Mapping[str, int]) -> int | None:
-    """Read a label such as `past_length + 1`."""
+    """Return the terms of a label such as `past_length + 1`."""
     terms = [term.strip() for term in label.split("+")]
     if len(terms) == 1 or not all(term in known or re.fullmatch(r"\d+", term) for term in terms):
         return None
@@ -243,7 +243,7 @@ def _sum_of(label: str, known: Mapping[str, int]) -> int | None:
 def _demands(
     before: Interface, after: Interface, bindings: Mapping[str, int], shapes: Mapping[str, Sequence[int]]
 ) -> Iterator[tuple[Dim, int]]:
-    """Yield (the first model's dim, the size it must have) for every size that is known."""
+    """Yield (dim of the first model, its size) for each known size."""
     for a, b in zip(before.inputs, after.inputs, strict=True):
         other = a.dims if b.dims is None else b.dims
         for dim, second in zip(a.dims or (), other or (), strict=False):

@@ -1,4 +1,4 @@
-"""Ask a runtime whether a model runs at sizes of its inputs: each question is one run on seeded inputs."""
+"""Ask a runtime whether a model runs at given sizes of its inputs. Each question is one run on seeded inputs."""
 
 from __future__ import annotations
 
@@ -28,22 +28,22 @@ if TYPE_CHECKING:
 
 _KERNELS = "builtin"
 _SECONDS = 60.0
-"""How long one run may take: sizes that need longer are no default."""
+"""The most seconds of one run. Sizes that take longer are not used as defaults."""
 
 Taken: TypeAlias = Literal["yes", "NaN", "no"]
-"""`NaN`: the model runs, and an output shows nothing else."""
+"""`NaN`: the model runs, and all elements of an output are NaN."""
 
 
 @dataclass(frozen=True, slots=True)
 class Runs:
-    """One loaded model."""
+    """A loaded model, which is run at several sizes."""
 
     session: Session
     interface: Interface
     limits: Callable[[Mapping[str, tuple[int, ...]]], Limits]
 
     def takes(self, shapes: Mapping[str, Sequence[int]]) -> Taken:
-        """Whether the model runs at these shapes of all inputs, and some output has an element."""
+        """Return whether the model runs at these shapes of all inputs. An output without elements does not count."""
         inputs = tuple(replace(spec, dims=tuple(shapes[spec.name])) for spec in self.interface.inputs)
         interface = replace(self.interface, inputs=inputs)
         known = self.limits({name: tuple(shape) for name, shape in shapes.items()})
