@@ -161,7 +161,7 @@ def _assign(variable: str | None, found: _Read | None, state: _State) -> None:
 
 
 def _value_read(variable: str | None, site: str, state: _State) -> _Read | None:
-    """Return the unwritten read on which a value depends; None for none, or for a handle from outside (variable: None)."""
+    """Return the unwritten read on which a value depends; None for none, or if a caller made the variable (None)."""
     if variable is None:
         return None
     return state.tainted.get(variable) if variable in state.written else _Read(variable, site)
