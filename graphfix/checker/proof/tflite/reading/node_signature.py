@@ -31,7 +31,8 @@ _SHARED_NAMES: Final[Mapping[str, str]] = {
 def signature(call: Call) -> tuple[object, ...] | None:
     """Return the part of a term's key besides the operands' elements.
 
-    Returns None if an operand is missing, or if scales follow an axis that is not one axis of a core.
+    Returns None if an operand is missing, if its scales follow an axis that is no axis of its core, or if the result
+    has scales along an axis.
     """
     parameters = []
     for tensor, view in zip(call.inputs, call.views, strict=True):
