@@ -7,11 +7,11 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from exporting.onnx_feeds import Feed
 from fetch_zoo import read_zoo
 from tosa_zoo import ONNX, Case
 
 import graphfix
+from models.exporting.feeds import Feed
 
 MODELS = Path(__file__).resolve().parent.parent / "models"
 EXPORTED = MODELS / "exported"
