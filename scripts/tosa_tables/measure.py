@@ -1,8 +1,8 @@
 """Take one real model through the TOSA tools, as it is and fixed, and print what became of it as JSON.
 
-    python scripts/tosa_measure.py MODEL [SIGNATURE]
+    python -m tosa_tables.measure MODEL [SIGNATURE]        in scripts/
 
-A model of the zoo is bound and fed as scripts/tosa_zoo.py says; any other with `--bind-defaults`, an ONNX model with
+A model of the zoo is bound and fed as tosa_tables/zoo.py says; any other with `--bind-defaults`, an ONNX model with
 `--narrow-inputs`. scripts/tosa_table.py runs this for each model, in a process of its own.
 """
 
@@ -17,12 +17,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
-from tosa_zoo import ONNX, SEEDS, ZOO, Case, page
 
 from graphfix.results import GraphfixError
 from graphfix.runtimes import tosa
 from graphfix.runtimes.session import RefusedError
 from graphfix.tosa.command import tosa_file
+from tosa_tables.zoo import ONNX, SEEDS, ZOO, Case, page
 
 if TYPE_CHECKING:
     from graphfix.results import Conversion, Outcome

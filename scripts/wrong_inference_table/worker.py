@@ -1,6 +1,6 @@
 """Ask one environment's onnx and onnxruntime about the models of a file; wrong_inference.py starts this program.
 
-    python inference_worker.py QUESTIONS ANSWERS FIRST
+    python wrong_inference_table/worker.py QUESTIONS ANSWERS FIRST
 
 QUESTIONS is a pickled list of (model, operands), where operands are (name, is a sequence, serialized tensors). From
 number FIRST on, one JSON line a model is appended to ANSWERS: the shapes that inference gives without the model being

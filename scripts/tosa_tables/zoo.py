@@ -11,7 +11,7 @@ import numpy as np
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-ZOO = Path(__file__).resolve().parent.parent / "models" / "zoo"
+ZOO = Path(__file__).resolve().parents[2] / "models" / "zoo"
 SEEDS = (0, 1, 2)
 PAPER, INK = 2.2, -2.0
 _GLYPH, _STROKE = 14, 2

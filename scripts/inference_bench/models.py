@@ -1,6 +1,6 @@
 """The models of bench_inference.py, loaded and run; the memory that one takes is measured in a process of its own.
 
-    python scripts/inference_models.py MODEL [--shape I=S,S,..]... [--value I=V]...
+    python -m inference_bench.models MODEL [--shape I=S,S,..]... [--value I=V]...        in scripts/
 
 prints the KiB that the process takes more, at most, to load and run the model. For Linux.
 """
@@ -18,7 +18,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from tosa_zoo import Case
+from tosa_tables.zoo import Case
+
+SCRIPTS = Path(__file__).resolve().parents[1]
 
 MEMORY_RUNS = 3
 Run = Callable[[], object]
@@ -110,8 +112,8 @@ def peak(path: Path, case: Case) -> int:
     """Return the KiB that a process takes more, at most, to load and run the model. Raises CalledProcessError."""
     shapes = [f"--shape={name}={text}" for name, text in case.shapes.items()]
     values = [f"--value={name}={text}" for name, text in case.values.items()]
-    asked = [sys.executable, __file__, str(path), *shapes, *values]
-    return int(subprocess.run(asked, check=True, capture_output=True, text=True).stdout.split()[-1])
+    asked = [sys.executable, "-m", "inference_bench.models", str(path.resolve()), *shapes, *values]
+    return int(subprocess.run(asked, cwd=SCRIPTS, check=True, capture_output=True, text=True).stdout.split()[-1])
 
 
 def main() -> int:

@@ -1,6 +1,6 @@
 """Where the sizes were lost that decide whether a node stretches: the first operator whose result has a new name.
 
-    python -m exporting.lost_sizes MODEL < NODES        in scripts/
+    python -m sizes_tables.lost MODEL < NODES        in scripts/
 
 NODES is a JSON list of pairs of graph and node. Prints a JSON list: for each the operator that made the size (or the
 rank) that is not known by the sizes before it, or INPUTS where all names are of inputs. Uses graphfix's view: the one

@@ -8,12 +8,12 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from fetch_zoo import read_zoo
-from tosa_zoo import ONNX, Case
+from tosa_tables.zoo import ONNX, Case
 
 import graphfix
 from models.exporting.feeds import Feed
 
-MODELS = Path(__file__).resolve().parent.parent / "models"
+MODELS = Path(__file__).resolve().parents[2] / "models"
 EXPORTED = MODELS / "exported"
 REDUNDANT = frozenset("Expand Tile Mul BROADCAST_TO TILE MUL".split())
 """What an explicit stretch is written as: by an operator that repeats, or by a product with ones."""

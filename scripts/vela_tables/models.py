@@ -14,7 +14,7 @@ import graphfix
 from graphfix.targets.target import named
 from models.builders.tflite.text import model
 
-MODELS = Path(__file__).resolve().parent.parent / "models"
+MODELS = Path(__file__).resolve().parents[2] / "models"
 TARGET = "ethos-u"
 NOTHING = "upgrade-legacy-broadcast"
 """A rewrite that has no work in a TFLite model: alone it leaves only the bound sizes."""

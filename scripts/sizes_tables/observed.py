@@ -1,6 +1,6 @@
 """Which operands an exported model stretches while it runs: at the sizes that it is used at, and at those of a sweep.
 
-    python -m exporting.observed_sizes MODEL < SITES        in scripts/
+    python -m sizes_tables.observed MODEL < SITES        in scripts/
 
 SITES is a JSON object: `sites`, run-time stretches as a report of graphfix lists them, and `bindings`, sizes that its
 runs took. For each run that the model accepts one line of JSON: `used` (whether these are sizes that the model is used
