@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from graphfix.checker.proof.tflite.operators.rules import Folding, Integers, Rules
+from graphfix.checker.proof.tflite.operators.entry import Folding, Integers, Rules
 from graphfix.checker.proof.tflite.reading.node_signature import type_of
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from graphfix.checker.proof.tflite.reading.operands import Call
 
 
-def _concatenation_dims(call: Call) -> Dims:
+def _concatenation_sizes(call: Call) -> Dims:
     sizes = call.sizes(0)
     if not sizes:
         return None
@@ -68,7 +68,7 @@ def _beside(sizes: tuple[Size, ...], axis: int) -> tuple[Size | None, ...]:
     return tuple(None if at == axis % len(sizes) else size for at, size in enumerate(sizes))
 
 
-def _pack_dims(call: Call) -> Dims:
+def _pack_sizes(call: Call) -> Dims:
     sizes = call.sizes(0)
     if sizes is None:
         return None
@@ -100,16 +100,16 @@ def _unpack(call: Call) -> Dims:
     return (*sizes[:at], *sizes[at + 1 :])
 
 
-RULES: Final[Mapping[str, Rules]] = {
+OPERATORS: Final[Mapping[str, Rules]] = {
     "CONCATENATION": Rules(
-        dims=_concatenation_dims,
+        sizes=_concatenation_sizes,
         integers=Integers(_concatenation_integers, one_type=True),
-        folding=Folding(_concatenation_folded, "one type"),
+        fold=Folding(_concatenation_folded, "one type"),
     ),
     "PACK": Rules(
-        dims=_pack_dims,
+        sizes=_pack_sizes,
         integers=Integers(_pack_integers, one_type=True),
-        folding=Folding(_pack_folded, "one type"),
+        fold=Folding(_pack_folded, "one type"),
     ),
-    "UNPACK": Rules(dims=_unpack),
+    "UNPACK": Rules(sizes=_unpack),
 }

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 from graphfix.checker.proof.core.terms import View, whole
 from graphfix.checker.proof.neutral import broadcast
 from graphfix.checker.proof.tflite.kernels import kernel_choice
-from graphfix.checker.proof.tflite.operators.rules import Rules
+from graphfix.checker.proof.tflite.operators.entry import Rules
 from graphfix.checker.proof.tflite.reading.node_signature import hybrid
 
 if TYPE_CHECKING:
@@ -73,9 +73,9 @@ def _transformed(call: Call, key: tuple[object, ...], views: Sequence[View]) -> 
     return View(result.core, followed, shape)
 
 
-RULES: Final[Mapping[str, Rules]] = {
+OPERATORS: Final[Mapping[str, Rules]] = {
     "BATCH_MATMUL": Rules(mapped=(2, _multiplied)),
-    "FULLY_CONNECTED": Rules(dims=_fully_connected),
+    "FULLY_CONNECTED": Rules(sizes=_fully_connected),
     "PRELU": Rules(mapped=(2, _onto)),
     "RFFT2D": Rules(mapped=(2, _transformed)),
 }

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from graphfix.checker.proof.core.terms import MOST_ELEMENTS
 from graphfix.checker.proof.neutral import constant_folding
-from graphfix.checker.proof.tflite.operators.rules import Folding, Integers, Rules, same_dims
+from graphfix.checker.proof.tflite.operators.entry import Folding, Integers, Rules, same_sizes
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from graphfix.checker.proof.core.sizes import Dims
     from graphfix.checker.proof.core.terms import View
     from graphfix.checker.proof.neutral.constant_folding import Array
-    from graphfix.checker.proof.tflite.operators.rules import FoldingRule
+    from graphfix.checker.proof.tflite.operators.entry import FoldingRule
     from graphfix.checker.proof.tflite.reading.operands import Call
 
 _REDUCED: Final = frozenset({"int32", "int64", "float32"})
@@ -22,7 +22,7 @@ _REDUCED: Final = frozenset({"int32", "int64", "float32"})
 _TRIPLE: Final = 3
 
 
-def _reduced_dims(call: Call) -> Dims:
+def _reduced_sizes(call: Call) -> Dims:
     sizes, axes = call.sizes(0), call.known_integers(1)
     if sizes is None or axes is None:
         return None
@@ -54,7 +54,7 @@ def _folded(rule: str) -> FoldingRule:
     return computed_reduction
 
 
-def _segments_dims(call: Call) -> Dims:
+def _segments_sizes(call: Call) -> Dims:
     """Return the sizes of a sum by segments: the number of segments in operand 2, then axes of operand 0."""
     sizes, rows, count = call.sizes(0), call.sizes(1), call.content(2)
     if sizes is None or rows is None or len(rows) > len(sizes) or count is None or len(count) != 1:
@@ -81,16 +81,16 @@ _KEEPING: Final = (
     "SOFTMAX LOG_SOFTMAX L2_NORMALIZATION LOCAL_RESPONSE_NORMALIZATION CUMSUM REVERSE_V2 REVERSE_SEQUENCE".split()
 )
 """Operators whose result has the sizes of operand 0."""
-RULES: Final[Mapping[str, Rules]] = {
-    **dict.fromkeys(_KEEPING, Rules(dims=same_dims)),
-    **dict.fromkeys(("MEAN", "REDUCE_ANY", "REDUCE_ALL"), Rules(dims=_reduced_dims)),
+OPERATORS: Final[Mapping[str, Rules]] = {
+    **dict.fromkeys(_KEEPING, Rules(sizes=same_sizes)),
+    **dict.fromkeys(("MEAN", "REDUCE_ANY", "REDUCE_ALL"), Rules(sizes=_reduced_sizes)),
     **{
-        op: Rules(dims=_reduced_dims, folding=Folding(_folded(rule), "indices"))
+        op: Rules(sizes=_reduced_sizes, fold=Folding(_folded(rule), "indices"))
         for op, rule in (("SUM", "sum"), ("REDUCE_MAX", "max"), ("REDUCE_MIN", "min"))
     },
     "REDUCE_PROD": Rules(
-        dims=_reduced_dims, integers=Integers(_product_integers), folding=Folding(_folded("prod"), "indices")
+        sizes=_reduced_sizes, integers=Integers(_product_integers), fold=Folding(_folded("prod"), "indices")
     ),
-    **{f"UNSORTED_SEGMENT_{how}": Rules(dims=_segments_dims) for how in ("SUM", "MAX", "MIN")},
-    "UNSORTED_SEGMENT_PROD": Rules(dims=_segments_dims, integers=Integers(_segments_integers)),
+    **{f"UNSORTED_SEGMENT_{how}": Rules(sizes=_segments_sizes) for how in ("SUM", "MAX", "MIN")},
+    "UNSORTED_SEGMENT_PROD": Rules(sizes=_segments_sizes, integers=Integers(_segments_integers)),
 }

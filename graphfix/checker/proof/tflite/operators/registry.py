@@ -10,20 +10,20 @@ from graphfix.checker.files.tflite.records import NARROW
 from graphfix.checker.proof.core.terms import integer_type
 from graphfix.checker.proof.neutral import constant_folding
 from graphfix.checker.proof.tflite.operators import (
-    arithmetic,
-    gathers,
+    elementwise,
+    gathering,
     joins,
     products,
     reductions,
-    reshape,
+    repeating,
+    reshaping,
     selection,
-    shape_queries,
+    shape_values,
     slices,
     sparse_constants,
-    stretches,
     windows,
 )
-from graphfix.checker.proof.tflite.operators.rules import Rules
+from graphfix.checker.proof.tflite.operators.entry import Rules
 from graphfix.checker.proof.tflite.reading.node_signature import keeps_quantization
 
 if TYPE_CHECKING:
@@ -33,24 +33,24 @@ if TYPE_CHECKING:
     from graphfix.checker.proof.core.sizes import Dims
     from graphfix.checker.proof.core.terms import View
     from graphfix.checker.proof.neutral.constants import Constants
-    from graphfix.checker.proof.tflite.operators.rules import Folding
+    from graphfix.checker.proof.tflite.operators.entry import Folding
     from graphfix.checker.proof.tflite.reading.operands import Call
 
 FAMILIES: Final = (
-    arithmetic, gathers, joins, products, reductions, reshape, selection, shape_queries, slices, sparse_constants,
-    stretches, windows,
+    elementwise, gathering, joins, products, reductions, reshaping, selection, shape_values, slices, sparse_constants,
+    repeating, windows,
 )  # fmt: skip
-RULES: Final[Mapping[str, Rules]] = {name: rules for family in FAMILIES for name, rules in family.RULES.items()}
+OPERATORS: Final[Mapping[str, Rules]] = {name: rules for family in FAMILIES for name, rules in family.OPERATORS.items()}
 """The rules of each operator, of which one family has the entry."""
 
 # one dictionary a kind of rule, since operators are looked up for each node
-_DIMS = {name: rules.dims for name, rules in RULES.items() if rules.dims is not None}
-_VIEWS = {name: rules.view for name, rules in RULES.items() if rules.view is not None}
-_COPIED = {name: rules.copied for name, rules in RULES.items() if rules.copied is not None}
-_INTEGERS = {name: rules.integers for name, rules in RULES.items() if rules.integers is not None}
-_FOLDING = {name: rules.folding for name, rules in RULES.items() if rules.folding is not None}
-_BUILT = {name: rules.built for name, rules in RULES.items() if rules.built is not None}
-MAPPED: Final = {name: rules.mapped for name, rules in RULES.items() if rules.mapped is not None}
+_SIZES = {name: rules.sizes for name, rules in OPERATORS.items() if rules.sizes is not None}
+_VIEWS = {name: rules.view for name, rules in OPERATORS.items() if rules.view is not None}
+_COPIED = {name: rules.copied for name, rules in OPERATORS.items() if rules.copied is not None}
+_INTEGERS = {name: rules.integers for name, rules in OPERATORS.items() if rules.integers is not None}
+_FOLDING = {name: rules.fold for name, rules in OPERATORS.items() if rules.fold is not None}
+_BUILT = {name: rules.built for name, rules in OPERATORS.items() if rules.built is not None}
+MAPPED: Final = {name: rules.mapped for name, rules in OPERATORS.items() if rules.mapped is not None}
 """(number of operands, rule) of operators that read operands by maps in their own way."""
 STATELESS: Final = frozenset({*_VIEWS, *_INTEGERS, *MAPPED})
 """Operators without a state, by their rules."""
@@ -61,7 +61,7 @@ def refined(call: Call, dims: Dims) -> Dims:
 
     A number that the rule knows replaces a stated number.
     """
-    rule = _DIMS.get(call.operator.name)
+    rule = _SIZES.get(call.operator.name)
     ruled = rule(call) if rule is not None else None
     if dims is None or ruled is None or len(ruled) != len(dims):
         return dims if ruled is None else ruled

@@ -8,7 +8,7 @@ import numpy as np
 
 from graphfix.checker.proof.core.terms import integer_type
 from graphfix.checker.proof.neutral import broadcast, constant_folding, integer_values
-from graphfix.checker.proof.tflite.operators.rules import Folding, Integers, Rules
+from graphfix.checker.proof.tflite.operators.entry import Folding, Integers, Rules
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -88,7 +88,7 @@ def _select_folded(call: Call, arrays: Sequence[Array]) -> Array | None:
     return found if max(each.size for each in arrays) > 1 or found.shape == call.result.stored else None
 
 
-RULES: Final[Mapping[str, Rules]] = {
+OPERATORS: Final[Mapping[str, Rules]] = {
     "SELECT": Rules(mapped=(3, _select_mapped)),
-    "SELECT_V2": Rules(integers=Integers(_select_integers, known=True, retypes=True), folding=Folding(_select_folded)),
+    "SELECT_V2": Rules(integers=Integers(_select_integers, known=True, retypes=True), fold=Folding(_select_folded)),
 }

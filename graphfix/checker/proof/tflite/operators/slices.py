@@ -8,7 +8,7 @@ import numpy as np
 
 from graphfix.checker.proof.core.sizes import numbers
 from graphfix.checker.proof.neutral.integer_values import cut_size
-from graphfix.checker.proof.tflite.operators.rules import Folding, Integers, Rules
+from graphfix.checker.proof.tflite.operators.entry import Folding, Integers, Rules
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -25,7 +25,7 @@ _BOUNDS: Final = 3
 # --- SLICE ------------------------------------------------------------------------------------------------------------
 
 
-def _slice_dims(call: Call) -> Dims:
+def _slice_sizes(call: Call) -> Dims:
     """Return the sizes that a SLICE asks for; -1 is the rest of the axis behind the first element."""
     sizes, begin, size = call.sizes(0), call.vector(1), call.vector(2)
     if sizes is None or begin is None or size is None or not len(sizes) == len(begin) == len(size):
@@ -68,7 +68,7 @@ def _slice_folded(_: Call, arrays: Sequence[Array]) -> Array | None:
 # --- STRIDED_SLICE ----------------------------------------------------------------------------------------------------
 
 
-def _strided_dims(call: Call) -> Dims:
+def _strided_sizes(call: Call) -> Dims:
     """Return the sizes of a STRIDED_SLICE. Axes behind those with bounds are kept."""
     sizes = call.sizes(0)
     if sizes is None or call.integer("offset"):
@@ -187,7 +187,7 @@ def _strided_folded(call: Call, arrays: Sequence[Array]) -> Array | None:
 # --- SPLIT and SPLIT_V ------------------------------------------------------------------------------------------------
 
 
-def _split_dims(call: Call) -> Dims:
+def _split_sizes(call: Call) -> Dims:
     """Return the sizes of one of the equal parts of operand 1, along the axis in operand 0."""
     sizes, axis, count = call.sizes(1), call.known_integers(0), call.integer("numSplits")
     if sizes is None or axis is None or len(axis) != 1 or not -len(sizes) <= axis[0] < len(sizes) or count < 1:
@@ -224,8 +224,8 @@ def _parts(total: int, given: Sequence[int] | None) -> Sequence[int]:
     return sizes if sum(sizes) == total and min(sizes, default=0) >= 0 else ()
 
 
-RULES: Final[Mapping[str, Rules]] = {
-    "SLICE": Rules(dims=_slice_dims, integers=Integers(_slice_integers), folding=Folding(_slice_folded, "indices")),
-    "STRIDED_SLICE": Rules(dims=_strided_dims, integers=Integers(_strided_integers), folding=Folding(_strided_folded)),
-    "SPLIT": Rules(dims=_split_dims),
+OPERATORS: Final[Mapping[str, Rules]] = {
+    "SLICE": Rules(sizes=_slice_sizes, integers=Integers(_slice_integers), fold=Folding(_slice_folded, "indices")),
+    "STRIDED_SLICE": Rules(sizes=_strided_sizes, integers=Integers(_strided_integers), fold=Folding(_strided_folded)),
+    "SPLIT": Rules(sizes=_split_sizes),
 }

@@ -9,7 +9,7 @@ import numpy as np
 
 from graphfix.checker.files.constant_bytes import held
 from graphfix.checker.files.tflite.records import WIDTHS
-from graphfix.checker.proof.tflite.operators.rules import Rules
+from graphfix.checker.proof.tflite.operators.entry import Rules
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -121,4 +121,4 @@ def _vector_of(vector: Any) -> NDArray[np.int64]:  # noqa: ANN401 - one of the t
     return np.array(_fields_of(vector)["values"], np.int64)
 
 
-RULES: Final[Mapping[str, Rules]] = {"DENSIFY": Rules(built=_unpacked)}
+OPERATORS: Final[Mapping[str, Rules]] = {"DENSIFY": Rules(built=_unpacked)}

@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from graphfix.checker.proof.neutral import constant_folding
-from graphfix.checker.proof.tflite.operators.rules import Rules, asked_dims
+from graphfix.checker.proof.tflite.operators.entry import Rules, asked_sizes
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from graphfix.checker.proof.core.sizes import Dims, Size, Sizes
-    from graphfix.checker.proof.tflite.operators.rules import DimsRule
+    from graphfix.checker.proof.tflite.operators.entry import SizesRule
     from graphfix.checker.proof.tflite.reading.operands import Call
 
 _IMAGE: Final = 4
@@ -83,7 +83,7 @@ def _resized(call: Call) -> Dims:
     return (sizes[0], *(wanted if wanted is not None and len(wanted) == _PLANE else (None, None)), sizes[3])
 
 
-def _blocks(*, to_space: bool) -> DimsRule:
+def _blocks(*, to_space: bool) -> SizesRule:
     """Return the rule of DEPTH_TO_SPACE or SPACE_TO_DEPTH: blocks of the plane become depth, or the reverse."""
 
     def rule(call: Call) -> Dims:
@@ -125,14 +125,14 @@ def _batch_to_space(call: Call) -> Dims:
     return (arithmetic.quotient(sizes[0], whole), *grown, *sizes[1 + len(blocks) :])
 
 
-RULES: Final[Mapping[str, Rules]] = {
-    **dict.fromkeys(("CONV_2D", "DEPTHWISE_CONV_2D"), Rules(dims=_convolution)),
-    "TRANSPOSE_CONV": Rules(dims=asked_dims(0)),
-    **dict.fromkeys(("AVERAGE_POOL_2D", "MAX_POOL_2D"), Rules(dims=_pool)),
-    **dict.fromkeys(("PAD", "PADV2", "MIRROR_PAD"), Rules(dims=_padded)),
-    **dict.fromkeys(("RESIZE_BILINEAR", "RESIZE_NEAREST_NEIGHBOR"), Rules(dims=_resized)),
-    "DEPTH_TO_SPACE": Rules(dims=_blocks(to_space=True)),
-    "SPACE_TO_DEPTH": Rules(dims=_blocks(to_space=False)),
-    "SPACE_TO_BATCH_ND": Rules(dims=_space_to_batch),
-    "BATCH_TO_SPACE_ND": Rules(dims=_batch_to_space),
+OPERATORS: Final[Mapping[str, Rules]] = {
+    **dict.fromkeys(("CONV_2D", "DEPTHWISE_CONV_2D"), Rules(sizes=_convolution)),
+    "TRANSPOSE_CONV": Rules(sizes=asked_sizes(0)),
+    **dict.fromkeys(("AVERAGE_POOL_2D", "MAX_POOL_2D"), Rules(sizes=_pool)),
+    **dict.fromkeys(("PAD", "PADV2", "MIRROR_PAD"), Rules(sizes=_padded)),
+    **dict.fromkeys(("RESIZE_BILINEAR", "RESIZE_NEAREST_NEIGHBOR"), Rules(sizes=_resized)),
+    "DEPTH_TO_SPACE": Rules(sizes=_blocks(to_space=True)),
+    "SPACE_TO_DEPTH": Rules(sizes=_blocks(to_space=False)),
+    "SPACE_TO_BATCH_ND": Rules(sizes=_space_to_batch),
+    "BATCH_TO_SPACE_ND": Rules(sizes=_batch_to_space),
 }

@@ -16,8 +16,8 @@ from graphfix.checker.proof.tflite.explain import note_of
 from graphfix.checker.proof.tflite.kernels.lookup_tables import chains
 from graphfix.checker.proof.tflite.operators.joins import without_empty
 from graphfix.checker.proof.tflite.operators.registry import STATELESS, computed, refined, unmoved, viewed
+from graphfix.checker.proof.tflite.operators.repeating import ranked
 from graphfix.checker.proof.tflite.operators.slices import split_part
-from graphfix.checker.proof.tflite.operators.stretches import ranked
 from graphfix.checker.proof.tflite.operators.table import EACH, STATEFUL, UNARY
 from graphfix.checker.proof.tflite.reading import loop_sizes
 from graphfix.checker.proof.tflite.reading.control_flow import always_taken, as_trips, branch_taken, path_of

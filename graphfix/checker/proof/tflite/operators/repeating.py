@@ -8,7 +8,7 @@ from graphfix.checker.files.tflite.records import NARROW
 from graphfix.checker.proof.core.sizes import right_aligned
 from graphfix.checker.proof.core.terms import View
 from graphfix.checker.proof.neutral import broadcast, views
-from graphfix.checker.proof.tflite.operators.rules import Integers, Rules, asked_dims
+from graphfix.checker.proof.tflite.operators.entry import Integers, Rules, asked_sizes
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -69,7 +69,7 @@ def _broadcast_in_dim(call: Call) -> View | None:
     return _onto(call, View(view.core, tuple(axis for axis, _ in pairs), tuple(size for _, size in pairs)), sizes)
 
 
-def _tile_dims(call: Call) -> Dims:
+def _tile_sizes(call: Call) -> Dims:
     sizes, repeats = call.sizes(0), call.target(1)
     if sizes is None or repeats is None or len(sizes) != len(repeats):
         return None
@@ -104,10 +104,10 @@ def _broadcast_args(call: Call) -> View | None:
     return call.result_integers(tuple(map(call.table.algebra.broadcast_size, pairs)))
 
 
-RULES: Final[Mapping[str, Rules]] = {
-    "BROADCAST_TO": Rules(dims=asked_dims(1), view=_broadcast_to),
+OPERATORS: Final[Mapping[str, Rules]] = {
+    "BROADCAST_TO": Rules(sizes=asked_sizes(1), view=_broadcast_to),
     "STABLEHLO_BROADCAST_IN_DIM": Rules(view=_broadcast_in_dim),
-    "TILE": Rules(dims=_tile_dims, view=_tile_view),
-    "FILL": Rules(dims=asked_dims(0), built=_filled),
+    "TILE": Rules(sizes=_tile_sizes, view=_tile_view),
+    "FILL": Rules(sizes=asked_sizes(0), built=_filled),
     "BROADCAST_ARGS": Rules(integers=Integers(_broadcast_args, one_type=True)),
 }

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from graphfix.checker.proof.neutral import constant_folding
-from graphfix.checker.proof.tflite.operators.rules import Folding, Integers, Rules, asked_dims
+from graphfix.checker.proof.tflite.operators.entry import Folding, Integers, Rules, asked_sizes
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from graphfix.checker.proof.tflite.reading.operands import Call
 
 
-def _gather_dims(call: Call) -> Dims:
+def _gather_sizes(call: Call) -> Dims:
     data, indices, axis, batch = call.sizes(0), call.sizes(1), call.integer("axis"), call.integer("batchDims")
     if not data or indices is None or not -len(data) <= axis < len(data) or not 0 <= batch <= len(indices):
         return None
@@ -83,14 +83,14 @@ def _diagonal(call: Call) -> Dims:
     return None if not sizes else (*sizes, sizes[-1])
 
 
-RULES: Final[Mapping[str, Rules]] = {
-    "GATHER": Rules(dims=_gather_dims, integers=Integers(_gather_integers), folding=Folding(_gather_folded, "indices")),
-    "GATHER_ND": Rules(dims=_gather_nd),
-    "EMBEDDING_LOOKUP": Rules(dims=_lookup),
-    "SCATTER_ND": Rules(dims=asked_dims(2)),
-    "ONE_HOT": Rules(dims=_one_hot),
-    "TOPK_V2": Rules(dims=_top),
-    "ARG_MAX": Rules(dims=_arg),
-    "ARG_MIN": Rules(dims=_arg),
-    "MATRIX_DIAG": Rules(dims=_diagonal),
+OPERATORS: Final[Mapping[str, Rules]] = {
+    "GATHER": Rules(sizes=_gather_sizes, integers=Integers(_gather_integers), fold=Folding(_gather_folded, "indices")),
+    "GATHER_ND": Rules(sizes=_gather_nd),
+    "EMBEDDING_LOOKUP": Rules(sizes=_lookup),
+    "SCATTER_ND": Rules(sizes=asked_sizes(2)),
+    "ONE_HOT": Rules(sizes=_one_hot),
+    "TOPK_V2": Rules(sizes=_top),
+    "ARG_MAX": Rules(sizes=_arg),
+    "ARG_MIN": Rules(sizes=_arg),
+    "MATRIX_DIAG": Rules(sizes=_diagonal),
 }

@@ -1,7 +1,7 @@
 """The record of the proof's rules for one TFLite operator.
 
-A module beside this one fills a table `RULES` of such records for a family of operators. `registry` joins the tables,
-and applies the rules.
+Each module beside this one has a table `OPERATORS` of such records for a family of operators. `registry` joins the
+tables, and applies the rules.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from graphfix.checker.proof.neutral.constants import Constants
     from graphfix.checker.proof.tflite.reading.operands import Call
 
-DimsRule: TypeAlias = "Callable[[Call], Dims]"
+SizesRule: TypeAlias = "Callable[[Call], Dims]"
 ViewRule: TypeAlias = "Callable[[Call], View | None]"
 FoldingRule: TypeAlias = "Callable[[Call, Sequence[Array]], Array | None]"
 
@@ -45,7 +45,7 @@ class Folding(NamedTuple):
 class Rules(NamedTuple):
     """The rules of one operator. Each returns None if it does not apply."""
 
-    dims: DimsRule | None = None
+    sizes: SizesRule | None = None
     """Returns the sizes of the result; None for a size that is unknown."""
     view: ViewRule | None = None
     """Returns the result as a view of operand 0, of an operator that only adds, drops or repeats axes.
@@ -55,19 +55,19 @@ class Rules(NamedTuple):
     copied: Callable[[Call, View], View | None] | None = None
     """Returns the view of operand 0 that the result is, if these operands move or convert no element."""
     integers: Integers | None = None
-    folding: Folding | None = None
+    fold: Folding | None = None
     built: Callable[[Constants, Call], View | None] | None = None
     """Returns the result of operands that need not all be small constants."""
     mapped: tuple[int, Callable[[Call, tuple[object, ...], Sequence[View]], View | None]] | None = None
     """(number of operands, rule): returns the term of an operator that reads operands by maps in its own way."""
 
 
-def same_dims(call: Call) -> Dims:
+def same_sizes(call: Call) -> Dims:
     """Return the sizes of operand 0."""
     return call.sizes(0)
 
 
-def asked_dims(index: int) -> DimsRule:
+def asked_sizes(index: int) -> SizesRule:
     """Return the rule of an operator whose operand `index` is the result's shape."""
 
     def rule(call: Call) -> Dims:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from graphfix.checker.proof.neutral import constant_folding, integer_values
-from graphfix.checker.proof.tflite.operators.rules import Folding, Integers, Rules, same_dims
+from graphfix.checker.proof.tflite.operators.entry import Folding, Integers, Rules, same_sizes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from graphfix.checker.proof.core.sizes import Size
     from graphfix.checker.proof.core.terms import View
     from graphfix.checker.proof.neutral.constant_folding import Array
-    from graphfix.checker.proof.tflite.operators.rules import FoldingRule, ViewRule
+    from graphfix.checker.proof.tflite.operators.entry import FoldingRule, ViewRule
     from graphfix.checker.proof.tflite.reading.operands import Call
 
 _PAIR: Final = 2
@@ -107,23 +107,23 @@ def _pairs() -> Iterator[tuple[str, Rules]]:
                 ("FLOOR_MOD", "mod"), ("MAXIMUM", "max"), ("MINIMUM", "min"))  # fmt: skip
     for op, rule in of_sizes:
         kinds = _NUMBERS if op in ("ADD", "SUB", "MUL") else _WHOLE
-        yield op, Rules(integers=Integers(_counted(rule), known=True, one_type=True), folding=_pair(rule, kinds))
+        yield op, Rules(integers=Integers(_counted(rule), known=True, one_type=True), fold=_pair(rule, kinds))
     comparing = (("LESS", "less"), ("LESS_EQUAL", "less or equal"), ("GREATER", "greater"),
                  ("GREATER_EQUAL", "greater or equal"))  # fmt: skip
     for op, rule in comparing:
-        yield op, Rules(integers=Integers(_compared(rule), known=True, retypes=True), folding=_pair(rule, _NUMBERS))
+        yield op, Rules(integers=Integers(_compared(rule), known=True, retypes=True), fold=_pair(rule, _NUMBERS))
     equal = _NUMBERS | {"bool"}
-    yield "EQUAL", Rules(integers=Integers(_compared("equal"), known=True, retypes=True), folding=_pair("equal", equal))
-    yield "NOT_EQUAL", Rules(folding=_pair("not equal", equal))
+    yield "EQUAL", Rules(integers=Integers(_compared("equal"), known=True, retypes=True), fold=_pair("equal", equal))
+    yield "NOT_EQUAL", Rules(fold=_pair("not equal", equal))
     for op, rule in (("LOGICAL_AND", "and"), ("LOGICAL_OR", "or")):
-        yield op, Rules(folding=_pair(rule, frozenset({"bool"})))
+        yield op, Rules(fold=_pair(rule, frozenset({"bool"})))
 
 
-RULES: Final[Mapping[str, Rules]] = {
+OPERATORS: Final[Mapping[str, Rules]] = {
     **dict(_pairs()),
-    "LOGICAL_NOT": Rules(folding=Folding(_single("not", frozenset({"bool"})))),
-    "NEG": Rules(folding=Folding(_single("neg", _SIGNED))),
-    "ABS": Rules(folding=Folding(_single("abs", _SIGNED))),
-    "ZEROS_LIKE": Rules(dims=same_dims, folding=Folding(_zeros_like)),
-    "COMPLEX_ABS": Rules(dims=same_dims),
+    "LOGICAL_NOT": Rules(fold=Folding(_single("not", frozenset({"bool"})))),
+    "NEG": Rules(fold=Folding(_single("neg", _SIGNED))),
+    "ABS": Rules(fold=Folding(_single("abs", _SIGNED))),
+    "ZEROS_LIKE": Rules(sizes=same_sizes, fold=Folding(_zeros_like)),
+    "COMPLEX_ABS": Rules(sizes=same_sizes),
 }

@@ -8,7 +8,7 @@ from graphfix.checker.files.tflite.schema import TYPES
 from graphfix.checker.proof.core.sizes import numbers
 from graphfix.checker.proof.core.terms import MOST_ELEMENTS
 from graphfix.checker.proof.neutral import constant_folding, integer_values
-from graphfix.checker.proof.tflite.operators.rules import Folding, Integers, Rules
+from graphfix.checker.proof.tflite.operators.entry import Folding, Integers, Rules
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -60,7 +60,7 @@ def _cast_folded(call: Call, arrays: Sequence[Array]) -> Array | None:
 # --- RANGE ------------------------------------------------------------------------------------------------------------
 
 
-def _range_dims(call: Call) -> Dims:
+def _range_sizes(call: Call) -> Dims:
     floats = call.result.dtype == "float32"
     ends = [_whole(call, index) if floats else call.content(index) for index in range(3)]
     known = [end[0] for end in ends if end]
@@ -106,9 +106,9 @@ def _range_folded(_: Call, arrays: Sequence[Array]) -> Array | None:
     return constant_folding.ranged(*arrays) if start == limit or (step > 0) == (limit > start) else None
 
 
-RULES: Final[Mapping[str, Rules]] = {
+OPERATORS: Final[Mapping[str, Rules]] = {
     "SHAPE": Rules(integers=Integers(_shape, retypes=True)),
     "RANK": Rules(integers=Integers(_rank, retypes=True)),
-    "CAST": Rules(copied=_cast_copied, integers=Integers(_cast_integers, retypes=True), folding=Folding(_cast_folded)),
-    "RANGE": Rules(dims=_range_dims, integers=Integers(_range_integers), folding=Folding(_range_folded, "one type")),
+    "CAST": Rules(copied=_cast_copied, integers=Integers(_cast_integers, retypes=True), fold=Folding(_cast_folded)),
+    "RANGE": Rules(sizes=_range_sizes, integers=Integers(_range_integers), fold=Folding(_range_folded, "one type")),
 }

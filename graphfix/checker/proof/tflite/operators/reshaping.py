@@ -10,7 +10,7 @@ from graphfix.checker.proof.core.result import NO_SIZE_BESIDE_IS_0
 from graphfix.checker.proof.core.sizes import numbers
 from graphfix.checker.proof.core.terms import View
 from graphfix.checker.proof.neutral import views
-from graphfix.checker.proof.tflite.operators.rules import Folding, Rules
+from graphfix.checker.proof.tflite.operators.entry import Folding, Rules
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -35,7 +35,7 @@ def _target(call: Call) -> Sizes | None:
     return option if isinstance(option, tuple) and option != _SCALAR else None
 
 
-def _reshape_dims(call: Call) -> Dims:
+def _reshape_sizes(call: Call) -> Dims:
     target, sizes = _target(call), call.sizes(0)
     if target is None:
         return None
@@ -76,7 +76,7 @@ def _reshape_folded(_: Call, arrays: Sequence[Array]) -> Array | None:
 # --- EXPAND_DIMS and SQUEEZE ------------------------------------------------------------------------------------------
 
 
-def _expand_dims(call: Call) -> View | None:
+def _expand_sizes(call: Call) -> View | None:
     axes = call.known_integers(1)
     if call.views[0] is None or axes is None or len(axes) != 1:
         return None
@@ -95,7 +95,7 @@ def _squeeze(call: Call) -> View | None:
 # --- TRANSPOSE --------------------------------------------------------------------------------------------------------
 
 
-def _transpose_dims(call: Call) -> Dims:
+def _transpose_sizes(call: Call) -> Dims:
     sizes, order = call.sizes(0), call.known_integers(1)
     if sizes is None or order is None or sorted(order) != list(range(len(sizes))):
         return None
@@ -118,9 +118,9 @@ def _transpose_folded(_: Call, arrays: Sequence[Array]) -> Array | None:
     return np.transpose(data, order) if sorted(order.tolist()) == list(range(data.ndim)) else None
 
 
-RULES: Final[Mapping[str, Rules]] = {
-    "RESHAPE": Rules(dims=_reshape_dims, view=_reshape_view, folding=Folding(_reshape_folded, "indices")),
-    "EXPAND_DIMS": Rules(view=_expand_dims),
+OPERATORS: Final[Mapping[str, Rules]] = {
+    "RESHAPE": Rules(sizes=_reshape_sizes, view=_reshape_view, fold=Folding(_reshape_folded, "indices")),
+    "EXPAND_DIMS": Rules(view=_expand_sizes),
     "SQUEEZE": Rules(view=_squeeze),
-    "TRANSPOSE": Rules(dims=_transpose_dims, copied=_transpose_copied, folding=Folding(_transpose_folded, "indices")),
+    "TRANSPOSE": Rules(sizes=_transpose_sizes, copied=_transpose_copied, fold=Folding(_transpose_folded, "indices")),
 }
