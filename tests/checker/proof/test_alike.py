@@ -13,8 +13,9 @@ import pytest
 from onnx import ModelProto, NodeProto, TensorProto, helper, numpy_helper
 
 from graphfix import api
-from graphfix.checker.proof.onnx import alike, compare
+from graphfix.checker.proof.onnx import compare
 from graphfix.checker.proof.onnx.nodes import PRODUCTS
+from graphfix.checker.proof.onnx.reading import node_memo as alike
 from graphfix.results import GraphfixError
 from tests.support.proved import unproved
 from tests.support.proving import prove

@@ -10,7 +10,7 @@ from onnx import TensorProto
 
 from graphfix.checker.proof.core.sizes import Symbol
 from graphfix.checker.proof.onnx.contrib import OPERATORS
-from graphfix.checker.proof.onnx.types import dtype
+from graphfix.checker.proof.onnx.reading.types import dtype
 from tests.support.last_results import last_results
 from tests.support.needs import by_release
 

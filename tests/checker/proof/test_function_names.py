@@ -6,7 +6,7 @@ import onnxruntime
 import pytest
 from onnx import FunctionProto, ModelProto, TensorProto, helper
 
-from graphfix.checker.proof.onnx.function_names import shared_name
+from graphfix.checker.proof.onnx.closed_world.function_names import shared_name
 from tests.support.proved import unproved
 
 CLASHES = [

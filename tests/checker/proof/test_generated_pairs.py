@@ -13,7 +13,7 @@ import onnx
 import pytest
 
 from graphfix.checker.proof import Proof
-from graphfix.checker.proof.onnx.constants import FileConstants
+from graphfix.checker.proof.onnx.reading.constants import FileConstants
 from tests.support.pairs.onnx_composites import composites
 from tests.support.pairs.onnx_judge import Judge
 from tests.support.pairs.onnx_pairs import changed, every_seed, examine

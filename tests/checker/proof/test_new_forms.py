@@ -11,11 +11,11 @@ import onnxruntime
 import pytest
 from onnx import ModelProto, NodeProto, TensorProto, ValueInfoProto, helper
 
-from graphfix.checker.proof.onnx.closed_world import FORMS
+from graphfix.checker.proof.onnx.closed_world.model_parts import KNOWN_FORM, KNOWN_SET
+from graphfix.checker.proof.onnx.closed_world.new_nodes import FORMS
 from graphfix.checker.proof.onnx.constant_folding import RULES
-from graphfix.checker.proof.onnx.decompositions import DEFINED
-from graphfix.checker.proof.onnx.model_parts import KNOWN_FORM, KNOWN_SET
-from graphfix.checker.proof.onnx.types import type_name
+from graphfix.checker.proof.onnx.definitions.decompositions import DEFINED
+from graphfix.checker.proof.onnx.reading.types import type_name
 from graphfix.checker.proof.onnx.views import VIEWS
 from tests.support.needs import by_release
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from graphfix.checker.proof.onnx.routines import OVERFLOWS, ROUTINES
+from graphfix.checker.proof.onnx.closed_world.routines import OVERFLOWS, ROUTINES
 from tests.support.proof_graphs import floats, ints, unary
 from tests.support.proving import prove
 

@@ -12,8 +12,8 @@ import pytest
 from onnx import numpy_helper
 
 from graphfix.checker.proof.neutral.integer_values import LARGE, NO_DIVISOR_IS_0, SMALL
+from graphfix.checker.proof.onnx.operators.windows import SOME_IMAGE
 from graphfix.checker.proof.onnx.shapes import NONE_WITHOUT_ELEMENTS
-from graphfix.checker.proof.onnx.window_shapes import SOME_IMAGE
 from tests.checker.proof.test_pairs import Text, ints, proof, text
 
 NUMBERS = {

@@ -9,7 +9,7 @@ import onnx
 import pytest
 from onnx import AttributeProto, helper
 
-from graphfix.checker.proof.onnx.versions import compared_attributes, effective, unlifted
+from graphfix.checker.proof.onnx.reading.versions import compared_attributes, effective, unlifted
 from tests.support.proof_graphs import floats, unary
 from tests.support.proving import prove
 from tests.support.written import Written

@@ -25,20 +25,21 @@ from graphfix.checker.proof.neutral.compare import (
     refuse_unknown,
 )
 from graphfix.checker.proof.neutral.constants import Constants
-from graphfix.checker.proof.onnx import load_inference, set_inputs, unrolled_loops
-from graphfix.checker.proof.onnx.closed_world import ClosedWorld
-from graphfix.checker.proof.onnx.constants import FileConstants
-from graphfix.checker.proof.onnx.declared import element_type
-from graphfix.checker.proof.onnx.external_operands import moved_operand
-from graphfix.checker.proof.onnx.function_names import shared_name
-from graphfix.checker.proof.onnx.input_sizes import FreeSizes, declared_dims, is_named
-from graphfix.checker.proof.onnx.model_parts import key_of, unlisted
-from graphfix.checker.proof.onnx.names import INLINED
-from graphfix.checker.proof.onnx.operands import Environment
-from graphfix.checker.proof.onnx.order import put_in_order
-from graphfix.checker.proof.onnx.reader import Reading
-from graphfix.checker.proof.onnx.stored_sizes import StoredSizes
-from graphfix.checker.proof.onnx.validate import imported
+from graphfix.checker.proof.onnx.closed_world import load_inference
+from graphfix.checker.proof.onnx.closed_world.declared import element_type
+from graphfix.checker.proof.onnx.closed_world.external_operands import moved_operand
+from graphfix.checker.proof.onnx.closed_world.function_names import shared_name
+from graphfix.checker.proof.onnx.closed_world.model_parts import key_of, unlisted
+from graphfix.checker.proof.onnx.closed_world.names import INLINED
+from graphfix.checker.proof.onnx.closed_world.new_nodes import ClosedWorld
+from graphfix.checker.proof.onnx.closed_world.validate import imported
+from graphfix.checker.proof.onnx.reading import set_inputs, unrolled_loops
+from graphfix.checker.proof.onnx.reading.constants import FileConstants
+from graphfix.checker.proof.onnx.reading.input_sizes import FreeSizes, declared_dims, is_named
+from graphfix.checker.proof.onnx.reading.operands import Environment
+from graphfix.checker.proof.onnx.reading.order import put_in_order
+from graphfix.checker.proof.onnx.reading.reader import Reading
+from graphfix.checker.proof.onnx.reading.stored_sizes import StoredSizes
 from graphfix.results import assumptions, equal_dims
 
 if TYPE_CHECKING:

@@ -14,10 +14,10 @@ from graphfix.checker.proof.core.terms import View
 from graphfix.checker.proof.neutral import constant_folding
 from graphfix.checker.proof.neutral.integer_values import cut
 from graphfix.checker.proof.onnx import nodes
+from graphfix.checker.proof.onnx.closed_world.validate import loads
 from graphfix.checker.proof.onnx.integer_values import plain_cast
 from graphfix.checker.proof.onnx.layout_shapes import COUNTED_PARTS, equal_part, places
-from graphfix.checker.proof.onnx.types import type_name
-from graphfix.checker.proof.onnx.validate import loads
+from graphfix.checker.proof.onnx.reading.types import type_name
 from graphfix.results.runtime_facts import MOST_AXES
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from graphfix.checker.proof.neutral.constant_folding import Array
     from graphfix.checker.proof.neutral.constants import Constants
-    from graphfix.checker.proof.onnx.operands import Call
+    from graphfix.checker.proof.onnx.reading.operands import Call
 
 EQUAL_UNTIL = 8
 """The first operator set in which operands of all broadcasting operators may have different shapes."""

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from graphfix.checker.proof.core.sizes import Algebra
     from graphfix.checker.proof.core.terms import Core, View
-    from graphfix.checker.proof.onnx.operands import Call
+    from graphfix.checker.proof.onnx.reading.operands import Call
 
 
 def note_of(algebra: Algebra, call: Call, path: str, results: Sequence[View | None]) -> Note:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from graphfix.checker.proof.core.sizes import Size, Sizes
     from graphfix.checker.proof.core.terms import TermTable
-    from graphfix.checker.proof.onnx.operands import Call
+    from graphfix.checker.proof.onnx.reading.operands import Call
 
 MATRIX = "matrix"
 """How the terms of such values begin; they are no constants: one element at least is known as a term alone."""

@@ -13,14 +13,14 @@ from graphfix.checker.files.onnx.tensors import elements
 from graphfix.checker.proof.core.sizes import numbers
 from graphfix.checker.proof.core.terms import MOST_ELEMENTS, View, integer_type, whole
 from graphfix.checker.proof.neutral import integer_values
-from graphfix.checker.proof.onnx.types import dtype
+from graphfix.checker.proof.onnx.reading.types import dtype
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from graphfix.checker.proof.core.sizes import Dims, Sizes
     from graphfix.checker.proof.core.terms import Core, TermTable
-    from graphfix.checker.proof.onnx.operands import Call
+    from graphfix.checker.proof.onnx.reading.operands import Call
 
 _EXACT = {"int32": 1 << 31, "int64": 1 << 53}
 """Numbers below are the same in both types."""

@@ -10,18 +10,18 @@ from graphfix.checker.files.onnx import operators as onnx_ops
 from graphfix.checker.proof.core.terms import View, whole
 from graphfix.checker.proof.neutral import broadcast, constant_folding, neutral_elements
 from graphfix.checker.proof.onnx import sequence_shapes, shapes
+from graphfix.checker.proof.onnx.closed_world.routines import enter_exact, enter_mapped
+from graphfix.checker.proof.onnx.closed_world.validate import loads
 from graphfix.checker.proof.onnx.integer_values import enter_elements
-from graphfix.checker.proof.onnx.routines import enter_exact, enter_mapped
-from graphfix.checker.proof.onnx.types import dtype
-from graphfix.checker.proof.onnx.validate import loads
-from graphfix.checker.proof.onnx.versions import meaning
+from graphfix.checker.proof.onnx.reading.types import dtype
+from graphfix.checker.proof.onnx.reading.versions import meaning
 from graphfix.checker.proof.onnx.views import viewed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from graphfix.checker.proof.core.iteration_space import Axes
-    from graphfix.checker.proof.onnx.operands import Call
+    from graphfix.checker.proof.onnx.reading.operands import Call
 
 MATRIX = 2
 DIFFERING_SHAPES_SINCE = 8

@@ -8,14 +8,14 @@ from onnx import helper
 
 from graphfix.checker.proof.core.terms import MOST_ELEMENTS, Split
 from graphfix.checker.proof.onnx.layout_shapes import places
-from graphfix.checker.proof.onnx.versions import PRESENT
+from graphfix.checker.proof.onnx.reading.versions import PRESENT
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from graphfix.checker.proof.core.sizes import Dims, Size, Sizes
     from graphfix.checker.proof.core.terms import Core, View
-    from graphfix.checker.proof.onnx.operands import Among, Call
+    from graphfix.checker.proof.onnx.reading.operands import Among, Call
 
 
 def enter(call: Call, core: Core) -> None:

@@ -21,15 +21,15 @@ from graphfix.checker.proof.neutral.broadcast import onto_sizes
 from graphfix.checker.proof.neutral.integer_values import span, span_of
 from graphfix.checker.proof.onnx import layout_shapes
 from graphfix.checker.proof.onnx.layout_shapes import places
+from graphfix.checker.proof.onnx.reading.types import dtype
 from graphfix.checker.proof.onnx.sequence_shapes import element
-from graphfix.checker.proof.onnx.types import dtype
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from graphfix.checker.proof.core.sizes import Dims, Size, Sizes
     from graphfix.checker.proof.core.terms import View
-    from graphfix.checker.proof.onnx.operands import Call
+    from graphfix.checker.proof.onnx.reading.operands import Call
 
 EXACT_SPAN = 1 << 53
 """Up to here runtimes that count a range in float64 count it right."""
@@ -56,11 +56,11 @@ def _standard(call: Call, index: int) -> Dims:
         return _statistics(call) if index else _onto(call)
     if call.op in RULES or call.op in SEVERAL:
         return _by(RULES, SEVERAL, call, index)
-    from graphfix.checker.proof.onnx import network_shapes as networks  # most models have neither of these
+    from graphfix.checker.proof.onnx.operators import networks  # most models have neither of these
 
     if call.op in networks.RULES or call.op in networks.SEVERAL:
         return _by(networks.RULES, networks.SEVERAL, call, index)
-    from graphfix.checker.proof.onnx import window_shapes as windows
+    from graphfix.checker.proof.onnx.operators import windows
 
     if call.op in windows.RULES or call.op in windows.SEVERAL:
         return _by(windows.RULES, windows.SEVERAL, call, index)
@@ -69,10 +69,11 @@ def _standard(call: Call, index: int) -> Dims:
 
 def _of_a_state(call: Call, index: int) -> Dims:
     """Return the dims by the rules of newer operators with a state, or of operators that onnxruntime adds."""
-    from graphfix.checker.proof.onnx import contrib, state_shapes
+    from graphfix.checker.proof.onnx import contrib
+    from graphfix.checker.proof.onnx.operators import states
 
-    if call.op in state_shapes.SEVERAL:
-        return state_shapes.SEVERAL[call.op](call, index)
+    if call.op in states.SEVERAL:
+        return states.SEVERAL[call.op](call, index)
     return contrib.sizes(call, index)
 
 

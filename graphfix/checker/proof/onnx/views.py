@@ -10,17 +10,17 @@ from graphfix.checker.proof.core.sizes import numbers
 from graphfix.checker.proof.core.terms import MOST_ELEMENTS, View, extent, integer_type, whole
 from graphfix.checker.proof.neutral import constant_folding, repeat_elements, views
 from graphfix.checker.proof.onnx import integer_matrices
+from graphfix.checker.proof.onnx.closed_world.validate import loads
 from graphfix.checker.proof.onnx.integer_values import COUNTING, INTEGER_VALUES, renumbered
 from graphfix.checker.proof.onnx.layout_shapes import places
-from graphfix.checker.proof.onnx.validate import loads
-from graphfix.checker.proof.onnx.versions import inference_mode
+from graphfix.checker.proof.onnx.reading.versions import inference_mode
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from graphfix.checker.proof.core.sizes import Sizes
     from graphfix.checker.proof.core.terms import TermTable
-    from graphfix.checker.proof.onnx.operands import Call
+    from graphfix.checker.proof.onnx.reading.operands import Call
 
 COUNTED_TARGET = 5
 """Until then Reshape's target is an attribute, and a 0 in it copies."""

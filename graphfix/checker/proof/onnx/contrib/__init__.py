@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from graphfix.checker.proof.core.sizes import Dims
     from graphfix.checker.proof.onnx.contrib.results import Kind, Operators, Result
-    from graphfix.checker.proof.onnx.operands import Call
+    from graphfix.checker.proof.onnx.reading.operands import Call
 
 OPERATORS: Mapping[str, Operators] = {
     "": {**elementwise.STANDARD, **layout.STANDARD},

@@ -15,7 +15,7 @@ from graphfix.checker.proof.onnx.layout_shapes import RULES, joined
 if TYPE_CHECKING:
     from graphfix.checker.proof.core.sizes import Dims, Size
     from graphfix.checker.proof.onnx.contrib.results import Kind, Operators
-    from graphfix.checker.proof.onnx.operands import Call
+    from graphfix.checker.proof.onnx.reading.operands import Call
 
 MATRIX, TOKENS, IMAGE = 2, 3, 4
 """Ranks: a matrix, [batch,positions,hidden], [batch,channels,rows,columns]."""
