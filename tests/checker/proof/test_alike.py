@@ -14,7 +14,7 @@ from onnx import ModelProto, NodeProto, TensorProto, helper, numpy_helper
 
 from graphfix import api
 from graphfix.checker.proof.onnx import compare
-from graphfix.checker.proof.onnx.nodes import PRODUCTS
+from graphfix.checker.proof.onnx.operators.elementwise import PRODUCTS
 from graphfix.checker.proof.onnx.reading import node_memo as alike
 from graphfix.results import GraphfixError
 from tests.support.proved import unproved

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from graphfix.checker.proof.onnx.shapes import COUNTED_BY_FLOATS
+from graphfix.checker.proof.onnx.operators.shape_values import COUNTED_BY_FLOATS
 from tests.support.notation import model
 from tests.support.onnx.fixing import fixed
 from tests.support.proving import maps, prove

@@ -18,8 +18,7 @@ from onnx import ModelProto, helper, numpy_helper
 from graphfix.checker.proof.core.result import UnprovedError
 from graphfix.checker.proof.neutral import constant_folding
 from graphfix.checker.proof.neutral.constant_folding import converted, paired
-from graphfix.checker.proof.onnx.constant_folding import RULES
-from graphfix.checker.proof.onnx.views import VIEWS
+from graphfix.checker.proof.onnx.operators.registry import FOLDS, VIEWS
 from graphfix.runtimes import onnxruntime
 from graphfix.runtimes.session import RefusedError
 from tests.support.last_results import last_results
@@ -27,7 +26,7 @@ from tests.support.notation import model as notation
 from tests.support.runtimes.onnx_runs import run
 
 IR = 8
-OPERATORS = sorted({*RULES, *VIEWS, "ConstantOfShape"})
+OPERATORS = sorted({*FOLDS, *VIEWS, "ConstantOfShape"})
 OPSETS = (7, 8, 9, 10, 11, 12, 13, 14, 17, 18, 19)
 TYPES = "int64 int64 int64 int32 float32 bool uint8 int8 float64 float16 int16 uint32".split()
 TEXTS = ("nearest", "linear", "floor", "asymmetric", "half_pixel", "none")

@@ -13,10 +13,9 @@ from onnx import ModelProto, NodeProto, TensorProto, ValueInfoProto, helper
 
 from graphfix.checker.proof.onnx.closed_world.model_parts import KNOWN_FORM, KNOWN_SET
 from graphfix.checker.proof.onnx.closed_world.new_nodes import FORMS
-from graphfix.checker.proof.onnx.constant_folding import RULES
 from graphfix.checker.proof.onnx.definitions.decompositions import DEFINED
+from graphfix.checker.proof.onnx.operators.registry import FOLDS, VIEWS
 from graphfix.checker.proof.onnx.reading.types import type_name
-from graphfix.checker.proof.onnx.views import VIEWS
 from tests.support.needs import by_release
 
 if TYPE_CHECKING:
@@ -127,7 +126,7 @@ def refused(op: str, types: frozenset[str], sets: list[int]) -> list[tuple[str, 
 
 
 def test_no_rule_reads_an_operator_that_is_not_listed() -> None:
-    assert {*VIEWS, *RULES, *DEFINED} <= set(FORMS)
+    assert {*VIEWS, *FOLDS, *DEFINED} <= set(FORMS)
 
 
 EIGHT_BITS = dict.fromkeys(("Max", "Min", "Where"), "onnxruntime>=1.31")

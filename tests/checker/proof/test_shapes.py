@@ -14,8 +14,7 @@ import numpy as np
 import pytest
 from onnx import ModelProto, helper, numpy_helper
 
-from graphfix.checker.proof.onnx.operators.windows import SOME_IMAGE
-from graphfix.checker.proof.onnx.shapes import NO_SIZE_IS_0, NONE_WITHOUT_ELEMENTS
+from graphfix.checker.proof.core.result import NO_SIZE_IS_0, NONE_WITHOUT_ELEMENTS, SOME_IMAGE
 from graphfix.runtimes.process import Child
 from graphfix.runtimes.session import RefusedError
 from tests.support.last_results import last_results

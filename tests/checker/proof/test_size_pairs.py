@@ -11,9 +11,8 @@ from pathlib import Path
 import pytest
 from onnx import numpy_helper
 
+from graphfix.checker.proof.core.result import NONE_WITHOUT_ELEMENTS, SOME_IMAGE
 from graphfix.checker.proof.neutral.integer_values import LARGE, NO_DIVISOR_IS_0, SMALL
-from graphfix.checker.proof.onnx.operators.windows import SOME_IMAGE
-from graphfix.checker.proof.onnx.shapes import NONE_WITHOUT_ELEMENTS
 from tests.checker.proof.test_pairs import Text, ints, proof, text
 
 NUMBERS = {

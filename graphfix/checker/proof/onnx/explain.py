@@ -11,7 +11,7 @@ from graphfix.checker.files.onnx import operators as onnx_ops
 from graphfix.checker.proof.core.indexing_maps import Note
 from graphfix.checker.proof.neutral.broadcast import broadcast_of
 from graphfix.checker.proof.neutral.explain import isolated
-from graphfix.checker.proof.onnx.nodes import read
+from graphfix.checker.proof.onnx.reading.node_results import read
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from graphfix.checker.proof.onnx.contrib.results import Result, kind_of, like, moved, ranked
-from graphfix.checker.proof.onnx.layout_shapes import depth_to_space, space_to_depth
 from graphfix.checker.proof.onnx.operators.networks import grid_sample
+from graphfix.checker.proof.onnx.operators.reshaping import depth_to_space, space_to_depth
 from graphfix.checker.proof.onnx.operators.windows import convolved, globally_pooled, pooled, transposed_convolution
 
 if TYPE_CHECKING:

@@ -11,10 +11,12 @@ from onnx import TensorProto, helper, numpy_helper
 from graphfix.checker.files.onnx.operators import LEGACY_END
 from graphfix.checker.proof.core.sizes import numbers, right_aligned
 from graphfix.checker.proof.onnx.closed_world.validate import loads
-from graphfix.checker.proof.onnx.nodes import PRODUCTS, channels
+from graphfix.checker.proof.onnx.operators.broadcasting import channels
+from graphfix.checker.proof.onnx.operators.elementwise import PRODUCTS
+from graphfix.checker.proof.onnx.operators.repeating import by_scales
+from graphfix.checker.proof.onnx.operators.split import part_at
 from graphfix.checker.proof.onnx.reading.types import dtype
 from graphfix.checker.proof.onnx.reading.versions import PRESENT
-from graphfix.checker.proof.onnx.sequence_shapes import taken
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -24,12 +26,6 @@ if TYPE_CHECKING:
 
 THREE = 3
 """Operands from which on an Einsum has several pairs."""
-SIZES = 3
-"""The operand of a Resize that holds the result's sizes."""
-OF_SIZES = frozenset({"axes", "keep_aspect_ratio_policy", "antialias"})
-"""Attributes of a Resize by which sizes, or what is made of them, mean another thing."""
-CROPPED = b"tf_crop_and_resize"
-"""The coordinates that read the operand roi."""
 ONE_AXIS = 13
 """From here on a Softmax is taken over one axis."""
 
@@ -114,36 +110,6 @@ def _in_pairs(call: Call, among: Among) -> View | None:
     return among(nodes, max(call.version, PRESENT), {f"x{at}": view for at, view in enumerate(views)})
 
 
-def _by_scales(call: Call, among: Among) -> View | None:
-    """Read the sizes of a linear Resize as the scales that onnxruntime makes of them: quotients in float32."""
-    mode, data, asked = call.attributes.get("mode"), call.operand(0), call.content(SIZES)
-    where = call.attributes.get("coordinate_transformation_mode")
-    if mode is None or mode.s != b"linear" or data is None or asked is None or not _of_sizes_alone(call):
-        return None
-    if where is not None and where.s == CROPPED:
-        return None
-    have, want = numbers(data.sizes or ()), numbers(asked)
-    if have is None or want is None or len(have) != len(want) or not all(have):
-        return None
-    scales = np.array(want, np.float32) / np.array(have, np.float32)
-    if [int(scale * np.float32(size)) for scale, size in zip(scales, have, strict=True)] != list(want):
-        return None
-    nodes = [
-        helper.make_node("Constant", [], ["scales"], value=numpy_helper.from_array(scales)),
-        helper.make_node("Constant", [], ["roi"], value=numpy_helper.from_array(np.zeros(0, np.float32))),
-        helper.make_node("Resize", ["x", "roi", "scales"], ["y"], call.description),
-    ]
-    nodes[-1].attribute.extend(given for name, given in call.attributes.items() if name not in OF_SIZES)
-    return among(nodes, max(call.version, PRESENT), {"x": data})
-
-
-def _of_sizes_alone(call: Call) -> bool:
-    """Whether the sizes are those of all axes, taken as they are, and what lies between is taken once."""
-    policy = call.attributes.get("keep_aspect_ratio_policy")
-    plain = policy is None or policy.s == b"stretch"
-    return plain and "axes" not in call.attributes and not call.integer("antialias", 0)
-
-
 def _reversed(call: Call, among: Among) -> View | None:
     """Return the value of a ReverseSequence of equal lengths, as a Gather of its time steps; None for other lengths."""
     data, lengths = call.operand(0), numbers(call.vector(1))
@@ -163,6 +129,6 @@ def _reversed(call: Call, among: Among) -> View | None:
 
 
 DEFINED: Mapping[str, Callable[[Call, Among], View | None]] = {
-    "Einsum": _in_pairs, "Resize": _by_scales, "SequenceAt": taken, "PRelu": _prelu,
+    "Einsum": _in_pairs, "Resize": by_scales, "SequenceAt": part_at, "PRelu": _prelu,
     "Softmax": _flat, "LogSoftmax": _flat, "Hardmax": _flat, "ReverseSequence": _reversed,
 }  # fmt: skip

@@ -6,11 +6,13 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from graphfix.checker.proof.core.result import SOME_PIXELS
+from graphfix.checker.proof.onnx.operators.entry import Operator
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Sequence
 
     from graphfix.checker.proof.core.sizes import Dims, Size, Sizes
+    from graphfix.checker.proof.onnx.operators.entry import Operators
     from graphfix.checker.proof.onnx.reading.operands import Call
 
 MATRIX, STATES, GRIDS = 2, 3, 4
@@ -133,16 +135,19 @@ def _multinomial(call: Call) -> Dims:
     return None if data is None or len(data) != MATRIX or count < 0 else (data[0], count)
 
 
-RULES: Mapping[str, Callable[[Call], Dims]] = {
-    "Det": _determinant, "Multinomial": _multinomial,
-    "Gemm": lambda call: gemm(call, 0, 1), "Einsum": _einsum, "RoiAlign": _roi_align,
-    "InstanceNormalization": _instance_norm,
-    "GridSample": lambda call: grid_sample(call, call.sizes(0)),
-    "NonMaxSuppression": lambda _: (None, 3), "RotaryEmbedding": lambda call: call.sizes(0),
-    "MatMulInteger": lambda call: stacked(call, call.sizes(0), call.sizes(1)),
-    "QLinearMatMul": lambda call: stacked(call, call.sizes(0), call.sizes(3)),
-}  # fmt: skip
-SEVERAL: Mapping[str, Callable[[Call, int], Dims]] = {
-    **dict.fromkeys(("NegativeLogLikelihoodLoss", "SoftmaxCrossEntropyLoss"), _loss),
-    **dict.fromkeys(("LSTM", "GRU", "RNN"), _recurrent), "DynamicQuantizeLinear": _dynamic_quantize,
-}  # fmt: skip
+OPERATORS: Operators = {
+    "Gemm": Operator(sizes=lambda call: gemm(call, 0, 1)),
+    "MatMulInteger": Operator(sizes=lambda call: stacked(call, call.sizes(0), call.sizes(1))),
+    "QLinearMatMul": Operator(sizes=lambda call: stacked(call, call.sizes(0), call.sizes(3))),
+    "Einsum": Operator(sizes=_einsum),
+    "Det": Operator(sizes=_determinant),
+    **dict.fromkeys(("LSTM", "GRU", "RNN"), Operator(each_size=_recurrent)),
+    "RotaryEmbedding": Operator(sizes=lambda call: call.sizes(0)),
+    "DynamicQuantizeLinear": Operator(each_size=_dynamic_quantize),
+    "InstanceNormalization": Operator(sizes=_instance_norm),
+    "RoiAlign": Operator(sizes=_roi_align),
+    "GridSample": Operator(sizes=lambda call: grid_sample(call, call.sizes(0))),
+    "NonMaxSuppression": Operator(sizes=lambda _: (None, 3)),
+    **dict.fromkeys(("NegativeLogLikelihoodLoss", "SoftmaxCrossEntropyLoss"), Operator(each_size=_loss)),
+    "Multinomial": Operator(sizes=_multinomial),
+}

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+from graphfix.checker.proof.onnx.operators.entry import Operator
 
+if TYPE_CHECKING:
     from graphfix.checker.proof.core.sizes import Dims, Size, Sizes
+    from graphfix.checker.proof.onnx.operators.entry import Operators
     from graphfix.checker.proof.onnx.reading.operands import Call
 
 IN_A_ROW, BY_HEAD = 3, 4
@@ -91,6 +92,8 @@ def causal_convolution(call: Call, index: int) -> Dims:
     return (*data[:2], None if isinstance(reach, int) and reach < 0 else reach)
 
 
-SEVERAL: Mapping[str, Callable[[Call, int], Dims]] = {
-    "Attention": _attention, "LinearAttention": linear_attention, "CausalConvWithState": causal_convolution,
-}  # fmt: skip
+OPERATORS: Operators = {
+    "Attention": Operator(each_size=_attention),
+    "LinearAttention": Operator(each_size=linear_attention),
+    "CausalConvWithState": Operator(each_size=causal_convolution),
+}

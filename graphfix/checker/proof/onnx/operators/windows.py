@@ -1,31 +1,24 @@
-"""Rules for the shapes of operators that slide a window over the axes behind the first two, and of Resize."""
+"""Rules for the shapes of operators that slide a window over the axes behind the first two."""
 
 from __future__ import annotations
 
-from fractions import Fraction
 from typing import TYPE_CHECKING, NamedTuple
 
 from graphfix.checker.proof.core.result import SOME_IMAGE
 from graphfix.checker.proof.core.sizes import numbers
-from graphfix.checker.proof.neutral import constant_folding
+from graphfix.checker.proof.onnx.operators.entry import Operator
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable
 
     from graphfix.checker.proof.core.sizes import Dims, Size, Sizes
+    from graphfix.checker.proof.onnx.operators.entry import Operators
     from graphfix.checker.proof.onnx.reading.operands import Call
 
 CONVOLUTIONS = frozenset({"Conv", "ConvInteger", "QLinearConv", "DeformConv", "FusedConv", "NhwcConv", "NhwcFusedConv"})
 FRONT = 2
 """Batch and channels: a window slides over the axes behind."""
 SAME = (b"SAME_UPPER", b"SAME_LOWER")
-NEARLY = Fraction(1, 1 << 20)
-"""How near to a whole number a scaled size, computed in float32, may fall on either side of it."""
-FINEST, COARSEST = 64, 64
-"""Scales of terms are whole numbers, halves, quarters ... in these bounds."""
-EXACT_IN_FLOAT32 = "sizes that a Resize scales are below 2**18: float32 holds what they are scaled to"
-SCALES, SIZES = 2, 3
-"""The operands of a Resize in its present form."""
 
 
 class Window(NamedTuple):
@@ -194,61 +187,13 @@ def _spread(call: Call, size: Size, window: Window, added: int) -> Size | None:
     return None if isinstance(made, int) and made < 1 else made
 
 
-def _resize(call: Call) -> Dims:
-    """Sizes that are asked for, or those that a scale makes without a doubt about rounding."""
-    own = call.sizes(0)
-    if own is None:
-        return None
-    unknown = (None,) * len(own)
-    policy = call.attributes.get("keep_aspect_ratio_policy")
-    if "axes" in call.attributes or (policy is not None and policy.s != b"stretch"):
-        return unknown
-    if call.operand(SIZES) is not None:
-        sizes = call.vector(SIZES)
-        return sizes if sizes is not None and len(sizes) == len(own) and call.operand(SCALES) is None else unknown
-    scales = constant_folding.literal(call.operand(SCALES if call.op == "Resize" and len(call.views) != FRONT else 1))
-    if scales is None or scales.shape != (len(own),) or scales.dtype.kind != "f":
-        return unknown
-    if call.op == "Resize" and _coordinates(call) == b"tf_crop_and_resize":
-        return unknown
-    return tuple(_scaled(call, size, scale) for size, scale in zip(own, scales.tolist(), strict=True))
-
-
-def _coordinates(call: Call) -> bytes:
-    given = call.attributes.get("coordinate_transformation_mode")
-    return b"" if given is None else given.s
-
-
-def _scaled(call: Call, size: Size, scale: float) -> Size | None:
-    if scale == 1:
-        return size
-    if not 0 < scale < float("inf"):
-        return None
-    if not isinstance(size, int):
-        return _scaled_term(call, size, Fraction(scale))
-    exact = size * Fraction(scale)
-    made = exact.numerator // exact.denominator
-    near = [exact, *(() if exact == made else (exact * (1 - NEARLY), exact * (1 + NEARLY)))]
-    return made if all(each.numerator // each.denominator == made for each in near) else None
-
-
-def _scaled_term(call: Call, size: Size, scale: Fraction) -> Size | None:
-    """Return a size times a power of 2, or a whole number: float32 rounds no such product of sizes below 2**24."""
-    if scale.denominator > FINEST or scale.numerator > COARSEST:
-        return None
-    whole = call.table.arithmetic.mul(size, scale.numerator)
-    found = None if whole is None else call.table.arithmetic.floordiv(whole, scale.denominator)
-    if found is not None:
-        call.table.assumes[EXACT_IN_FLOAT32] = None
-    return found
-
-
-RULES: Mapping[str, Callable[[Call], Dims]] = {
-    "Conv": _convolution(1), "ConvInteger": _convolution(1), "QLinearConv": _convolution(3),
-    "DeformConv": _convolution(1),
-    "ConvTranspose": lambda call: transposed_convolution(call, call.sizes(0)), "Resize": _resize, "Upsample": _resize,
+OPERATORS: Operators = {
+    **dict.fromkeys(("Conv", "ConvInteger", "DeformConv"), Operator(sizes=_convolution(1))),
+    "QLinearConv": Operator(sizes=_convolution(3)),
+    "ConvTranspose": Operator(sizes=lambda call: transposed_convolution(call, call.sizes(0))),
     **dict.fromkeys(
-        ("GlobalAveragePool", "GlobalMaxPool", "GlobalLpPool"), lambda call: globally_pooled(call.sizes(0))
+        ("GlobalAveragePool", "GlobalMaxPool", "GlobalLpPool"),
+        Operator(sizes=lambda call: globally_pooled(call.sizes(0))),
     ),
-}  # fmt: skip
-SEVERAL: Mapping[str, Callable[[Call, int], Dims]] = dict.fromkeys(("MaxPool", "AveragePool", "LpPool"), _pool)
+    **dict.fromkeys(("MaxPool", "AveragePool", "LpPool"), Operator(each_size=_pool)),
+}

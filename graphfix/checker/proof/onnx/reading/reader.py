@@ -22,13 +22,12 @@ from graphfix.checker.proof.onnx.closed_world.names import (
 from graphfix.checker.proof.onnx.closed_world.new_nodes import GROWING
 from graphfix.checker.proof.onnx.closed_world.operator_types import infer_types
 from graphfix.checker.proof.onnx.closed_world.validate import imported, is_separate, unique_names
-from graphfix.checker.proof.onnx.constant_folding import computed
 from graphfix.checker.proof.onnx.definitions.decompositions import DEFINED, defined
 from graphfix.checker.proof.onnx.definitions.formulas import Definitions
 from graphfix.checker.proof.onnx.explain import note_of
-from graphfix.checker.proof.onnx.nodes import exact, view_or_term
 from graphfix.checker.proof.onnx.reading.calls import call_of, enter_call, function_of
 from graphfix.checker.proof.onnx.reading.node_memo import Alike, Names
+from graphfix.checker.proof.onnx.reading.node_results import computed, exact, view_or_term
 from graphfix.checker.proof.onnx.reading.operands import Environment, attributes_of
 from graphfix.checker.proof.onnx.reading.types import check_values
 from graphfix.results.records import dataclass, field

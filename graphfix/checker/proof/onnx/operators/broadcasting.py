@@ -1,4 +1,4 @@
-"""What each ONNX node computes, as views: broadcasting operators by their maps, the others by exact operands."""
+"""Operators that read their operands by maps: those that broadcast, quantize, or multiply matrices. They are terms."""
 
 from __future__ import annotations
 
@@ -7,65 +7,44 @@ from typing import TYPE_CHECKING
 from onnx import TensorProto
 
 from graphfix.checker.files.onnx import operators as onnx_ops
-from graphfix.checker.proof.core.terms import View, whole
-from graphfix.checker.proof.neutral import broadcast, constant_folding, neutral_elements
-from graphfix.checker.proof.onnx import sequence_shapes, shapes
-from graphfix.checker.proof.onnx.closed_world.routines import enter_exact, enter_mapped
+from graphfix.checker.proof.core.terms import View
+from graphfix.checker.proof.neutral import broadcast, neutral_elements
+from graphfix.checker.proof.neutral.broadcast import onto_sizes
 from graphfix.checker.proof.onnx.closed_world.validate import loads
-from graphfix.checker.proof.onnx.integer_values import enter_elements
+from graphfix.checker.proof.onnx.operators.elementwise import (
+    CUBE,
+    DIFFERING_SHAPES_SINCE,
+    PRODUCTS,
+    SQUARE,
+    is_looped_over,
+    multiplies,
+)
 from graphfix.checker.proof.onnx.reading.types import dtype
 from graphfix.checker.proof.onnx.reading.versions import meaning
-from graphfix.checker.proof.onnx.views import viewed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from graphfix.checker.proof.core.iteration_space import Axes
+    from graphfix.checker.proof.core.sizes import Dims
     from graphfix.checker.proof.onnx.reading.operands import Call
 
 MATRIX = 2
-DIFFERING_SHAPES_SINCE = 8
-"""The first operator set in which operands of all broadcasting operators may have different shapes."""
+"""The rank of a matrix."""
 PER_AXIS_SINCE = 13
-"""From this version on the parameters of a quantization may be those of an axis."""
-SQUARE, CUBE = 2, 3
-WHOLE = frozenset({TensorProto.INT32, TensorProto.INT64})
+"""From this version on a quantization may have parameters for each element of an axis."""
 BIASED = "FastGelu"
-"""The elementwise operator whose second operand, if it is given, is no parameter of all elements."""
+"""The elementwise operator whose optional second operand differs from element to element."""
 ITSELF = frozenset({"Max", "Or"})
-"""Of a value and itself they return it, every bit: NaN and the sign of zero too."""
+"""Operators that return a value and itself unchanged, every bit: NaN and the sign of zero too."""
 BYTES = frozenset(number for name, number in TensorProto.DataType.items() if name.startswith("FLOAT8"))
-TWO_TYPES_SINCE = 12
-"""From this version on a power takes integers, and an exponent of another type than the base's."""
 SQUARING = frozenset({"Mul", "Pow"})
-RAISED = frozenset({TensorProto.FLOAT, TensorProto.DOUBLE, TensorProto.INT32, TensorProto.INT64})
-"""The types of which onnxruntime has a power."""
-PRODUCTS = "a power by 2 and a PRelu of float32 have the bits of the products that they are, as in onnxruntime"
-"""What is assumed where one of them is compared with a product."""
 
-
-def view_or_term(call: Call) -> View | None:
-    """Return the result of a node that has a rule; None where its operands are read exactly."""
-    if len(call.outputs) == 1:
-        seen = viewed(call)
-        if seen is not None:
-            return seen
-    return read(call)
-
-
-def read(call: Call) -> View | None:
-    """Return the result of an operator that reads its operands by maps; None where it reads them exactly.
-
-    None of several results: a rule returns the first alone.
-    """
-    rule = None if any(call.outputs[1:]) else RULES.get((call.domain, call.op))
-    result = rule(call) if rule is not None and call.views and call.views[0] is not None else None
-    if result is not None:
-        enter_mapped(call, result.core)
-    return result
+# --- elementwise operators ------------------------------------------------------------------------------------------
 
 
 def _unary(call: Call) -> View | None:
+    """Return the term of an operator of one operand; the other operands are parameters of all elements."""
     view = call.views[0]
     if view is None:
         return None
@@ -80,6 +59,7 @@ def _unary(call: Call) -> View | None:
 
 
 def _each(call: Call) -> View | None:
+    """Return the term of an elementwise operator of several operands."""
     if call.version < onnx_ops.LEGACY_END and not call.domain and call.op in onnx_ops.LEGACY:
         return _legacy(call)
     taking = onnx_ops.EACH[call.domain, call.op]
@@ -101,6 +81,7 @@ def _each(call: Call) -> View | None:
 
 
 def _beside_neutral(call: Call, one: View, two: View) -> View | None:
+    """Return the operand beside a neutral constant: x + 0, x * 1."""
     if dtype(one.core) is None or dtype(one.core) != dtype(two.core):
         return None
     found = neutral_elements.beside(call.table.algebra, call.op.upper(), one, two)
@@ -108,15 +89,15 @@ def _beside_neutral(call: Call, one: View, two: View) -> View | None:
 
 
 def _pair(call: Call, one: View, two: View) -> View:
-    """Read an operator of two operands; a power by a constant of one element that is 2, or 3, is the product.
+    """Return the term of two operands; a power by a constant of one element that is 2 or 3 is a product.
 
-    onnxruntime computes it so, bit for bit and whatever the exponent's type. Where the exponent has several elements,
-    or more axes than the base, or the base may have one element alone, it does not.
+    onnxruntime computes it so, bit for bit and whatever the exponent's type. It does not if the exponent has several
+    elements, or more axes than the base, or if the base may have one element alone.
     """
     key = (*call.key, ())
     if call.op not in SQUARING:
         return broadcast.elementwise(call.table, key, [one, two], call.description)
-    if call.op == "Pow" and multiplies(call, one, two, CUBE) and _is_looped_over(one):
+    if call.op == "Pow" and multiplies(call, one, two, CUBE) and is_looped_over(one):
         key = ("", "Mul", meaning("Mul", "", call.version, frozenset()), (), ())
         square = broadcast.elementwise(call.table, key, [one, one], call.description)
         return broadcast.elementwise(call.table, key, [square, one], call.description)
@@ -130,33 +111,11 @@ def _pair(call: Call, one: View, two: View) -> View:
     return result
 
 
-def _is_looped_over(base: View) -> bool:
-    """Whether the last axis has several elements: over one of size 1 a scalar exponent is not looked at once."""
-    last = base.sizes[-1] if base.sizes else 1
-    return isinstance(last, int) and last > 1
-
-
-def multiplies(call: Call, base: View, exponent: View, number: int) -> bool:
-    """Whether a power by this number is multiplied out: the exponent is it, and is known to be the smaller operand.
-
-    A base of one element as well is raised by another routine, which is wrong in the last bit; so are rows of one
-    element each, of whose whole numbers that routine makes others where they overflow.
-    """
-    kinds = {dtype(base.core), dtype(exponent.core)}
-    return (
-        base.sizes is not None
-        and len(exponent.sizes or ()) <= len(base.sizes)
-        and any(isinstance(size, int) and size != 1 for size in base.sizes)
-        and (dtype(base.core) not in WHOLE or _is_looped_over(base))
-        and constant_folding.is_number(exponent, number)
-        and kinds <= (RAISED | {TensorProto.FLOAT16} if number == SQUARE else RAISED)
-        and (call.version >= TWO_TYPES_SINCE or len(kinds) == 1)
-        and loads(call)
-    )
-
-
 def _legacy(call: Call) -> View | None:
-    """Before operator set 7 operand 1 follows the axes of operand 0 from `axis` on, where `broadcast` is 1."""
+    """Return the term of a broadcast before operator set 7.
+
+    Operand 1 follows the axes of operand 0 from `axis` on, if `broadcast` is 1.
+    """
     one, two = call.operand(0), call.operand(1)
     if one is None or two is None or one.sizes is None or two.sizes is None:
         return None
@@ -176,14 +135,19 @@ def _legacy(call: Call) -> View | None:
 
 
 def _padded(axes: Axes | None, front: int, behind: int) -> Axes:
+    """Return axes with this number of repeated axes in front and behind."""
     return (None,) * front + (axes or ()) + (None,) * behind
 
 
-def _quantizing(call: Call) -> View | None:
-    """Quantize or dequantize: scale and zero point follow one axis of operand 0, or serve all of it.
+# --- quantization -----------------------------------------------------------------------------------------------------
 
-    With a scale of one element `axis` says nothing. The term names the axis through the parameters' maps, so it
-    does not change when operand 0 is lifted and `axis` with it.
+
+def _quantizing(call: Call) -> View | None:
+    """Return the term of a QuantizeLinear or DequantizeLinear.
+
+    Scale and zero point follow one axis of operand 0, or serve all of it. With a scale of one element `axis` means
+    nothing. The term names the axis through the parameters' maps, so it does not change when operand 0 is lifted and
+    `axis` with it.
     """
     data = call.views[0]
     parameters = [view for view in call.views[1:] if view is not None]
@@ -201,7 +165,7 @@ def _quantizing(call: Call) -> View | None:
 
 
 def _along(call: Call, data: View, parameters: Sequence[View]) -> View | None:
-    """Quantize by parameters of one axis: they have its size, and nothing is stretched."""
+    """Return the term of a quantization by parameters of one axis: they have its size, and nothing is stretched."""
     if data.sizes is None or data.axes is None or (not call.domain and call.version < PER_AXIS_SINCE):
         return None
     axis = call.integer("axis", 1)
@@ -215,7 +179,11 @@ def _along(call: Call, data: View, parameters: Sequence[View]) -> View | None:
     return broadcast.aligned(call.table, call.key, uses, data.sizes, call.description)
 
 
+# --- operators that broadcast onto operand 0 --------------------------------------------------------------------------
+
+
 def _onto(call: Call) -> View | None:
+    """Return the term of an operator whose other operands broadcast onto operand 0."""
     data, indices = call.views[0], onnx_ops.ONTO[call.domain, call.op]
     if data is None:
         return None
@@ -238,7 +206,10 @@ def _onto(call: Call) -> View | None:
 
 
 def channels(data: View, part: View) -> View | None:
-    """Before operator set 7 PRelu's slope is a scalar or follows axis 1, whatever the rank of operand 0; else None."""
+    """Return a PRelu's slope of an operator set before 7 with the axes that it follows.
+
+    It is a scalar or follows axis 1, whatever the rank of operand 0. Returns None for any other slope.
+    """
     if part.sizes is None or len(part.sizes) > 1:
         return None
     if not part.sizes or data.sizes is None or len(data.sizes) < MATRIX:
@@ -247,7 +218,35 @@ def channels(data: View, part: View) -> View | None:
     return View(part.core, _padded(part.axes, 0, behind), part.sizes + (1,) * behind)
 
 
+def onto_operator_sizes(call: Call, index: int) -> Dims:
+    """Return the sizes of a result of an operator whose other operands broadcast onto operand 0."""
+    return _statistics_sizes(call) if index else _onto_sizes(call)
+
+
+def _onto_sizes(call: Call) -> Dims:
+    """Return the sizes of the first result: those of operand 0, with what the other operands state of them."""
+    if call.op == onnx_ops.ADDED:
+        return call.sizes(0)
+    parts = [call.sizes(index) for index in onnx_ops.ONTO["", call.op] if call.operand(index) is not None]
+    return onto_sizes(call.sizes(0), parts)
+
+
+def _statistics_sizes(call: Call) -> Dims:
+    """Return the sizes of the mean and the deviation of a LayerNormalization: normalized axes have size 1."""
+    sizes, axis = call.sizes(0), call.integer("axis", -1)
+    if call.op == "PRelu" or sizes is None or not -len(sizes) <= axis < len(sizes):
+        return None
+    kept = axis % len(sizes)
+    if call.op == onnx_ops.ADDED and kept != len(sizes) - 1:
+        return None  # onnxruntime infers 1 for the first of the normalized axes alone, and computes 1 for all of them
+    return (*sizes[:kept], *(1,) * (len(sizes) - kept))
+
+
+# --- products of matrices ---------------------------------------------------------------------------------------------
+
+
 def _product(call: Call) -> View | None:
+    """Return the term of a product of matrices."""
     indices = onnx_ops.PRODUCTS[call.domain, call.op]
     one, two = (call.operand(index) for index in indices)
     if one is None or two is None or call.integer("transBatchA", 0) or call.integer("transBatchB", 0):
@@ -261,6 +260,7 @@ def _product(call: Call) -> View | None:
 
 
 def _gemm(call: Call) -> View | None:
+    """Return the term of a Gemm."""
     indices = onnx_ops.GEMMS[call.domain, call.op]
     a, b, c = (call.operand(index) for index in indices)
     if a is None or b is None or a.sizes is None or b.sizes is None or len(a.sizes) != MATRIX or len(b.sizes) != MATRIX:
@@ -280,7 +280,7 @@ def _gemm(call: Call) -> View | None:
     return call.table.result((*key, (c.core,), ((None,) * missing + c.axes,), sizes), call.description, space)
 
 
-RULES: Mapping[tuple[str, str], Callable[[Call], View | None]] = {
+TERMS: Mapping[tuple[str, str], Callable[[Call], View | None]] = {
     **dict.fromkeys(onnx_ops.EACH, _each),
     **dict.fromkeys(onnx_ops.UNARY, _unary),
     **dict.fromkeys(onnx_ops.QUANTIZING, _quantizing),
@@ -288,25 +288,4 @@ RULES: Mapping[tuple[str, str], Callable[[Call], View | None]] = {
     **dict.fromkeys(onnx_ops.PRODUCTS, _product),
     **dict.fromkeys(onnx_ops.GEMMS, _gemm),
 }
-"""Rules by domain and operator; operand 0 is given."""
-
-
-def exact(call: Call, bodies: tuple[object, ...] = ()) -> list[View]:
-    """Return the results of an operator that reads its operands exactly."""
-    given = tuple(bool(name) for name in call.outputs)
-    key = ("whole", *call.full, tuple(call.views), bodies, given)
-    results = []
-    for index in range(len(call.outputs)):
-        core, new = call.table.core((*key, index), call.description)
-        if new:
-            core.sizes = call.table.named_sizes(core, call.completed(index, shapes.ruled(call, index)))
-            if call.op == "Concat" and not call.domain and core.sizes is not None and len(core.sizes) == 1:
-                enter_elements(call, core)
-        results.append(whole(core))
-        if not index:
-            enter_exact(call, core)
-            if call.op == "SplitToSequence" and not call.domain:
-                sequence_shapes.enter(call, core)
-    if not results:
-        call.table.core(key, call.description)  # an operator without results is executed all the same
-    return results
+"""The rules by domain and operator, for nodes whose operand 0 is given."""
