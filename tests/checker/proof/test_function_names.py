@@ -6,7 +6,7 @@ import onnxruntime
 import pytest
 from onnx import FunctionProto, ModelProto, TensorProto, helper
 
-from graphfix.checker.proof.onnx.closed_world.function_names import shared_name
+from graphfix.checker.proof.onnx.closed_world.names import shared_function_name
 from tests.support.proved import unproved
 
 CLASHES = [
@@ -68,7 +68,7 @@ def test_a_new_function_of_a_joined_name_is_not_proved(keys: tuple[Key, Key], tu
     assert loads(before)
     assert not loads(after)
     assert unproved(before.SerializeToString(), after.SerializeToString()) is not None
-    assert "does not tell apart" in str(shared_name(before, after))
+    assert "does not tell apart" in str(shared_function_name(before, after))
 
 
 @pytest.mark.parametrize("keys", DISTINCT, ids=str)
@@ -83,7 +83,7 @@ def test_functions_of_different_joined_names_stay_proved(keys: tuple[Key, Key]) 
 
 def test_a_clash_that_the_first_file_has_is_no_reason() -> None:
     made = model((CLASHES[0][0], "Neg"), (CLASHES[0][1], "Abs"))
-    assert shared_name(made, made) is None
+    assert shared_function_name(made, made) is None
 
 
 def test_a_call_of_no_function_may_get_one_of_the_same_joined_name() -> None:
@@ -92,4 +92,4 @@ def test_a_call_of_no_function_may_get_one_of_the_same_joined_name() -> None:
     del before.functions[:]  # both operators are custom ones
     del after.functions[1]
     assert (before.graph.node[1].op_type, after.functions[0].name) == (two[1], one[1])
-    assert "does not tell apart" in str(shared_name(before, after))
+    assert "does not tell apart" in str(shared_function_name(before, after))

@@ -9,7 +9,7 @@ import onnx.parser
 import onnxruntime
 import pytest
 
-from graphfix.checker.proof.onnx.closed_world.inferred_shapes import INFERRED
+from graphfix.checker.proof.onnx.closed_world.loop_results import INFERRED
 from tests.support.needs import by_release
 from tests.support.proving import prove
 

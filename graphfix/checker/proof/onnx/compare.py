@@ -28,25 +28,23 @@ from graphfix.checker.proof.neutral.constants import Constants
 from graphfix.checker.proof.onnx.closed_world import load_inference
 from graphfix.checker.proof.onnx.closed_world.declared import element_type
 from graphfix.checker.proof.onnx.closed_world.external_operands import moved_operand
-from graphfix.checker.proof.onnx.closed_world.function_names import shared_name
 from graphfix.checker.proof.onnx.closed_world.model_parts import key_of, unlisted
-from graphfix.checker.proof.onnx.closed_world.names import INLINED
+from graphfix.checker.proof.onnx.closed_world.names import INLINED, shared_function_name
 from graphfix.checker.proof.onnx.closed_world.new_nodes import ClosedWorld
 from graphfix.checker.proof.onnx.closed_world.validate import imported
-from graphfix.checker.proof.onnx.reading import set_inputs, unrolled_loops
+from graphfix.checker.proof.onnx.reading import unrolled_loops
 from graphfix.checker.proof.onnx.reading.constants import FileConstants
-from graphfix.checker.proof.onnx.reading.input_sizes import FreeSizes, declared_dims, is_named
+from graphfix.checker.proof.onnx.reading.inputs import FreeSizes, constant_inputs, constant_of, declared_dims, is_named
 from graphfix.checker.proof.onnx.reading.operands import Environment
-from graphfix.checker.proof.onnx.reading.order import put_in_order
 from graphfix.checker.proof.onnx.reading.reader import Reading
 from graphfix.checker.proof.onnx.reading.stored_sizes import StoredSizes
 from graphfix.results import assumptions, equal_dims
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
+    from collections.abc import Collection, Iterator, Mapping, Sequence
     from contextlib import ExitStack
 
-    from onnx import GraphProto, ModelProto, ValueInfoProto
+    from onnx import GraphProto, ModelProto, NodeProto, ValueInfoProto
 
     from graphfix.checker.files.pair import Pair
     from graphfix.checker.files.set_values import Array
@@ -67,13 +65,13 @@ def compared(pair: Pair, stack: ExitStack, notes: Notes | None = None, *, sorts:
     sources = tuple(Source(path, stack, pair.data_root) for path in (pair.before, pair.after))
     constants = Constants(table)
     one, two = sources[0].read({INLINED, *unrolled_loops.LOOPS}), sources[1].read({INLINED})
-    if sorts and [put_in_order(model.graph) for model in (one, two)] == [False, True]:
+    if sorts and [_put_in_order(model.graph) for model in (one, two)] == [False, True]:
         raise UnprovedError("the nodes of the second file are not in the order of execution, those of the first are")
     narrowed = _narrowed(one, two) if pair.narrow_inputs else frozenset[str]()
     _interface(one, two, pair.values, narrowed)
     refuse_unknown(_input_dims(one), _input_dims(two), pair)
     load_inference.expect_questions(two)
-    constant, sizes = set_inputs.arrays(_inputs(one), _input_dims(one), pair)
+    constant, sizes = constant_inputs(_inputs(one), _input_dims(one), pair)
     assumed, pair = _assumed(one.graph, pair.bindings), replace(pair, bindings={**pair.bindings, **sizes})
     equal = equal_sizes(pair, _input_dims(one))
     world = ClosedWorld()
@@ -97,7 +95,7 @@ def compared(pair: Pair, stack: ExitStack, notes: Notes | None = None, *, sorts:
     for source in sources:
         source.check()
     odd = [world.reason, world.size_names.unknown(), unlisted(one, two, (first.called, second.called))]
-    odd += [moved_operand(one, two), shared_name(one, two), load_inference.objection(one, two, second)]
+    odd += [moved_operand(one, two), shared_function_name(one, two), load_inference.objection(one, two, second)]
     table.objections += [reason for reason in odd if reason is not None]
     outcome = list(zip((output.name for output in one.graph.output), outputs, theirs, strict=True))
     believed = () if environment.believed is None else tuple(environment.believed.believed)
@@ -234,7 +232,7 @@ def _environment(
     free = FreeSizes.of(reading.table.arithmetic, equal, pair, _inputs(reading.model))
     for info in _inputs(reading.model):
         if info.name in constant:
-            tensor = set_inputs.tensor_of(info, constant[info.name])
+            tensor = constant_of(info, constant[info.name])
             environment.values[info.name] = reading.constants.constant(tensor, info.name)
             continue
         sizes = free.shape(info)
@@ -294,3 +292,44 @@ def _assumed(graph: GraphProto, bindings: Mapping[str, int]) -> list[str]:
             if is_named(dim.dim_param) and not dim.HasField("dim_value") and dim.dim_param not in bindings:
                 places.setdefault(dim.dim_param, []).append(f"{info.name}[{axis}]")
     return [equal_dims(name, at) for name, at in places.items() if len(at) > 1]
+
+
+# --- the order of nodes ---------------------------------------------------------------------------------------------
+
+
+def _put_in_order(graph: GraphProto) -> bool:
+    """Sort the nodes of the main graph as onnxruntime does when it loads a file; return whether one moved.
+
+    Each node gets in front of the first node that reads its results. Nodes that read each other's results have no such
+    place: the reader finds that a value is missing. Bodies stay as they are: onnxruntime refuses unsorted bodies.
+    """
+    nodes = list(graph.node)
+    origin = {name: at for at, node in enumerate(nodes) for name in node.output if name}
+    order: dict[int, None] = {}
+    for first in range(len(nodes)):
+        path = {first: _names_read(nodes[first])}
+        while path:
+            at, names = next(reversed(path.items()))
+            makers = (origin.get(name, at) for name in names)
+            late = next((maker for maker in makers if maker not in order and maker not in path), None)
+            if late is None:
+                order.setdefault(at)
+                del path[at]
+            else:
+                path[late] = _names_read(nodes[late])
+    ranks = dict(zip(order, range(len(nodes)), strict=True))
+    places = iter(range(len(nodes)))  # sort calls `key` once for each node, in the order of the file
+    graph.node.sort(key=lambda _: ranks[next(places)])
+    return list(order) != sorted(order)
+
+
+def _names_read(node: NodeProto) -> Iterator[str]:
+    """Yield the names that a node reads from the graph around it, those that its bodies read included."""
+    yield from node.input
+    for body in bodies([node]):
+        made = {name for inner in body.node for name in inner.output}
+        made.update(info.name for info in body.input)
+        made.update(tensor.name for tensor in body.initializer)
+        for inner in body.node:
+            yield from (name for name in _names_read(inner) if name not in made)
+        yield from (info.name for info in body.output if info.name not in made)

@@ -1,4 +1,7 @@
-"""What a file declares of values: their names and their types, each read once; the values of a file have few types."""
+"""The types and shapes that a file declares of its values, and whether the second file declares only known ones.
+
+Each distinct type is read once, because the values of a file have few types.
+"""
 
 from __future__ import annotations
 
@@ -7,12 +10,17 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from onnx import TypeProto
 
+from graphfix.checker.proof.core.sizes import result_sizes
+from graphfix.checker.proof.onnx.reading.types import dtype, set_type
 from graphfix.results.records import dataclass
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from onnx import ValueInfoProto
+
+    from graphfix.checker.proof.core.sizes import Sizes
+    from graphfix.checker.proof.core.terms import TermTable, View
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,3 +92,79 @@ def _shapeless(given: TypeProto) -> None:
         _shapeless(getattr(given, kind).elem_type)
     elif kind == "map_type":
         _shapeless(given.map_type.value_type)
+
+
+# --- what the second file may declare -------------------------------------------------------------------------------
+
+
+def check_values(
+    table: TermTable,
+    infos: Iterable[Declared],
+    values: Mapping[str, View],
+    enter_names: Callable[[Declared, View], None],
+) -> None:
+    """Compare the types and sizes that a file declares of values with the known ones; enter where they differ.
+
+    Runtimes believe declared types and sizes, and refuse some files that declare wrong ones. So the second file may
+    declare only what a rule derives, or what the first file, which loads, declares of the same value by the same name.
+    `enter_names` is called with each value that has a size with a name, or a size below 0.
+    """
+    for info in infos:
+        name, kind = info
+        view = values.get(name)
+        if view is None:
+            continue
+        _check_type(table, name, view, kind.kind)
+        if not kind.is_tensor:
+            _check_elements(table, info, view)
+        elif kind.dims is not None:
+            if kind.names or kind.below_0:
+                enter_names(info, view)
+            _check_shape(table, name, view, kind.dims)
+
+
+def _check_type(table: TermTable, name: str, view: View, declared: int | bytes) -> None:
+    if declared and not table.closed:
+        set_type(view.core, declared)
+    if declared and declared != dtype(view.core):
+        if table.closed and (view, declared) not in table.misdeclared:
+            table.objections.append(f"the second file declares another type of the value {name!r} than it has")
+        table.misdeclared.add((view, declared))
+
+
+def _check_elements(table: TermTable, info: Declared, view: View) -> None:
+    """Compare the declared sizes of a sequence's elements with those of the first file: no rule derives them."""
+    said = info.type.data
+    if not table.closed:
+        table.elements.add((info.name, view, said))
+    elif said != info.type.kind and (info.name, view, said) not in table.elements:
+        table.objections.append(f"the second file declares sizes of what {info.name!r} holds, which nothing says")
+
+
+def _check_shape(table: TermTable, name: str, view: View, dims: tuple[int, ...]) -> None:
+    if not table.closed:
+        table.declared.setdefault((name, view), []).append(dims)
+        return
+    if view.sizes == dims:
+        return
+    sizes = None if view.sizes is None else result_sizes(view.sizes)
+    if sizes is not None and _states(dims, sizes):
+        return
+    if not _agrees(dims, (sizes, *table.declared.get((name, view), ()))):
+        shape = ",".join("?" if size < 0 else str(size) for size in dims)
+        table.objections.append(f"the second file declares {name!r} as [{shape}], which it is not known to be")
+    table.unsupported.add(name)
+
+
+@lru_cache(maxsize=1 << 8)
+def _states(dims: tuple[int, ...], sizes: Sizes) -> bool:
+    """Return whether each declared number is the size. It has a cache because most values have one of a few shapes."""
+    return _agrees(dims, (sizes,))
+
+
+def _agrees(dims: tuple[int, ...], known: Sequence[Sequence[object] | None]) -> bool:
+    """Return whether each declared number is a size of one of the shapes, and one of the shapes has the same rank."""
+    shapes = [shape for shape in known if shape is not None and len(shape) == len(dims)]
+    return bool(shapes) and all(
+        size < 0 or any(shape[axis] == size for shape in shapes) for axis, size in enumerate(dims)
+    )

@@ -1,4 +1,4 @@
-"""The names of an ONNX file that runtimes look at: of nodes, of values across graphs, and of sizes."""
+"""The names of an ONNX file that runtimes read: of nodes, of values across graphs, of sizes, and of functions."""
 
 from __future__ import annotations
 
@@ -6,16 +6,20 @@ from collections import Counter
 from itertools import chain
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 
+from graphfix.checker.files.onnx.bodies import every_node
 from graphfix.checker.proof.core.sizes import result_sizes
+from graphfix.checker.proof.onnx.closed_world.model_parts import key_of
+from graphfix.checker.proof.onnx.reading.operands import domain_of
 from graphfix.results.records import dataclass, field
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from onnx import GraphProto, NodeProto
+    from onnx import FunctionProto, GraphProto, ModelProto, NodeProto
 
     from graphfix.checker.proof.core.terms import View
     from graphfix.checker.proof.onnx.closed_world.declared import Declared
+    from graphfix.checker.proof.onnx.closed_world.model_parts import FunctionKey
     from graphfix.checker.proof.onnx.reading.operands import Environment
 
 
@@ -178,3 +182,46 @@ class SizeNames:
 def _are_one(places: Sequence[tuple[Place, object]]) -> bool:
     """Whether all places have the same known size, as nearly always."""
     return places[0][1] is not None and len({size for _, size in places}) == 1
+
+
+# --- functions ------------------------------------------------------------------------------------------------------
+
+
+def shared_function_name(one: ModelProto, two: ModelProto) -> str | None:
+    """Return why onnxruntime may confuse functions of the second model, unless it confuses the same ones in the first.
+
+    onnxruntime joins the domain, the name and the overload with colons. The functions "f:a" and "f" with overload "a"
+    of one domain have the same joined name: a model with both does not load, or a node that calls one gets the other.
+    Returns None if every joined name of a function has one meaning.
+    """
+    if not two.functions:
+        return None
+    theirs, ours = _functions_and_calls(two), _functions_and_calls(one)
+    before, after = _functions_by_name(one.functions), _functions_by_name(two.functions)
+    for name, keys in theirs.items():
+        if name in after and len(keys) > 1 and (keys != ours.get(name) or before.get(name) != after[name]):
+            return f"onnxruntime does not tell apart the functions and calls {sorted(keys)} of the second file"
+    return None
+
+
+def _functions_and_calls(model: ModelProto) -> Mapping[str, set[FunctionKey]]:
+    """Return the functions and operators of a model by joined name."""
+    found: dict[str, set[FunctionKey]] = {}
+    called = ((domain_of(node.domain), node.op_type, node.overload) for node in every_node(model))
+    for key in (*map(key_of, model.functions), *called):
+        found.setdefault(_joined_name(key), set()).add(key)
+    return found
+
+
+def _functions_by_name(functions: Iterable[FunctionProto]) -> Mapping[str, list[bytes]]:
+    """Return the serialized functions by joined name, in the order of the file."""
+    found: dict[str, list[bytes]] = {}
+    for function in functions:
+        found.setdefault(_joined_name(key_of(function)), []).append(function.SerializeToString(deterministic=True))
+    return found
+
+
+def _joined_name(key: FunctionKey) -> str:
+    """Return the name by which onnxruntime finds a function; it leaves out an empty overload."""
+    domain, name, overload = key
+    return f"{domain}:{name}:{overload}" if overload else f"{domain}:{name}"

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
 from typing import TYPE_CHECKING
 
+from onnx import TensorProto
+
 from graphfix.checker.proof.onnx.closed_world.validate import loads
-from graphfix.checker.proof.onnx.definitions.activations import gelu
 from graphfix.checker.proof.onnx.definitions.attention_formulas import turned, weighted
+from graphfix.checker.proof.onnx.definitions.formula_builder import Formula
 from graphfix.checker.proof.onnx.definitions.normalization_formulas import by_group, by_root
 from graphfix.checker.proof.onnx.definitions.recurrence_formulas import GATES, PLAIN, formula_of
+from graphfix.checker.proof.onnx.reading.types import dtype
 from graphfix.checker.proof.onnx.reading.versions import PRESENT
 from graphfix.results import InexactSite
 from graphfix.results.records import dataclass, field
@@ -21,8 +25,29 @@ if TYPE_CHECKING:
     from graphfix.checker.proof.onnx.definitions.formula_builder import Found
     from graphfix.checker.proof.onnx.reading.operands import Among, Call
 
+_GELU_CUBE, _GELU_SUM = 0.044715, math.sqrt(2 / math.pi)
+"""The factors of the cube and of the sum, in the approximation by a hyperbolic tangent."""
+
+
+def _gelu(call: Call) -> Found | None:
+    """Return Gelu (since 20) by its approximation, for float32; None for any other.
+
+    It is x / 2 * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 * x * x * x))).
+    """
+    data, how = call.operand(0), call.attributes.get("approximate")
+    if data is None or dtype(data.core) != TensorProto.FLOAT or how is None or how.s != b"tanh":
+        return None
+    formula = Formula()
+    add, number = formula.add, formula.floats
+    cube = add("Mul", add("Mul", "X", "X"), "X")
+    inner = add("Add", "X", add("Mul", cube, number(_GELU_CUBE)))
+    bent = add("Tanh", add("Mul", inner, number(_GELU_SUM)))
+    result = add("Mul", add("Mul", "X", number(0.5)), add("Add", bent, number(1.0)))
+    return formula, [result], {"X": data}
+
+
 FORMULAS: Mapping[str, Callable[[Call], Found | None]] = {
-    "LSTM": formula_of, "GRU": formula_of, "RNN": formula_of, "Gelu": gelu,
+    "LSTM": formula_of, "GRU": formula_of, "RNN": formula_of, "Gelu": _gelu,
     "RMSNormalization": by_root, "GroupNormalization": by_group,
     "Attention": weighted, "RotaryEmbedding": turned,
 }  # fmt: skip

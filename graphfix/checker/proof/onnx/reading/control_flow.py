@@ -9,8 +9,13 @@ from onnx import TensorProto
 
 from graphfix.checker.proof.core.result import UnprovedError
 from graphfix.checker.proof.neutral import constant_folding
-from graphfix.checker.proof.onnx.closed_world.inferred_shapes import mark_stacks, mark_uninferred, told, undeclared
-from graphfix.checker.proof.onnx.closed_world.uncopied_outputs import enter_uncopied
+from graphfix.checker.proof.onnx.closed_world.loop_results import (
+    enter_uncopied,
+    mark_stacks,
+    mark_uninferred,
+    told,
+    undeclared,
+)
 from graphfix.checker.proof.onnx.closed_world.validate import loads
 from graphfix.checker.proof.onnx.reading.types import dtype, set_type
 from graphfix.checker.proof.onnx.reading.unrolled_loops import as_trips

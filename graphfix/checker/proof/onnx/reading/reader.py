@@ -9,7 +9,7 @@ from graphfix.checker.files.onnx import operators as onnx_ops
 from graphfix.checker.files.onnx.bodies import graphs
 from graphfix.checker.proof.core.result import UnprovedError
 from graphfix.checker.proof.core.terms import View, whole
-from graphfix.checker.proof.onnx.closed_world.declared import declared
+from graphfix.checker.proof.onnx.closed_world.declared import check_values, declared
 from graphfix.checker.proof.onnx.closed_world.model_parts import declared_by, key_of
 from graphfix.checker.proof.onnx.closed_world.names import (
     INLINED,
@@ -29,7 +29,6 @@ from graphfix.checker.proof.onnx.reading.calls import call_of, enter_call, funct
 from graphfix.checker.proof.onnx.reading.node_memo import Alike, Names
 from graphfix.checker.proof.onnx.reading.node_results import computed, exact, view_or_term
 from graphfix.checker.proof.onnx.reading.operands import Environment, attributes_of
-from graphfix.checker.proof.onnx.reading.types import check_values
 from graphfix.results.records import dataclass, field
 
 if TYPE_CHECKING:

@@ -1,7 +1,13 @@
-"""What a runtime has to know of a loop's results before it runs: of a body that does not declare it, it is inferred.
+"""What onnxruntime infers of a loop's results when it loads a file, and which of them it returns without a copy.
 
-No iteration of a Loop stacks what the body declares, and 0 for any other size; a Scan asks for the rank. What is not
-declared onnxruntime infers, and less of it than the rules here know: a size that goes through a Cast is none to it.
+A Loop without iterations stacks what its body declares, and 0 for any other size; a Scan needs the rank. onnxruntime
+infers what the body does not declare, and infers less than the proof's rules derive: a size that goes through a Cast is
+unknown to it.
+
+onnxruntime does not copy an output of a body that no node computes. A Loop that stacks its iteration number returns
+[3, 3, 3] instead of [0, 1, 2], because it counts in that buffer. A Scan whose body returns a slice or a state returns
+what the memory holds. A node between the input and the output, such as Identity, makes a copy. A Loop copies its other
+inputs.
 """
 
 from __future__ import annotations
@@ -24,6 +30,7 @@ if TYPE_CHECKING:
     from graphfix.checker.proof.core.sizes import Sizes
     from graphfix.checker.proof.core.terms import Core, View
     from graphfix.checker.proof.onnx.closed_world.model_parts import FunctionKey
+    from graphfix.checker.proof.onnx.closed_world.new_nodes import ClosedWorld
     from graphfix.checker.proof.onnx.reading.operands import Call
 
 INFERRED = (
@@ -167,3 +174,26 @@ def undeclared(value: ValueInfoProto, rank: int) -> list[bool]:
     """Return for each axis of a body's input or output whether the body declares no number for its size."""
     dims = [not dim.HasField("dim_value") for dim in value.type.tensor_type.shape.dim]
     return [*dims, *[True] * (rank - len(dims))][:rank]
+
+
+_ITERATION = 0
+"""The input of a Loop's body that counts the iterations."""
+
+
+def enter_uncopied(world: ClosedWorld, loop: tuple[object, ...], body: GraphProto, description: str) -> None:
+    """Enter each output of a body that onnxruntime does not copy.
+
+    The second file may have that of a Loop if the first file has it: both return the same wrong numbers. The results of
+    such a Scan depend on the memory, so no second file may have it. `loop` is the term of the Loop or Scan: equal loops
+    of both files have one term.
+    """
+    inputs = {info.name: at for at, info in enumerate(body.input)}
+    for at, output in enumerate(body.output):
+        source = inputs.get(output.name)
+        is_scan = loop[0] == "scan"
+        if source is not None and (is_scan or source == _ITERATION):
+            why = f"the body of {description} of the second file returns {output.name!r} without a node that copies it"
+            if is_scan:
+                world.refuse(why)
+            else:
+                world.odd(("uncopied", loop, at, source), why)

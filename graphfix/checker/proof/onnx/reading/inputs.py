@@ -1,21 +1,34 @@
-"""The sizes of an ONNX model's inputs: as declared, as asked for, and one symbol for those that are equal."""
+"""The inputs of an ONNX model: their sizes, and those that the caller sets to constants.
+
+A size is a declared number, a number that the caller states, or a symbol, one for sizes that are equal. A reader sees
+an input that is set as a constant, and the second file may lack that input.
+"""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import numpy as np
+from onnx import helper, numpy_helper
+
+from graphfix.checker.files.asked import AskedError
+from graphfix.checker.files.set_values import named_sizes, refuse_unknown, typed
 from graphfix.checker.proof.neutral.compare import check_asked
 from graphfix.results.records import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from onnx import TensorShapeProto, ValueInfoProto
+    from onnx import TensorProto, TensorShapeProto, ValueInfoProto
 
     from graphfix.checker.files.equal_sizes import EqualSizes
     from graphfix.checker.files.pair import Pair
+    from graphfix.checker.files.set_values import Array
     from graphfix.checker.proof.core.arithmetic import Arithmetic
     from graphfix.checker.proof.core.sizes import Size, Symbol
+    from graphfix.checker.proof.neutral.compare import InputDims
+
+Arrays = dict[str, "Array"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,3 +109,34 @@ def declared_dims(info: ValueInfoProto) -> list[int | None] | None:
 
 def _size(dim: TensorShapeProto.Dimension) -> int | None:
     return dim.dim_value if dim.HasField("dim_value") and dim.dim_value >= 0 else None
+
+
+def constant_inputs(infos: Sequence[ValueInfoProto], dims: InputDims, pair: Pair) -> tuple[Arrays, dict[str, int]]:
+    """Return the inputs that the caller sets, as constants, and the sizes that they give to symbols.
+
+    Raises GraphfixError for an unknown name, and for a value that does not fit what the first file declares.
+    """
+    declared = {info.name: info for info in infos}
+    refuse_unknown(pair.values, list(declared))
+    found: Arrays = {}
+    sizes: dict[str, int] = {}
+    for name, value in pair.values.items():
+        kind = declared[name].type.tensor_type.elem_type
+        dtype = np.dtype(helper.tensor_dtype_to_np_dtype(kind)) if kind else None
+        own = dims[name] if name not in pair.shapes else tuple(pair.shapes[name])
+        known = (
+            None if own is None else [pair.bindings.get(size, size) if isinstance(size, str) else size for size in own]
+        )
+        found[name] = typed(name, value, dtype, known)
+        for symbol, size in named_sizes(dims[name], found[name]).items():
+            if sizes.setdefault(symbol, size) != size:
+                raise AskedError(
+                    f"--set {name}: it gives {symbol} as {size}, another one as {sizes[symbol]}; let them agree"
+                )
+    return found, {name: size for name, size in sizes.items() if name not in pair.bindings}
+
+
+def constant_of(info: ValueInfoProto, array: Array) -> TensorProto:
+    """Return an input that is set, as a constant. Raises UnprovedError if the file declares other sizes."""
+    check_asked(info.name, declared_dims(info), array.shape)
+    return numpy_helper.from_array(array, info.name)
