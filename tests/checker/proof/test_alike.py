@@ -15,7 +15,7 @@ from onnx import ModelProto, NodeProto, TensorProto, helper, numpy_helper
 from graphfix import api
 from graphfix.checker.proof.onnx import compare
 from graphfix.checker.proof.onnx.operators.elementwise import PRODUCTS
-from graphfix.checker.proof.onnx.reading import node_memo as alike
+from graphfix.checker.proof.onnx.reading import node_memo
 from graphfix.results import GraphfixError
 from tests.support.proved import unproved
 from tests.support.proving import prove
@@ -201,17 +201,17 @@ def proved(before: Path, after: Path, monkeypatch: pytest.MonkeyPatch, *, by_rul
         seen.append(kept(table))
         return compare_concluded(table, *rest)  # type: ignore[arg-type]  # as it is called
 
-    def counted(self: alike.Alike, *rest: object) -> bool:
+    def counted(self: node_memo.NodeMemo, *rest: object) -> bool:
         done = read_again(self, *rest)  # type: ignore[arg-type]  # as it is called
         again[0] += done
         return done
 
-    compare_concluded, read_again = compare.concluded, alike.Alike._again
+    compare_concluded, read_again = compare.concluded, node_memo.NodeMemo._from_memo
     with monkeypatch.context() as patch:
         patch.setattr(compare, "concluded", concluded)
-        patch.setattr(alike.Alike, "_again", counted)
+        patch.setattr(node_memo.NodeMemo, "_from_memo", counted)
         if by_rules:
-            patch.setattr(alike, "_REPEATED", frozenset())
+            patch.setattr(node_memo, "_REPEATED", frozenset())
         proof = prove(before, after)
     return proof, (proof.document(0), proof.cores, seen), again[0]
 

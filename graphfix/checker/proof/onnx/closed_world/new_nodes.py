@@ -1,8 +1,8 @@
-"""The closed world of ONNX nodes: one of the second file is a node of the first, field by field, or of a listed form.
+"""Decide which nodes the second file may have, so that a runtime that loads the first file loads the second file.
 
-So what the first file's runtime loads the second's does. A node that is none of the first file's is one of an operator
-that terms compare, spelled in full as its operator set says, or of one of the forms below, of element types that every
-maintained runtime has a kernel for. Everything else that is odd in the second file is odd in the first as well.
+A node of the second file is equal to a node of the first file, field by field. Or terms compare its operator, and the
+node is written in full, as its operator set defines it. Or it is one of the forms below, of element types for which
+every maintained runtime has a kernel. Everything else that is odd in the second file is odd in the first file as well.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ from graphfix.checker.files.onnx.schema import schema
 from graphfix.checker.proof.onnx.closed_world.names import SizeNames
 from graphfix.checker.proof.onnx.closed_world.operator_types import accepted, is_open
 from graphfix.checker.proof.onnx.reading.node_signature import (
+    NodeSignature,
     Parts,
     Pattern,
-    SpelledNode,
-    Spelling,
+    SignatureMemo,
     allowed,
     ends_named,
 )
@@ -103,12 +103,12 @@ FORMS: Mapping[str, NewForm] = {
 
 @dataclass(slots=True, eq=False)
 class ClosedWorld:
-    """What the first file is made of, and the first thing of the second that is none of it and on no list."""
+    """The parts of the first file, and the first part of the second file that is none of them and on no list."""
 
     closed: bool = False
     """Whether the first file was read as a whole."""
-    nodes: dict[tuple[object, ...], SpelledNode] = field(default_factory=dict)
-    """By spelling."""
+    nodes: dict[tuple[object, ...], SignatureMemo] = field(default_factory=dict)
+    """By the parts of the signature."""
     types: set[tuple[str, str, Kinds]] = field(default_factory=set)
     """Operators with the types of their operands."""
     patterns: set[tuple[str, str, Pattern, Pattern]] = field(default_factory=set)
@@ -130,34 +130,34 @@ class ClosedWorld:
         elif self.reason is None and key not in self.oddities:
             self.reason = reason
 
-    def spelled(self, spelling: Parts) -> SpelledNode:
-        """Return what is known of a spelling."""
-        found = self.nodes.get(spelling)
+    def signature_memo(self, parts: Parts) -> SignatureMemo:
+        """Return what is known of the nodes of a signature."""
+        found = self.nodes.get(parts)
         if found is None:
-            parts = Spelling(*spelling)
-            found = self.nodes[spelling] = SpelledNode(parts, allowed(parts))
+            signature = NodeSignature(*parts)
+            found = self.nodes[parts] = SignatureMemo(signature, allowed(signature))
         return found
 
     def enter(self, call: Call, results: Sequence[View | None]) -> None:
-        """Enter a node whose spelling was not met on operands of these types."""
-        node, kinds = call.spelled, call.kinds
-        operator = (node.spelling.op, domain_of(node.spelling.domain), kinds)
-        node.met.add(kinds)
+        """Enter a node whose signature was not yet entered with operands of these types."""
+        node, kinds = call.signature_memo, call.kinds
+        operator = (node.signature.op, domain_of(node.signature.domain), kinds)
+        node.entered_types.add(kinds)
         if not self.closed:
-            node.in_first = True
+            node.is_in_first = True
             self.types.add(operator)
-            self.patterns.add((*operator[:2], node.spelling.operands, node.spelling.results))
+            self.patterns.add((*operator[:2], node.signature.operands, node.signature.results))
         elif self.reason is None:
             fault = self._fault(call, results, known=operator in self.types and None not in kinds)
             self.reason = None if fault is None else f"{call.description} of the second file {fault}"
 
     def _fault(self, call: Call, results: Sequence[View | None], *, known: bool) -> str | None:
         """Say why a node may not load; `known` says that the first file has the operator on these types."""
-        node, kinds = call.spelled, call.kinds
-        op, domain, version = node.spelling.op, node.spelling.domain, node.spelling.version
-        if not (node.in_first or self._is_full(node)):
+        node, kinds = call.signature_memo, call.kinds
+        op, domain, version = node.signature.op, node.signature.domain, node.signature.version
+        if not (node.is_in_first or self._is_full(node)):
             return "is written as no node of the first, and not in full as its operator set says"
-        if not (node.in_first or known or domain in _SPECIFIED):
+        if not (node.is_in_first or known or domain in _SPECIFIED):
             return "has operands of other types than any of its operator in the first"
         is_defined = domain in _SPECIFIED and schema(op, domain, version) is not None
         if is_defined and not accepted(op, domain, version, kinds):
@@ -169,14 +169,17 @@ class ClosedWorld:
             return "is of a type that not every runtime has a kernel for"
         return None
 
-    def _is_full(self, node: SpelledNode) -> bool:
-        """Return whether a node is spelled in full; its last names may be empty if the first file does so."""
-        spelling = node.spelling
-        if any(name in _HINTS for name, _ in spelling.attributes):
+    def _is_full(self, node: SignatureMemo) -> bool:
+        """Return whether a node is written in full, as its operator set defines it.
+
+        Its last names may be empty if the first file has such a node.
+        """
+        signature = node.signature
+        if any(name in _HINTS for name, _ in signature.attributes):
             return False
-        ends = spelling.operands, spelling.results
-        is_plain = all(map(ends_named, ends)) or (spelling.op, domain_of(spelling.domain), *ends) in self.patterns
-        return is_plain and node.allowed
+        ends = signature.operands, signature.results
+        is_plain = all(map(ends_named, ends)) or (signature.op, domain_of(signature.domain), *ends) in self.patterns
+        return is_plain and node.is_allowed
 
     def enter_growth(self, table: TermTable, call: Call, results: Sequence[View | None]) -> None:
         """Enter a node that makes more elements than any term of the first file is known to have."""
@@ -206,8 +209,8 @@ class ClosedWorld:
 _SPECIFIED = frozenset({"", "ai.onnx.ml"})
 """Domains whose operators onnx defines, but for those that onnxruntime adds to them.
 
-A node of an added operator is spelled as one of the first file, and is a term: its operands are values that the same
-operator has there, so their types are the first file's too.
+A node of an added operator has a signature of the first file, and is a term. Its operands are values that the same
+operator has in the first file, so their types are those of the first file too.
 """
 
 

@@ -49,7 +49,7 @@ def accepted(op: str, domain: str, version: int, kinds: Kinds) -> bool:
 
 def infer_types(call: Call, results: Iterable[View | None]) -> None:
     """Enter the types of results that are not known yet."""
-    known = call.spelled.result_kinds
+    known = call.signature_memo.result_kinds
     for index, view in enumerate(results):
         if view is None or view.core.dtype is not None or view.core.key[0] == "integers":
             continue

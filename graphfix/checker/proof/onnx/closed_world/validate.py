@@ -24,11 +24,11 @@ TRAINING_MODE_SINCE = 12
 
 def loads(call: Call) -> bool:
     """Whether a node is one that its operator set allows, on operands of types that it takes: all others are terms."""
-    node, kinds = call.spelled, call.kinds
-    known = node.loading.get(kinds)
+    node, kinds = call.signature_memo, call.kinds
+    known = node.loads_with.get(kinds)
     if known is None:
-        op, domain, version = node.spelling.op, node.spelling.domain, node.spelling.version
-        known = node.loading[kinds] = node.allowed and accepted(op, domain, version, kinds)
+        op, domain, version = node.signature.op, node.signature.domain, node.signature.version
+        known = node.loads_with[kinds] = node.is_allowed and accepted(op, domain, version, kinds)
     return known
 
 

@@ -10,8 +10,8 @@ from graphfix.checker.proof.core.result import UnprovedError
 from graphfix.checker.proof.onnx.closed_world.model_parts import declared_by, is_of_runtimes
 from graphfix.checker.proof.onnx.closed_world.operator_types import accepted
 from graphfix.checker.proof.onnx.closed_world.validate import NOT_IMPORTED, loads
-from graphfix.checker.proof.onnx.reading.node_signature import Spelling, pattern
-from graphfix.checker.proof.onnx.reading.older_forms import CHANGED, Form, present
+from graphfix.checker.proof.onnx.reading.node_signature import NodeSignature, pattern
+from graphfix.checker.proof.onnx.reading.older_forms import CHANGED, VersionedNode, present_form
 from graphfix.checker.proof.onnx.reading.operands import Call, domain_of, trimmed
 from graphfix.checker.proof.onnx.reading.types import dtype
 from graphfix.checker.proof.onnx.reading.versions import compared_attributes, effective, meaning, unlifted
@@ -68,10 +68,10 @@ def call_of(
     given = len(operands) if "" not in operands else pattern(operands)
     made = len(named) if "" not in named else pattern(named)
     parts = op, stated, node.overload, version, environment.depth > 0, written, given, made
-    spelled = constants.world.nodes.get(parts) or constants.world.spelled(parts)
+    memo = constants.world.nodes.get(parts) or constants.world.signature_memo(parts)
     kinds = tuple([None if view is None else view.core.dtype or dtype(view.core) for view in views])
     names = named if not named or named[-1] or op not in IDLE_RESULTS else trimmed(named)
-    keys = spelled.keys.get(kinds)
+    keys = memo.keys.get(kinds)
     if keys is None:
         raw, attributes = attributes, effective(op, domain, version, attributes)
         given_names = frozenset(attributes) if attributes else _NONE
@@ -79,13 +79,13 @@ def call_of(
         fixed = True
         if since != older and not accepted(op, domain, version, kinds):
             since = older  # later versions take more types: none reads this one otherwise
-        elif op in CHANGED and not domain and spelled.allowed and accepted(op, domain, version, kinds):
-            form = present(constants, Form(op, older, tuple(views), attributes, len(names)))
-            op, since, views, attributes = form.op, form.since, form.views, form.attributes
+        elif op in CHANGED and not domain and memo.is_allowed and accepted(op, domain, version, kinds):
+            changed = present_form(constants, VersionedNode(op, older, tuple(views), attributes, len(names)))
+            op, since, views, attributes = changed.op, changed.since, changed.views, changed.attributes
             fixed = False
         keys = _keys(constants, (domain, op, version, since), attributes, written if attributes is raw else None)
         if fixed and attributes is raw:
-            spelled.keys[kinds] = keys
+            memo.keys[kinds] = keys
     call = Call(
         label=label,
         domain=domain,
@@ -100,7 +100,7 @@ def call_of(
         table=constants.shared.table,
         key=keys[1],
         full=keys[2],
-        spelled=spelled,
+        signature_memo=memo,
         kinds=kinds,
         scope=environment,
     )
@@ -173,6 +173,6 @@ def enter_call(
     full = ends == (len(function.input), len(function.output)) and version != NOT_IMPORTED
     if not full or set(function.attribute) - attributes.keys() or attributes.keys() - declared_by(function):
         constants.world.odd(
-            Spelling(node.op_type, node.domain, node.overload, version, environment.depth > 0, written, *ends),
+            NodeSignature(node.op_type, node.domain, node.overload, version, environment.depth > 0, written, *ends),
             f"a call of the function {function.name!r} of the second file gives more or less than that takes",
         )

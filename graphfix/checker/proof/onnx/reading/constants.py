@@ -104,7 +104,7 @@ class FileConstants:
             raise UnprovedError(f"{description} holds no constant of a known form; check the model")
         name, given = next(iter(call.attributes.items()))
         if name == "value":
-            (_, (_, held)) = call.spelled.spelling.attributes[0]  # the tensor has been read for its spelling
+            (_, (_, held)) = call.signature_memo.signature.attributes[0]  # the tensor has been read for its signature
             read = held[0] if isinstance(held, tuple) else None
             return read if isinstance(read, View) else self.constant(given.t, description, alone=False)
         if name == "sparse_value":

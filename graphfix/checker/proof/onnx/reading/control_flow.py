@@ -115,7 +115,7 @@ def _check_branches(table: TermTable, call: Call, branches: Sequence[Sequence[Vi
 
 def _check_count(call: Call, count: int) -> None:
     """Runtimes load a node only if it names every value that its body returns. Raises UnprovedError."""
-    given = call.spelled.spelling.results
+    given = call.signature_memo.signature.results
     named = given if isinstance(given, int) else len(given)
     if named != count:
         raise UnprovedError(f"{call.description} of the second file has {named} results, and its body returns {count}")

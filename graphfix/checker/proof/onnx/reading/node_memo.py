@@ -1,10 +1,12 @@
-"""Nodes that are like one before are read as that one was, on their own values: no rule is asked again.
+"""Read a node that is like an earlier node of the graph as that node was read, without asking the rules again.
 
-What the rules of the operators below make of a node without attributes is the same for all values of one form, but for
-which values these are: a term of the operands, or a view of one of them. So what was made once is made again, as the
-same terms, for a node of the same operator on operands of the same forms. A form is all that those rules look at: where
-they may look at the elements of a constant, or into a term, it is that one alone. It holds for one graph of one file:
-what the rules enter besides, of sizes that have to fit there, the first node has entered.
+For the operators below, and a node without attributes, the rules return the same for all values of one form: a term of
+the operands, or a view of one of them. So the memo keeps what the rules returned by the operator and the forms of the
+operands. For the next such node it makes the same term, or view, of the new operands.
+
+A form is everything that those rules read of a value. If they may read the elements of a constant, or look into a term,
+the form is that value alone. A memo serves one graph of one file. The rules also enter sizes that have to fit there;
+they did so for the first node.
 """
 
 from __future__ import annotations
@@ -34,126 +36,126 @@ if TYPE_CHECKING:
     from graphfix.checker.proof.core.terms import Extent, TermTable
 
 Names: TypeAlias = Sequence[str]
-Like: TypeAlias = tuple[object, ...]
+MemoKey: TypeAlias = tuple[object, ...]
 Rules: TypeAlias = "Callable[[NodeProto, int, tuple[Names, Names]], Sequence[View | None]]"
-"""Reads a node, the one of this number in its graph, with the names of operands and results."""
+"""Reads a node by the rules. Takes the node, its index in the graph, and the names of its operands and results."""
 
 _MAPPED = frozenset(op for domain, op in (onnx_ops.EACH.keys() | onnx_ops.UNARY) - TWO_WAYS if not domain)
-"""Operators whose results are terms by maps, and of which nothing is kept beside the terms."""
+"""Operators whose results are terms by maps, and for which the table keeps nothing but the terms."""
 _MOVING = frozenset("Identity Reshape Unsqueeze Squeeze Flatten Expand".split())
-"""Operators whose results may be views of operand 0; they may look at the elements of the others."""
+"""Operators whose results may be views of operand 0. Their rules may read the elements of the other operands."""
 _SHAPE = "Shape"
 _REPEATED = _MAPPED | _MOVING | {_SHAPE}
 _EXACTLY = "whole"
 _OPAQUE = frozenset(
     {"input", "parameter", _EXACTLY, EACH, "onto", "onto exactly", "product", "product exactly", "gemm"}
 )
-"""The terms into which those rules do not look."""
+"""The kinds of terms into which those rules do not look."""
 _MOST_OPERANDS = 2
 _tuple = tuple.__new__
-"""Makes a view without the defaults of its class, which take as long as all the rest."""
+"""Makes a view without the defaults of its class, which take as long as everything else in `_from_memo`."""
 _NO_MORE: frozenset[Extent] = frozenset()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Form:
-    """What the rules know of a value, but for which one it is: equal forms are one object."""
+class ValueForm:
+    """Everything that the rules read of a value, except its identity. Equal forms are one object."""
 
     axes: Axes
     sizes: Sizes
     core_sizes: Sizes | None
     kind: int | bytes
     held: Core | bool
-    """Whether it is a constant, of several elements; where more may be known of a value, its core."""
+    """The core of the value, if the rules may read more of it. Else whether it is a constant of several elements."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Told:
-    """What a node was read as."""
+class MemoEntry:
+    """What the rules returned for a node: a term of the operands, a view of an operand, or a fixed value."""
 
-    form: Form
-    """Of the result."""
+    form: ValueForm
+    """The form of the result."""
     nest: Nest | None = None
-    """A term of this nest over the operands' cores."""
-    pair: bool = False
-    """Whether there are two of them."""
-    of: int = 0
-    """Where there is no nest, the operand of which it is a view."""
+    """The iteration space of the term over the operands' cores."""
+    is_pair: bool = False
+    """Whether the term has two operands."""
+    operand: int = 0
+    """If there is no nest, the index of the operand that the result is a view of."""
     view: View | None = None
-    """The result itself, where it follows from the forms alone."""
+    """The result itself, if the forms alone decide it."""
 
 
 @dataclass(slots=True, eq=False)
-class Alike:
-    """The nodes of one graph, as far as they were read."""
+class NodeMemo:
+    """The nodes of one graph that were read, by operator and forms of operands."""
 
     table: TermTable
     values: dict[str, View]
-    """Those of the graph by name; values of the graphs around it have no form here."""
+    """The values of the graph by name. Values of the graphs around it have no form here."""
     unvalued: set[str]
-    """Names that are taken, and have no value."""
+    """Names of the graph that have no value."""
     learns: bool
-    """Whether nodes are taken as one before: not where each is asked for."""
-    _forms: dict[str, Form] = field(default_factory=dict)
-    """By name, once asked for."""
-    _known: dict[Like, Form] = field(default_factory=dict)
-    _told: dict[Like, Told] = field(default_factory=dict)
+    """Whether entries are kept. They are not if each node has to be read by the rules."""
+    _forms: dict[str, ValueForm] = field(default_factory=dict)
+    """The forms of values by name, after the first call of `_form_of`."""
+    _distinct_forms: dict[MemoKey, ValueForm] = field(default_factory=dict)
+    _entries: dict[MemoKey, MemoEntry] = field(default_factory=dict)
     """By operator and the operands' forms."""
 
     def read(self, nodes: Iterable[NodeProto], rules: Rules) -> None:
-        """Read nodes in their order, each as one before it or by the rules. Raises UnprovedError."""
-        told_of, form_of, again = self._told.get, self._forms.get, self._again
+        """Read nodes in their order, each from the memo or by the rules. Raises UnprovedError."""
+        entry_of, form_of, from_memo = self._entries.get, self._forms.get, self._from_memo
         for index, node in enumerate(nodes):
             operands, results = node.input[:], node.output[:]
-            told = told_of((node.op_type, *map(form_of, operands)))
-            if told is None or not _is_bare(node) or not again(told, node, index, operands, results):
-                self._anew(node, index, (operands, results), rules)
+            entry = entry_of((node.op_type, *map(form_of, operands)))
+            if entry is None or not _is_bare(node) or not from_memo(entry, node, index, operands, results):
+                self._by_rules(node, index, (operands, results), rules)
 
-    def _again(self, told: Told, node: NodeProto, index: int, operands: Names, results: Names) -> bool:
-        """Enter what a node computes; False for one of which more is to be said than what it was told as."""
-        values, form, view = self.values, told.form, told.view
+    def _from_memo(self, entry: MemoEntry, node: NodeProto, index: int, operands: Names, results: Names) -> bool:
+        """Enter the result of a node by an entry of the memo; return False if the node has to be read by the rules."""
+        values, form, view = self.values, entry.form, entry.view
         name = results[0] if len(results) == 1 else ""
         if not name or name in values or name in self.unvalued:
             return False
         if view is None:
-            core: Core | None = values[operands[told.of]].core
-            if told.nest is not None:
-                core = self._term(told, (values[operands[0]].core, values[operands[-1]].core), node, index)
+            core: Core | None = values[operands[entry.operand]].core
+            if entry.nest is not None:
+                core = self._term(entry, (values[operands[0]].core, values[operands[-1]].core), node, index)
             if core is None:
                 return False
             view = _tuple(View, (core, form.axes, form.sizes, _NO_MORE))
         values[name], self._forms[name] = view, form
         return True
 
-    def _term(self, told: Told, ends: tuple[Core, Core], node: NodeProto, index: int) -> Core | None:
-        """Return the term of a node on one operand or two; None for one of which the rules know more.
+    def _term(self, entry: MemoEntry, ends: tuple[Core, Core], node: NodeProto, index: int) -> Core | None:
+        """Return the term of a node of one or two operands; None if the node has to be read by the rules.
 
-        They do of a value and itself, and of a product that another operator is beside.
+        That is so for an operator of a value and itself, and for a product that another operator computes too.
         """
-        key: Like = (EACH, told.nest, *ends) if told.pair else (EACH, told.nest, ends[0])
+        key: MemoKey = (EACH, entry.nest, *ends) if entry.is_pair else (EACH, entry.nest, ends[0])
         core, table = self.table.cores.get(key), self.table
-        if told.pair and ends[0] is ends[1]:
+        if entry.is_pair and ends[0] is ends[1]:
             return None
         if core is None:
             core = table.enter(key, described(node.op_type, node.name, index))
-            core.sizes, core.dtype = told.form.core_sizes, told.form.kind
-        elif core.dtype != told.form.kind or core in table.product_ops:
+            core.sizes, core.dtype = entry.form.core_sizes, entry.form.kind
+        elif core.dtype != entry.form.kind or core in table.product_ops:
             return None
         else:
             table.meet(core)
         return core
 
-    def _anew(self, node: NodeProto, index: int, ends: tuple[Names, Names], rules: Rules) -> None:
-        """Read a node of which no operand has a form yet, or that is like none before it."""
+    def _by_rules(self, node: NodeProto, index: int, ends: tuple[Names, Names], rules: Rules) -> None:
+        """Read a node by the rules, unless the memo has it after the forms of its operands are known."""
         (operands, names), op = ends, node.op_type
-        alike = self.learns and op in _REPEATED and len(operands) <= _MOST_OPERANDS and _is_bare(node)
+        repeats = self.learns and op in _REPEATED and len(operands) <= _MOST_OPERANDS and _is_bare(node)
         # Before results are entered: one of a body may have the name of an operand, a value of the graph around it.
-        forms = [form for name in operands if (form := self._form_of(name)) is not None] if alike else []
-        alike = alike and len(forms) == len(operands) > 0
-        told = self._told.get((op, *forms)) if alike else None
-        if told is not None and self._again(told, node, index, operands, names):
+        forms = [form for name in operands if (form := self._form_of(name)) is not None] if repeats else []
+        repeats = repeats and len(forms) == len(operands) > 0
+        entry = self._entries.get((op, *forms)) if repeats else None
+        if entry is not None and self._from_memo(entry, node, index, operands, names):
             return
-        cores = tuple([self.values[name].core for name in operands]) if alike else ()
+        cores = tuple([self.values[name].core for name in operands]) if repeats else ()
         results = rules(node, index, ends)
         for name, view in zip_longest(names, results[: len(names)]):
             if name in self.values or name in self.unvalued:
@@ -162,30 +164,30 @@ class Alike:
                 self.values[name] = view
             elif name:
                 self.unvalued.add(name)
-        if alike and len(names) == 1:
+        if repeats and len(names) == 1:
             self._learn(op, forms, cores, self.values.get(names[0]))
 
-    # --- what follows from forms --------------------------------------------------------------------------------------
+    # --- forms and entries --------------------------------------------------------------------------------------------
 
-    def _learn(self, op: str, forms: Sequence[Form], cores: tuple[Core, ...], result: View | None) -> None:
-        """Keep what the rules made of a node, where it follows from the forms of its operands."""
+    def _learn(self, op: str, forms: Sequence[ValueForm], cores: tuple[Core, ...], result: View | None) -> None:
+        """Keep what the rules returned for a node, if the forms of its operands decide it."""
         form = None if result is None else self._form(result)
         if result is None or form is None or len(set(cores)) < len(cores):
             return
-        told = _told(op, forms, cores, result, form)
-        if told is not None:
-            self._told[(op, *forms)] = told
+        entry = _entry_of(op, forms, cores, result, form)
+        if entry is not None:
+            self._entries[(op, *forms)] = entry
 
-    def _form_of(self, name: str) -> Form | None:
-        """Return the form of a value of the graph, and keep it; an operand without a name is none."""
+    def _form_of(self, name: str) -> ValueForm | None:
+        """Return the form of a value of the graph, and keep it; None for an operand without a name."""
         known = self._forms.get(name)
         view = self.values.get(name) if known is None and name else None
         if view is not None and (found := self._form(view)) is not None:
             self._forms[name] = known = found
         return known
 
-    def _form(self, view: View) -> Form | None:
-        """Return the form of a value; None where its rank or its type is not known: they may be later."""
+    def _form(self, view: View) -> ValueForm | None:
+        """Return the form of a value; None if its rank or type is unknown, because it may become known later."""
         core, axes, sizes = view.core, view.axes, view.sizes
         if axes is None or sizes is None or core.dtype is None:
             return None
@@ -195,37 +197,40 @@ class Alike:
         elif core.content is None and is_constant(view) and any(axis is not None for axis in axes):
             held = True
         key = axes, sizes, core.sizes, core.dtype, held
-        found = self._known.get(key)
+        found = self._distinct_forms.get(key)
         if found is None:
-            found = self._known[key] = Form(*key)
+            found = self._distinct_forms[key] = ValueForm(*key)
         return found
 
 
 def _is_bare(node: NodeProto) -> bool:
-    """Whether a node says nothing but its operator of the standard set, its name and those of values."""
+    """Return whether a node has nothing but an operator of the standard set, its name, and the names of values."""
     return not (node.attribute or node.domain or node.overload or node.device_configurations)
 
 
-def _told(op: str, forms: Sequence[Form], cores: tuple[Core, ...], result: View, form: Form) -> Told | None:
-    """Say how a result follows from operands of these forms; None where it may be another for other operands."""
+def _entry_of(
+    op: str, forms: Sequence[ValueForm], cores: tuple[Core, ...], result: View, form: ValueForm
+) -> MemoEntry | None:
+    """Return how operands of these forms decide a result; None if other operands of these forms may have another."""
     if all(isinstance(each.held, Core) for each in forms):
-        # The same node once more. Of operands that are read exactly it counts too whether the file holds them.
-        return None if result.core.key[0] == _EXACTLY else Told(form, view=result)
+        # The node is a repetition. For operands that are read exactly it also matters whether the file stores them.
+        return None if result.core.key[0] == _EXACTLY else MemoEntry(form, view=result)
     if all(map(_is_literal, forms)):
         return None
     if op == _SHAPE:
-        return None if result.content is None else Told(form, view=result)
+        return None if result.content is None else MemoEntry(form, view=result)
     if op in _MOVING:
         known = all(isinstance(each.held, Core) for each in forms[1:])
-        return Told(form) if known and result.core is cores[0] else None
+        return MemoEntry(form) if known and result.core is cores[0] else None
     key = result.core.key
     if key[0] == EACH and key[2:] == cores and isinstance(key[1], Nest):
-        return Told(form, key[1], pair=len(cores) == _MOST_OPERANDS)
-    return Told(form, of=cores.index(result.core)) if result.core in cores else None  # beside a neutral constant
+        return MemoEntry(form, key[1], is_pair=len(cores) == _MOST_OPERANDS)
+    # An operator of a value and a neutral constant returns the value.
+    return MemoEntry(form, operand=cores.index(result.core)) if result.core in cores else None
 
 
-def _is_literal(form: Form) -> bool:
-    """Whether the elements of a value may be known, and what is computed of them."""
+def _is_literal(form: ValueForm) -> bool:
+    """Return whether the elements of a value may be known, so that rules may compute with them."""
     if not isinstance(form.held, Core):
         return form.held
     content = form.held.content

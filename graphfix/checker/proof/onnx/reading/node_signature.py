@@ -1,4 +1,4 @@
-"""How a node is spelled: what of it a runtime looks at before it runs, and whether its operator set allows that."""
+"""A node's signature: what a runtime checks of a node before it runs, and whether the operator set allows it."""
 
 from __future__ import annotations
 
@@ -44,15 +44,15 @@ _NUMBERS = frozenset(_FIELDS) - {
 Keys: TypeAlias = tuple[int, tuple[object, ...], tuple[object, ...]]
 """The version of an operator's meaning; what a term begins with, without attributes that maps show and with all."""
 Parts: TypeAlias = tuple[str, str, str, int, bool, tuple[tuple[str, AttributeForm], ...], Pattern, Pattern]
-"""What a Spelling names."""
+"""The fields of a NodeSignature."""
 
 
-class Spelling(NamedTuple):
-    """A node without its names: nodes of one spelling are loaded alike, on operands of the same types."""
+class NodeSignature(NamedTuple):
+    """A node without its names. A runtime loads all nodes of one signature and equal operand types, or none."""
 
     op: str
     domain: str
-    """As it is written: the standard operator set has two names."""
+    """As the file states it: the standard operator set has two names."""
     overload: str
     version: int
     """Of the operator set that the node's scope imports."""
@@ -65,21 +65,21 @@ class Spelling(NamedTuple):
 
 
 @dataclass(slots=True, eq=False)
-class SpelledNode:
-    """All nodes of one spelling: most nodes of a file are alike."""
+class SignatureMemo:
+    """What is known of all nodes of one signature. Most nodes of a file have one of a few signatures."""
 
-    spelling: Spelling
-    allowed: bool
-    """Whether an operator set has the operator with everything that the node gives; its last names may be empty."""
-    loading: dict[Kinds, bool] = field(default_factory=dict)
-    """By the types of its operands whether they are ones that it takes."""
+    signature: NodeSignature
+    is_allowed: bool
+    """Whether the operator set has the operator with all that the node states; its last names may be empty."""
+    loads_with: dict[Kinds, bool] = field(default_factory=dict)
+    """By the types of the operands whether the operator accepts them."""
     keys: dict[Kinds, Keys] = field(default_factory=dict)
-    """What its terms begin with, where nothing but the types decides that."""
+    """The beginning of the nodes' terms, by the types of the operands, if nothing else decides it."""
     result_kinds: dict[tuple[Kinds, int], int | bytes | None] = field(default_factory=dict)
-    """The types of its results."""
-    met: set[Kinds] = field(default_factory=set)
-    """The types of operands of nodes that the first file has, or that the second may have."""
-    in_first: bool = False
+    """The type of the result at an index, by the types of the operands."""
+    entered_types: set[Kinds] = field(default_factory=set)
+    """The types of the operands of nodes that the first file has, or that the second file may have."""
+    is_in_first: bool = False
 
 
 class NodeForm(NamedTuple):
@@ -137,12 +137,12 @@ def is_plain(attribute: AttributeProto) -> bool:
     return held <= {_FIELDS.get(attribute.type)} and not len(UnknownFieldSet(attribute))
 
 
-def allowed(spelling: Spelling) -> bool:
+def allowed(signature: NodeSignature) -> bool:
     """Return whether a node's operator set has the operator, and everything that the node gives.
 
     Names of optional operands and results may be empty, also at the end; `ends_named` finds the latter.
     """
-    op, domain, overload, version, _, attributes, operands, results = spelling
+    op, domain, overload, version, _, attributes, operands, results = signature
     if overload:
         return False
     return _allowed(op, domain, version, tuple([(name, form[0]) for name, form in attributes]), (operands, results))

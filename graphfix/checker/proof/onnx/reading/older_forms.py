@@ -1,6 +1,6 @@
-"""Nodes of older operator sets in the form of set 17: an attribute that became an operand is read as one.
+"""Nodes of older operator sets in the form of set 17: an attribute that became an operand is read as an operand.
 
-Source: the changelog of the ONNX operators. What meant another thing before is left as it is, and keeps its version.
+Source: the changelog of the ONNX operators. A node whose meaning changed stays as it is, and keeps its version.
 """
 
 from __future__ import annotations
@@ -27,62 +27,62 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Form:
-    """A node, as far as its version decides how it is read."""
+class VersionedNode:
+    """The parts of a node that depend on the version of its operator."""
 
     op: str
     since: int
-    """The version of its meaning."""
+    """The version of the operator's meaning."""
     views: tuple[View | None, ...]
     attributes: Mapping[str, AttributeProto]
     outputs: int
-    """How many results are asked for, up to the last that is."""
+    """The number of results, up to the last that has a name."""
 
 
 EVERY_VERSION = 2**31
-"""An operator whose form is changed in all operator sets."""
-Rule: TypeAlias = "Callable[[FileConstants, Form], Form | None]"
-"""Returns the same in the present form; None for what that form can't say."""
+"""The version of an operator whose nodes are changed in all operator sets."""
+Rule: TypeAlias = "Callable[[FileConstants, VersionedNode], VersionedNode | None]"
+"""Returns the node in its present form; None if that form cannot express it."""
 
 
-def present(constants: FileConstants, form: Form) -> Form:
-    """Return one of the operators below in the form of operator set 17, where that form can express it."""
-    until, rule = CHANGED[form.op]
-    if form.since >= until:
-        return replace(form, since=meaning(form.op, "", form.since, frozenset(form.attributes)))
-    made = rule(constants, form)
+def present_form(constants: FileConstants, node: VersionedNode) -> VersionedNode:
+    """Return a node of one of the operators below in the form of operator set 17, if that form can express it."""
+    until, rule = CHANGED[node.op]
+    if node.since >= until:
+        return replace(node, since=meaning(node.op, "", node.since, frozenset(node.attributes)))
+    made = rule(constants, node)
     if made is None:
-        return form
+        return node
     views = made.views
     while views and views[-1] is None:
         views = views[:-1]
-    now = max(form.since, PRESENT)
+    now = max(node.since, PRESENT)
     return replace(made, views=views, since=meaning(made.op, "", now, frozenset(made.attributes)))
 
 
-def _without(form: Form, *names: str) -> dict[str, AttributeProto]:
-    return {name: given for name, given in form.attributes.items() if name not in names}
+def _without(node: VersionedNode, *names: str) -> dict[str, AttributeProto]:
+    return {name: given for name, given in node.attributes.items() if name not in names}
 
 
-def _with(form: Form, at: int, view: View | None) -> tuple[View | None, ...]:
+def _with(node: VersionedNode, at: int, view: View | None) -> tuple[View | None, ...]:
     """Put an operand at its place; those before it that are not given are absent."""
-    padded = (*form.views, *(None,) * (at - len(form.views)))
+    padded = (*node.views, *(None,) * (at - len(node.views)))
     return (*padded[:at], view, *padded[at + 1 :])
 
 
 def _integers(*names: str) -> Rule:
     """Attributes that are lists of integers, or one, became operands 1, 2 ... of int64."""
 
-    def rule(constants: FileConstants, form: Form) -> Form | None:
+    def rule(constants: FileConstants, node: VersionedNode) -> VersionedNode | None:
         for at, name in enumerate(names, 1):
-            given = form.attributes.get(name)
-            if given is not None and at < len(form.views):
+            given = node.attributes.get(name)
+            if given is not None and at < len(node.views):
                 return None
             if given is not None:
                 numbers = tuple(given.ints) if given.type == AttributeProto.INTS else (given.i,)
                 view = constants.shared.table.integers(numbers, "int64")
-                form = replace(form, views=_with(form, at, view), attributes=_without(form, name))
-        return form
+                node = replace(node, views=_with(node, at, view), attributes=_without(node, name))
+        return node
 
     return rule
 
@@ -92,84 +92,84 @@ def _scalar(constants: FileConstants, value: float) -> View:
     return constants.constant(onnx.helper.make_tensor("", TensorProto.FLOAT, (), [value]), str(value))
 
 
-def _pad(constants: FileConstants, form: Form) -> Form | None:
-    form = _integers("pads")(constants, form) or form
-    value = form.attributes.get("value")
+def _pad(constants: FileConstants, node: VersionedNode) -> VersionedNode | None:
+    node = _integers("pads")(constants, node) or node
+    value = node.attributes.get("value")
     if value is None or (value.f == 0 and copysign(1, value.f) > 0):  # absent it is 0, of whichever type
-        return replace(form, attributes=_without(form, "value"))
-    return replace(form, views=_with(form, 2, _scalar(constants, value.f)), attributes=_without(form, "value"))
+        return replace(node, attributes=_without(node, "value"))
+    return replace(node, views=_with(node, 2, _scalar(constants, value.f)), attributes=_without(node, "value"))
 
 
-def _clip(constants: FileConstants, form: Form) -> Form | None:
+def _clip(constants: FileConstants, node: VersionedNode) -> VersionedNode | None:
     """A bound that is absent was float32's largest number, whatever the type: for other types it becomes an operand.
 
     Before set 6 the text said the largest number of its own type, and the schema none.
     """
-    if form.since < 6 and not {"min", "max"} <= form.attributes.keys():  # noqa: PLR2004 - where it has a default
+    if node.since < 6 and not {"min", "max"} <= node.attributes.keys():  # noqa: PLR2004 - where it has a default
         return None
-    plain = bool(form.views) and form.views[0] is not None and dtype(form.views[0].core) == TensorProto.FLOAT
+    plain = bool(node.views) and node.views[0] is not None and dtype(node.views[0].core) == TensorProto.FLOAT
     largest = float(onnx.helper.tensor_dtype_to_np_dtype(TensorProto.FLOAT).type("3.4028235e38"))
     for at, name, default in ((1, "min", -largest), (2, "max", largest)):
-        given = form.attributes.get(name)
+        given = node.attributes.get(name)
         if given is None and plain:
             continue
         view = _scalar(constants, default if given is None else given.f)
-        form = replace(form, views=_with(form, at, view), attributes=_without(form, name))
-    return form
+        node = replace(node, views=_with(node, at, view), attributes=_without(node, name))
+    return node
 
 
-def _batch_normalization(_: FileConstants, form: Form) -> Form | None:
+def _batch_normalization(_: FileConstants, node: VersionedNode) -> VersionedNode | None:
     """Before set 7 it trained unless `is_test` said otherwise, until 14 if more than one result was asked for.
 
     `spatial` 0 had statistics for each element.
     """
-    spatial = form.attributes.get("spatial")
-    trained = form.since < LEGACY_END and not inference_mode(form.attributes)
-    if trained or form.outputs > 1 or (spatial is not None and not spatial.i):
+    spatial = node.attributes.get("spatial")
+    trained = node.since < LEGACY_END and not inference_mode(node.attributes)
+    if trained or node.outputs > 1 or (spatial is not None and not spatial.i):
         return None
-    return replace(form, attributes=_without(form, "spatial", "is_test", "consumed_inputs"))
+    return replace(node, attributes=_without(node, "spatial", "is_test", "consumed_inputs"))
 
 
-def _softmax(_: FileConstants, form: Form) -> Form | None:
+def _softmax(_: FileConstants, node: VersionedNode) -> VersionedNode | None:
     """All axes from `axis` on were taken at once: the last alone, or with axes of size 1 in front or behind it."""
-    data, given = form.views[0] if form.views else None, form.attributes.get("axis")
+    data, given = node.views[0] if node.views else None, node.attributes.get("axis")
     if data is None or not data.sizes:
         return None
     rank = len(data.sizes)
     axis = 1 if given is None else given.i
-    if axis < 0 and form.since < COUNTED_BACK_SINCE:
+    if axis < 0 and node.since < COUNTED_BACK_SINCE:
         return None
     axis += rank if axis < 0 else 0
     taken = [at for at in range(axis, rank) if data.sizes[at] != 1] or [rank - 1]
     if len(taken) > 1 or not 0 <= axis < rank:
         return None
     last = onnx.helper.make_attribute("axis", taken[0] - rank)
-    return replace(form, attributes={**_without(form, "axis"), "axis": last})
+    return replace(node, attributes={**_without(node, "axis"), "axis": last})
 
 
-def _enlarged(constants: FileConstants, form: Form) -> Form | None:
+def _enlarged(constants: FileConstants, node: VersionedNode) -> VersionedNode | None:
     """Upsample, and Resize of set 10, scaled coordinates and cut them.
 
     But where it takes fewer of the nearest elements: there onnxruntime rounds up.
     """
-    given, views = form.attributes.get("scales"), form.views
+    given, views = node.attributes.get("scales"), node.views
     if given is not None:
         tensor = onnx.helper.make_tensor("", TensorProto.FLOAT, (len(given.floats),), list(given.floats))
         views = (*views[:1], constants.constant(tensor, "scales"))
-    if len(views) != 2 or (_may_shrink(form) and not _grows(views[1])):  # noqa: PLR2004 - data and scales
+    if len(views) != 2 or (_may_shrink(node) and not _grows(views[1])):  # noqa: PLR2004 - data and scales
         return None
     cut = {
         name: onnx.helper.make_attribute(name, text)
         for name, text in (("coordinate_transformation_mode", "asymmetric"), ("nearest_mode", "floor"))
     }
-    kept = _without(form, "scales")
-    return replace(form, op="Resize", views=(views[0], None, views[1]), attributes={**kept, **cut})
+    kept = _without(node, "scales")
+    return replace(node, op="Resize", views=(views[0], None, views[1]), attributes={**kept, **cut})
 
 
-def _may_shrink(form: Form) -> bool:
+def _may_shrink(node: VersionedNode) -> bool:
     """Whether the nearest of fewer elements may be taken: an Upsample has scales of 1 and more."""
-    mode = form.attributes.get("mode")
-    return form.op == "Resize" and (mode is None or mode.s == b"nearest")
+    mode = node.attributes.get("mode")
+    return node.op == "Resize" and (mode is None or mode.s == b"nearest")
 
 
 def _grows(scales: View | None) -> bool:
@@ -177,31 +177,31 @@ def _grows(scales: View | None) -> bool:
     return factors is not None and bool((factors >= 1).all())
 
 
-def _resize(constants: FileConstants, form: Form) -> Form | None:
+def _resize(constants: FileConstants, node: VersionedNode) -> VersionedNode | None:
     """Read operands without elements as absent ones.
 
     Set 11 asks for an empty tensor in place of scales; runtimes accept an empty tensor in later sets too.
     """
-    if form.since < 11:  # noqa: PLR2004 - where coordinates are attributes
-        return _enlarged(constants, form)
-    return replace(form, views=tuple(None if view is None or view.sizes == (0,) else view for view in form.views))
+    if node.since < 11:  # noqa: PLR2004 - where coordinates are attributes
+        return _enlarged(constants, node)
+    return replace(node, views=tuple(None if view is None or view.sizes == (0,) else view for view in node.views))
 
 
-def _transposed_convolution(_: FileConstants, form: Form) -> Form | None:
+def _transposed_convolution(_: FileConstants, node: VersionedNode) -> VersionedNode | None:
     """Before set 11 padding that is computed was split the other way round."""
-    automatic = form.attributes.get("auto_pad")
-    if "output_shape" in form.attributes or (automatic is not None and automatic.s not in (b"NOTSET", b"VALID")):
+    automatic = node.attributes.get("auto_pad")
+    if "output_shape" in node.attributes or (automatic is not None and automatic.s not in (b"NOTSET", b"VALID")):
         return None
-    return form
+    return node
 
 
-def _aligned(_: FileConstants, form: Form) -> Form | None:
+def _aligned(_: FileConstants, node: VersionedNode) -> VersionedNode | None:
     given = onnx.helper.make_attribute("coordinate_transformation_mode", "output_half_pixel")
-    return replace(form, attributes={**form.attributes, "coordinate_transformation_mode": given})
+    return replace(node, attributes={**node.attributes, "coordinate_transformation_mode": given})
 
 
 def _renamed(op: str) -> Rule:
-    return lambda _, form: replace(form, op=op)
+    return lambda _, node: replace(node, op=op)
 
 
 CHANGED: Mapping[str, tuple[int, Rule]] = {
@@ -219,4 +219,4 @@ CHANGED: Mapping[str, tuple[int, Rule]] = {
     "RoiAlign": (16, _aligned),
     "Scatter": (17, _renamed("ScatterElements")),
 }
-"""By operator the version from which it has its present form, and how an older one is said in that."""
+"""By operator the version from which it has its present form, and the rule that changes an older node."""

@@ -10,7 +10,7 @@ from graphfix.checker.proof.core.result import UnprovedError, UnsortedError
 from graphfix.checker.proof.core.sizes import numbers
 from graphfix.checker.proof.core.terms import integer_type, whole
 from graphfix.checker.proof.neutral.constant_folding import is_constant
-from graphfix.checker.proof.onnx.reading.node_signature import Kinds, SpelledNode, Spelling
+from graphfix.checker.proof.onnx.reading.node_signature import Kinds, NodeSignature, SignatureMemo
 from graphfix.results.records import dataclass, field
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ _NUMBERS = {
 
 COUNTED_BACK_SINCE = 11
 INDEX_TYPES = frozenset({"int32", "int64"})
-_NOTHING = SpelledNode(Spelling("", "", "", 0, False, (), 0, 0), allowed=False)
+_NOTHING = SignatureMemo(NodeSignature("", "", "", 0, False, (), 0, 0), is_allowed=False)
 
 
 @dataclass(slots=True)
@@ -65,8 +65,8 @@ class Call:
     """The operator and those attributes that its maps do not show: what a term of it begins with."""
     full: tuple[object, ...] = field(default=())
     """The operator and all its attributes, for operands that are read exactly."""
-    spelled: SpelledNode = field(default=_NOTHING, repr=False)
-    """The node as the file has it, where it is read in a later form."""
+    signature_memo: SignatureMemo = field(default=_NOTHING, repr=False)
+    """What is known of the node's signature, as the file has it; the other fields are those of its present form."""
     kinds: Kinds = ()
     """The types of the operands that the file gives it; None where one is not known."""
     scope: Environment | None = field(default=None, repr=False)

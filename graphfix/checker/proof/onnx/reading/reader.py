@@ -26,7 +26,7 @@ from graphfix.checker.proof.onnx.definitions.decompositions import DEFINED, defi
 from graphfix.checker.proof.onnx.definitions.formulas import Definitions
 from graphfix.checker.proof.onnx.explain import note_of
 from graphfix.checker.proof.onnx.reading.calls import call_of, enter_call, function_of
-from graphfix.checker.proof.onnx.reading.node_memo import Alike, Names
+from graphfix.checker.proof.onnx.reading.node_memo import Names, NodeMemo
 from graphfix.checker.proof.onnx.reading.node_results import computed, exact, view_or_term
 from graphfix.checker.proof.onnx.reading.operands import Environment, attributes_of
 from graphfix.results.records import dataclass, field
@@ -150,8 +150,8 @@ class Reading:
         if environment.depth:
             self.table.budget.read(len(nodes), environment.path)
         learns = self.notes is None and not (self.table.closed and self.definitions.defined)
-        alike = Alike(self.table, environment.values, set(environment.absent), learns)
-        alike.read(nodes, partial(self.node, graph, environment))
+        memo = NodeMemo(self.table, environment.values, set(environment.absent), learns)
+        memo.read(nodes, partial(self.node, graph, environment))
 
     def among(self, nodes: Sequence[NodeProto], version: int, values: dict[str, View]) -> View:
         """Read nodes of the standard operator set on these values; return the result of the last."""
@@ -189,7 +189,7 @@ class Reading:
         results = self._results(call, environment)
         if environment.of_file:
             results = self._defined(call, results, environment)
-        if call.kinds not in call.spelled.met and environment.of_file:
+        if call.kinds not in call.signature_memo.entered_types and environment.of_file:
             self.constants.world.enter(call, results)
         if call.op in GROWING:
             self.constants.world.enter_growth(self.table, call, results)
