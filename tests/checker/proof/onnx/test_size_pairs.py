@@ -13,7 +13,7 @@ from onnx import numpy_helper
 
 from graphfix.checker.proof.core.result import NONE_WITHOUT_ELEMENTS, SOME_IMAGE
 from graphfix.checker.proof.neutral.integer_values import LARGE, NO_DIVISOR_IS_0, SMALL
-from tests.checker.proof.test_pairs import Text, ints, proof, text
+from tests.checker.proof.onnx.test_pairs import Text, ints, proof, text
 
 NUMBERS = {
     "zero": ints(0), "one": ints(1), "two": ints(2), "three": ints(3), "four": ints(4), "five": ints(5),
