@@ -14,6 +14,7 @@ from graphfix.checker.proof.onnx.closed_world.validate import loads
 from graphfix.checker.proof.onnx.operators.broadcasting import channels
 from graphfix.checker.proof.onnx.operators.elementwise import PRODUCTS
 from graphfix.checker.proof.onnx.operators.repeating import by_scales
+from graphfix.checker.proof.onnx.operators.slice_and_pad import backwards
 from graphfix.checker.proof.onnx.operators.split import part_at
 from graphfix.checker.proof.onnx.reading.types import dtype
 from graphfix.checker.proof.onnx.reading.versions import PRESENT
@@ -131,4 +132,5 @@ def _reversed(call: Call, among: Among) -> View | None:
 DEFINED: Mapping[str, Callable[[Call, Among], View | None]] = {
     "Einsum": _in_pairs, "Resize": by_scales, "SequenceAt": part_at, "PRelu": _prelu,
     "Softmax": _flat, "LogSoftmax": _flat, "Hardmax": _flat, "ReverseSequence": _reversed,
+    "Slice": backwards,
 }  # fmt: skip

@@ -5,12 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
+from onnx import helper, numpy_helper
 
 from graphfix.checker.proof.core.sizes import numbers
 from graphfix.checker.proof.core.terms import integer_type
 from graphfix.checker.proof.neutral.integer_values import cut, cut_size
 from graphfix.checker.proof.onnx.operators.entry import Operator, allowed_axes, normalized_axes, unknown_sizes
 from graphfix.checker.proof.onnx.operators.reshaping import MATRIX_RANK, enter_matrix, matrix_rows, matrix_type
+from graphfix.checker.proof.onnx.reading.versions import PRESENT
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -19,11 +21,13 @@ if TYPE_CHECKING:
     from graphfix.checker.proof.core.terms import View
     from graphfix.checker.proof.neutral.constant_folding import Array
     from graphfix.checker.proof.onnx.operators.entry import Operators
-    from graphfix.checker.proof.onnx.reading.operands import Call
+    from graphfix.checker.proof.onnx.reading.operands import Among, Call
 
 AXES_OF_PAD = 3
 """The operand of Pad that lists the padded axes."""
 _SLICE_OPERANDS = 5
+_STEPS = 4
+"""The operand of Slice that holds the steps."""
 
 # --- Slice ----------------------------------------------------------------------------------------------------------
 
@@ -115,6 +119,48 @@ def _slice_fold(call: Call, arrays: Sequence[Array | None]) -> Array | None:
             return None
         data = np.take(data, list(taken), axis=place) if taken else data[(slice(None),) * place + (slice(0),)]
     return data
+
+
+def backwards(call: Call, among: Among) -> View | None:
+    """Return a Slice with negative steps as a Gather on each of these axes, behind a Slice of the others.
+
+    Returns None if all steps are positive, or if a size, a bound or a step that matters is not a known number.
+    """
+    data, sizes, bounds = call.operand(0), call.sizes(0), _known_bounds(call)
+    if data is None or sizes is None or not bounds or min(step for *_, step in bounds) > 0:
+        return None
+    nodes, name = [], "x"
+    ahead = [bound for bound in bounds if bound[3] > 0]
+    if ahead:
+        names = ["starts", "ends", "axes", "steps"]
+        for one, column in zip(names, zip(*((s, e, a, step) for a, s, e, step in ahead), strict=True), strict=True):
+            nodes.append(helper.make_node("Constant", [], [one], value_ints=column))
+        nodes.append(helper.make_node("Slice", ["x", *names], ["cut"], call.description))
+        name = "cut"
+    for axis, start, end, step in bounds:
+        if step > 0:
+            continue
+        size = sizes[axis]
+        taken = cut(size, start, end, step) if isinstance(size, int) else None
+        if not taken:
+            return None
+        picked = numpy_helper.from_array(np.array(taken, np.int64))
+        nodes.append(helper.make_node("Constant", [], [f"places{axis}"], value=picked))
+        nodes.append(helper.make_node("Gather", [name, f"places{axis}"], [f"y{axis}"], call.description, axis=axis))
+        name = f"y{axis}"
+    return among(nodes, max(call.version, PRESENT), {"x": data})
+
+
+def _known_bounds(call: Call) -> list[tuple[int, int, int, int]] | None:
+    """Return (axis, start, end, step) of each axis of a Slice that states its steps; None if one is unknown."""
+    steps = numbers(call.indices(_STEPS)) if call.operand(_STEPS) is not None else None
+    starts, ends, axes = (numbers(call.indices(at)) for at in range(1, _STEPS))
+    if starts is None or ends is None or steps is None:
+        return None
+    at = normalized_axes(range(len(starts)) if call.operand(3) is None else axes, call.rank(0) or 0)
+    if at is None or not len(at) == len(starts) == len(ends) == len(steps):
+        return None
+    return list(zip(at, starts, ends, steps, strict=True))
 
 
 # --- Pad ------------------------------------------------------------------------------------------------------------
