@@ -116,7 +116,7 @@ def _reshape_vector(table: TermTable, view: View, target: Sizes) -> View | None:
 
 
 def _reshape_matrix(call: Call, target: Sizes, kind: str | None) -> View | None:
-    """Return a vector of terms that is _reshape_matrix to a matrix, or a matrix that is _reshape_matrix to a vector."""
+    """Return a vector of terms that is reshaped to a matrix, or a matrix that is reshaped to a vector."""
     view, wanted = call.views[0], numbers(target)
     if view is None or wanted is None:
         return None
