@@ -1,4 +1,4 @@
-"""Compare two ONNX models: what callers see, then the terms of the outputs."""
+"""Compare two ONNX models: their inputs and outputs, then the terms of their outputs."""
 
 from __future__ import annotations
 
@@ -52,13 +52,13 @@ if TYPE_CHECKING:
     from graphfix.checker.proof.neutral.explain import Notes
 
 INITIALIZERS_ALONE_SINCE = 4
-"""The IR version from which an initializer that is an input as well may be overridden by the caller."""
+"""From this IR version on a caller may override an initializer that is an input too. Before, all have to be inputs."""
 
 
 def compared(pair: Pair, stack: ExitStack, notes: Notes | None = None, *, sorts: bool = False) -> Proof:
     """Read both files and compare them. Raises UnprovedError and GraphfixError.
 
-    `sorts`: their nodes are put in order first, which most files have.
+    With `sorts` the nodes are sorted into the order of execution first. Most files are in that order.
     """
     check_size(pair.before.stat().st_size, pair.after.stat().st_size)
     table = TermTable(Algebra())
@@ -106,7 +106,7 @@ def compared(pair: Pair, stack: ExitStack, notes: Notes | None = None, *, sorts:
 
 
 def note_nodes(pair: Pair, stack: ExitStack, notes: Notes) -> TermTable:
-    """Read the first file, and note its nodes: for `proving.maps`. Raises UnprovedError and GraphfixError."""
+    """Read the first file and keep a note of each node, for `proving.maps`. Raises UnprovedError and GraphfixError."""
     table, source = TermTable(Algebra()), Source(pair.before, stack)
     model = source.read({INLINED})
     reading = Reading(table, FileConstants(source, Constants(table)), model, notes=notes)
@@ -115,14 +115,14 @@ def note_nodes(pair: Pair, stack: ExitStack, notes: Notes) -> TermTable:
 
 
 def _narrowed(one: ModelProto, two: ModelProto) -> frozenset[str]:
-    """Name the inputs that are int64 in the first file and int32 in the second."""
+    """Return the names of inputs that are int64 in the first file and int32 in the second."""
     wide = {info.name for info in _inputs(one) if info.type.tensor_type.elem_type == TensorProto.INT64}
     narrow = {info.name for info in _inputs(two) if info.type.tensor_type.elem_type == TensorProto.INT32}
     return frozenset(wide & narrow)
 
 
 def _interface(one: ModelProto, two: ModelProto, values: Collection[str], narrowed: frozenset[str]) -> None:
-    """Names and types of inputs and outputs, in order; the second may lack `values`. Raises UnprovedError."""
+    """Raise UnprovedError unless inputs and outputs have equal names and types, in order; `values` may be missing."""
     _check_initializers(one, two)
     _check_versions(one, two)
     for what, ours, theirs in (
@@ -143,7 +143,7 @@ def _interface(one: ModelProto, two: ModelProto, values: Collection[str], narrow
 
 
 def _check_versions(one: ModelProto, two: ModelProto) -> None:
-    """No node means less than in the first file by its operator set alone. Raises UnprovedError."""
+    """Raise UnprovedError if the second file imports an older operator set, in which a node may mean less."""
     if _older(imported(one.opset_import), imported(two.opset_import)):
         raise UnprovedError("the second file is stated in an older operator set, in which a node may mean less")
     declared = {key_of(each): imported(each.opset_import) for each in one.functions}
@@ -167,7 +167,7 @@ def _without(infos: Sequence[ValueInfoProto], names: Collection[str]) -> list[Va
 
 
 def _input_dims(model: ModelProto) -> dict[str, tuple[int | str, ...] | None]:
-    """Return the inputs' dims as they are declared."""
+    """Return the declared dims of the inputs."""
     declared: dict[str, tuple[int | str, ...] | None] = {}
     for info in _inputs(model):
         kind, dims = info.type.tensor_type, list[int | str]()
@@ -179,7 +179,7 @@ def _input_dims(model: ModelProto) -> dict[str, tuple[int | str, ...] | None]:
 
 
 def _check_initializers(before: ModelProto, model: ModelProto) -> None:
-    """Initializers that must be inputs too, before IR version 4, are what those say. Raises UnprovedError."""
+    """Raise UnprovedError if an initializer differs from the input that it has to be before IR version 4."""
     if model.ir_version >= INITIALIZERS_ALONE_SINCE:
         return
     known = _inner(before) if before.ir_version < INITIALIZERS_ALONE_SINCE else set()
@@ -196,7 +196,7 @@ def _check_initializers(before: ModelProto, model: ModelProto) -> None:
 
 
 def _inner(model: ModelProto) -> set[str]:
-    """Name the initializers of bodies that are none of the body's inputs."""
+    """Return the names of initializers of bodies that are not inputs of the body."""
     found: set[str] = set()
     pending = list(bodies(model.graph.node))
     while pending:
@@ -211,7 +211,7 @@ def _training(model: ModelProto) -> list[bytes]:
 
 
 def _kind(given: TypeProto) -> bytes:
-    """Return a type without the shape of a tensor and without what only describes it."""
+    """Return a type without the shape of a tensor and without descriptions."""
     bare = TypeProto()
     bare.CopyFrom(given)
     bare.ClearField("denotation")
@@ -227,7 +227,10 @@ def _environment(
     constant: Mapping[str, Array] = MappingProxyType({}),
     narrowed: frozenset[str] = frozenset(),
 ) -> Environment:
-    """Enter the inputs. Raises UnprovedError where the second file takes fewer shapes, or others, than the first."""
+    """Return an environment with the inputs.
+
+    Raises UnprovedError if the second file accepts fewer shapes than the first, or other shapes.
+    """
     environment = Environment(imported(reading.model.opset_import))
     free = FreeSizes.of(reading.table.arithmetic, equal, pair, _inputs(reading.model))
     for info in _inputs(reading.model):
@@ -250,7 +253,7 @@ def _environment(
 
 
 def _as_int32(table: TermTable, core: Core, name: str) -> Core:
-    """Return the input of int32 that the second file has for one of int64: the same numbers."""
+    """Return the int32 input of the second file for an int64 input of the first: both hold the same numbers."""
     narrow, _ = table.core(("narrow input", name), f"input {name!r}", counted=False)
     narrow.sizes, narrow.dtype = core.sizes, TensorProto.INT32
     table.widened[narrow] = core
@@ -267,7 +270,7 @@ def _alike(ours: tuple[Size, ...] | None, theirs: tuple[Size, ...] | None) -> bo
 
 
 def _defaults(one: Reading, two: Reading, values: Collection[str]) -> None:
-    """Initializers that a caller may override hold the same; nobody takes that of `values`. Raises UnprovedError."""
+    """Raise UnprovedError if initializers that a caller may override differ, except those of `values`."""
     ours, theirs = (_overridable(reading) for reading in (one, two))
     for name in {**ours, **theirs}:
         if name not in values and ours.get(name) != theirs.get(name):
@@ -285,7 +288,7 @@ def _overridable(reading: Reading) -> dict[str, View]:
 
 
 def _assumed(graph: GraphProto, bindings: Mapping[str, int]) -> list[str]:
-    """Name the symbols that several axes of inputs share: they are taken as equal sizes."""
+    """Return an assumption for each symbol that several axes of inputs share: their sizes are equal."""
     places: dict[str, list[str]] = {}
     for info in graph.input:
         for axis, dim in enumerate(info.type.tensor_type.shape.dim):

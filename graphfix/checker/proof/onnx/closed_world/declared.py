@@ -25,32 +25,32 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class DeclaredType:
-    """A type as a file states it."""
+    """A type as a file declares it."""
 
     data: bytes
-    """The message."""
+    """The serialized message."""
     kind: int | bytes
-    """The type of a tensor's elements; of anything else the whole type, without shapes and descriptions."""
+    """The type of a tensor's elements; for other types the whole type, without shapes and descriptions."""
     is_tensor: bool
     is_nothing: bool
-    """Whether no type is stated at all."""
+    """Whether the file declares no type at all."""
     dims: tuple[int, ...] | None
-    """Of a tensor; -1 for a size that is open; None where no shape is stated."""
+    """The shape of a tensor, -1 for each size that is no number; None if no shape is declared."""
     names: tuple[tuple[int, str], ...]
     """The axes whose sizes have names."""
     below_0: tuple[int, ...]
-    """The axes whose sizes are stated as numbers below 0."""
+    """The axes whose declared sizes are below 0."""
 
 
 class Declared(NamedTuple):
-    """A value as a file states it."""
+    """The name of a value, and the type that a file declares for it."""
 
     name: str
     type: DeclaredType
 
 
 def declared(infos: Iterable[ValueInfoProto]) -> list[Declared]:
-    """Read what is declared of values."""
+    """Return the declared names and types of values."""
     return [Declared(info.name, _type(info.type.SerializeToString(deterministic=True))) for info in infos]
 
 
@@ -74,7 +74,7 @@ def _type(data: bytes) -> DeclaredType:
 
 
 def element_type(given: TypeProto) -> int | bytes:
-    """Return the type of a tensor's elements; of anything else the whole type, without shapes and descriptions."""
+    """Return the type of a tensor's elements; for other types the whole type, without shapes and descriptions."""
     if given.HasField("tensor_type"):
         return given.tensor_type.elem_type
     copy = TypeProto()

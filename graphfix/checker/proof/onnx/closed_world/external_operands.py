@@ -26,14 +26,14 @@ _EVER_READ: Mapping[int, int | None] = {
     **dict.fromkeys((TensorProto.INT32, TensorProto.INT16), 64),
     **dict.fromkeys((TensorProto.FLOAT, TensorProto.DOUBLE, TensorProto.FLOAT16, TensorProto.BFLOAT16), 8),
 }
-"""By type of the constants that inference reads: the most elements that it reads, None if any number.
+"""By type of the constants that inference reads: the most elements that it reads, None for any number.
 
 int64 holds shapes, axes, and the sizes of parts (Split). Other integers are scalars (Range, DFT) or vectors with an
 element for each axis. Floats are the scalars of Range, and the scales of Resize and Upsample, of eight axes at most.
 """
 _INTEGERS = frozenset({TensorProto.INT64, TensorProto.INT32, TensorProto.INT16})
 _READS_FLOATS = frozenset("Resize Upsample Range OneHot Identity Loop Scan".split())
-"""Operators whose operands of floats inference reads, and those that hand an operand on."""
+"""Operators whose float operands the inference reads, and those that pass an operand on."""
 
 
 def moved_operand(one: ModelProto, two: ModelProto) -> str | None:
@@ -61,7 +61,7 @@ def _external(model: ModelProto) -> Counter[tuple[str, int, tuple[int, ...]]]:
 
 
 def _read_as_floats(model: ModelProto) -> frozenset[str]:
-    """Name what nodes read whose inference reads floats, or may, or which hand it on to others."""
+    """Return the names of float operands that the inference may read, directly or through other nodes."""
     return frozenset(
         name
         for node in every_node(model)
@@ -71,7 +71,7 @@ def _read_as_floats(model: ModelProto) -> frozenset[str]:
 
 
 def _may_be_read(tensor: TensorProto) -> bool:
-    """Return whether a constant may be a size, an axis, a scale or a vector of them; unit axes do not matter."""
+    """Return whether a constant may be a size, an axis, a scale, or a vector of them; unit axes do not matter."""
     if tensor.data_type not in _EVER_READ or sum(size != 1 for size in tensor.dims) > 1:
         return False
     most = _EVER_READ[tensor.data_type]

@@ -33,25 +33,25 @@ if TYPE_CHECKING:
     from graphfix.checker.proof.onnx.reading.reader import Reading
 
 Shape: TypeAlias = "tuple[int | None, ...]"
-"""An inferred shape; None for a size that is not inferred as a number."""
+"""An inferred shape; None for each size that is not inferred as a number."""
 Shapes: TypeAlias = "dict[str, set[Shape]]"
 """Inferred shapes by the name of a value."""
 _ONLY_STORED = "Inferred shape and existing shape differ"
-"""A part of the error that onnx's inference raises for a wrong stored shape: onnxruntime only warns of it."""
+"""A part of the error that onnx's inference raises for a wrong stored shape. onnxruntime only warns of it."""
 _FEW_BYTES = 1024
-"""Constants up to this size are given to the inference: it reads no larger ones."""
+"""The largest size of constants that are passed to the inference: it reads no larger ones."""
 
 
 def expect_questions(model: ModelProto) -> None:
-    """Start onnx's inference where `objection` will ask it, while the proof reads the files: of a model with bodies."""
+    """Start onnx's inference while the proof reads the files, if the model has bodies: then `objection` will use it."""
     if next(bodies(model.graph.node), None) is not None:
         start()
 
 
 def objection(one: ModelProto, two: ModelProto, reading: Reading) -> str | None:
-    """Say where onnx's inference of the second file may make it fail though the first file runs.
+    """Return why onnx's inference may make the second file fail though the first file runs; None if it cannot.
 
-    `reading` is that of the second file, behind its `run`. Returns None where nothing can differ.
+    `reading` is that of the second file, after its `run`.
     """
     suspects = _suspects(reading)
     sources = suspects.union(reading.table.unsupported)
@@ -67,7 +67,7 @@ def objection(one: ModelProto, two: ModelProto, reading: Reading) -> str | None:
 def _refusal_or_clash(
     one: ModelProto, two: ModelProto, suspects: set[str], reading: Reading, sources: set[str]
 ) -> str | None:
-    """Say what `objection` says. Raises InferenceError where onnx's inference aborts."""
+    """Return the result of `objection`. Raises InferenceError if onnx's inference aborts."""
     bare = _bare(two, suspects)
     inferred = _inferred(bare, strict=True, data_prop=True)
     fault = _fault(bare) if isinstance(inferred, str) else None
@@ -82,7 +82,7 @@ def _refusal_or_clash(
 
 
 def _suspects(reading: Reading) -> set[str]:
-    """Name the results of operators whose inferred shape may be wrong, whatever they are computed from."""
+    """Return the names of results whose inferred shape may be wrong because of their operator."""
     found: set[str] = set()
     for graph, environment in reading.scopes:
         for node in graph.node:
@@ -96,7 +96,7 @@ def _suspects(reading: Reading) -> set[str]:
 
 
 def _calls(reading: Reading, name: str) -> Iterator[str]:
-    """Name the results of the calls of a function."""
+    """Yield the names of the results of the calls of a function."""
     for graph, _ in reading.scopes:
         for node in graph.node:
             if node.op_type == name:
@@ -144,10 +144,10 @@ def _bare(model: ModelProto, suspects: Collection[str]) -> ModelProto:
 
 
 def _reduce(graph: GraphProto, suspects: Collection[str], around: Mapping[str, TensorProto | NodeProto]) -> None:
-    """Bring a graph and its bodies to what onnxruntime's inference reads.
+    """Reduce a graph and its bodies to what onnxruntime's inference reads.
 
-    The stored shapes of constants go, since onnxruntime reads those of the tensors alone. A body gets a copy of each
-    constant `around` it that it reads, since onnxruntime's inference reads them there.
+    The stored shapes of constants are dropped, because onnxruntime reads those of the tensors. A body gets a copy of
+    each constant `around` it that it reads, because onnxruntime's inference reads it there.
     """
     own: dict[str, TensorProto | NodeProto] = {tensor.name: tensor for tensor in graph.initializer}
     made, read = {value.name for value in graph.input}, {value.name for value in graph.output}
@@ -173,7 +173,7 @@ def _reduce(graph: GraphProto, suspects: Collection[str], around: Mapping[str, T
 
 
 def _reduced(nodes: Iterable[NodeProto]) -> list[GraphProto]:
-    """Bring nodes to what onnx's inference knows and reads, and return their bodies."""
+    """Reduce nodes to what onnx's inference knows and reads, and return their bodies."""
     inside: list[GraphProto] = []
     for node in nodes:
         if node.domain:  # the standard set's other name, which onnx's inference does not know
@@ -201,7 +201,7 @@ def _small(tensor: TensorProto) -> TensorProto:
 
 
 def _inferred(bare: ModelProto, *, strict: bool = False, data_prop: bool = False) -> GraphProto | str:
-    """Return the graph with what onnx infers; its error's text where it objects. Raises InferenceError if it aborts."""
+    """Return the graph with the inferred shapes, or the text of onnx's error. Raises InferenceError if it aborts."""
     try:
         return infer_shapes(bare, strict=strict, data_prop=data_prop).graph
     except InferenceError as error:
@@ -211,7 +211,7 @@ def _inferred(bare: ModelProto, *, strict: bool = False, data_prop: bool = False
 
 
 def _fault(bare: ModelProto) -> str | None:
-    """Return why onnx's inference refuses a file; None where it does not."""
+    """Return why onnx's inference refuses a file; None if it does not."""
     inferred = _inferred(bare, strict=True)
     text = inferred if isinstance(inferred, str) else ""
     faults = [line for line in text.splitlines() if line and _ONLY_STORED not in line]
@@ -219,9 +219,9 @@ def _fault(bare: ModelProto) -> str | None:
 
 
 def _shapes(bare: ModelProto) -> Shapes | None:
-    """Return what onnx infers, by the names of values: a name that several bodies have may have several shapes.
+    """Return the shapes that onnx infers, by names of values; a name that several bodies have may have several shapes.
 
-    Returns None where onnx's inference refuses the model whatever it stores.
+    Returns None if onnx's inference refuses the model whatever shapes it stores.
     """
     inferred = _inferred(bare, data_prop=True)
     if isinstance(inferred, str):  # a stored shape is wrong: onnxruntime takes the inferred one
@@ -232,7 +232,7 @@ def _shapes(bare: ModelProto) -> Shapes | None:
 
 
 def _stated(outer: GraphProto) -> Shapes:
-    """Return the shapes that a graph and its bodies state of their values."""
+    """Return the shapes that a graph and its bodies declare for their values."""
     found: Shapes = {}
     for graph in every_graph(outer):
         for value in (*graph.value_info, *graph.output):
@@ -244,7 +244,7 @@ def _stated(outer: GraphProto) -> Shapes:
 
 
 def _drop_stored(graph: GraphProto, names: Collection[str] | None) -> None:
-    """Drop the stored shapes of these results, but for what outputs are declared as; or all of both."""
+    """Drop the stored shapes of these values, but not of outputs; None drops those of all values and outputs."""
     kept = [] if names is None else [value for value in graph.value_info if value.name not in names]
     if len(kept) < len(graph.value_info):
         del graph.value_info[:]
@@ -255,7 +255,7 @@ def _drop_stored(graph: GraphProto, names: Collection[str] | None) -> None:
 
 
 class _Wrong(NamedTuple):
-    """An inferred shape of a value of the second file that is not derived."""
+    """A value of the second file with an inferred shape that the proof does not derive."""
 
     name: str
     op: str
@@ -268,11 +268,12 @@ class _Wrong(NamedTuple):
 def _clash(
     one: ModelProto, suspects: set[str], reading: Reading, sources: set[str], after: Shapes | None, *, exact: bool
 ) -> str | None:
-    """Say which inferred size is not derived and may count.
+    """Return which inferred size is not derived and may matter; None if there is none.
 
-    It counts if a new If has it, which allocates it, if the first file has no such value, or if a value of other sizes
-    has the same shape. `exact`: onnxruntime infers no sizes besides those in `after`. Where a stored shape contradicts
-    the inferred one it goes on with what both agree in, and may so find a size that `after` leaves open.
+    It matters if a new If has it, which allocates it, if the first file has no such value, or if a value of other sizes
+    has the same inferred shape. `exact`: onnxruntime infers no sizes besides those in `after`. If a stored shape
+    contradicts the inferred one, onnxruntime keeps the sizes on which both agree, and may so infer a size that `after`
+    lacks.
     """
     if after is None:
         return "onnx's inference refuses the second file"
@@ -323,7 +324,7 @@ def _compared(reading: Reading, doubtful: set[str], after: Shapes) -> tuple[list
 
 
 def _difference(shape: Shape, sizes: Sizes | None) -> str | None:
-    """Say how an inferred shape differs from what the proof derives; None where each number is derived."""
+    """Return how an inferred shape differs from the shape that the proof derives; None if each number is derived."""
     stated = ",".join("?" if size is None else str(size) for size in shape)
     derived: Sequence[object] | None = None if sizes is None else result_sizes(sizes)
     if derived is None:

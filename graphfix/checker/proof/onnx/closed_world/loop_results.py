@@ -36,11 +36,11 @@ if TYPE_CHECKING:
 INFERRED = (
     "runtimes infer as much as before of the sizes of what goes into a Loop or Scan that does not declare its own"
 )
-"""What is assumed where the sizes that no iteration stacks, or a rank that a Scan asks for, are not declared."""
+"""Assumed if a body does not declare the sizes that no iteration stacks, or a rank that a Scan needs."""
 _TARGETS = {"Reshape": 1, "Expand": 1, "Squeeze": 1, "Unsqueeze": 1, "Tile": 1, "ConstantOfShape": 0}
-"""Operators whose result has the rank that an operand says, and which."""
+"""Operators whose result has the rank that an operand states, and the index of that operand."""
 _SEEN = frozenset({"Constant", "Shape"})
-"""Operators of whose results every runtime knows the length."""
+"""Operators for which every runtime knows the length of the result."""
 
 
 def told(
@@ -50,9 +50,9 @@ def told(
     sizes: Sizes | None,
     functions: Mapping[FunctionKey, FunctionProto],
 ) -> object:
-    """Return what decides what a runtime knows of a result of a body: None where its declaration alone does.
+    """Return what decides the size that a runtime infers for a result of a body; None if the declaration decides it.
 
-    `functions` are those of the file.
+    `functions` are the functions of the file.
     """
     loop = call.op == "Loop"
     if _is_declared(output, sizes, numbers=loop):
@@ -65,7 +65,7 @@ def told(
 
 
 def _numbers(output: ValueInfoProto, sizes: Sizes | None) -> tuple[int, ...] | None:
-    """Return the declared sizes where all are declared, and none is known to be another."""
+    """Return the declared sizes if all are declared, and none is known to be another number."""
     dims = output.type.tensor_type.shape.dim
     if sizes is None or len(dims) != len(sizes) or not all(dim.HasField("dim_value") for dim in dims):
         return None
@@ -91,9 +91,9 @@ def _is_declared(
 
 
 def _shows_ranks(body: GraphProto) -> bool:
-    """Whether targets and axes are constants or shapes, as they stand there, or come from around the body.
+    """Return whether all targets and axes in a body are constants, results of Shape, or values from around the body.
 
-    Then a runtime that infers the ranks of operators infers those of views of them too.
+    Then a runtime that infers the ranks of operators infers the ranks of views of them too.
     """
     hidden = {name for node in body.node if node.op_type not in _SEEN for name in node.output}
     return not any(_hides_rank(node, hidden) for node in body.node)
@@ -110,7 +110,7 @@ def _hides_rank(node: NodeProto, hidden: set[str]) -> bool:
 
 
 def _called(body: GraphProto, functions: Mapping[FunctionKey, FunctionProto]) -> frozenset[bytes]:
-    """Return the functions that a body calls, and those that they call: runtimes infer shapes through them."""
+    """Return the functions that a body calls, directly or not: runtimes infer shapes through them."""
     found: dict[FunctionKey, bytes] = {}
     left: list[NodeProto] = [*body.node]
     while left and functions:
@@ -125,7 +125,7 @@ def _called(body: GraphProto, functions: Mapping[FunctionKey, FunctionProto]) ->
 
 
 def as_written(graph: GraphProto) -> bytes:
-    """Return a graph with all that a runtime infers shapes from, whatever its nodes and values are called."""
+    """Return a graph, serialized without the names of nodes and values: shape inference does not depend on them."""
     bare = GraphProto()
     bare.CopyFrom(graph)
     _rename(bare, {"": ""})
@@ -133,7 +133,7 @@ def as_written(graph: GraphProto) -> bytes:
 
 
 def _rename(graph: GraphProto, numbers: dict[str, str]) -> None:
-    """Call values by the order in which they are met."""
+    """Rename the values of a graph to numbers, in the order in which they appear."""
 
     def number(name: str) -> str:
         return numbers.setdefault(name, str(len(numbers)))

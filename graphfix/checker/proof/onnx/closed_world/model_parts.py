@@ -1,6 +1,7 @@
-"""The parts of an ONNX file that are no nodes: versions, operator sets, functions, annotations.
+"""The parts of an ONNX file besides its nodes: versions, operator sets, functions, annotations.
 
-Each is as in the first file, or one of the changes that stand here with their reason.
+Each part of the second file is equal to a part of the first file, or is one of the changes that are listed here with
+their reason.
 """
 
 from __future__ import annotations
@@ -18,36 +19,36 @@ if TYPE_CHECKING:
     from onnx import FunctionProto, ModelProto, OperatorSetIdProto, TensorAnnotation
 
 FunctionKey: TypeAlias = tuple[str, str, str]
-"""Domain, name, overload."""
+"""Domain, name and overload of a function."""
 Called: TypeAlias = "tuple[Collection[FunctionKey], Collection[FunctionKey]]"
-"""The functions that were read at a call: of the first file, of the second."""
+"""The functions that were read at a call: of the first file, and of the second file."""
 KNOWN_FORM, KNOWN_SET = 10, 21
 """The IR version and the standard operator set that every maintained runtime knows: a file may be raised to them."""
 FIRST_SET = 7
 """The oldest standard operator set that every maintained runtime knows."""
 OWN_METADATA = "graphfix.assumes"
-"""The entry that `fix` adds: no runtime acts on it. It would on others, as onnxruntime on `ort_config`."""
+"""The metadata entry that `fix` adds. No runtime reads it. Runtimes read other entries, such as `ort_config`."""
 _OF_RUNTIMES = ("ai.onnx", "com.microsoft", "com.ms", "org.pytorch")
-"""Domains whose operators runtimes have themselves: such an operator is executed, not a function of its name."""
+"""Domains whose operators runtimes have themselves. A runtime executes its operator, not the file's function."""
 
 
 def is_of_runtimes(domain: str) -> bool:
-    """Whether a runtime may have the operators of a domain itself."""
+    """Return whether a runtime may have the operators of a domain itself."""
     return not domain or domain.startswith(_OF_RUNTIMES)
 
 
 def key_of(function: FunctionProto) -> FunctionKey:
-    """Return what calls name a function by."""
+    """Return the domain, the name and the overload of a function, by which nodes call it."""
     return domain_of(function.domain), function.name, function.overload
 
 
 def declared_by(function: FunctionProto) -> frozenset[str]:
-    """Name the attributes that a function has, with a default or without."""
+    """Return the names of a function's attributes, with and without a default."""
     return frozenset(function.attribute) | {each.name for each in function.attribute_proto}
 
 
 def unlisted(one: ModelProto, two: ModelProto, called: Called) -> str | None:
-    """Say what of the second file is not as in the first, and no change that is known to keep it loading.
+    """Return how the second file differs from the first in a way that may stop it from loading; None if it does not.
 
     `called` are the functions of each file that were read at a call.
     """
@@ -76,12 +77,12 @@ def _entries(messages: Iterable[object]) -> Counter[bytes]:
 
 
 def _noted(annotation: TensorAnnotation) -> list[bytes]:
-    """Return what is said of a value: of a stretched one the same is said."""
+    """Return the quantization parameters that an annotation states of a value, without the value's name."""
     return [each.SerializeToString(deterministic=True) for each in annotation.quant_parameter_tensor_names]
 
 
 def _imports(one: ModelProto, two: ModelProto) -> Iterator[str]:
-    """An operator set more may be one that no runtime has; the standard one may be raised."""
+    """Yield each operator set that only the second file imports. The standard one may be raised up to `KNOWN_SET`."""
     ours = Counter((entry.domain, entry.version) for entry in one.opset_import)
     theirs = Counter((entry.domain, entry.version) for entry in two.opset_import)
     standard = [entry for entry in theirs.elements() if not domain_of(entry[0])]
@@ -96,9 +97,11 @@ def _versions(entries: Iterable[OperatorSetIdProto]) -> dict[str, int]:
 
 
 def _functions(one: ModelProto, two: ModelProto, called: Called) -> Iterator[str]:
-    """A function is one of the first file byte for byte, or was read at a call; what it imports the model imports.
+    """Yield what is wrong with the functions of the second file.
 
-    Runtimes look closely only at what is called: one that the first file does not call may be anything.
+    A function is equal to one of the first file byte for byte, or was read at a call; and the model imports what the
+    function imports. Runtimes check only functions that are called, so a function that the first file does not call
+    proves nothing.
     """
     known = {key_of(each): each for each in one.functions}
     twice = Counter(map(key_of, two.functions)) - Counter(map(key_of, one.functions))
@@ -120,7 +123,7 @@ def _functions(one: ModelProto, two: ModelProto, called: Called) -> Iterator[str
 def _not_imported(
     function: FunctionProto, ours: FunctionProto | None, first: Mapping[str, int], second: Mapping[str, int]
 ) -> str | None:
-    """Say which operator set a function needs that the file does not import, unless it was so in the first file."""
+    """Return an operator set that a function needs and the file does not import, unless the first file lacks it too."""
     domain = domain_of(function.domain)
     if domain not in second and (ours is None or domain in first):
         return "is in a domain that the file does not import"
@@ -132,7 +135,7 @@ def _not_imported(
 
 
 def _changed(function: FunctionProto, *, is_called: bool) -> str | None:
-    """Say what is wrong with a function that is none of the first file."""
+    """Return what is wrong with a function that the first file does not have; None if nothing is."""
     if not is_called:
         return "is none of the first file, and nothing calls it"
     if is_of_runtimes(function.domain):

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 class Oddities(Protocol):
-    """Takes what is odd of the first file; of the second it says what the first has not."""
+    """Collects odd parts of the first file, and finds those of the second file that the first file does not have."""
 
     closed: bool
 
@@ -33,15 +33,15 @@ class Oddities(Protocol):
 
 
 INLINED = b"_inlfunc_"
-"""What the names that runtimes make begin with."""
+"""The beginning of the names that runtimes make."""
 Place: TypeAlias = "tuple[str, str, View, int]"
 """A graph, a name in it, the value that has it, and an axis."""
 
 
 def enter_node_names(world: Oddities, graph: str, nodes: Sequence[NodeProto], *, inlined: bool) -> None:
-    """Enter names that two nodes of a graph have. Constants do not count: onnxruntime makes initializers of them.
+    """Enter names that two nodes of a graph have, except Constant nodes: onnxruntime makes initializers of them.
 
-    `inlined` says that the file has some name as runtimes make them.
+    `inlined` states that the file has a name that begins like the names that runtimes make.
     """
     names = [name for node in nodes if (name := node.name)]
     if inlined:
@@ -54,21 +54,21 @@ def enter_node_names(world: Oddities, graph: str, nodes: Sequence[NodeProto], *,
 
 
 def enter_devices(world: Oddities, graph: str, node: NodeProto) -> None:
-    """Enter the devices that a node names, if it does."""
+    """Enter the devices that a node names, if it names any."""
     held = tuple([each.SerializeToString(deterministic=True) for each in node.device_configurations])
     if held:
         world.odd(("devices", graph, held), f"a node of the second file names devices: {node.name!r}")
 
 
 def _enter_made(world: Oddities, names: Iterable[str]) -> None:
-    """Enter names as onnxruntime makes them for the nodes and values of functions, without looking who has them."""
+    """Enter names that begin as onnxruntime's names for the nodes and values of functions."""
     for name in names:
         if INLINED.decode() in str(name):
             world.odd(("inlined", name), f"the second file has a name as runtimes make them: {name!r}")
 
 
 def enter_body_names(world: Oddities, graph: GraphProto, outer: Environment) -> None:
-    """Enter the names of a body that mean something around it already, and what else a body may not have."""
+    """Enter the names of a body that the graph around it has too, and other names that are odd in a body."""
     if not graph.name:
         world.odd("a body without a name", "a body of the second file has no name")
     inputs, initializers = {info.name for info in graph.input}, _initializers(graph)
@@ -90,9 +90,9 @@ def enter_graph_names(
     body: bool,
     inlined: bool,
 ) -> None:
-    """Enter the values of a graph that have no name, and declarations of values that are not there.
+    """Enter the values of a graph that have no name, and declarations of values that do not exist.
 
-    `infos` are its inputs and outputs, and the other values of which something is declared.
+    `infos` are the declarations of its inputs and outputs, and those of its other values.
     """
     named = [*(info.name for info in (*graph.input, *graph.output)), *_initializers(graph)]
     if inlined:
@@ -121,12 +121,12 @@ def _initializers(graph: GraphProto) -> list[str]:
 
 @dataclass(slots=True, eq=False)
 class SizeNames:
-    """Which sizes the two files give one name: onnxruntime lays out memory by names, wherever they are declared."""
+    """The names that both files give to sizes. onnxruntime lays out memory by such names, wherever they stand."""
 
     first: dict[tuple[str, str], dict[tuple[View, int], str | None]] = field(default_factory=dict)
-    """By graph and name of a value; None where the file has several such places, of different names."""
+    """By graph and name of a value: the name of a size, or None if the file gives it several names."""
     second: dict[str, list[tuple[Place, object]]] = field(default_factory=dict)
-    """By name the places, and what the proof knows of the size there."""
+    """By name of a size: the places that have it, and the size there as the proof knows it."""
     _met: set[tuple[object, ...]] = field(default_factory=set)
 
     def enter(self, world: Oddities, graph: str, info: Declared, view: View) -> None:
@@ -154,12 +154,16 @@ class SizeNames:
         return self.first.get((graph, value), {}).get((view, axis))
 
     def unknown(self) -> str | None:
-        """Say which name the second file gives to two sizes that may differ, and the first does not."""
+        """Return which name the second file alone gives to two sizes that may differ; None if there is none."""
         several = ((name, places) for name, places in self.second.items() if not _are_one(places))
         return next(filter(None, (self._apart(name, places) for name, places in several)), None)
 
     def _apart(self, name: str, places: Sequence[tuple[Place, object]]) -> str | None:
-        """Join places of one size, and places that have one name in the first file: all of them have to be joined."""
+        """Return two places of one name that may have different sizes; None if there are none.
+
+        Places of one known size are joined, and places that have one name in the first file. All places have to be
+        joined.
+        """
         above: dict[object, object] = {}
 
         def top(mark: object) -> object:
@@ -180,7 +184,7 @@ class SizeNames:
 
 
 def _are_one(places: Sequence[tuple[Place, object]]) -> bool:
-    """Whether all places have the same known size, as nearly always."""
+    """Return whether all places have the same known size. Nearly all names have."""
     return places[0][1] is not None and len({size for _, size in places}) == 1
 
 

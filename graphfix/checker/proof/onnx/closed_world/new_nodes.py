@@ -38,12 +38,12 @@ if TYPE_CHECKING:
 
 
 class NewForm(NamedTuple):
-    """An operator that the second file may have though the first has none there."""
+    """The condition under which the second file may have an operator at a place where the first file has none."""
 
     types: frozenset[str]
     """Element types for which every maintained runtime has a kernel, in each operator set that takes them."""
     of: int | None = 0
-    """The operand whose type that is; None for the result."""
+    """The operand that has one of these types; None for the result."""
 
 
 _SIGNED = frozenset("int8 int16 int32 int64".split())
@@ -98,7 +98,7 @@ FORMS: Mapping[str, NewForm] = {
     "SequenceAt": NewForm(_STORED, None),
     "ReverseSequence": NewForm(_PLAIN),
 }  # fmt: skip
-"""Operators of the standard set that are no terms, or terms of other operators: the forms that may be new."""
+"""By operator of the standard set that is no term, or a term of other operators: the form that may be new."""
 
 
 @dataclass(slots=True, eq=False)
@@ -110,21 +110,21 @@ class ClosedWorld:
     nodes: dict[tuple[object, ...], SignatureMemo] = field(default_factory=dict)
     """By the parts of the signature."""
     types: set[tuple[str, str, Kinds]] = field(default_factory=set)
-    """Operators with the types of their operands."""
+    """Operators of the first file with the types of their operands."""
     patterns: set[tuple[str, str, Pattern, Pattern]] = field(default_factory=set)
-    """Operators of the first file with the operands and results that are named."""
+    """Operators of the first file, with which of their operands and results have names."""
     oddities: set[object] = field(default_factory=set)
     size_names: SizeNames = field(default_factory=SizeNames)
     reason: str | None = None
     """Why the second file may not load."""
 
     def refuse(self, reason: str) -> None:
-        """Enter something that no second file may have, whether the first has it or not."""
+        """Enter a part that no second file may have, even if the first file has it."""
         if self.closed and self.reason is None:
             self.reason = reason
 
     def odd(self, key: object, reason: str) -> None:
-        """Enter something that a runtime may refuse: the second file may have it if the first has."""
+        """Enter a part that a runtime may refuse: the second file may have it if the first file has it."""
         if not self.closed:
             self.oddities.add(key)
         elif self.reason is None and key not in self.oddities:
@@ -152,7 +152,10 @@ class ClosedWorld:
             self.reason = None if fault is None else f"{call.description} of the second file {fault}"
 
     def _fault(self, call: Call, results: Sequence[View | None], *, known: bool) -> str | None:
-        """Say why a node may not load; `known` says that the first file has the operator on these types."""
+        """Return why a node may not load; None if it loads.
+
+        `known` states that the first file has the operator on operands of these types.
+        """
         node, kinds = call.signature_memo, call.kinds
         op, domain, version = node.signature.op, node.signature.domain, node.signature.version
         if not (node.is_in_first or self._is_full(node)):
@@ -182,7 +185,7 @@ class ClosedWorld:
         return is_plain and node.is_allowed
 
     def enter_growth(self, table: TermTable, call: Call, results: Sequence[View | None]) -> None:
-        """Enter a node that makes more elements than any term of the first file is known to have."""
+        """Enter a node whose result has more elements than is known of any term of the first file."""
         for view in results:
             sizes = None if view is None else view.sizes
             if sizes is None or not is_large(sizes):
@@ -192,7 +195,7 @@ class ClosedWorld:
                 self.odd(("grown", kept), f"{call.description} of the second file makes a value larger than any before")
 
     def _has_kernels(self, form: NewForm, kinds: Kinds, results: Sequence[View | None]) -> bool:
-        """Whether every runtime has a kernel that loads the first file, as far as the type is known."""
+        """Return whether every runtime that loads the first file has a kernel for the form, if types are known."""
         if form.of is None:
             found = [dtype(view.core) for view in results if view is not None]
         else:
@@ -201,7 +204,7 @@ class ClosedWorld:
         return names <= form.types or (names == {_COMPUTED} and self._computes())
 
     def _computes(self) -> bool:
-        """Whether the first file broadcasts values of bfloat16."""
+        """Return whether the first file broadcasts values of bfloat16."""
         number = TensorProto.BFLOAT16
         return any((domain, op) in onnx_ops.EACH and number in kinds for op, domain, kinds in self.types)
 
@@ -215,7 +218,7 @@ operator has in the first file, so their types are those of the first file too.
 
 
 def is_large(sizes: Sizes | None) -> bool:
-    """Whether not every runtime has room for so many elements, as far as the sizes are known."""
+    """Return whether some runtime may lack the memory for a value of these sizes, as far as they are known."""
     return sizes is not None and prod([size for size in sizes if isinstance(size, int)]) > _FEW
 
 
@@ -224,10 +227,10 @@ def _without_units(sizes: Sizes) -> Sizes:
 
 
 GROWING = frozenset({"Expand", "Tile", "ConstantOfShape", "Resize", "Range"})
-"""Forms whose results may be larger than their operands."""
+"""Operators whose results may be larger than their operands."""
 _FEW = 1 << 24
-"""Elements that every runtime has room for."""
+"""The number of elements for which every runtime has memory."""
 _HINTS = frozenset({"consumed_inputs"})
-"""Attributes that mean nothing, and that not every runtime knows."""
+"""Attributes that mean nothing, and that some runtimes do not know."""
 _COMPUTED = "bfloat16"
-"""onnxruntime's CPU moves it and computes nothing of it: a runtime that does computes in it has all forms of it."""
+"""The type that onnxruntime's CPU kernels only move. A runtime that computes with it has kernels for all forms."""

@@ -1,4 +1,4 @@
-"""The types that ONNX operators take and return, as their schemas and attributes say."""
+"""The element types that ONNX operators accept and return, by onnx's schemas and by attributes."""
 
 from __future__ import annotations
 
@@ -26,15 +26,20 @@ class OperatorTypes(NamedTuple):
     """The types of one version of an operator."""
 
     operands: Sequence[tuple[str, frozenset[str]]]
-    """The name of a type that operands share, empty for one that each has for itself, and which it may be; the last
-    one's serve all that follow."""
+    """For each operand the name of the type that it shares with other operands, and the types that it accepts.
+
+    The name is empty if the operand shares its type with no other. The last entry holds for all operands that follow.
+    """
     results: Sequence[tuple[str | int, Sequence[int]]]
-    """Of each result, the last one's for all that follow: its type, or the operands that it shares its type with."""
+    """For each result its type, or the operands with which it shares its type.
+
+    The last entry holds for all results that follow.
+    """
 
 
 @cache
 def accepted(op: str, domain: str, version: int, kinds: Kinds) -> bool:
-    """Whether an operator takes operands of these types in this version, as far as types are known."""
+    """Return whether an operator accepts operands of these types in this version, as far as the types are known."""
     operator = _operator(op, domain, version)
     if operator is None or not operator.operands:
         return operator is not None
@@ -48,7 +53,7 @@ def accepted(op: str, domain: str, version: int, kinds: Kinds) -> bool:
 
 
 def infer_types(call: Call, results: Iterable[View | None]) -> None:
-    """Enter the types of results that are not known yet."""
+    """Enter the types of results whose types are unknown."""
     known = call.signature_memo.result_kinds
     for index, view in enumerate(results):
         if view is None or view.core.dtype is not None or view.core.key[0] == "integers":
@@ -126,7 +131,7 @@ def _element(kind: int | bytes | None) -> int | bytes | None:
 
 
 def _optional(call: Call) -> bytes | None:
-    """Return the type of an Optional: of its operand's type, or of the one that it states."""
+    """Return the type of an Optional: an optional of the operand's type, or of the type that an attribute states."""
     given, inner, first = TypeProto(), call.attributes.get("type"), call.operand(0)
     kind = dtype(first.core) if first is not None else None if inner is None else element_type(inner.tp)
     if isinstance(kind, bytes):
@@ -137,7 +142,7 @@ def _optional(call: Call) -> bytes | None:
 
 
 def _held(kind: int | bytes | None) -> int | bytes | None:
-    """Return the type of what an optional holds; anything else holds itself."""
+    """Return the type of the value in an optional; the type itself if it is no optional."""
     given = TypeProto()
     given.ParseFromString(kind if isinstance(kind, bytes) else b"")
     return element_type(given.optional_type.elem_type) if given.HasField("optional_type") else kind
@@ -157,12 +162,12 @@ _RULES: Mapping[str, Callable[[Call], int | bytes | None]] = {
     "Optional": _optional, "OptionalGetElement": _moved(_held), "BitCast": _stated("to"),
     "SequenceEmpty": lambda call: _sequence(call.integer("dtype", TensorProto.FLOAT)),
 }  # fmt: skip
-"""Operators whose result's type an attribute says, or that is a sequence of their operand's or the other way round."""
+"""Rules for results whose type an attribute states, and for sequences and optionals and their elements."""
 
 
 def is_open(core: Core) -> bool:
-    """Whether a value is of a type that no rule knows, though no operand's decides it: it may be no tensor at all."""
-    key: tuple[Any, ...] = core.key  # a "whole" one as `nodes.exact` makes it: the result's number comes last
+    """Return whether no rule knows a value's type and no operand decides it; such a value may be no tensor."""
+    key: tuple[Any, ...] = core.key  # a "whole" key as `node_results.exact` makes it: the result's number comes last
     if dtype(core) is not None or key[0] != "whole":
         return False
     operator = _operator(key[2], key[1], key[3])
@@ -193,7 +198,7 @@ def _operator(op: str, domain: str, version: int) -> OperatorTypes | None:
 
 @cache
 def _name(kind: int | bytes) -> str:
-    """Return the name by which operators name a type; empty for one that is not said."""
+    """Return the name that schemas use for a type; empty if the type is not stated."""
     given = TypeProto()
     if isinstance(kind, bytes):
         given.ParseFromString(kind)

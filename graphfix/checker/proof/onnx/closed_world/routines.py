@@ -1,7 +1,7 @@
-"""What a runtime decides by more than the elements: by how operands are stretched, and by what it sees before it runs.
+"""Operators that onnxruntime computes by several routines: it chooses by shapes, and by what is constant at load.
 
-onnxruntime chooses some routines by shapes, packs constant matrices ahead of time, and looks at constants as it loads.
-Measured with onnxruntime 1.31.1, optimizations off.
+It chooses some routines by the operands' shapes, packs constant matrices ahead of time, and reads constants when it
+loads a file. Measured with onnxruntime 1.31.1, optimizations off.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ ROUTINES = (
     "an operator returns the same last bit and the same sign of zero for every shape of its operands, and for operands"
     " in the file as for computed operands"
 )
-"""What is assumed where an operator is compared with itself over operands stretched, or stored, otherwise."""
+"""Assumed if an operator is compared with itself on operands that are stretched, or stored, in another way."""
 OVERFLOWS = (
     "no power of whole numbers is beyond its type or 2**53, and no float that is cast to them or quantized to 4 bits"
     " beyond the type"
 )
-"""What is assumed where such an operator is compared with itself over operands stretched otherwise."""
+"""Assumed if a Pow, Cast or QuantizeLinear is compared with itself on operands that are stretched in another way."""
 _FLOATS = frozenset({TensorProto.FLOAT16, TensorProto.FLOAT, TensorProto.DOUBLE, TensorProto.BFLOAT16, None})
 _BY_SHAPE = frozenset(
     ("", op)
@@ -37,17 +37,17 @@ _BY_SHAPE = frozenset(
         " RMSNormalization"
     ).split()
 ) | {(onnx_ops.MS, op) for op in ("Gelu", "QuickGelu", "FastGelu", "ScaledSiLU")}
-"""Operators of floats that onnxruntime computes by another routine at the end of a buffer, or by an operand's size."""
+"""Operators of floats for which onnxruntime uses another routine at the end of a buffer, or for other operand sizes."""
 _PACKING: Mapping[tuple[str, str], tuple[int, ...]] = {
     **{operator: places[:2] for operator, places in {**onnx_ops.PRODUCTS, **onnx_ops.GEMMS}.items()},
     **dict.fromkeys((("", "LSTM"), ("", "GRU")), (1, 2)),
 }
-"""Operators with the matrices that onnxruntime packs ahead of time where they are constant, and sums by shapes."""
+"""By operator the matrices that onnxruntime packs ahead of time if they are constant. It sums products by shapes."""
 TWO_WAYS = _BY_SHAPE | _PACKING.keys() | {
     ("", "Cast"), ("", "CastLike"), ("", "QuantizeLinear"), (onnx_ops.MS, "QuantizeLinear"),
 }  # fmt: skip
 POWER = 2
-"""How many operands a power has."""
+"""The number of operands of a Pow."""
 _HALF_BYTES = frozenset({TensorProto.INT4, TensorProto.UINT4})
 
 
@@ -70,14 +70,14 @@ _LOOKED_AT: Mapping[str, Mapping[int, int]] = {
         ("CumSum Trilu SequenceAt", (1,)), ("HannWindow HammingWindow BlackmanWindow", (0,)),
     ),
 }  # fmt: skip
-"""By operator the operands at whose elements a runtime looks when it loads, and their ranks.
+"""By operator the operands whose elements a runtime reads when it loads a file, and the ranks they have to have.
 
-Where one has another rank, runtimes take it computed and refuse it stored, or the other way round.
+If an operand has another rank, runtimes accept it computed and refuse it stored, or the other way round.
 """
 
 
 def enter_mapped(call: Call, core: Core) -> None:
-    """Enter how an operator that reads by maps has its operands; unit axes do not move an element."""
+    """Enter how the operands of an operator that reads by maps are stretched and stored. Unit axes do not matter."""
     operator = call.domain, call.op
     if operator in TWO_WAYS:
         _enter_routine(call, core, operator)
@@ -98,7 +98,7 @@ def _enter_routine(call: Call, core: Core, operator: tuple[str, str]) -> None:
 
 
 def _assumed(call: Call, *, floats: bool) -> str | None:
-    """Say what is assumed of an operator that reads its operands in two ways."""
+    """Return the assumption for an operator whose operands are read in two ways; None if none is needed."""
     if call.op == "QuantizeLinear":
         to = next(iter(call.kinds[2:]), call.integer("output_dtype", 0))  # the zero point's
         return OVERFLOWS if to in _HALF_BYTES else None
@@ -111,7 +111,7 @@ def _assumed(call: Call, *, floats: bool) -> str | None:
 
 
 def enter_exact(call: Call, core: Core) -> None:
-    """Enter which operands the file holds, of an operator that reads them exactly."""
+    """Enter which operands the file stores, of an operator that reads its operands exactly."""
     packs = _PACKING.get((call.domain, call.op), ())
     if packs and call.table.routines.setdefault(core, packed := _packed(call, packs)) != packed:
         call.table.assumes[ROUTINES] = None
@@ -129,7 +129,7 @@ def read_by_maps(domain: str, op: str) -> tuple[int, ...]:
 
 
 def _enter_stored(call: Call, core: Core, besides: tuple[int, ...]) -> None:
-    """Enter which operands the file holds, other than these: the second file holds the same ones as the first."""
+    """Enter which operands the file stores, except `besides`: both files have to store the same operands."""
     stored = tuple([at for at in call.stored() if at not in besides])
     known = call.table.stored
     if not call.table.closed:
@@ -141,7 +141,7 @@ def _enter_stored(call: Call, core: Core, besides: tuple[int, ...]) -> None:
 
 
 def _alike(call: Call, one: tuple[int, ...], two: tuple[int, ...]) -> bool:
-    """Whether it is the same to a runtime which operands are stored; of its own operators nobody says so."""
+    """Return whether a runtime treats two sets of stored operands alike. For its own operators that is unknown."""
     if call.domain:
         return False
     ranks = _LOOKED_AT[call.op]
@@ -149,7 +149,10 @@ def _alike(call: Call, one: tuple[int, ...], two: tuple[int, ...]) -> bool:
 
 
 def _packed(call: Call, packs: tuple[int, ...]) -> tuple[tuple[int, int | None], ...]:
-    """Return which of these operands may be packed ahead of time: a matrix is, and a stack of one may not be."""
+    """Return those operands of `packs` that may be packed ahead of time, with their ranks.
+
+    A matrix is packed; a stack of one matrix may not be packed.
+    """
     return tuple([(at, call.rank(at)) for at in call.stored() if at in packs]) if packs else ()
 
 
@@ -160,10 +163,10 @@ def _stretch(view: View) -> object:
 
 
 def _raised(call: Call) -> object:
-    """Say by what onnxruntime multiplies out a power by 2 or 3: nothing where rows of bases share the exponent.
+    """Return the shapes by which onnxruntime chooses to compute a power by 2 or 3 as a product; None if it needs none.
 
-    It looks at an exponent once that is repeated along the innermost axis of several elements, and which one that is
-    goes by the ranks too: over `[64,1]` a scalar is not, `[1,1]` is. Source: `Broadcaster` and `PowImpl`.
+    It checks an exponent once if that is repeated along an innermost axis of several elements. Which exponent is
+    repeated depends on the ranks too: over `[64,1]` a scalar is not, `[1,1]` is. Source: `Broadcaster` and `PowImpl`.
     """
     views = [view for view in call.views if view is not None]
     if call.op != "Pow" or len(views) != POWER or any(view.sizes is None for view in views):

@@ -1,4 +1,7 @@
-"""What makes a node one that a runtime loads: its operator set, its form, the names; and whether it draws anew."""
+"""Return whether a runtime loads a node: by its operator set, its signature and the types of its operands.
+
+It also finds nodes that may return other values each time, and graphs whose names are ambiguous.
+"""
 
 from __future__ import annotations
 
@@ -19,11 +22,11 @@ if TYPE_CHECKING:
 NOT_IMPORTED = 0
 """The version of an operator set that a model does not import."""
 TRAINING_MODE_SINCE = 12
-"""From this version on operand 2 of Dropout says whether elements are dropped; before 7 an attribute says so."""
+"""From this version on operand 2 of Dropout states whether elements are dropped; before 7 an attribute states it."""
 
 
 def loads(call: Call) -> bool:
-    """Whether a node is one that its operator set allows, on operands of types that it takes: all others are terms."""
+    """Return whether the operator set allows a node, and operands of these types. No other node is read by a rule."""
     node, kinds = call.signature_memo, call.kinds
     known = node.loads_with.get(kinds)
     if known is None:
@@ -58,7 +61,7 @@ def imported(entries: Iterable[OperatorSetIdProto]) -> dict[str, int]:
 
 
 def unique_names(graph: GraphProto) -> None:
-    """Runtimes do not agree on which of two constants or inputs of one name is read. Raises UnprovedError."""
+    """Raise UnprovedError if two constants or two inputs have one name: runtimes disagree on which one is read."""
     names = [tensor.name for tensor in graph.initializer]
     names += [sparse.values.name for sparse in graph.sparse_initializer]
     given = {info.name for info in graph.input}

@@ -1,6 +1,6 @@
-"""Operators whose results onnx's shape inference, of some version, takes for another size than a kernel returns.
+"""Operators for which some version of onnx infers another size than the kernels return.
 
-Each has a condition on the node; a node that meets it may be inferred rightly all the same.
+Each has a condition on the node. For a node that meets the condition the inferred size may be right all the same.
 """
 
 from __future__ import annotations
@@ -39,13 +39,16 @@ def _numbers(node: NodeProto, name: str) -> list[int]:
 
 
 def _sizes(names: Sequence[str], at: int, environment: Environment) -> Sizes | None:
-    """Return the shape of an operand or result; None where it is not given, or not known."""
+    """Return the shape of an operand or result; None if it is not given or unknown."""
     name = names[at] if at < len(names) else ""
     return environment.find(name).sizes if name else None
 
 
 def _pool(node: NodeProto, environment: Environment) -> bool:
-    """A last window that begins in the padding is counted; automatic padding leaves dilations and pads out."""
+    """Return whether a pool is suspect.
+
+    onnx counts a last window that begins in the padding, and ignores dilations and pads beside automatic padding.
+    """
     kernel, dilations = _numbers(node, "kernel_shape"), _numbers(node, "dilations")
     automatic = _text(node, "auto_pad") not in ("", "NOTSET")
     if automatic and (_numbers(node, "pads") or any(size != 1 for size in dilations)):
@@ -67,14 +70,14 @@ def _pool(node: NodeProto, environment: Environment) -> bool:
 
 
 def _conv_transpose(node: NodeProto, environment: Environment) -> bool:
-    """The output's padding or shape beside automatic padding."""
+    """Return whether a ConvTranspose pads automatically, or states `output_padding` or `output_shape`."""
     del environment
     padded = _text(node, "auto_pad") not in ("", "NOTSET")
     return padded or bool(_numbers(node, "output_shape")) or any(_numbers(node, "output_padding"))
 
 
 def _slice(node: NodeProto, environment: Environment) -> bool:
-    """Backwards to an end that is a largest number: a kernel takes that for the beginning."""
+    """Return whether a Slice goes backwards to an end that is a largest number: a kernel takes it for the beginning."""
     if len(node.input) <= 4 or not node.input[4]:  # noqa: PLR2004 - the operand that holds the steps
         return False
     ends, steps = (numbers(environment.find(name).content) if name else None for name in (node.input[2], node.input[4]))
@@ -84,7 +87,7 @@ def _slice(node: NodeProto, environment: Environment) -> bool:
 
 
 def _resize(node: NodeProto, environment: Environment) -> bool:
-    """Scales that are no whole numbers: sizes are rounded."""
+    """Return whether a Resize has scales that are no whole numbers: sizes are rounded."""
     for name in node.input[1:]:
         scales = literal(environment.find(name)) if name else None
         if scales is not None and scales.dtype.kind == "f" and (scales % 1).any():
@@ -93,7 +96,7 @@ def _resize(node: NodeProto, environment: Environment) -> bool:
 
 
 def _prelu(node: NodeProto, environment: Environment) -> bool:
-    """A slope that stretches the operand."""
+    """Return whether the slope of a PRelu stretches the data."""
     operand, slope = (_sizes(node.input, at, environment) for at in (0, 1))
     if operand is None or slope is None or len(slope) > len(operand):
         return True
@@ -101,7 +104,7 @@ def _prelu(node: NodeProto, environment: Environment) -> bool:
 
 
 def _recurrence(node: NodeProto, environment: Environment) -> bool:
-    """The batch in front."""
+    """Return whether a recurrent operator has the batch in front."""
     del environment
     return any(_numbers(node, "layout"))
 
@@ -124,4 +127,4 @@ SUSPECT: Mapping[str, Callable[[NodeProto, Environment], bool]] = {
         _always,
     ),
 }
-"""By operator of the standard set: when the inference may be wrong."""
+"""By operator of the standard set, the condition under which the inference may be wrong."""

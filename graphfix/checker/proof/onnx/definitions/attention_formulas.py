@@ -1,4 +1,4 @@
-"""Attention and RotaryEmbedding by their formulas in ONNX: of float32 and known sizes, without a past."""
+"""The formulas of Attention and RotaryEmbedding in ONNX, for float32 and known sizes, without a past."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ if TYPE_CHECKING:
 QUERY, KEY, VALUE, MASK = "Q", "K", "V", "mask"
 OPERANDS = (QUERY, KEY, VALUE, MASK)
 HEADS_BEFORE = 4
-"""Axes of data whose heads stand before the positions."""
+"""The rank of data [batch,heads,positions,size]."""
 IN_A_ROW = 3
-"""Axes of data whose heads stand in a row."""
+"""The rank of data [batch,positions,hidden], whose heads are parts of the last axis."""
 MOST_PAIRS = 1 << 16
 HIDDEN = -math.inf
-"""What the text adds to the score of a key that a query does not see."""
+"""The number that the specification adds to the score of a key that a query does not see."""
 
 
 def weighted(call: Call) -> Found | None:
-    """Attention (since 23): softmax(q k / sqrt(size) + bias) v; a query that sees no key gets zeros."""
+    """Return Attention (since 23) as softmax(q k / sqrt(size) + bias) v. A query that sees no key gets zeros."""
     sizes = [_sizes(call, at) for at in range(3)]
     if any(_is_given(call, at) for at in range(4, len(call.views))) or any(call.outputs[1:]) or not _has_sense(call):
         return None
@@ -67,7 +67,7 @@ def weighted(call: Call) -> Found | None:
 
 
 def _has_sense(call: Call) -> bool:
-    """Whether the scale is one that the text means, and the flags are."""
+    """Return whether the scale and the flags are ones that the specification defines."""
     flags = (call.integer(name, 0) for name in ("is_causal", "interleaved"))
     return 0 < _number(call, "scale", 1.0) < math.inf and all(flag in (0, 1) for flag in flags)
 
@@ -82,7 +82,7 @@ def _number(call: Call, name: str, default: float) -> float:
 
 
 def _sizes(call: Call, at: int) -> list[int] | None:
-    """Return the sizes of an operand of float32, none of them 0; None for any other."""
+    """Return the sizes of an operand of float32, none of them 0; None for any other operand."""
     view = call.operand(at)
     if view is None or view.sizes is None or dtype(view.core) != TensorProto.FLOAT:
         return None
@@ -91,7 +91,7 @@ def _sizes(call: Call, at: int) -> list[int] | None:
 
 
 def _by_head(formula: Formula, name: str, sizes: list[int] | None, heads: int) -> tuple[str, list[int]] | None:
-    """Return data by head, and its sizes: [batch,heads,positions,size]."""
+    """Return data with its heads apart, and its sizes: [batch,heads,positions,size]."""
     if sizes is None or len(sizes) not in (IN_A_ROW, HEADS_BEFORE):
         return None
     if len(sizes) == HEADS_BEFORE:
@@ -104,7 +104,7 @@ def _by_head(formula: Formula, name: str, sizes: list[int] | None, heads: int) -
 
 
 def _repeated(formula: Formula, name: str, sizes: list[int], heads: int) -> str:
-    """Each head of keys or values for as many heads of queries, one behind the other."""
+    """Return each head of the keys or values repeated for as many heads of queries, one behind the other."""
     batch, own, *rest = sizes
     if own == heads:
         return name
@@ -114,7 +114,7 @@ def _repeated(formula: Formula, name: str, sizes: list[int], heads: int) -> str:
 
 
 def _bias(formula: Formula, call: Call, near: tuple[int, int]) -> str | None:
-    """Add what is added to the scores, an empty name where that is nothing; None where the formula does not say it."""
+    """Return the name of the bias of the scores, empty if there is none; None if the formula does not define it."""
     asked, keys = near
     order = ""
     if call.integer("is_causal", 0):
@@ -139,7 +139,7 @@ def _bias(formula: Formula, call: Call, near: tuple[int, int]) -> str | None:
 
 
 def turned(call: Call) -> Found | None:
-    """RotaryEmbedding (since 23): pairs of elements turned by the angle of their position."""
+    """Return RotaryEmbedding (since 23) as pairs of elements that are rotated by the angle of their position."""
     sizes, heads = _sizes(call, 0), call.integer("num_heads", 0)
     if sizes is None or len(sizes) not in (IN_A_ROW, HEADS_BEFORE):
         return None
@@ -163,7 +163,7 @@ def turned(call: Call) -> Found | None:
 
 
 def _angle(formula: Formula, call: Call, at: int, wanted: list[int]) -> str | None:
-    """Cosines or sines: by position from a table [positions,half], or one for each position [batch,positions,half]."""
+    """Return cosines or sines, from a table [positions,half] or for each position [batch,positions,half]."""
     name, sizes, places = ("X", "cos", "sin")[at], _sizes(call, at), call.operand(3)
     positions = None if places is None or places.sizes is None else numbers(places.sizes)
     each = [wanted[0], max(wanted[1:3]), wanted[3]]
@@ -175,7 +175,7 @@ def _angle(formula: Formula, call: Call, at: int, wanted: list[int]) -> str | No
 
 
 def _pairs(formula: Formula, data: str, half: list[int], angles: tuple[str, str], *, apart: bool) -> str:
-    """Turn pairs: of both halves, or, `apart`, of neighbours."""
+    """Return rotated pairs: an element of each half, or, with `apart`, two neighbours."""
     cos, sin = angles
     count = half[3]
     if apart:

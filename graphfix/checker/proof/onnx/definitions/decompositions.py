@@ -1,4 +1,4 @@
-"""Operators by their definition in others: a PRelu of float32, and a Softmax over several axes of an older set."""
+"""Operators that are read as the operators that define them, exactly: PRelu of float32, Softmax over several axes."""
 
 from __future__ import annotations
 
@@ -26,22 +26,22 @@ if TYPE_CHECKING:
     from graphfix.checker.proof.onnx.reading.operands import Among, Call
 
 THREE = 3
-"""Operands from which on an Einsum has several pairs."""
+"""The least number of operands with which an Einsum has several pairs."""
 ONE_AXIS = 13
-"""From here on a Softmax is taken over one axis."""
+"""From this version on a Softmax is taken over one axis."""
 
 
 def defined(call: Call, among: Among) -> View | None:
-    """Read a node as those that define it; None where it is a term."""
+    """Return the result of a node by the operators that define it; None if it is a term."""
     rule = DEFINED.get(call.op) if not call.domain else None
     return rule(call, among) if rule is not None and loads(call) else None
 
 
 def _prelu(call: Call, among: Among) -> View | None:
-    """Multiply by 1 where x >= 0, else by the slope: onnxruntime's PRelu of float32, bit for bit, NaN included.
+    """Return a PRelu of float32 as x * (x >= 0 ? 1 : slope): equal to onnxruntime's, bit for bit, NaN included.
 
-    None for other types, of which not every zero is the same, and where the slope may not fit the data: PRelu never
-    stretches those.
+    Returns None for other types, whose zeros differ, and if the slope may not fit the data: a PRelu never stretches the
+    data.
     """
     data, slope = call.operand(0), call.operand(1)
     if data is None or slope is None or dtype(data.core) != TensorProto.FLOAT:
@@ -68,7 +68,7 @@ def _prelu(call: Call, among: Among) -> View | None:
 
 
 def _flat(call: Call, among: Among) -> View | None:
-    """All axes from `axis` on are one, and the ones in front are one."""
+    """Return a Softmax over all axes from `axis` on, as a Softmax over the last axis of a matrix."""
     data = call.operand(0)
     axis, sizes = call.integer("axis", 1), call.sizes(0)
     if call.since >= ONE_AXIS or data is None or sizes is None or not call.lowest(len(sizes)) <= axis < len(sizes):
@@ -85,9 +85,9 @@ def _flat(call: Call, among: Among) -> View | None:
 
 
 def _in_pairs(call: Call, among: Among) -> View | None:
-    """Take an Einsum of three operands or more from the left, two at a time: onnxruntime does, bit for bit.
+    """Return an Einsum of three operands or more, two at a time from the left: onnxruntime does so, bit for bit.
 
-    None where a letter is in one term alone: it is summed at another time then.
+    Returns None if a letter is in one term alone: onnxruntime sums over it at another time.
     """
     given = call.attributes.get("equation")
     text = "" if given is None else given.s.decode("utf-8", "replace").replace(" ", "")
@@ -112,7 +112,7 @@ def _in_pairs(call: Call, among: Among) -> View | None:
 
 
 def _reversed(call: Call, among: Among) -> View | None:
-    """Return the value of a ReverseSequence of equal lengths, as a Gather of its time steps; None for other lengths."""
+    """Return a ReverseSequence of equal lengths as a Gather of its time steps; None for other lengths."""
     data, lengths = call.operand(0), numbers(call.vector(1))
     axes = call.integer("time_axis", 0), call.integer("batch_axis", 1)
     have = numbers((call.sizes(0) or ())[:2])

@@ -1,4 +1,4 @@
-"""What an operator stands for: the nodes of its formula, as its text in ONNX gives it."""
+"""Build the nodes of an operator's formula, as ONNX's specification states it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class Formula:
-    """The nodes that a recurrent operator stands for, and the names of its results in them."""
+    """The nodes of a formula, and numbers for the names of its results."""
 
     nodes: list[NodeProto] = field(default_factory=list)
     numbers: Iterator[int] = field(default_factory=count)
@@ -29,24 +29,24 @@ class Formula:
         return name
 
     def integers(self, *numbers: int) -> str:
-        """Add a vector of int64."""
+        """Add a vector of int64, and return its name."""
         return self.add("Constant", value=helper.make_tensor("", TensorProto.INT64, [len(numbers)], numbers))
 
     def floats(self, number: float, *sizes: int) -> str:
-        """Add a constant of equal numbers."""
+        """Add a constant of this shape whose elements are all this number, and return its name."""
         count_ = 1
         for size in sizes:
             count_ *= size
         return self.add("Constant", value=helper.make_tensor("", TensorProto.FLOAT, sizes, [number] * count_))
 
     def part(self, name: str, axis: int, start: int, end: int) -> str:
-        """Add a part along an axis."""
+        """Add a part along an axis, and return its name."""
         return self.add("Slice", name, self.integers(start), self.integers(end), self.integers(axis))
 
     def shaped(self, name: str, *sizes: int) -> str:
-        """Add a Reshape."""
+        """Add a Reshape, and return the name of its result."""
         return self.add("Reshape", name, self.integers(*sizes))
 
 
 Found: TypeAlias = "tuple[Formula, list[str], dict[str, View]]"
-"""The nodes, the names of the operator's results in them, and what they read by name."""
+"""The nodes, the names of the operator's results in them, and the values that they read, by name."""

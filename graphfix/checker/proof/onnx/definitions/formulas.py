@@ -1,4 +1,4 @@
-"""Operators that the first file calls by name and the second may write out in others, which round in other places."""
+"""Operators of the first file that the second file may write out as their formulas, which round at other places."""
 
 from __future__ import annotations
 
@@ -65,18 +65,18 @@ READ: Mapping[str, frozenset[str]] = defaultdict(
         "RotaryEmbedding": frozenset({"interleaved", "num_heads", "rotary_embedding_dim"}),
     },
 )
-"""The attributes that the formulas know: a later operator set may add others, such as a window."""
+"""By operator the attributes that its formula reads. A later operator set may add others, such as a window."""
 
 
 @dataclass(frozen=True, slots=True)
 class Defined:
-    """A result that the first file computes by an operator's name."""
+    """A result that the first file computes by an operator, and not by the operator's formula."""
 
     view: View
     operator: str
     name: str
     inside: bool
-    """Whether it is in a body, where no run can show it."""
+    """Whether the node is in a body, whose values no run can show."""
 
 
 @dataclass(slots=True, eq=False)
@@ -84,11 +84,11 @@ class Definitions:
     """The definitions of the first file's operators, and where the second file writes them out."""
 
     defined: dict[View, Defined] = field(default_factory=dict)
-    """By what the definition computes."""
+    """By the value that the formula computes."""
     sites: dict[InexactSite, None] = field(default_factory=dict)
 
     def enter(self, call: Call, results: Sequence[View | None], among: Among, *, inside: bool) -> None:
-        """Enter the definition of an operator of the first file, if it has one, result by result."""
+        """Enter the formula of an operator of the first file, if it has one, result by result."""
         rule = FORMULAS.get(call.op) if not call.domain and call.attributes.keys() <= READ[call.op] else None
         found = rule(call) if rule is not None and loads(call) else None
         if found is None:
@@ -105,7 +105,7 @@ class Definitions:
             known[name] = self.defined[view].view if view in self.defined else view
 
     def seen(self, call: Call, results: Sequence[View | None], *, inside: bool) -> Sequence[View | None]:
-        """Return a node's results; of the second file's, what the first file computes by name where it is that."""
+        """Return a node's results. In the second file a formula's result is replaced by the first file's result."""
         found = self.defined.get(results[0]) if len(results) == 1 and results[0] is not None else None
         if found is None:
             return results

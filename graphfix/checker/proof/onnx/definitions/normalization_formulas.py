@@ -1,4 +1,4 @@
-"""Normalizations by their formulas in ONNX: of float32 and known sizes, which kernels of their own round elsewhere."""
+"""The formulas of normalizations in ONNX, for float32 and known sizes. Fused kernels round at other places."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ if TYPE_CHECKING:
     from graphfix.checker.proof.onnx.reading.operands import Call
 
 EACH_CHANNEL = 21
-"""From this version on a GroupNormalization scales each channel, before (deprecated) each group."""
+"""From this version on a GroupNormalization scales each channel; before (deprecated) it scales each group."""
 EPSILON = 1e-5
 CHANNELS = 2
-"""Axes in front of those that a group is spread over."""
+"""The number of axes in front of those that a group is spread over."""
 
 _INNER = range(2, 3)
-"""The axis of all that a group holds, once its sizes are one."""
+"""The axis of all elements of a group, after its axes are reshaped to one."""
 
 
 def by_root(call: Call) -> Found | None:
-    """RMSNormalization (since 23): x / sqrt(mean of x * x + epsilon) * scale, over all axes from `axis` on."""
+    """Return RMSNormalization (since 23) as x / sqrt(mean of x * x + epsilon) * scale, over all axes from `axis` on."""
     sizes, axis = _sizes(call, 2), call.integer("axis", -1)
     if sizes is None or not -len(sizes[0]) <= axis < len(sizes[0]):
         return None
@@ -38,7 +38,7 @@ def by_root(call: Call) -> Found | None:
 
 
 def by_group(call: Call) -> Found | None:
-    """GroupNormalization (since 21): each group of channels less its mean, by the root of its variance and epsilon."""
+    """Return GroupNormalization (since 21): each group of channels minus its mean, divided by its deviation."""
     sizes, groups = _sizes(call, 3), call.integer("num_groups", 0)
     if sizes is None or call.since < EACH_CHANNEL or groups < 1 or len(sizes[0]) <= CHANNELS:
         return None
@@ -55,7 +55,7 @@ def by_group(call: Call) -> Found | None:
 
 
 def _sizes(call: Call, count: int) -> list[list[int]] | None:
-    """Return the sizes of so many operands of float32, none of them 0; None for any other node."""
+    """Return the sizes of the first `count` operands, all float32 and none with size 0; None for any other node."""
     known = [call.operand(at) for at in range(count)]
     if len(call.views) != count or call.integer("stash_type", 1) != 1:
         return None
@@ -73,7 +73,7 @@ def _named(call: Call, *names: str) -> dict[str, View]:
 
 
 def _normalized(formula: Formula, call: Call, name: str, axes: range) -> str:
-    """Divide by the root of the mean of the squares and epsilon, over these axes."""
+    """Return x divided by the root of the mean of its squares and epsilon, over these axes."""
     given = call.attributes.get("epsilon")
     mean = _mean(formula, formula.add("Mul", name, name), axes)
     shifted = formula.add("Add", mean, formula.floats(EPSILON if given is None else given.f))

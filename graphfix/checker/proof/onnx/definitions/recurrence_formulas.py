@@ -1,8 +1,8 @@
-"""Recurrent operators by the formulas of their steps: LSTM, GRU and RNN of float32, whose sizes are numbers.
+"""The formulas of the steps of LSTM, GRU and RNN, for float32 and sizes that are numbers.
 
-Source: the operators' texts in ONNX, for both directions and `linear_before_reset` 0 or 1. What the first file calls by
-name, and the second writes in these operators, computes the same function; where it is rounded is no part of a formula,
-so that the runs have to hold each such operator to its bound.
+Source: the operators' specification in ONNX, for both directions and `linear_before_reset` 0 or 1. If the first file
+has the operator, and the second file has these nodes, both compute the same function. A formula does not define where
+it is rounded, so the runs compare the results of each such operator within a bound.
 """
 
 from __future__ import annotations
@@ -21,16 +21,16 @@ if TYPE_CHECKING:
     from graphfix.checker.proof.onnx.reading.operands import Call
 
 GATES = {"LSTM": 4, "GRU": 3, "RNN": 1}
-"""By operator: how many parts its weights have."""
+"""By operator the number of gates, which its weights hold one behind the other."""
 DEFAULTS = {"LSTM": ("Sigmoid", "Tanh", "Tanh"), "GRU": ("Sigmoid", "Tanh"), "RNN": ("Tanh",)}
 KNOWN = {"sigmoid": "Sigmoid", "tanh": "Tanh", "relu": "Relu"}
 OPERANDS = ("X", "W", "R", "B", "", "h", "c")
 LENGTHS, PEEPHOLES = 4, 7
 PLAIN = frozenset({"direction", "hidden_size", "linear_before_reset", "activations", "layout", "input_forget"})
-"""Attributes of which the formulas know."""
+"""The attributes that the formulas read."""
 MOST_STEPS = 4096
 RANK = 3
-"""Of the input and of the weights."""
+"""The rank of the input and of the weights."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +67,7 @@ def sizes_of(call: Call) -> Sizes | None:
 
 
 def _fit(call: Call, sizes: Sizes) -> bool:
-    """Whether every operand has the shape that the operator's text gives it."""
+    """Return whether every operand has the shape that the specification defines."""
     gates = GATES[call.op] * sizes.hidden
     state = (sizes.directions, sizes.batch, sizes.hidden)
     wanted = {
@@ -78,7 +78,7 @@ def _fit(call: Call, sizes: Sizes) -> bool:
 
 
 def activations_of(call: Call, directions: int) -> Sequence[str] | None:
-    """Return the operators of all directions; None where one is none of the plain ones."""
+    """Return the operators of the activations of all directions; None if an activation is not in `KNOWN`."""
     attribute = call.attributes.get("activations")
     names = [each.decode(errors="replace").lower() for each in attribute.strings] if attribute is not None else []
     if not names:
@@ -90,7 +90,7 @@ def activations_of(call: Call, directions: int) -> Sequence[str] | None:
 
 @dataclass(frozen=True, slots=True)
 class Direction:
-    """One direction of an operator, written out."""
+    """One direction of an operator, written as nodes."""
 
     formula: Formula
     call: Call
@@ -116,7 +116,7 @@ class Direction:
         return outputs[::-1] if self.backwards else outputs, states
 
     def gate(self, name: str, at: int) -> str:
-        """Return the part of one gate."""
+        """Return the part of a weight that belongs to one gate."""
         return self.formula.part(name, 2, at * self.sizes.hidden, (at + 1) * self.sizes.hidden)
 
     def _projected(self, gates: int, *, linear: bool) -> str:
@@ -180,9 +180,9 @@ STEPS: Mapping[str, Callable[[Direction, str, tuple[str, ...], str, str | None],
 
 
 def formula_of(call: Call) -> Found | None:
-    """Return the nodes of an operator, the names of its results in them, and what they read; or None.
+    """Return the nodes of an operator, the names of its results in them, and the values that they read; or None.
 
-    The last states come before all outputs: of a single step both are one value, which has the state's name then.
+    The last states come before all outputs: if there is one step, both are one value, which gets the state's name.
     """
     sizes = sizes_of(call)
     activations = None if sizes is None else activations_of(call, sizes.directions)

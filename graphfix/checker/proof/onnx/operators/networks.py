@@ -1,4 +1,4 @@
-"""Rules for the shapes of products, recurrent networks and operators on regions of images."""
+"""The sizes of products, recurrent networks, losses, and operators on regions of images."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from graphfix.checker.proof.onnx.reading.operands import Call
 
 MATRIX, STATES, GRIDS = 2, 3, 4
-"""Ranks: of a matrix, of what a recurrent network reads, the lowest of what is sampled."""
+"""Ranks: of a matrix, of the input of a recurrent network, and the lowest rank of data that a grid samples."""
 
 
 def gemm(call: Call, a: int, b: int) -> Dims:
@@ -37,9 +37,9 @@ def stacked(call: Call, one: Sizes | None, two: Sizes | None) -> Dims:
 
 
 def _recurrent(call: Call, index: int) -> Dims:
-    """LSTM, GRU and RNN: Y[seq,directions,batch,hidden], then states [directions,batch,hidden].
+    """Return the sizes of a result of LSTM, GRU or RNN: Y[seq,directions,batch,hidden], or [directions,batch,hidden].
 
-    `layout` 1 has the batch in front, in the first operand too.
+    With `layout` 1 the batch is in front, in the first operand too.
     """
     data, weights, layout = call.sizes(0), call.sizes(2), call.flag("layout")
     if layout is None or index > MATRIX:
@@ -57,7 +57,7 @@ def _recurrent(call: Call, index: int) -> Dims:
 
 
 def _einsum(call: Call) -> Dims:
-    """Sizes by the equation's letters; None where it has an ellipsis or is none."""
+    """Return the sizes of an Einsum by the letters of its equation; None for an ellipsis or an invalid equation."""
     given = call.attributes.get("equation")
     equation = "" if given is None else given.s.decode("ascii", "replace").replace(" ", "")
     left, arrow, right = equation.partition("->")
@@ -73,7 +73,7 @@ def _einsum(call: Call) -> Dims:
 
 
 def _letter(letter: str, terms: Sequence[str], shapes: Sequence[Sizes | None]) -> Size | None:
-    """A size of 1 is stretched, so one that is a number above it is the result's."""
+    """Return the size of a letter. A size of 1 is stretched, so a known size above 1 is that of the result."""
     found: set[Size | None] = set()
     for term, sizes in zip(terms, shapes, strict=True):
         if letter in term:
@@ -91,7 +91,7 @@ def grid_sample(call: Call, data: Sizes | None) -> Dims:
 
 
 def _roi_align(call: Call) -> Dims:
-    """Regions [count,4] of X[batch,channels,rows,columns]."""
+    """Return the sizes of a RoiAlign of X[batch,channels,rows,columns], with regions[count,4]."""
     data, regions = call.sizes(0), call.sizes(1)
     if data is None or regions is None or len(data) != GRIDS or len(regions) != MATRIX or not _has_pixels(call, data):
         return None
@@ -99,13 +99,13 @@ def _roi_align(call: Call) -> Dims:
 
 
 def _instance_norm(call: Call) -> Dims:
-    """Of each channel of X[batch,channels,..] by itself."""
+    """Return the sizes of an InstanceNormalization, which normalizes each channel of X[batch,channels,..]."""
     data = call.sizes(0)
     return data if data is not None and _has_pixels(call, data) else None
 
 
 def _has_pixels(call: Call, data: Sizes) -> bool:
-    """Return whether no size behind the channels is 0; of one that may be, it is assumed."""
+    """Return whether no size behind the channels is 0. If a size may be 0, the proof assumes that it is not."""
     image = data[2:]
     if any(call.table.arithmetic.least(size) < 1 for size in image):
         call.table.assumes[SOME_PIXELS] = None
@@ -113,17 +113,21 @@ def _has_pixels(call: Call, data: Sizes) -> bool:
 
 
 def _dynamic_quantize(call: Call, index: int) -> Dims:
+    """Return the sizes of a result of a DynamicQuantizeLinear: the scale and the zero point are scalars."""
     return () if index else call.sizes(0)
 
 
 def _determinant(call: Call) -> Dims:
-    """Of each of the matrices that the last two axes hold."""
+    """Return the sizes of a Det, whose last two axes are matrices."""
     data = call.sizes(0)
     return None if data is None or len(data) < MATRIX else data[:-MATRIX]
 
 
 def _loss(call: Call, index: int) -> Dims:
-    """A loss of scores[batch,classes,..] for labels[batch,..], or one number; then the scores' logarithms."""
+    """Return the sizes of a result of a loss of scores[batch,classes,..] for labels[batch,..].
+
+    The first result is a loss for each label, or one number; the second is the logarithm of the scores.
+    """
     if index:
         return call.sizes(0)
     reduction = call.attributes.get("reduction")

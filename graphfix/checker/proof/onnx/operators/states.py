@@ -1,4 +1,4 @@
-"""Rules for the shapes of Attention and of operators with a state, which are new since operator set 23."""
+"""The sizes of Attention and of operators with a state, which are new since operator set 23."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ if TYPE_CHECKING:
     from graphfix.checker.proof.onnx.reading.operands import Call
 
 IN_A_ROW, BY_HEAD = 3, 4
-"""Ranks of data whose heads stand in a row, [batch,positions,hidden], or apart, [batch,heads,positions,size]."""
+"""Ranks of data with heads in a row, [batch,positions,hidden], or apart, [batch,heads,positions,size]."""
 KEY, VALUE, PAST_KEY = 1, 2, 4
-"""Operands of Attention; the past of operand i is operand i + 3."""
+"""Operands of Attention. The past of operand i is operand i + 3."""
 
 
 def _heads(call: Call, at: int) -> tuple[Size, Size | None, Size, Size | None] | None:
@@ -31,7 +31,11 @@ def _heads(call: Call, at: int) -> tuple[Size, Size | None, Size, Size | None] |
 
 
 def _attention(call: Call, index: int) -> Dims:
-    """Attention: the axes of the queries with the heads of the values; caches; scores of queries by all keys."""
+    """Return the sizes of a result of Attention.
+
+    The first has the axes of the queries with the heads of the values. Then come the caches, and the scores of queries
+    by all keys.
+    """
     asked, values = _heads(call, 0), _heads(call, VALUE)
     if asked is None:
         return None
@@ -50,7 +54,7 @@ def _attention(call: Call, index: int) -> Dims:
 
 
 def _cache(call: Call, at: int) -> Dims:
-    """[batch,heads,past+new,size] of the keys or values."""
+    """Return the sizes of the cache of the keys or values: [batch,heads,past+new,size]."""
     own = _heads(call, at)
     return None if own is None else (own[0], own[1], _total(call, at + 3, own[2]), own[3])
 
@@ -63,7 +67,7 @@ def _total(call: Call, past: int, new: Size) -> Size | None:
 
 
 def linear_attention(call: Call, index: int) -> Dims:
-    """LinearAttention: output [batch,positions,heads*size] and the state [batch,heads,key size,value size]."""
+    """Return the sizes of [batch,positions,heads*size], or of the state [batch,heads,key size,value size]."""
     asked, keys, values = (_row(call, at) for at in range(3))
     heads, own = call.integer("q_num_heads", 0), call.integer("kv_num_heads", 0)
     if asked is None or heads < 1 or own < 1 or index > 1:
@@ -81,7 +85,7 @@ def _row(call: Call, at: int) -> Sizes | None:
 
 
 def causal_convolution(call: Call, index: int) -> Dims:
-    """CausalConvWithState: the shape of data[batch,channels,positions]; a state of (filter-1)*dilation positions."""
+    """Return the sizes of [batch,channels,positions], or of the state of (filter-1)*dilation positions."""
     data, filters = call.sizes(0), call.sizes(1)
     if not index:
         return data

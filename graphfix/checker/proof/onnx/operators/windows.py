@@ -1,4 +1,4 @@
-"""Rules for the shapes of operators that slide a window over the axes behind the first two."""
+"""The sizes of convolutions and pools, which slide a window over the axes behind batch and channels."""
 
 from __future__ import annotations
 
@@ -17,28 +17,28 @@ if TYPE_CHECKING:
 
 CONVOLUTIONS = frozenset({"Conv", "ConvInteger", "QLinearConv", "DeformConv", "FusedConv", "NhwcConv", "NhwcFusedConv"})
 FRONT = 2
-"""Batch and channels: a window slides over the axes behind."""
+"""The number of axes in front of those that a window slides over: batch and channels."""
 SAME = (b"SAME_UPPER", b"SAME_LOWER")
 
 
 class Window(NamedTuple):
-    """How a window slides over one axis."""
+    """The window of one axis."""
 
     kernel: int
     stride: int
     dilation: int
     front: int
-    """Elements that are added in front, and behind."""
+    """The number of elements that are added in front; `behind` holds those that are added behind."""
     behind: int
 
     @property
     def reach(self) -> int:
-        """How many elements a window stands over."""
+        """Return the number of elements from the first to the last one that a window reads."""
         return (self.kernel - 1) * self.dilation + 1
 
 
 def _windows(call: Call, kernel: tuple[int, ...] | None) -> list[Window] | None:
-    """Return the windows of the axes; None where an attribute is not of their number, or out of range."""
+    """Return the windows of the axes; None if an attribute has another length, or is out of range."""
     if not kernel:
         return None
     ones, zeros = (1,) * len(kernel), (0,) * 2 * len(kernel)
@@ -92,7 +92,10 @@ def _rounded_up(size: int, window: Window, rest: int, padding: bytes) -> int | N
 
 
 def _term_places(call: Call, size: Size, window: Window) -> Size | None:
-    """Return the same for any size: where the window may have no place, a convolution fails, and pools differ."""
+    """Return the number of windows along an axis of any size.
+
+    If a window may have no place, a convolution fails, and runtimes disagree about pools.
+    """
     padding, arithmetic = _padding(call), call.table.arithmetic
     if call.flag("ceil_mode") is not False or padding not in (b"NOTSET", b"VALID", *SAME):
         return None
@@ -107,9 +110,9 @@ def _term_places(call: Call, size: Size, window: Window) -> Size | None:
 
 
 def _pools_of_nothing(call: Call, size: Size, added: int, stride: int) -> bool:
-    """Whether a pool's windows are counted alike where a size is 0, which onnxruntime runs for an empty batch alone.
+    """Return whether runtimes count the windows of a pool alike if a size is 0.
 
-    What is below 0 it rounds up, so that one window is left.
+    onnxruntime runs such a pool for an empty batch only. It rounds a number below 0 up, so that one window is left.
     """
     batch = (call.sizes(0) or (0,))[0]
     if added < 0 and stride > 1 and call.table.arithmetic.least(size) < 1 and not (isinstance(batch, int) and batch):
@@ -118,7 +121,7 @@ def _pools_of_nothing(call: Call, size: Size, added: int, stride: int) -> bool:
 
 
 def _behind(call: Call, sizes: Sizes, kernel: tuple[int, ...] | None) -> Dims:
-    """Return the sizes that a window leaves of the axes which it slides over, those behind the channels."""
+    """Return the sizes of the result behind the channels."""
     windows = _windows(call, kernel)
     if windows is None or len(windows) != len(sizes) - FRONT:
         return (None,) * (len(sizes) - FRONT)
@@ -126,7 +129,7 @@ def _behind(call: Call, sizes: Sizes, kernel: tuple[int, ...] | None) -> Dims:
 
 
 def _pool(call: Call, index: int) -> Dims:
-    """MaxPool's second result, the places of the largest elements, has the shape of the first."""
+    """Return the sizes of a result of a pool. The second result of MaxPool, its indices, has the sizes of the first."""
     return None if index > 1 else pooled(call, call.sizes(0))
 
 
@@ -143,7 +146,7 @@ def globally_pooled(sizes: Sizes | None) -> Dims:
 
 
 def _convolution(weight: int) -> Callable[[Call], Dims]:
-    """Rule for a convolution whose filters are operand `weight`."""
+    """Return the rule for a convolution whose filters are operand `weight`."""
     return lambda call: convolved(call, call.sizes(0), call.sizes(weight))
 
 
@@ -157,7 +160,10 @@ def convolved(call: Call, data: Sizes | None, filters: Sizes | None) -> Dims:
 
 
 def transposed_convolution(call: Call, data: Sizes | None) -> Dims:
-    """Known for stated padding alone: runtimes differ in what computed padding and a stated shape add up to."""
+    """Return the sizes of a ConvTranspose of data[batch,channels,...].
+
+    They are known for stated padding only: runtimes disagree about automatic padding and about a stated shape.
+    """
     filters, groups = call.sizes(1), call.integer("group", 1)
     if data is None or len(data) <= FRONT:
         return None
@@ -180,7 +186,7 @@ def transposed_convolution(call: Call, data: Sizes | None) -> Dims:
 
 
 def _spread(call: Call, size: Size, window: Window, added: int) -> Size | None:
-    """Return what windows cover that stand side by side: for a size below 1 runtimes fail."""
+    """Return the size that windows side by side cover. Runtimes fail for a result below 1."""
     arithmetic, more = call.table.arithmetic, window.reach + added - window.front - window.behind - window.stride
     whole = arithmetic.mul(size, window.stride)
     made = None if whole is None or size == 0 else arithmetic.add(whole, more)

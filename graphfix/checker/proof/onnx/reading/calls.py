@@ -1,4 +1,4 @@
-"""A node of a file as the rules see it, and which of them call a function."""
+"""Make a call of each node of a file, which the rules read, and find the nodes that call a function."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ proof does no harm, because onnxruntime aborts on such a model.
 
 
 def described(op: str, name: str, index: int) -> str:
-    """Return what reports call a node by."""
+    """Return the description of a node in reports: `Op 'name'`, or `Op#index` for a node without a name."""
     return f"{op} '{name}'" if name else f"{op}#{index}"
 
 
@@ -51,9 +51,9 @@ def call_of(
     views: Sequence[View | None],
     attributes: Mapping[str, AttributeProto],
 ) -> Call:
-    """Return a node of a graph as the rules see it: in its present form, where it is of an older operator set.
+    """Return a node of a graph as a call, in its present form if it is of an older operator set.
 
-    `ends` are the names of operands and of results.
+    `ends` are the names of its operands and of its results.
     """
     operands, named = ends
     op, stated = node.op_type, node.domain
@@ -134,7 +134,7 @@ def _keys(
     attributes: Mapping[str, AttributeProto],
     written: tuple[tuple[str, AttributeForm], ...] | None,
 ) -> Keys:
-    """Return the version of an operator's meaning, and what its terms begin with: without and with all attributes.
+    """Return the version of an operator's meaning, and the beginning of its terms: without and with all attributes.
 
     `written` are the forms of these attributes, if they are known.
     """
@@ -148,7 +148,7 @@ def _keys(
 def function_of(
     functions: Mapping[FunctionKey, FunctionProto], node: NodeProto, versions: Mapping[str, int]
 ) -> FunctionProto | None:
-    """Return the function that a node calls. Raises UnprovedError where a runtime may have such an operator."""
+    """Return the function that a node calls. Raises UnprovedError if a runtime may have such an operator."""
     domain = domain_of(node.domain)
     function = functions.get((domain, node.op_type, node.overload))
     if function is None or schema(node.op_type, domain, versions.get(domain, NOT_IMPORTED)) is not None:
@@ -166,7 +166,7 @@ def enter_call(
     attributes: Mapping[str, AttributeProto],
     environment: Environment,
 ) -> None:
-    """Enter a call that does not give all that the function takes, or gives more."""
+    """Enter a call that does not pass all operands, results and attributes of the function, or passes more."""
     version = environment.versions.get(domain_of(node.domain), NOT_IMPORTED)
     written = constants.attributes(attributes) if attributes else ()
     ends = pattern(operands), pattern(node.output[:])

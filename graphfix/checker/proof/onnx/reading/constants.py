@@ -1,4 +1,4 @@
-"""What an ONNX file holds that no node computes: constants, however they are stored, and attributes."""
+"""The constants and attributes that an ONNX file stores."""
 
 from __future__ import annotations
 
@@ -38,10 +38,10 @@ class FileConstants:
     shared: Constants
     """The constants of both files."""
     world: ClosedWorld = field(default_factory=ClosedWorld)
-    """Where it is entered what is odd about them."""
+    """The closed world, where odd constants are entered."""
 
     def attributes(self, attributes: Mapping[str, AttributeProto]) -> tuple[tuple[str, AttributeForm], ...]:
-        """Return the comparable form of attributes; a tensor is the constant that it holds, of a body only the type."""
+        """Return the comparable form of attributes: of a tensor the constant in it, of a body only the type."""
         if not attributes:
             return ()
         return tuple([(name, attribute_form(each) or self._held(each)) for name, each in sorted(attributes.items())])
@@ -56,7 +56,7 @@ class FileConstants:
         return given.type, None
 
     def constant(self, tensor: TensorProto, description: str, *, alone: bool = True) -> View:
-        """See a tensor of the file; `alone` says that no attribute holds it."""
+        """Return a tensor of the file as a value; `alone` states that no attribute holds it."""
         self._check(tensor, description, alone=alone)
         if tensor.data_type not in _TYPES:
             raise UnprovedError(
@@ -72,7 +72,7 @@ class FileConstants:
         return view
 
     def _check(self, tensor: TensorProto, description: str, *, alone: bool) -> None:
-        """Enter each oddity of a tensor's storage into the closed world."""
+        """Enter each odd way in which a tensor is stored into the closed world."""
         location = odd_location(tensor)
         if location is not None:
             why = f"the constant {description!r} of the second file lies at {location!r}, which not every runtime reads"
@@ -85,7 +85,10 @@ class FileConstants:
             self.world.odd(("tensor", self.source.stored(tensor)), why)
 
     def sparse(self, sparse: SparseTensorProto) -> View:
-        """See a sparse tensor of the file: as it is stored. No rule says what a runtime takes: the first has it too."""
+        """Return a sparse tensor of the file, compared as it is stored.
+
+        No rule decides which sparse tensors runtimes load, so the first file has to have it too.
+        """
         parts = self.constant(sparse.values, sparse.values.name), self.constant(sparse.indices, sparse.values.name)
         core, new = self.shared.table.core(("sparse", parts, tuple(sparse.dims)), sparse.values.name, counted=False)
         if new:
@@ -95,9 +98,9 @@ class FileConstants:
         return whole(core)
 
     def node(self, call: Call) -> View:
-        """Read a Constant node: a tensor, a sparse one, or numbers and strings that stand for one.
+        """Return the value of a Constant node: of a tensor, of a sparse tensor, or of numbers and strings.
 
-        Raises UnprovedError for any other.
+        Raises UnprovedError for any other attribute.
         """
         description = call.description
         if len(call.attributes) != 1 or not loads(call):

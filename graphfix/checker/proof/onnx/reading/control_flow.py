@@ -1,4 +1,4 @@
-"""Bodies of If, Loop and Scan as terms: what goes around a loop keeps the shape that the body returns."""
+"""Read the bodies of If, Loop and Scan as terms. The state of a loop keeps the shape that the body returns."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ Guess: TypeAlias = "tuple[Size | None, ...] | None"
 
 
 class Reader(Protocol):
-    """What a body is read by: the reader of graphs, which calls the rules below."""
+    """The reader of graphs, which calls the rules below and reads bodies for them."""
 
     table: TermTable
     functions: dict[FunctionKey, FunctionProto]
@@ -65,7 +65,7 @@ class Reader(Protocol):
 
 
 def _taken(call: Call) -> str | None:
-    """Name the branch that is always taken; None where the condition is not known, or no runtime takes the node."""
+    """Return the branch that an If of a constant condition takes; None if unknown, or if the If does not load."""
     condition = constant_folding.literal(call.operand(0))
     if condition is None or condition.size != 1 or not loads(call):
         return None
@@ -73,7 +73,7 @@ def _taken(call: Call) -> str | None:
 
 
 def _if(reader: Reader, call: Call, environment: Environment) -> list[View]:
-    """Read both branches; where the condition is known the results are those of the branch that is always taken."""
+    """Return the results of an If; if its condition is known they are those of the branch that it takes."""
     taken = _taken(call)
     branches = []
     for name in ("then_branch", "else_branch"):
@@ -102,7 +102,7 @@ def _if(reader: Reader, call: Call, environment: Environment) -> list[View]:
 
 
 def _check_branches(table: TermTable, call: Call, branches: Sequence[Sequence[View]]) -> None:
-    """Both branches return what the node does, also the one that is never taken. Raises UnprovedError."""
+    """Raise UnprovedError unless both branches of the second file return as many values as the node, of equal types."""
     if not table.closed:
         return
     for branch in branches:
@@ -114,7 +114,7 @@ def _check_branches(table: TermTable, call: Call, branches: Sequence[Sequence[Vi
 
 
 def _check_count(call: Call, count: int) -> None:
-    """Runtimes load a node only if it names every value that its body returns. Raises UnprovedError."""
+    """Raise UnprovedError unless the node names every value that its body returns: runtimes load no other node."""
     given = call.signature_memo.signature.results
     named = given if isinstance(given, int) else len(given)
     if named != count:
@@ -128,7 +128,7 @@ def _body(call: Call) -> GraphProto:
 
 
 def _joined(pair: Sequence[Sizes | None]) -> Guess:
-    """Keep what both branches say."""
+    """Return the sizes that both branches have, and None for the others."""
     one, two = pair if len(pair) == 2 else (None, None)  # noqa: PLR2004 - the two branches
     if one is None or two is None or len(one) != len(two):
         return None
@@ -136,7 +136,7 @@ def _joined(pair: Sequence[Sizes | None]) -> Guess:
 
 
 def _repeated(reader: Reader, call: Call, environment: Environment) -> list[View]:
-    """Read a Loop or Scan whose trip count is known as its trips too, where the second file may do so."""
+    """Read a Loop or Scan. If its trip count is known, and the second file may write the trips out, read them too."""
     whole = _scan if call.op == "Scan" else _loop
     if not reader.unrolled:
         return whole(reader, call, environment)
@@ -153,7 +153,10 @@ def _repeated(reader: Reader, call: Call, environment: Environment) -> list[View
 
 
 def _loop(reader: Reader, call: Call, environment: Environment) -> list[View]:
-    """The number of the iteration and the condition go into the body before the states, and one comes out of it."""
+    """Return the results of a Loop.
+
+    The number of the iteration and the condition enter the body before the states; a condition leaves it.
+    """
     owner = ("loop", *call.full, tuple(call.views))
     states = [None if view is None else view.sizes for view in call.views[2:]]
     place = owner, reader.occurrence(owner)
@@ -174,7 +177,7 @@ def _surely_runs(call: Call) -> bool:
 
 
 def _is_positive(table: TermTable, size: Size) -> bool:
-    """Return whether a number is at least 1: it is known, or it is a size whose range the user asked for."""
+    """Return whether a number is at least 1: it is known, or it is a size whose range the user stated."""
     if isinstance(size, int):
         return size >= 1
     return size in table.algebra.ranges and table.algebra.asked_range(size)[0] >= 1
@@ -190,7 +193,7 @@ def _type(view: View | None) -> int | bytes | None:
 
 
 def _scalar(value: ValueInfoProto) -> Sizes | None:
-    """Return the shape of a number that the runtime makes: onnxruntime gives it axes where the body declares them."""
+    """Return the shape of a number that the runtime makes: onnxruntime adds axes if the body declares them."""
     return None if value.type.tensor_type.shape.dim else ()
 
 
@@ -202,10 +205,11 @@ def _settled(
     types: Sequence[int | bytes | None],
     values: tuple[Sequence[Sizes | None], slice, int],
 ) -> tuple[tuple[Guess, ...], tuple[View, ...]]:
-    """Read a body; return the shapes of what goes into it that hold in each iteration, and what it returns.
+    """Read a body; return the shapes of its inputs that hold in each iteration, and the values that it returns.
 
-    `types` are those of what goes in, `values` its shapes at first, which of them are states, and how many results are
-    in front of theirs. States are assumed to keep their shape; where the body returns another one, it is widened.
+    `types` are those of the inputs. `values` holds the shapes of the inputs at first, which of them are states, and how
+    many results precede the states' results. A state is assumed to keep its shape. If the body returns another shape,
+    the differing sizes become unknown, and the body is read again.
     """
     shapes, states, ahead = values
     before, noted = len(reader.effects), len(reader.notes.taken) if reader.notes is not None else 0
@@ -229,7 +233,7 @@ def _settled(
 
 
 def _widened(guess: Guess, parameter: View, given: View) -> Guess:
-    """Drop from a guess each size that the body does not return, and the rank with them where it differs."""
+    """Return a guess without the sizes that the body does not return; None if the body returns another rank."""
     if guess is None or parameter.sizes is None or given.sizes is None or len(given.sizes) != len(guess):
         return None
     return tuple(
@@ -248,10 +252,10 @@ def _looped(
     turns: Guess = (None,),
     outside: frozenset[Size] | None = None,
 ) -> list[View]:
-    """Return the results: states as they leave the body, then what it returns in each of the iterations, stacked.
+    """Return the results of a loop: the states after the last iteration, then the values of all iterations, stacked.
 
-    `turns` holds how many iterations there are, the axis in front; None where the results are not stacked in front.
-    `outside` holds the sizes that are the same in each iteration; None where there may be no iteration.
+    `turns` holds the number of iterations, which is the axis in front; None if the results are not stacked in front.
+    `outside` holds the sizes that are the same in each iteration; None if there may be no iteration.
     """
     body, scans = _body(call), call.op == "Scan"
     enter_uncopied(reader.constants.world, key, body, call.description)
@@ -275,7 +279,7 @@ def _looped(
 
 
 def _stacked(output: ValueInfoProto, sizes: Sizes | None, turns: Guess, outside: frozenset[Size] | None) -> Guess:
-    """Return the shape of what is stacked: after no iteration runtimes know of it only what the body declares."""
+    """Return the shape of stacked values. If there may be no iteration, only sizes that the body declares are known."""
     if sizes is None or turns is None:
         return None
     if outside is not None:
@@ -286,7 +290,7 @@ def _stacked(output: ValueInfoProto, sizes: Sizes | None, turns: Guess, outside:
 
 
 def _scan(reader: Reader, call: Call, environment: Environment) -> list[View]:
-    """What is scanned loses an axis."""
+    """Return the results of a Scan; the scanned values enter the body without the scanned axis."""
     skipped = 0 if call.since > 8 else 1  # noqa: PLR2004 - until then operand 0 holds lengths, and a batch is in front
     count = len(call.views) - skipped - call.integer("num_scan_inputs", 0)
     owner = ("scan", *call.full, tuple(call.views))

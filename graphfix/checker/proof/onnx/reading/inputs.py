@@ -33,13 +33,13 @@ Arrays = dict[str, "Array"]
 
 @dataclass(frozen=True, slots=True)
 class FreeSizes:
-    """What the free sizes of a file's inputs are: numbers that are asked for, else symbols, one for equal sizes."""
+    """The sizes of inputs that a file does not declare as numbers: stated numbers, or symbols, one for equal sizes."""
 
     arithmetic: Arithmetic
     equal: EqualSizes
     pair: Pair
     bindings: Mapping[str, int]
-    """By label: its size, as stated or as it follows from sizes that are stated to be equal."""
+    """By label the size that the caller states, or that follows from sizes that are stated to be equal."""
     keys: Mapping[str, tuple[object, ...]]
     """By label: the key of its symbol."""
 
@@ -54,7 +54,7 @@ class FreeSizes:
         return cls(arithmetic, equal, pair, {**pair.bindings, **equal.numbers}, keys)
 
     def shape(self, info: ValueInfoProto) -> tuple[Size, ...] | None:
-        """Return the shape of an input; None where the rank is not known. Raises UnprovedError."""
+        """Return the shape of an input; None if the rank is unknown. Raises UnprovedError."""
         if info.name in self.pair.shapes:
             check_asked(info.name, declared_dims(info), self.pair.shapes[info.name])
             return tuple(self.pair.shapes[info.name])
@@ -67,7 +67,7 @@ class FreeSizes:
         )
 
     def _size(self, info: ValueInfoProto, axis: int, name: str) -> Size:
-        """Return the size of an axis that is declared with a name, or with none."""
+        """Return the size of an axis that is declared without a number, with a name or without."""
         place = f"{info.name}[{axis}]"
         own, key = _named(info, axis, name)
         if own in self.bindings or place in self.bindings:
@@ -92,17 +92,17 @@ class FreeSizes:
 
 
 def _named(info: ValueInfoProto, axis: int, name: str) -> tuple[str, tuple[object, ...]]:
-    """Return the label of an axis, and what its symbol is known by."""
+    """Return the label of an axis, and the key of its symbol."""
     return (name, ("declared", name)) if is_named(name) else (f"{info.name}[{axis}]", ("input", info.name, axis))
 
 
 def is_named(name: str) -> bool:
-    """Whether a name of a size means something: some exporters write `?` for any size."""
+    """Return whether the name of a size has a meaning: some exporters write `?` for any size."""
     return bool(name) and name != "?"
 
 
 def declared_dims(info: ValueInfoProto) -> list[int | None] | None:
-    """Return the shape that a value is declared with."""
+    """Return the declared shape of a value, None for each size that is no number; None if no shape is declared."""
     kind = info.type.tensor_type
     return list(map(_size, kind.shape.dim)) if kind.HasField("shape") else None
 

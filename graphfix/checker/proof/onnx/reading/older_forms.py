@@ -65,13 +65,13 @@ def _without(node: VersionedNode, *names: str) -> dict[str, AttributeProto]:
 
 
 def _with(node: VersionedNode, at: int, view: View | None) -> tuple[View | None, ...]:
-    """Put an operand at its place; those before it that are not given are absent."""
+    """Return the operands with one more at index `at`; operands before it that are not given are absent."""
     padded = (*node.views, *(None,) * (at - len(node.views)))
     return (*padded[:at], view, *padded[at + 1 :])
 
 
 def _integers(*names: str) -> Rule:
-    """Attributes that are lists of integers, or one, became operands 1, 2 ... of int64."""
+    """Return the rule for attributes that are integers, and became operands 1, 2 ... of int64."""
 
     def rule(constants: FileConstants, node: VersionedNode) -> VersionedNode | None:
         for at, name in enumerate(names, 1):
@@ -88,11 +88,12 @@ def _integers(*names: str) -> Rule:
 
 
 def _scalar(constants: FileConstants, value: float) -> View:
-    """A scalar of float32: the elements of an operator whose attribute is one are of another type only by chance."""
+    """Return a scalar of float32, for an attribute that became an operand."""
     return constants.constant(onnx.helper.make_tensor("", TensorProto.FLOAT, (), [value]), str(value))
 
 
 def _pad(constants: FileConstants, node: VersionedNode) -> VersionedNode | None:
+    """Return a Pad with its pads and its value as operands."""
     node = _integers("pads")(constants, node) or node
     value = node.attributes.get("value")
     if value is None or (value.f == 0 and copysign(1, value.f) > 0):  # absent it is 0, of whichever type
@@ -101,9 +102,10 @@ def _pad(constants: FileConstants, node: VersionedNode) -> VersionedNode | None:
 
 
 def _clip(constants: FileConstants, node: VersionedNode) -> VersionedNode | None:
-    """A bound that is absent was float32's largest number, whatever the type: for other types it becomes an operand.
+    """Return a Clip with its bounds as operands.
 
-    Before set 6 the text said the largest number of its own type, and the schema none.
+    An absent bound was float32's largest number, whatever the type: for other types it becomes an operand. Before set 6
+    the text states the largest number of the operand's type, and the schema none.
     """
     if node.since < 6 and not {"min", "max"} <= node.attributes.keys():  # noqa: PLR2004 - where it has a default
         return None
@@ -119,9 +121,10 @@ def _clip(constants: FileConstants, node: VersionedNode) -> VersionedNode | None
 
 
 def _batch_normalization(_: FileConstants, node: VersionedNode) -> VersionedNode | None:
-    """Before set 7 it trained unless `is_test` said otherwise, until 14 if more than one result was asked for.
+    """Return a BatchNormalization that does not train, without the attributes that it had; None for any other.
 
-    `spatial` 0 had statistics for each element.
+    Before set 7 it trained unless `is_test` stated otherwise, until 14 if it had more than one result. `spatial` 0 had
+    statistics for each element.
     """
     spatial = node.attributes.get("spatial")
     trained = node.since < LEGACY_END and not inference_mode(node.attributes)
@@ -131,7 +134,10 @@ def _batch_normalization(_: FileConstants, node: VersionedNode) -> VersionedNode
 
 
 def _softmax(_: FileConstants, node: VersionedNode) -> VersionedNode | None:
-    """All axes from `axis` on were taken at once: the last alone, or with axes of size 1 in front or behind it."""
+    """Return a Softmax over one axis; None if it has to be taken over several.
+
+    It was taken over all axes from `axis` on: over one alone, if all the others have size 1.
+    """
     data, given = node.views[0] if node.views else None, node.attributes.get("axis")
     if data is None or not data.sizes:
         return None
@@ -148,9 +154,9 @@ def _softmax(_: FileConstants, node: VersionedNode) -> VersionedNode | None:
 
 
 def _enlarged(constants: FileConstants, node: VersionedNode) -> VersionedNode | None:
-    """Upsample, and Resize of set 10, scaled coordinates and cut them.
+    """Return an Upsample, or a Resize of set 10, as a Resize that scales coordinates and truncates them.
 
-    But where it takes fewer of the nearest elements: there onnxruntime rounds up.
+    Returns None where it takes fewer of the nearest elements: onnxruntime rounds up there.
     """
     given, views = node.attributes.get("scales"), node.views
     if given is not None:
@@ -167,7 +173,7 @@ def _enlarged(constants: FileConstants, node: VersionedNode) -> VersionedNode | 
 
 
 def _may_shrink(node: VersionedNode) -> bool:
-    """Whether the nearest of fewer elements may be taken: an Upsample has scales of 1 and more."""
+    """Return whether the nearest of fewer elements may be taken: an Upsample has scales of 1 and more."""
     mode = node.attributes.get("mode")
     return node.op == "Resize" and (mode is None or mode.s == b"nearest")
 
@@ -178,9 +184,9 @@ def _grows(scales: View | None) -> bool:
 
 
 def _resize(constants: FileConstants, node: VersionedNode) -> VersionedNode | None:
-    """Read operands without elements as absent ones.
+    """Return a Resize whose operands without elements are absent.
 
-    Set 11 asks for an empty tensor in place of scales; runtimes accept an empty tensor in later sets too.
+    Set 11 needs an empty tensor in place of scales; runtimes accept an empty tensor in later sets too.
     """
     if node.since < 11:  # noqa: PLR2004 - where coordinates are attributes
         return _enlarged(constants, node)
@@ -188,7 +194,7 @@ def _resize(constants: FileConstants, node: VersionedNode) -> VersionedNode | No
 
 
 def _transposed_convolution(_: FileConstants, node: VersionedNode) -> VersionedNode | None:
-    """Before set 11 padding that is computed was split the other way round."""
+    """Return a ConvTranspose; None for automatic padding, which was split the other way round before set 11."""
     automatic = node.attributes.get("auto_pad")
     if "output_shape" in node.attributes or (automatic is not None and automatic.s not in (b"NOTSET", b"VALID")):
         return None
@@ -196,11 +202,13 @@ def _transposed_convolution(_: FileConstants, node: VersionedNode) -> VersionedN
 
 
 def _aligned(_: FileConstants, node: VersionedNode) -> VersionedNode | None:
+    """Return a RoiAlign with the coordinates that were its only ones."""
     given = onnx.helper.make_attribute("coordinate_transformation_mode", "output_half_pixel")
     return replace(node, attributes={**node.attributes, "coordinate_transformation_mode": given})
 
 
 def _renamed(op: str) -> Rule:
+    """Return the rule for an operator that has another name now."""
     return lambda _, node: replace(node, op=op)
 
 

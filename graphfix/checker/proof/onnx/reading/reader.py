@@ -1,4 +1,4 @@
-"""Read an ONNX model into terms: graphs, the bodies of control flow, and functions, which are read at each call."""
+"""Read an ONNX model into terms: graphs, the bodies of control flow, and functions, at each of their calls."""
 
 from __future__ import annotations
 
@@ -46,12 +46,12 @@ if TYPE_CHECKING:
 
 _FLOW = frozenset({"If", "Loop", "Scan"})
 _DEEPEST = 64
-"""Nested calls and bodies; a function that calls itself is no model."""
+"""The most nested calls and bodies. A function that calls itself is not a model."""
 
 
 @dataclass(slots=True, eq=False)
 class Reading:
-    """One of the two models while it is read."""
+    """One of the two models while it is read, with its values, effects and functions."""
 
     table: TermTable
     constants: FileConstants
@@ -63,15 +63,15 @@ class Reading:
     occurrences: dict[object, int] = field(default_factory=dict)
     calls: dict[object, tuple[View | None, ...]] = field(default_factory=dict)
     notes: Notes | None = None
-    """Where what is read of nodes is kept, if anyone asks."""
+    """Collects notes of the nodes, if a caller needs them."""
     definitions: Definitions = field(default_factory=Definitions)
-    """What operators of the first file stand for."""
+    """The definitions of the first file's operators."""
     unrolled: bool = False
-    """Whether loops of known trip count are read as they run."""
+    """Whether the trips of loops with a known trip count are read one by one."""
     scopes: list[tuple[GraphProto, Environment]] = field(default_factory=list)
-    """The graphs of the second file that were read, each with its values."""
+    """The graphs of the second file that were read, each with its environment."""
     inlined: bool = False
-    """Whether the file may hold a name as runtimes make them."""
+    """Whether the file may have a name that begins like the names that runtimes make."""
 
     def __post_init__(self) -> None:
         """Index the functions."""
@@ -79,13 +79,13 @@ class Reading:
         self.inlined = INLINED in self.constants.source.words
 
     def after(self, constants: FileConstants, model: ModelProto) -> Reading:
-        """Return what reads the second file."""
+        """Return the reading of the second file."""
         return Reading(
             self.table, constants, model, notes=self.notes, definitions=self.definitions, unrolled=self.unrolled
         )
 
     def occurrence(self, key: object) -> int:
-        """Return how many nodes with this key were read before: two of them are not taken as one value."""
+        """Return how many nodes with this key were read before: two such nodes are not one value."""
         count = self.occurrences[key] = self.occurrences.get(key, -1) + 1
         return count
 
@@ -120,10 +120,10 @@ class Reading:
     def body(
         self, graph: GraphProto, outer: Environment, parameters: Sequence[View], place: object | None, label: str
     ) -> tuple[View, ...]:
-        """Read a body with these values as its inputs.
+        """Read a body with these values as its inputs; return its outputs.
 
-        `place` says when it is executed, alike in both files, None that it always is; `label` is the node
-        and the attribute that hold it.
+        `place` is the condition under which the body runs, equal in both files; None if it always runs. `label` is the
+        node and the attribute that hold the body.
         """
         if outer.depth > _DEEPEST:
             raise UnprovedError("bodies are nested too deeply to be read")
@@ -154,7 +154,7 @@ class Reading:
         memo.read(nodes, partial(self.node, graph, environment))
 
     def among(self, nodes: Sequence[NodeProto], version: int, values: dict[str, View]) -> View:
-        """Read nodes of the standard operator set on these values; return the result of the last."""
+        """Read nodes of the standard operator set on these values; return the result of the last node."""
         environment = Environment({"": version}, values=values, of_file=False)
         notes, self.notes = self.notes, None  # they are no nodes of the file
         self.nodes(environment.path, nodes, environment)
@@ -214,7 +214,11 @@ class Reading:
         return shown
 
     def _defined(self, call: Call, results: Sequence[View | None], environment: Environment) -> Sequence[View | None]:
-        """Enter what an operator stands for; in the second file return that operator's result for what it is."""
+        """Enter the definition of an operator of the first file.
+
+        In the second file, a result that is the definition of an operator of the first file is replaced by that
+        operator's result.
+        """
         inside = bool(environment.depth)
         if self.table.closed:
             return self.definitions.seen(call, results, inside=inside) if self.definitions.defined else results
@@ -222,7 +226,7 @@ class Reading:
         return results
 
     def _results(self, call: Call, environment: Environment) -> Sequence[View | None]:
-        """Return the results of an operator: constants, a view, a term with maps, or one of exact operands."""
+        """Return the results of an operator: constants, a view, a term by maps, or terms of exact operands."""
         if call.op == "Constant" and not call.domain:
             environment.stored.update(call.outputs)
             return [self.constants.node(call)]
@@ -242,7 +246,7 @@ class Reading:
         return results
 
     def _whole(self, call: Call, environment: Environment) -> list[View]:
-        """Read an operator's operands exactly; its bodies, where it has some, on values of any shape."""
+        """Return the results of an operator that reads its operands exactly; inputs of its bodies have any shape."""
         domain = call.domain
         found = [(name, graph) for name, given in sorted(call.attributes.items()) for graph in graphs(given)]
         separate = domain not in onnx_ops.KNOWN_DOMAINS or is_separate(call)
@@ -263,7 +267,7 @@ class Reading:
         return results
 
     def parameter(self, owner: tuple[object, ...], index: int, sizes: tuple[object, ...] | None) -> View:
-        """Return an input of a body: another value in each iteration."""
+        """Return an input of a body, which is another value in each iteration."""
         core, new = self.table.core(("parameter", owner, index, sizes), f"input {index} of a body", counted=False)
         if new and sizes is not None:
             core.sizes = self.table.named_sizes(core, sizes)  # type: ignore[arg-type]  # sizes are opaque to the key only
@@ -279,9 +283,10 @@ class Reading:
         outputs: int,
         environment: Environment,
     ) -> tuple[View | None, ...]:
-        """Read a function on the operands of a call: what it computes, not that it is called, is the term.
+        """Return the results of a function on the operands of a call.
 
-        The operands come with the names of those that the file holds.
+        The term contains what the function computes, not that it is called. `given_operands` are the operands, with the
+        names of those that the file stores.
         """
         views, held = given_operands
         if environment.depth > _DEEPEST:

@@ -1,4 +1,4 @@
-"""Stored shapes that are believed: those of results of operators without a rule; on request, of every unknown size."""
+"""Sizes that the first file stores and the proof believes: of operators without a rule; on request, of all."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class StoredSizes:
     arithmetic: Arithmetic
     symbols: Mapping[str, Size]
     all_sizes: bool
-    """Whether sizes are believed of values whose rank is known, too."""
+    """Whether stored sizes are believed too if an operator with a rule leaves a size unknown."""
     believed: dict[StoredSize | StoredShape, None] = field(default_factory=dict)
     _infos: dict[str, ValueInfoProto] | None = None
 
@@ -34,7 +34,7 @@ class StoredSizes:
     def of(
         cls, graph: GraphProto, arithmetic: Arithmetic, inputs: Mapping[str, View], *, all_sizes: bool
     ) -> StoredSizes:
-        """Return the stored sizes of a graph; the symbols are read from the dims of the inputs."""
+        """Return the stored sizes of a graph; its symbols stand for the sizes of the inputs that declare them."""
         known: dict[str, Size] = {}
         for text, name, axis in symbols(graph):
             sizes = inputs[name].sizes if name in inputs else None
@@ -43,7 +43,7 @@ class StoredSizes:
         return cls(graph, arithmetic, known, all_sizes)
 
     def _stored(self, name: str) -> tuple[int | str | None, ...] | None:
-        """Return the stored shape of a value, or None. It is read on the first call: most proofs need none."""
+        """Return the stored shape of a value, or None. The shapes are indexed at the first call: few proofs need it."""
         if self._infos is None:
             infos = (*self.graph.value_info, *self.graph.output)
             self._infos = {info.name: info for info in infos if info.type.tensor_type.HasField("shape")}

@@ -18,13 +18,13 @@ if TYPE_CHECKING:
 KNOWN_TYPES = frozenset(TensorProto.DataType.values())
 """Types of elements that onnx knows."""
 _FREE = frozenset({"declared", "input"})
-"""What names a size that an input may have freely."""
+"""The kinds of symbols of sizes that an input may have freely."""
 NAMES = {"float": "float32", "double": "float64"}
-"""Types that onnx calls by other names than numpy."""
+"""Types that onnx and numpy name differently."""
 
 
 def is_free(size: object) -> bool:
-    """Whether a size is one that an input may have freely: no runtime infers a number for it."""
+    """Return whether an input may have a size freely, so that no runtime infers a number for it."""
     return isinstance(size, Symbol) and size.key[0] in _FREE
 
 
@@ -37,13 +37,13 @@ def is_uninferred(size: object) -> bool:
 
 @cache
 def type_name(data_type: int) -> str:
-    """Return the name of a TensorProto type as constants are entered by: `float32`."""
+    """Return the numpy name of a TensorProto type, such as `float32`."""
     name: str = TensorProto.DataType.Name(data_type).lower() if data_type in KNOWN_TYPES else "no type"
     return NAMES.get(name, name)
 
 
 def dtype(core: Core) -> int | bytes | None:
-    """Return the type of a value; None where it is not known."""
+    """Return the type of a value; None if it is unknown."""
     if core.dtype is not None or core.key[0] not in _CONSTANTS or not isinstance(core.key[1], str):
         return core.dtype
     core.dtype = _NUMBERS.get(core.key[1])
@@ -51,11 +51,11 @@ def dtype(core: Core) -> int | bytes | None:
 
 
 def set_type(core: Core, kind: int | bytes | None) -> None:
-    """Enter the type of a value where it is not known."""
+    """Enter the type of a value, if it is unknown."""
     if dtype(core) is None:
         core.dtype = kind
 
 
 _CONSTANTS = CONSTANTS | {"nothing"}
-"""The terms of constants: their element type comes next, unless they are stored in an odd way."""
+"""The kinds of the terms of constants: their key states the element type next, unless they are stored in an odd way."""
 _NUMBERS: Mapping[str, int] = {type_name(number): number for number in TensorProto.DataType.values()}

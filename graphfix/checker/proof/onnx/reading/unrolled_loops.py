@@ -1,8 +1,8 @@
-"""A Loop or Scan of known trip count: its results are those of its body, read as often as it runs.
+"""Read a Loop or Scan of known trip count as its trips: the body is read as often as it runs.
 
-The count is found by reading: the number of trips is a constant, and so is the condition that each trip returns, or the
-loop is read as a loop; a Scan runs as often as what it scans is long. Nodes whose results differ from run to run would
-not be the same ones in each trip.
+A Loop has a known count if the number of trips is a constant, and each trip returns a constant condition. A Scan runs
+as often as its scanned axis is long. All other loops are read as loops, and so are loops with nodes whose results
+differ from run to run: they would not be the same nodes in each trip.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ if TYPE_CHECKING:
     from graphfix.checker.proof.onnx.reading.operands import Call, Environment
 
 MOST_NODES: Final = 1 << 14
-"""Of the trips of one loop."""
+"""The most nodes of all trips of one loop."""
 OPERANDS: Final = 2
-"""The number of trips and the condition."""
+"""The operands of a Loop in front of its states: the number of trips and the condition."""
 SCANS_ALONE_SINCE: Final = 9
-"""Before it a Scan has an axis of batches in front."""
+"""Before this version a Scan has a batch axis in front."""
 AXES_ARE_READ_SINCE: Final = 13
-"""Before it the axes of an Unsqueeze are an attribute."""
+"""Before this version the axes of an Unsqueeze are an attribute."""
 
 
 class FileConstants(Protocol):
@@ -41,15 +41,15 @@ class FileConstants(Protocol):
 
     @property
     def shared(self) -> Constants:
-        """Those of both files."""
+        """The constants of both files."""
 
     @property
     def world(self) -> ClosedWorld:
-        """The nodes and other parts of the first file, with which those of the second are compared."""
+        """The closed world of both files."""
 
 
 class Reader(Protocol):
-    """What a body is read by."""
+    """The reader of bodies."""
 
     @property
     def constants(self) -> FileConstants:
@@ -69,11 +69,11 @@ class Reader(Protocol):
 
 
 LOOPS: Final = frozenset({b"Loop", b"Scan"})
-"""The operators: without these words a file has none of them."""
+"""The names of the operators. A file without these words has no loop."""
 
 
 def written_out(one: ModelProto, two: ModelProto) -> bool:
-    """Whether a result of a loop in the first file is one of no loop in the second: those are read as they run."""
+    """Return whether the second file computes a result of a loop of the first file without a loop."""
     ours, theirs = ({name for node in _loops(model.graph) for name in node.output} for model in (one, two))
     return not ours <= theirs
 
@@ -88,7 +88,7 @@ def _loops(graph: GraphProto) -> Iterator[NodeProto]:
 
 
 def as_trips(reader: Reader, call: Call, environment: Environment) -> list[View] | None:
-    """Return what a loop of known trip count returns; None for what is to be read as a loop."""
+    """Return the results of a loop of known trip count; None if it has to be read as a loop."""
     ahead = OPERANDS if call.op == "Loop" else 0
     given = [view for view in call.views[ahead:] if view is not None]
     if len(given) != len(call.attributes["body"].g.input) - ahead or len(given) != len(call.views) - ahead:
@@ -103,7 +103,7 @@ def as_trips(reader: Reader, call: Call, environment: Environment) -> list[View]
 
 
 def _scan(reader: Reader, call: Call, environment: Environment, given: list[View]) -> list[View] | None:
-    """Read the trips one after the other, on the parts of what is scanned; None where its length is not known."""
+    """Return the results of a Scan, trip by trip, on the parts of its scanned values; None if its length is unknown."""
     body, count = call.attributes["body"].g, call.integer("num_scan_inputs", 0)
     states, scanned = given[: len(given) - count], given[len(given) - count :]
     stacks: list[list[View]] = [[] for _ in body.output[len(states) :]]
@@ -129,7 +129,7 @@ def _scan(reader: Reader, call: Call, environment: Environment, given: list[View
 
 
 def _each(call: Call, name: str, count: int) -> tuple[int, ...]:
-    """Read an attribute that has a number for each of so many values, 0 where it is not given."""
+    """Return an attribute with one number for each of `count` values; zeros if the node has none."""
     given = call.integers(name)
     return tuple(given) if given is not None and len(given) == count else (0,) * count
 
@@ -141,7 +141,7 @@ def _length(view: View, axis: int) -> int | None:
 
 
 def _loop(reader: Reader, call: Call, environment: Environment, states: list[View]) -> list[View] | None:
-    """Read the trips one after the other, until the loop ends; None where a condition is not known."""
+    """Return the results of a Loop, trip by trip until it ends; None if a condition is unknown."""
     body, count = call.attributes["body"].g, _number(call.views[0])
     start = call.views[1]
     if (count is None and call.views[0] is not None) or (start is not None and _number(start) is None):
@@ -165,19 +165,19 @@ def _loop(reader: Reader, call: Call, environment: Environment, states: list[Vie
 
 
 def _number(view: View | None) -> int | None:
-    """Read a constant of one element."""
+    """Return the element of a constant of one element; None for any other value."""
     array = constant_folding.literal(view)
     return int(array.item()) if array is not None and array.size == 1 else None
 
 
 def _made(reader: Reader, declared: ValueInfoProto, number: np.generic) -> View:
-    """See a number that the runtime makes, of the rank that the body declares."""
+    """Return a number that the runtime makes, with the rank that the body declares."""
     rank = len(declared.type.tensor_type.shape.dim)
     return constant_folding.as_constant(reader.constants.shared, np.full([1] * rank, number), declared.name)
 
 
 def _stacked(reader: Reader, call: Call, parts: Sequence[View], axis: int = 0) -> View:
-    """See what the trips return, one behind the other on a new axis."""
+    """Return the values of all trips, joined along a new axis."""
     names = [f"part {at}" for at in range(len(parts))]
     values = dict(zip(names, parts, strict=True))
     version = call.version

@@ -1,4 +1,4 @@
-"""Which operator a node names, whatever operator set says it: versions of one meaning are one operator."""
+"""The versions of operators: versions with one meaning are one operator, whatever operator set a file imports."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ if TYPE_CHECKING:
     from onnx.defs import OpSchema
 
 UPGRADED = 8
-"""Operator sets below 7 are compared as this one when legacy broadcasts are made explicit."""
+"""The operator set as which sets below 7 are compared, when legacy broadcasts are made explicit."""
 PRESENT = 17
-"""The operator set that older ones are read as: up to it the operators below only allow more."""
+"""The operator set as which older ones are read: up to it the operators below only accept more."""
 WIDENED_SINCE: Mapping[str, int] = {
     **dict.fromkeys(
         "ArgMax ArgMin Conv DepthToSpace Flatten Gather Identity If LRN Loop MatMul ReduceL1 ReduceL2 ReduceLogSum"
@@ -35,14 +35,14 @@ WIDENED_SINCE: Mapping[str, int] = {
     **dict.fromkeys("GreaterOrEqual LessOrEqual".split(), 12),
     "BatchNormalization": 14,
 }  # fmt: skip
-"""The version from which on an operator takes more types, negative axes, and attributes whose default is what was."""
+"""The version since which later versions only accept more types, negative axes, and attributes with the old default."""
 _SHOWN_BY_MAPS = frozenset({"broadcast", "axis"})
 _DROPPED = frozenset({"consumed_inputs"})
 
 
 @cache
 def meaning(op: str, domain: str, version: int, given: frozenset[str]) -> int:
-    """Return the version by which the meaning of an operator with these attributes is named."""
+    """Return the version that names the meaning of an operator with these attributes."""
     own = unlifted(op, domain, version, given)
     if domain or not WIDENED_SINCE.get(op, PRESENT + 1) <= own <= PRESENT:
         return own
@@ -52,7 +52,7 @@ def meaning(op: str, domain: str, version: int, given: frozenset[str]) -> int:
 
 @cache
 def unlifted(op: str, domain: str, version: int, given: frozenset[str]) -> int:
-    """Return the version of an operator's meaning, where attributes may still be what operands are later."""
+    """Return the version of an operator's meaning, before attributes that became operands are read as operands."""
     own = since(op, domain, version)
     if domain or version >= UPGRADED:
         return own
@@ -70,7 +70,7 @@ def unlifted(op: str, domain: str, version: int, given: frozenset[str]) -> int:
 
 @cache
 def _defaults(op: str, version: int) -> Mapping[str, AttributeProto]:
-    """Return the defaults of an older operator set that differ, or are absent, in the version it is compared as."""
+    """Return the defaults of an older version that differ, or are absent, in the version as which it is compared."""
     old, new = (schema(op, "", number) for number in (version, UPGRADED))
     if old is None or new is None or old.since_version == new.since_version:
         return {}
@@ -82,7 +82,7 @@ def _defaults(op: str, version: int) -> Mapping[str, AttributeProto]:
 def effective(
     op: str, domain: str, version: int, attributes: Mapping[str, AttributeProto]
 ) -> Mapping[str, AttributeProto]:
-    """Return the attributes of a node with those it leaves to a default that operator set 8 has otherwise: Selu's."""
+    """Return the attributes of a node, with defaults that operator set 8 changed, such as those of Selu."""
     if domain or version >= UPGRADED:
         return attributes
     was = _defaults(op, version)
@@ -90,7 +90,7 @@ def effective(
 
 
 def _only_hints(old: OpSchema, new: OpSchema, given: frozenset[str]) -> bool:
-    """Whether nothing changed up to operator set 8 but that a memory hint of operator set 1 went.
+    """Return whether operator set 8 only dropped the memory hint that operator set 1 has.
 
     An attribute without a default may have one later.
     """
@@ -107,7 +107,7 @@ def _only_hints(old: OpSchema, new: OpSchema, given: frozenset[str]) -> bool:
 def compared_attributes(
     op: str, domain: str, version: int, attributes: Mapping[str, AttributeProto]
 ) -> dict[str, AttributeProto]:
-    """Return the attributes to compare: those of a legacy broadcast and of a quantized axis show in the maps."""
+    """Return the attributes to compare. Those of a legacy broadcast and of a quantized axis are part of the maps."""
     name = (domain, op)
     if name in onnx_ops.QUANTIZING:
         return {key: given for key, given in attributes.items() if key != "axis"}
@@ -120,5 +120,5 @@ def compared_attributes(
 
 
 def inference_mode(attributes: Mapping[str, AttributeProto]) -> bool:
-    """Whether a Dropout or BatchNormalization does not train: before operator set 7 only where `is_test` says so."""
+    """Return whether a Dropout or BatchNormalization before operator set 7 does not train: `is_test` states it."""
     return "is_test" in attributes and attributes["is_test"].i != 0
