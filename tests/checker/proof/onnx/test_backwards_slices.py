@@ -23,7 +23,8 @@ def proved(before: str, after: str) -> bool:
     return unproved(one, two) is None
 
 
-LAST = "y[2,3] = Gather(v, q:const:int64[3]{2,1,0}, axis=1)"
+BOTH = "y[2,3] = Gather(v, q:const:int64[3]{2,1,0}, axis=1)"
+"""The second axis of a value `v`, from its end."""
 PAIRS = {
     "all of an axis": (sliced("2,5", "-1 -100 1 -1", "2,5"), gathered("2,5", "4,3,2,1,0", 1, "2,5")),
     "a part": (sliced("2,5", "3 0 1 -1", "2,3"), gathered("2,5", "3,2,1", 1, "2,3")),
@@ -32,11 +33,11 @@ PAIRS = {
     "another free axis": (sliced("N,3", "-1 -9 -1 -1", "N,3"), gathered("N,3", "2,1,0", 1, "N,3")),
     "two axes": (
         sliced("2,3", "-1,-1 -9,-9 0,1 -1,-1", "2,3", 2),
-        f"{gathered('2,3', '1,0', 0, '2,3').replace('y[', 'v[', 1)}\n{LAST}",
+        gathered("2,3", "1,0", 0, "2,3").replace("y[", "v[", 1) + f"\n{BOTH}",
     ),
     "one axis forwards": (
         sliced("4,3", "1,-1 3,-9 0,1 1,-1", "2,3", 2),
-        f"{sliced('4,3', '1 3 0 1', '2,3').replace('y[', 'v[', 1)}\n{LAST}",
+        sliced("4,3", "1 3 0 1", "2,3").replace("y[", "v[", 1) + f"\n{BOTH}",
     ),
 }
 
@@ -68,6 +69,10 @@ UNKNOWN = {
     ),
     "to the largest number": (
         sliced("2,5", "-1 9223372036854775807 1 -1", "2,?"),
+        gathered("2,5", "4,3,2,1,0", 1, "2,5"),
+    ),
+    "a step of 0, which runtimes refuse": (
+        sliced("2,5", "0,-1 2,-9 0,1 0,-1", "2,5", 2),
         gathered("2,5", "4,3,2,1,0", 1, "2,5"),
     ),
     "a start of the run": (

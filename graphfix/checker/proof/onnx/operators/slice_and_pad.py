@@ -17,6 +17,8 @@ from graphfix.checker.proof.onnx.reading.versions import PRESENT
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from onnx import NodeProto
+
     from graphfix.checker.proof.core.sizes import Dims, Size
     from graphfix.checker.proof.core.terms import View
     from graphfix.checker.proof.neutral.constant_folding import Array
@@ -129,26 +131,25 @@ def backwards(call: Call, among: Among) -> View | None:
     data, sizes, bounds = call.operand(0), call.sizes(0), _known_bounds(call)
     if data is None or sizes is None or not bounds or min(step for *_, step in bounds) > 0:
         return None
-    nodes, name = [], "x"
-    ahead = [bound for bound in bounds if bound[3] > 0]
-    if ahead:
-        names = ["starts", "ends", "axes", "steps"]
-        for one, column in zip(names, zip(*((s, e, a, step) for a, s, e, step in ahead), strict=True), strict=True):
-            nodes.append(helper.make_node("Constant", [], [one], value_ints=column))
-        nodes.append(helper.make_node("Slice", ["x", *names], ["cut"], call.description))
-        name = "cut"
-    for axis, start, end, step in bounds:
-        if step > 0:
-            continue
+    nodes = _slice_of(call, [bound for bound in bounds if bound[-1] > 0])
+    for axis, *bound in (bound for bound in bounds if bound[-1] <= 0):
         size = sizes[axis]
-        taken = cut(size, start, end, step) if isinstance(size, int) else None
+        taken = cut(size, *bound) if isinstance(size, int) else None  # None for a step of 0, which runtimes refuse
         if not taken:
             return None
-        picked = numpy_helper.from_array(np.array(taken, np.int64))
+        name, picked = nodes[-1].output[0] if nodes else "x", numpy_helper.from_array(np.array(taken, np.int64))
         nodes.append(helper.make_node("Constant", [], [f"places{axis}"], value=picked))
         nodes.append(helper.make_node("Gather", [name, f"places{axis}"], [f"y{axis}"], call.description, axis=axis))
-        name = f"y{axis}"
     return among(nodes, max(call.version, PRESENT), {"x": data})
+
+
+def _slice_of(call: Call, bounds: Sequence[tuple[int, int, int, int]]) -> list[NodeProto]:
+    """Return the nodes of a Slice of `x` by (axis, start, end, step); none for no axis."""
+    if not bounds:
+        return []
+    columns = dict(zip(("axes", "starts", "ends", "steps"), zip(*bounds, strict=True), strict=True))
+    constants = [helper.make_node("Constant", [], [name], value_ints=column) for name, column in columns.items()]
+    return [*constants, helper.make_node("Slice", ["x", "starts", "ends", "axes", "steps"], ["cut"], call.description)]
 
 
 def _known_bounds(call: Call) -> list[tuple[int, int, int, int]] | None:
