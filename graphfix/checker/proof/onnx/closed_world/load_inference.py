@@ -261,7 +261,7 @@ class _Wrong(NamedTuple):
     op: str
     shape: Shape
     derived: Sizes | None
-    told: str
+    difference: str
     """How the shapes differ."""
 
 
@@ -301,7 +301,7 @@ def _clash(
         apart = (not alone and each.shape in sure) or (len(alike) > 1 and (None in alike or len(set(alike)) > 1))
         apart |= is_open and not exact and each.name not in outputs
         if (each.op == "If" and each.name not in chosen) or apart or (each.name, each.shape) in new:
-            return f"onnx's inference at load takes {each.name!r} of the second file for {each.told}"
+            return f"onnx's inference at load takes {each.name!r} of the second file for {each.difference}"
     return None
 
 
@@ -315,9 +315,9 @@ def _compared(reading: Reading, doubtful: set[str], after: Shapes) -> tuple[list
         if view is None:
             continue
         for shape in after.get(name, ()):
-            told = _difference(shape, view.sizes) if name in doubtful else None
-            if told is not None:
-                wrong.append(_Wrong(name, op, shape, view.sizes, told))
+            difference = _difference(shape, view.sizes) if name in doubtful else None
+            if difference is not None:
+                wrong.append(_Wrong(name, op, shape, view.sizes, difference))
             elif None not in shape:
                 sure.add(shape)
     return wrong, sure

@@ -43,7 +43,7 @@ _SEEN = frozenset({"Constant", "Shape"})
 """Operators for which every runtime knows the length of the result."""
 
 
-def told(
+def inference_basis(
     call: Call,
     body: GraphProto,
     output: ValueInfoProto,
@@ -148,8 +148,8 @@ def _rename(graph: GraphProto, numbers: dict[str, str]) -> None:
     for sparse in graph.sparse_initializer:
         sparse.values.name = number(sparse.values.name)
     for described in (graph, *graph.input, *graph.output, *graph.value_info, *graph.node):
-        for told in ("doc_string", "metadata_props"):
-            described.ClearField(told)
+        for field in ("doc_string", "metadata_props"):
+            described.ClearField(field)
     graph.ClearField("name")
 
 

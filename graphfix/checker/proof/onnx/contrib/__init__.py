@@ -2,7 +2,7 @@
 
 The rules are derived from the documents of onnxruntime's operators and from its CPU kernels. A rule holds for nodes
 that a runtime runs. If onnxruntime's inference at load and its kernel disagree on a size, the size is unknown.
-`shapes` and `operator_types` call `sizes` and `kind`.
+`operators.registry` calls `sizes`, and `closed_world.operator_types` calls `kind`.
 """
 
 from __future__ import annotations

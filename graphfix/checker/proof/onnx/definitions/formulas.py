@@ -104,7 +104,7 @@ class Definitions:
                 self.defined[view] = Defined(result, call.description, call.outputs[given[name]], inside)
             known[name] = self.defined[view].view if view in self.defined else view
 
-    def seen(self, call: Call, results: Sequence[View | None], *, inside: bool) -> Sequence[View | None]:
+    def replaced(self, call: Call, results: Sequence[View | None], *, inside: bool) -> Sequence[View | None]:
         """Return a node's results. In the second file a formula's result is replaced by the first file's result."""
         found = self.defined.get(results[0]) if len(results) == 1 and results[0] is not None else None
         if found is None:

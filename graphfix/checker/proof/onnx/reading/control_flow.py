@@ -11,9 +11,9 @@ from graphfix.checker.proof.core.result import UnprovedError
 from graphfix.checker.proof.neutral import constant_folding
 from graphfix.checker.proof.onnx.closed_world.loop_results import (
     enter_uncopied,
+    inference_basis,
     mark_stacks,
     mark_uninferred,
-    told,
     undeclared,
 )
 from graphfix.checker.proof.onnx.closed_world.validate import loads
@@ -267,7 +267,7 @@ def _looped(
     for index in range(len(call.outputs)):
         inside, is_state = given[index] if index < len(given) else None, index < len(states)
         asked = None if is_state and not scans else inside
-        known = None if asked is None else told(call, body, outputs[index], asked.sizes, reader.functions)
+        known = None if asked is None else inference_basis(call, body, outputs[index], asked.sizes, reader.functions)
         stacked = None if is_state or inside is None else _stacked(outputs[index], inside.sizes, turns, outside)
         sizes = states[index] if is_state else stacked
         results.append(reader.table.result((*key, index, known), call.description, sizes))

@@ -221,7 +221,7 @@ class Reading:
         """
         inside = bool(environment.depth)
         if self.table.closed:
-            return self.definitions.seen(call, results, inside=inside) if self.definitions.defined else results
+            return self.definitions.replaced(call, results, inside=inside) if self.definitions.defined else results
         self.definitions.enter(call, results, self.among, inside=inside)
         return results
 

@@ -156,7 +156,7 @@ def _loop(reader: Reader, call: Call, environment: Environment, states: list[Vie
         own = _made(reader, body.input[0], np.int64(number))
         condition, *returned = reader.body(body, environment, (own, condition, *states), None, f"{call.label}.body")
         decision = _number(condition)
-        if decision is None or (start is None and decision == 0):  # nobody is told to heed it, and onnxruntime does
+        if decision is None or (start is None and decision == 0):  # onnxruntime stops then, the specification does not
             return None
         states, goes_on = returned[: len(states)], decision != 0
         for parts, view in zip(stacks, returned[len(states) :], strict=True):
