@@ -37,6 +37,7 @@ class Operator(NamedTuple):
     view: Callable[[Call], View | None] | None = None
     """Returns the view of operand 0 that the only result is, or the known integers in it; None if it is a term."""
     fold: Fold | None = None
+    """Computes the results of a node whose operands are all small constants; None if it does not."""
 
 
 Operators: TypeAlias = "Mapping[str, Operator]"

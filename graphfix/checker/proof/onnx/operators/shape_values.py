@@ -39,7 +39,7 @@ WHOLE = 1 << 23
 
 
 def _shape_view(call: Call) -> View | None:
-    """Return the sizes of operand 0 as known integers; a vector of its own if the rank is unknown."""
+    """Return the sizes of operand 0 as known integers; if the rank is unknown, a vector of unknown length."""
     view = call.views[0]
     if view is None:
         return None

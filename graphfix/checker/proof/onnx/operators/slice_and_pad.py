@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 AXES_OF_PAD = 3
 """The operand of Pad that lists the padded axes."""
 _SLICE_OPERANDS = 5
+"""The number of operands of Slice: data, starts, ends, axes, steps."""
 _STEPS = 4
 """The operand of Slice that holds the steps."""
 
