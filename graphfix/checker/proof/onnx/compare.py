@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 from onnx import TensorProto, TypeProto
 
 from graphfix.checker.files.equal_sizes import NONE_EQUAL, EqualSizes, equal_sizes
-from graphfix.checker.files.onnx.bodies import bodies, every_node
 from graphfix.checker.files.onnx.file import Source
+from graphfix.checker.files.onnx.graphs import bodies, every_node
 from graphfix.checker.proof.core.result import Proof, UnprovedError
 from graphfix.checker.proof.core.sizes import Algebra
 from graphfix.checker.proof.core.terms import Core, TermTable, View, whole

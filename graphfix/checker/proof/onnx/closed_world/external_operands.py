@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 
 from onnx import TensorProto
 
-from graphfix.checker.files.onnx.bodies import every_node
 from graphfix.checker.files.onnx.external_data import is_external, tensors
+from graphfix.checker.files.onnx.graphs import every_node
 from graphfix.checker.proof.onnx.reading.operands import domain_of
 
 if TYPE_CHECKING:

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from onnx import ModelProto, TensorProto
 
-from graphfix.checker.files.onnx.bodies import bodies, every_graph, every_node, graphs
 from graphfix.checker.files.onnx.external_data import tensors
+from graphfix.checker.files.onnx.graphs import bodies, every_graph, every_node, graphs
 from graphfix.checker.proof.core.sizes import result_sizes
 from graphfix.checker.proof.onnx.closed_world.wrong_inference import SUSPECT, is_suspect
 from graphfix.checker.proof.onnx.reading.operands import domain_of

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 from onnx import GraphProto
 
-from graphfix.checker.files.onnx.bodies import bodies
+from graphfix.checker.files.onnx.graphs import bodies
 from graphfix.checker.proof.core.sizes import Symbol, result_sizes
 from graphfix.checker.proof.onnx.reading.operands import domain_of
 from graphfix.checker.proof.onnx.reading.types import is_free, is_uninferred

@@ -6,7 +6,7 @@ from collections import Counter
 from itertools import chain
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 
-from graphfix.checker.files.onnx.bodies import every_node
+from graphfix.checker.files.onnx.graphs import every_node
 from graphfix.checker.proof.core.sizes import result_sizes
 from graphfix.checker.proof.onnx.closed_world.model_parts import key_of
 from graphfix.checker.proof.onnx.reading.operands import domain_of

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from onnx import TensorProto
 
 from graphfix.checker.files.onnx import operators as onnx_ops
-from graphfix.checker.files.onnx.schema import schema
+from graphfix.checker.files.onnx.operators import schema
 from graphfix.checker.proof.onnx.closed_world.names import SizeNames
 from graphfix.checker.proof.onnx.closed_world.operator_types import accepted, is_open
 from graphfix.checker.proof.onnx.reading.node_signature import (

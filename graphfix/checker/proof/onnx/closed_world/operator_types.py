@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import onnx
 from onnx import TensorProto, TypeProto
 
-from graphfix.checker.files.onnx.schema import schema
+from graphfix.checker.files.onnx.operators import schema
 from graphfix.checker.proof.onnx.closed_world.declared import element_type
 from graphfix.checker.proof.onnx.reading.types import KNOWN_TYPES, dtype, set_type
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from graphfix.checker.files.onnx.operators import OF_ONE_VERSION
-from graphfix.checker.files.onnx.schema import schema
+from graphfix.checker.files.onnx.operators import OF_ONE_VERSION, schema
 from graphfix.checker.proof.core.result import UnprovedError
 from graphfix.checker.proof.onnx.closed_world.model_parts import declared_by, is_of_runtimes
 from graphfix.checker.proof.onnx.closed_world.operator_types import accepted

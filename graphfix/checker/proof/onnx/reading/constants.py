@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING
 
 from onnx import AttributeProto, TensorProto
 
-from graphfix.checker.files.onnx.file import width
-from graphfix.checker.files.onnx.tensors import odd_location
+from graphfix.checker.files.onnx.tensors import odd_location, width
 from graphfix.checker.proof.core.result import UnprovedError
 from graphfix.checker.proof.core.terms import View, whole
 from graphfix.checker.proof.onnx.closed_world.new_nodes import ClosedWorld

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from onnx import helper, numpy_helper
 
-from graphfix.checker.files.asked import AskedError
+from graphfix.checker.files.binding_error import BindingError
 from graphfix.checker.files.set_values import named_sizes, refuse_unknown, typed
 from graphfix.checker.proof.neutral.compare import check_asked
 from graphfix.results.records import dataclass
@@ -130,7 +130,7 @@ def constant_inputs(infos: Sequence[ValueInfoProto], dims: InputDims, pair: Pair
         found[name] = typed(name, value, dtype, known)
         for symbol, size in named_sizes(dims[name], found[name]).items():
             if sizes.setdefault(symbol, size) != size:
-                raise AskedError(
+                raise BindingError(
                     f"--set {name}: it gives {symbol} as {size}, another one as {sizes[symbol]}; let them agree"
                 )
     return found, {name: size for name, size in sizes.items() if name not in pair.bindings}

@@ -9,8 +9,7 @@ from google.protobuf.unknown_fields import UnknownFieldSet  # type: ignore[impor
 from onnx import AttributeProto
 from onnx.defs import OpSchema
 
-from graphfix.checker.files.onnx.operators import MS, QUANTIZING
-from graphfix.checker.files.onnx.schema import schema
+from graphfix.checker.files.onnx.operators import MS, QUANTIZING, schema
 from graphfix.results.records import dataclass, field
 
 if TYPE_CHECKING:

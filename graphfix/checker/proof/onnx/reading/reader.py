@@ -6,7 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from graphfix.checker.files.onnx import operators as onnx_ops
-from graphfix.checker.files.onnx.bodies import graphs
+from graphfix.checker.files.onnx.graphs import graphs
 from graphfix.checker.proof.core.result import UnprovedError
 from graphfix.checker.proof.core.terms import View, whole
 from graphfix.checker.proof.onnx.closed_world.declared import check_values, declared

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final, Protocol
 import numpy as np
 from onnx import NodeProto, helper
 
-from graphfix.checker.files.onnx.bodies import graphs
+from graphfix.checker.files.onnx.graphs import graphs
 from graphfix.checker.proof.neutral import constant_folding
 
 if TYPE_CHECKING:

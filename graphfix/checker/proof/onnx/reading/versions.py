@@ -6,7 +6,7 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from graphfix.checker.files.onnx import operators as onnx_ops
-from graphfix.checker.files.onnx.schema import schema, since
+from graphfix.checker.files.onnx.operators import schema, since
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
