@@ -6,6 +6,7 @@ imported when a model has one of their operators. Most models have none.
 
 from __future__ import annotations
 
+from functools import cache
 from typing import TYPE_CHECKING
 
 from graphfix.checker.files.onnx.operators import ONTO, SAME_SHAPE
@@ -69,6 +70,7 @@ def sizes(call: Call, index: int) -> Dims:
     return rules.sizes(call) if rules.sizes is not None and not index else None
 
 
+@cache
 def _imported(op: str) -> Operator | None:
     """Return the rules of an operator of the modules that few models need."""
     from graphfix.checker.proof.onnx.operators import networks  # most models have none of these
