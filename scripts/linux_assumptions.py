@@ -86,8 +86,8 @@ The function must raise GraphfixError behind a `hasattr`, or catch OSError.
 HARMLESS: Mapping[tuple[str, str], str] = {
     ("graphfix/cli/terminal.py", TEXT_MODE): "the null device",
     ("graphfix/cli/standard_streams.py", TEXT_MODE): "the null device",
-    ("graphfix/results/regular_files.py", "/dev/fd"): "compared with a path; nothing is opened",
-    ("graphfix/results/regular_files.py", r"/proc/\d+(/task/\d+)?/fd"): "compared with a path; nothing is opened",
+    ("graphfix/results/files/regular_files.py", "/dev/fd"): "compared with a path; nothing is opened",
+    ("graphfix/results/files/regular_files.py", r"/proc/\d+(/task/\d+)?/fd"): "compared with a path; nothing is opened",
 }
 """A use (file, name) that does no harm where the system lacks it, with the reason."""
 

@@ -76,7 +76,7 @@ class Sessions(ABC):
         folder: Path | None = None,
         arena: bool = True,
     ) -> OnnxSession:
-        """Load an ONNX model as graphfix.runtimes.onnxruntime does. Raises RefusedError.
+        """Load an ONNX model as graphfix.runtimes.onnx.onnxruntime does. Raises RefusedError.
 
         `expose` names values of the main graph that become outputs, behind the model's own; `observe` pairs values
         with names for their shapes, which `run_observed` returns. `folder` contains the external data of a
@@ -92,7 +92,7 @@ class Sessions(ABC):
     def load_tflite(
         self, model: Path | bytes, kernels: str, *, signature: str | None = None, expose: Sequence[str] = ()
     ) -> LitertSession:
-        """Load a TFLite model as graphfix.runtimes.litert_session does. Raises RefusedError."""
+        """Load a TFLite model as graphfix.runtimes.litert.interpreter does. Raises RefusedError."""
         options = {"kernels": kernels, "signature": signature, "expose": tuple(expose)}
         request = LoadRequest("LiteRT", model, tuple(options.items()))
         interface: ModelDetails = self._load(request)

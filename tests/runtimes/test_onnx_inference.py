@@ -14,8 +14,8 @@ import onnx
 import onnx.parser
 import pytest
 
-from graphfix.runtimes import onnx_inference
-from graphfix.runtimes.onnx_inference import InferenceError, infer_shapes
+from graphfix.runtimes.onnx import shape_inference
+from graphfix.runtimes.onnx.shape_inference import InferenceError, infer_shapes
 
 CONSTANTS = (
     "int64[1] o = {0}, int64[1] last = {2}, int64[1] far = {9}, int64[1] back = {-1}, int64[2] below = {-3,1}, "
@@ -75,7 +75,7 @@ def test_a_node_without_its_operands_ends_nothing() -> None:
 
 
 def test_an_inference_that_does_not_end_is_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(onnx_inference, "SECONDS", 1.0)
+    monkeypatch.setattr(shape_inference, "SECONDS", 1.0)
     with pytest.raises(InferenceError, match="was stopped: no answer within 1 seconds") as raised:
         infer_shapes(model('y = Einsum <equation = "a2,a2->a2"> (o, far)'))
     assert raised.value.aborted
@@ -83,19 +83,19 @@ def test_an_inference_that_does_not_end_is_stopped(monkeypatch: pytest.MonkeyPat
 
 def pid() -> int:
     """Return the number of the process that is kept."""
-    process = onnx_inference._KEPT._process
+    process = shape_inference._KEPT._process
     assert process is not None
     return process.pid
 
 
 def test_one_process_answers_all_questions(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(onnx_inference, "SECONDS", 1.0)
+    monkeypatch.setattr(shape_inference, "SECONDS", 1.0)
     infer_shapes(model("y = Relu (x)"))
     first = pid()
     time.sleep(1.2)  # its time is that of a question
     with pytest.raises(InferenceError):
         infer_shapes(model("a = Concat <axis = 5> (x, x) y = Relu (a)"), strict=True)
-    onnx_inference.start()
+    shape_inference.start()
     assert infer_shapes(model("y = Relu (x)")).graph.output[0].type.tensor_type.HasField("shape")
     assert pid() == first
 
@@ -141,7 +141,7 @@ def test_a_fork_asks_a_process_of_its_own() -> None:
 
 
 def test_the_process_ends_with_the_one_that_started_it() -> None:
-    asks = "from graphfix.runtimes import onnx_inference as o; o.start(); print(o._KEPT._process.pid, flush=True); "
+    asks = "from graphfix.runtimes.onnx import shape_inference as o; o.start(); print(o._KEPT._process.pid, flush=True); "
     endless = model('y = Einsum <equation = "a2,a2->a2"> (o, far)').SerializeToString()
     while_it_asks = (
         f"import os, threading, onnx; o.SECONDS = 2; threading.Timer(0.5, os.kill, (os.getpid(), 9)).start(); "

@@ -26,7 +26,7 @@ from graphfix.graph.edits import EXPAND_LIMIT, Bypass, DropMetadata, Edit, Resta
 from graphfix.graph.protocols import Applier, described
 from graphfix.graph.view import Graph, Node, Value
 from graphfix.results import GraphfixError, InputValue, StoredShape, StoredSize
-from graphfix.results.regular_files import file_path
+from graphfix.results.files.regular_files import file_path
 from graphfix.shapes.shape import Size
 
 

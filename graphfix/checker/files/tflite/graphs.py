@@ -131,7 +131,7 @@ def _levels(tensor: Tensor) -> Levels | None:
 
 
 def unique_names(names: Sequence[str]) -> Iterator[str]:
-    """Name tensors as graphfix.runtimes.litert_session does: an empty or repeated name gives way to `t<index>`."""
+    """Name tensors as graphfix.runtimes.litert.interpreter does: an empty or repeated name gives way to `t<index>`."""
     counts = Counter(names)
     taken = {name for name, count in counts.items() if name and count == 1}
     for index, name in enumerate(names):

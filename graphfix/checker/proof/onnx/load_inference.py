@@ -21,7 +21,7 @@ from graphfix.checker.files.onnx.external_data import tensors
 from graphfix.checker.proof.core.sizes import result_sizes
 from graphfix.checker.proof.onnx.operands import domain_of
 from graphfix.checker.proof.onnx.wrong_inference import SUSPECT, is_suspect
-from graphfix.runtimes.onnx_inference import InferenceError, infer_shapes, start
+from graphfix.runtimes.onnx.shape_inference import InferenceError, infer_shapes, start
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence

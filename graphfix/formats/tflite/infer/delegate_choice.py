@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from graphfix.formats.tflite.file.records import ABSENT
 from graphfix.formats.tflite.file.schema import TENSOR_TYPES
-from graphfix.graph.litert_lookup_tables import BYTES, FLOATS, OF_BYTES
+from graphfix.graph.litert.lookup_tables import BYTES, FLOATS, OF_BYTES
 
 if TYPE_CHECKING:
     from graphfix.formats.tflite.file.records import Tensor

@@ -10,15 +10,15 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TypeAlias
 
-from graphfix.report.github import github_text
-from graphfix.report.json import json_text
-from graphfix.report.junit import junit_text
-from graphfix.report.markdown import markdown
-from graphfix.report.node_data import node_data_text
-from graphfix.report.sarif import sarif_text
+from graphfix.report.forms.github import github_text
+from graphfix.report.forms.json import json_text
+from graphfix.report.forms.junit import junit_text
+from graphfix.report.forms.markdown import markdown
+from graphfix.report.forms.node_data import node_data_text
+from graphfix.report.forms.sarif import sarif_text
 from graphfix.report.text import Entry
 from graphfix.results import GraphfixError
-from graphfix.results.regular_files import refuse_pipe, refuse_stream
+from graphfix.results.files.regular_files import refuse_pipe, refuse_stream
 
 
 def _page(entries: Sequence[Entry]) -> str:

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from graphfix.results import GraphfixError
-from graphfix.results.regular_files import refuse_pipe
+from graphfix.results.files.regular_files import refuse_pipe
 
 LARGEST = 1 << 20
 """Bytes: what a person writes is some pages of text."""

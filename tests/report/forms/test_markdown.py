@@ -9,7 +9,7 @@ import pytest
 from markdown_it import MarkdownIt
 
 from graphfix import report
-from graphfix.report.markup import prose
+from graphfix.report.forms.markdown_escapes import prose
 from graphfix.results import Contradiction, Conversion, Facts, Outcome, Run, Site, Verdict
 
 LIMIT = 65_536

@@ -17,7 +17,7 @@ from graphfix.runtimes.session import ModelDetails, RefusedError, TensorDetails,
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from graphfix.runtimes.litert import Shapes
+    from graphfix.runtimes.litert.evaluation import Shapes
 
 _RESOLVERS = {
     "reference": OpResolverType.BUILTIN_REF,
@@ -152,7 +152,7 @@ def load(
 ) -> InterpreterSession:
     """Load a model by its path (it is mapped, not read) or from bytes.
 
-    `kernels` is one of graphfix.runtimes.litert.KERNELS, or "preserving": the builtin ones, for shapes.
+    `kernels` is one of graphfix.runtimes.litert.evaluation.KERNELS, or "preserving": the builtin ones, for shapes.
     `signature` is the key of the SignatureDef whose subgraph is run under its names, None runs subgraph 0.
     `expose` names tensors of that subgraph that become outputs behind its own. Raises RefusedError.
     """

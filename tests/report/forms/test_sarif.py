@@ -15,7 +15,8 @@ from sarif_pydantic import Sarif
 from sarif_pydantic.sarif import Notification
 
 from graphfix import report
-from graphfix.report import pages, sarif
+from graphfix.report import pages
+from graphfix.report.forms import sarif
 from graphfix.results import Outcome, Site, Verdict
 
 FOUND = Site("GF101", "ffn/bias", "Add", "main", 1, (64,), (1, 1, 64), "found", "equalize-ranks")

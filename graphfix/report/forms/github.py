@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from graphfix.report import pages
-from graphfix.report.places import relative_path
+from graphfix.report.forms.file_references import relative_path
 from graphfix.report.text import (
     Entry,
     Failure,

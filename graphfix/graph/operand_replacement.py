@@ -15,7 +15,7 @@ from graphfix.graph.broadcast import (
     taking_part,
 )
 from graphfix.graph.liveness import is_live
-from graphfix.graph.passing import constant
+from graphfix.graph.redundant_nodes import constant
 from graphfix.graph.view import Node, Value
 from graphfix.operators.row import TFLITE
 from graphfix.shapes.shape import Incompatible, Shape, broadcast, same, same_shape
@@ -31,7 +31,7 @@ def left_reason(node: Node, alignment: Alignment, operand: BroadcastOperand, *, 
     found = exemption(alignment, operand, why)
     if found is not None or node.domain != TFLITE:
         return found
-    from graphfix.graph.litert_kernels import other_kernel
+    from graphfix.graph.litert.kernels import other_kernel
 
     return other_kernel(node, alignment, operand, stretched=stretched)
 
@@ -56,7 +56,7 @@ def keeps_result(node: Node, before: Alignment, read: Operands, *, lifts: bool =
         return False
     other = reading(node, read)
     if node.domain == TFLITE:
-        from graphfix.graph.litert_lookup_tables import changes_table
+        from graphfix.graph.litert.lookup_tables import changes_table
 
         if changes_table(node, other):
             return False

@@ -10,7 +10,7 @@ import pytest
 import graphfix
 from graphfix.cli.commands import main
 from graphfix.results import GraphfixError
-from graphfix.results.file_kinds import KINDS
+from graphfix.results.files.file_kinds import KINDS
 from models.builders.tflite.text import model as tflite_model
 from tests.support.onnx.files import model, number
 from tests.support.wrong_files import WRONG

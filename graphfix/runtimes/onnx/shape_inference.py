@@ -97,7 +97,7 @@ class _KeptProcess:
         if self._process is not None and self._process.has_ended:
             self._end()
         if self._process is None:
-            worker = Path(__file__).with_name("onnx_inference_worker.py")
+            worker = Path(__file__).with_name("shape_inference_worker.py")
             self._process = AskedProcess(script(worker, str(Path(onnx.__file__).parent)))
         return self._process
 

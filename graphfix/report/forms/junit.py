@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Literal
 
 from graphfix.report import pages
-from graphfix.report.places import relative_path
+from graphfix.report.forms.file_references import relative_path
 from graphfix.report.text import Entry, Failure, change_text, counted, findings, place_text, printable
 from graphfix.report.tosa import conversion_texts
 from graphfix.report.verdict import verdict_text

@@ -8,8 +8,8 @@ from dataclasses import replace
 
 from graphfix.graph.broadcast import MATRIX, Alignment
 from graphfix.graph.edits import Restate
-from graphfix.graph.other_operands import Operands, is_alone, keeps_bits, keeps_result
-from graphfix.graph.passing import bare, constant
+from graphfix.graph.operand_replacement import Operands, is_alone, keeps_bits, keeps_result
+from graphfix.graph.redundant_nodes import bare, constant
 from graphfix.graph.view import Node, Value
 from graphfix.shapes.shape import Shape, Size, Undecided, same_shape
 

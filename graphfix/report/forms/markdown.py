@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Any
 
-from graphfix.report.markup import Block, code, collapsed, fit, prose, size, table
+from graphfix.report.forms.markdown_escapes import Block, code, collapsed, fit, prose, size, table
 from graphfix.report.text import Entry, Failure, counted, findings, folds, node_reason, seconds_text, shape_text
 from graphfix.report.tosa import GAPS, conversion_texts, gap_cells
 from graphfix.report.verdict import (

@@ -1,14 +1,14 @@
 """Reasons to leave an operand because LiteRT would choose another kernel for the lifted or stretched one.
 
-`other_operands` asks `other_kernel` of the nodes of TFLite models. Measured with LiteRT 2.3 on its
+`graph.operand_replacement` calls `other_kernel` of the nodes of TFLite models. Measured with LiteRT 2.3 on its
 three kernel sets: tests/whole/test_kernel_choice.py.
 """
 
 from __future__ import annotations
 
 from graphfix.graph.broadcast import Alignment, BroadcastOperand
-from graphfix.graph.litert_buffers import overwritten
-from graphfix.graph.litert_lookup_tables import FLOATS, chain_of, decides, is_unit_constant, outranks
+from graphfix.graph.litert.buffers import overwritten
+from graphfix.graph.litert.lookup_tables import FLOATS, chain_of, decides, is_unit_constant, outranks
 from graphfix.graph.view import Node
 from graphfix.shapes.shape import never_one, same
 

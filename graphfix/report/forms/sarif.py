@@ -12,7 +12,7 @@ from typing import Any
 
 from graphfix.report import pages
 from graphfix.report.findings.fingerprint import fingerprints
-from graphfix.report.places import uri
+from graphfix.report.forms.file_references import uri
 from graphfix.report.text import (
     Entry,
     Failure,

@@ -14,7 +14,7 @@ from typing import Final, NamedTuple
 
 from graphfix.results import GraphfixError
 from graphfix.results.file_content import BYTES, ONNX_GRAPH, VARINT, Content
-from graphfix.results.regular_files import is_descriptor, refuse_pipe
+from graphfix.results.files.regular_files import is_descriptor, refuse_pipe
 
 LFS_POINTER: Final = b"version https://git-lfs.github.com/"
 FLATBUFFER_IDENTIFIER: Final = slice(4, 8)
