@@ -293,7 +293,7 @@ def explain(
     '# GF101 rank-mismatch'
     """
     from graphfix.api import explaining
-    from graphfix.results.documentation import with_addresses
+    from graphfix.results.installation import with_addresses
 
     if target_file is not None:
         if topic:

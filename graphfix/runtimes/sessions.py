@@ -10,7 +10,6 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from graphfix.results.records import dataclass, field
-from graphfix.runtimes.more_outputs import more_outputs
 from graphfix.runtimes.session import RefusedError
 
 if TYPE_CHECKING:
@@ -252,3 +251,23 @@ class LitertSession:
             self.request, "run_observed", dict(feeds), tuple(tensors)
         )
         return answer
+
+
+def more_outputs(expose: Sequence[str], observe: Sequence[tuple[str, str]]) -> bytes:
+    """Return a serialized ModelProto with the outputs `expose`, then shapes; `observe`: (value, name of its shape).
+
+    Appended to the bytes of a model, it makes these inner values come out, and the model need not be read: protobuf
+    merges concatenated messages, so a second ModelProto adds its nodes and outputs to those of the file.
+    """
+    if not (expose or observe):
+        return b""
+    from graphfix.results.onnx_messages import ModelProto  # a run of TFLite imports no protobuf
+
+    model = ModelProto()
+    for name in expose:
+        model.graph.output.add().name = name
+    for value, shape in observe:
+        model.graph.node.add(op_type="Shape", input=[value], output=[shape])
+        model.graph.output.add().name = shape
+    serialized: bytes = model.SerializeToString()
+    return serialized

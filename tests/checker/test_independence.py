@@ -16,10 +16,10 @@ import graphfix
 from graphfix.checker.files.onnx import external_data
 from graphfix.checker.files.onnx.skeleton import read
 from graphfix.results import GraphfixError
-from graphfix.runtimes.more_outputs import more_outputs
 from graphfix.runtimes.onnx import onnxruntime
 from graphfix.runtimes.process import Child
 from graphfix.runtimes.session import RefusedError
+from graphfix.runtimes.sessions import more_outputs
 from models.builders.tflite.text import model as tflite
 from tests.support.checked import verify
 from tests.support.written import Written

@@ -141,7 +141,9 @@ def test_a_fork_asks_a_process_of_its_own() -> None:
 
 
 def test_the_process_ends_with_the_one_that_started_it() -> None:
-    asks = "from graphfix.runtimes.onnx import shape_inference as o; o.start(); print(o._KEPT._process.pid, flush=True); "
+    asks = (
+        "from graphfix.runtimes.onnx import shape_inference as o; o.start(); print(o._KEPT._process.pid, flush=True); "
+    )
     endless = model('y = Einsum <equation = "a2,a2->a2"> (o, far)').SerializeToString()
     while_it_asks = (
         f"import os, threading, onnx; o.SECONDS = 2; threading.Timer(0.5, os.kill, (os.getpid(), 9)).start(); "

@@ -94,7 +94,7 @@ def load(
 
     `optimized` False: no graph optimization and no prepacked weights, which alone keeps the bits of a
     weight that only changed its shape. True: all optimizations. `more` is a ModelProto whose nodes
-    and outputs stand behind the model's own (see graphfix.runtimes.more_outputs); `shapes` names the last of those
+    and outputs stand behind the model's own (see `sessions.more_outputs`); `shapes` names the last of those
     outputs, which are shapes. `folder` contains the external data of a model that is given as bytes.
     Without an `arena` freed memory goes back to the system: each run of a float16 model extends the arena by a copy of
     its weights as float32. Results are the same. Raises RefusedError.

@@ -10,11 +10,11 @@ from graphfix.results import ClaimedShape, Claims, Term
 from graphfix.shapes.shape import Shape
 
 
-def claims(model: Model) -> Claims:
-    """The shape of every operand, constants aside, of every operator that has a row in the catalogue.
+def claims_of(model: Model) -> Claims:
+    """Return the shape of each operand, constants aside, of each operator that has a row in the catalogue.
 
-    All of them count, edited or not: an operand that stays because its shape equals another's leans on sizes too. A
-    value without a rank has no claim, nor has one whose stored shape is known to be wrong: nothing is planned by it.
+    Operands that no edit changes are included: whether they may stay depends on their sizes too. A value without a
+    rank is left out, and so is a value whose stored shape is known to be wrong, because no plan relies on it.
     """
     graphs = model.graphs
     main = graphs[0]
@@ -31,7 +31,7 @@ def claims(model: Model) -> Claims:
 
 
 def _operands(graphs: Sequence[Graph]) -> Iterator[Value]:
-    """Every value that such an operator reads and whose rank is known by inference, once."""
+    """Yield each value of inferred rank, constants aside, that an operator with a row reads; each value once."""
     seen: set[Value] = set()  # values are equal by identity
     for graph in graphs:
         for node in graph.nodes:
@@ -46,7 +46,7 @@ def _operands(graphs: Sequence[Graph]) -> Iterator[Value]:
 
 
 def _claimed(shape: Shape, known: dict[Shape, ClaimedShape]) -> ClaimedShape:
-    """A shape as plain data; big models have few distinct ones."""
+    """Return a shape as plain data; `known` caches it, because large models have few distinct shapes."""
     claimed = known.get(shape)
     if claimed is None:
         claimed = known[shape] = tuple(

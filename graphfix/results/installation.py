@@ -1,10 +1,13 @@
-"""Addresses of the documentation's pages: files in a checkout, and the project's site for an installed package."""
+"""The folder that graphfix is installed in, and the addresses of its documentation's pages."""
 
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
-from graphfix.results.install_folder import ROOT
+ROOT = Path(__file__).resolve().parents[2]
+"""The folder with the packages graphfix and rewrites: a checkout, or site-packages."""
+
 
 PAGE = re.compile(r"\bdocs/([\w/-]+)\.md")
 """A page in a text, such as docs/targets.md."""

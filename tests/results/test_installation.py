@@ -9,7 +9,7 @@ import pytest
 
 import graphfix
 from graphfix.cli.parser import COMMANDS, commands_of, parser
-from graphfix.results import documentation
+from graphfix.results import installation
 from tests.support.places import ROOT
 
 SITE = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["urls"]["Documentation"]
@@ -22,7 +22,7 @@ def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder.mkdir()
     head = "Metadata-Version: 2.1\nName: graphfix\nVersion: 0.1.0\n"
     (folder / "METADATA").write_text(f"{head}Project-URL: Documentation, {SITE}\n", encoding="utf-8")
-    monkeypatch.setattr(documentation, "ROOT", tmp_path)
+    monkeypatch.setattr(installation, "ROOT", tmp_path)
     monkeypatch.syspath_prepend(tmp_path)
 
 
@@ -46,6 +46,6 @@ def test_no_help_page_names_a_file_that_only_a_clone_has(command: str) -> None:
 def test_each_page_that_is_named_exists() -> None:
     files = [path for name in ("engine", "report") for path in (ROOT / "graphfix" / name).rglob("*.[pm][yd]")]
     texts = [path.read_text(encoding="utf-8") for path in files]
-    named = {name for text in texts for name in documentation.PAGE.findall(text)}
+    named = {name for text in texts for name in installation.PAGE.findall(text)}
     assert {"targets", "proof"} <= named
     assert [name for name in sorted(named) if not (ROOT / "docs" / f"{name}.md").is_file()] == []
