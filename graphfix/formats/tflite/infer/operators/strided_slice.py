@@ -1,13 +1,14 @@
-"""STRIDED_SLICE: which index of which axis each entry of its masks means, and what is left of each axis.
+"""STRIDED_SLICE: the axis that each entry of its masks is about, the resulting sizes, and the elements of integers.
 
 Source: the masks as TensorFlow defines them (begin, end, ellipsis, new axis, shrink axis), and LiteRT's `offset`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 
 from graphfix.formats.tflite.infer.operands import Call, Results
+from graphfix.formats.tflite.infer.operators.definition import Definition, Elements
 from graphfix.results.records import dataclass
 from graphfix.shapes.shape import UNKNOWN, Shape, Size, same
 from graphfix.shapes.terms import Terms, as_size, bounds
@@ -15,16 +16,16 @@ from graphfix.shapes.terms import Terms, as_size, bounds
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """What one entry of the slice does: `axis` is the input's, None for an axis that is new."""
+    """One entry of the slice; `axis` is an axis of the input, None for a new axis."""
 
     axis: int | None
     at: int | None
-    """Its position in begin, end and strides; None where the ellipsis keeps the axis whole."""
+    """The position in begin, end and strides; None if the ellipsis keeps the whole axis."""
     shrinks: bool = False
 
 
 def entries(call: Call, rank: int, length: int) -> list[Entry] | None:
-    """One entry for each axis that is read or made, in order; None where they do not fit the rank."""
+    """Return an entry for each axis that is read or new, in order; None if the masks do not fit the rank."""
     ellipsis, new, shrink = (call.number(f"{name}_mask") for name in ("ellipsis", "new_axis", "shrink_axis"))
     made = sum(new >> at & 1 for at in range(length) if not ellipsis >> at & 1)
     whole = bool(ellipsis & (1 << length) - 1)
@@ -47,7 +48,7 @@ def entries(call: Call, rank: int, length: int) -> list[Entry] | None:
 
 @dataclass(frozen=True, slots=True)
 class AxisSlice:
-    """begin, end and stride of one axis; None for one that is masked."""
+    """begin, end and stride of one axis; None for a masked bound."""
 
     begin: Size | None
     end: Size | None
@@ -55,7 +56,7 @@ class AxisSlice:
 
 
 def axis_slice(call: Call, at: int) -> AxisSlice:
-    """The bounds that the operands and the masks set at one position."""
+    """Return the bounds that the operands and the masks set at one position."""
     begin, end, stride = (_element(call, index, at) for index in (1, 2, 3))
     if call.number("offset") and not call.number("end_mask") >> at & 1:
         end = call.terms.add(begin, end)
@@ -72,7 +73,7 @@ def _element(call: Call, index: int, at: int) -> Size:
 
 
 def strided_slice(call: Call) -> Results:
-    """What is left of each axis."""
+    """Return the resulting size of each axis."""
     dims = call.dims(0)
     length = next((length for index in (1, 2, 3) if (length := call.length(index)) is not None), None)
     if dims is None or length is None:
@@ -92,7 +93,7 @@ def _sizes(call: Call, dims: tuple[Size, ...], found: list[Entry]) -> Iterator[S
 
 
 def kept(terms: Terms, size: Size, cut: AxisSlice) -> Size:
-    """How many indices of an axis a cut takes."""
+    """Return the number of indices that a slice takes of an axis."""
     begin, end, stride = cut.begin, cut.end, cut.stride
     if isinstance(size, int) and isinstance(stride, int) and _is_number(begin) and _is_number(end) and stride:
         # Python's slices clamp as the operator does; a masked end is None for both
@@ -113,7 +114,7 @@ def _is_number(bound: Size | None) -> bool:
 
 
 def _up_to(terms: Terms, size: Size, end: Size | None) -> Size:
-    """[:end]."""
+    """Return the size of [:end]."""
     if end is None or same(end, size):
         return size
     if isinstance(end, int) and end < 0:
@@ -122,16 +123,50 @@ def _up_to(terms: Terms, size: Size, end: Size | None) -> Size:
 
 
 def _from(terms: Terms, size: Size, begin: int) -> Size:
-    """[begin:]."""
+    """Return the size of [begin:]."""
     if begin < 0:
         return as_size(terms.minimum(size, -begin))
     return as_size(terms.maximum(terms.sub(size, begin), 0))
 
 
 def _whole_or_named(terms: Terms, size: Size, cut: AxisSlice) -> Size:
-    """A cut that arithmetic does not follow: the same one of the same size leaves the same."""
+    """Return the size of any other slice: a name, which equal slices of equal sizes share."""
     if cut.stride == -1 and cut.begin is None and cut.end is None:
         return size
     begin, end, stride = cut.begin, cut.end, cut.stride
     kind = f"strided {begin is None} {end is None}"
     return terms.opaque(kind, size, *[bound for bound in (begin, end, stride) if bound is not None], low=0)
+
+
+def strided_slice_elements(call: Call) -> Elements | None:
+    """Return the elements whose index along each axis is taken, in row-major order."""
+    elements, dims, length = call.elements(0), call.dims(0), call.length(1)
+    if elements is None or dims is None or length is None:
+        return None
+    found = entries(call, len(dims), length)
+    places = [0]
+    for entry in found or ():
+        size = dims[entry.axis] if entry.axis is not None else 1
+        if not isinstance(size, int) or (taken := _taken(call, entry, size)) is None:
+            return None
+        places = [place * size + at for place in places for at in taken]
+    return tuple([elements[place] for place in places]) if found is not None else None
+
+
+def _taken(call: Call, entry: Entry, size: int) -> Sequence[int] | None:
+    """Return the indices of an axis that an entry takes; None if they are not known."""
+    if entry.axis is None or entry.at is None:
+        return range(size)
+    cut = axis_slice(call, entry.at)
+    begin, end, stride = (bound if isinstance(bound, int) else None for bound in (cut.begin, cut.end, cut.stride))
+    if not stride or (begin is None and cut.begin is not None) or (end is None and cut.end is not None):
+        return None
+    if not entry.shrinks:
+        return range(size)[begin:end:stride]
+    at = begin or 0
+    return range(size)[at : at + 1 or None] if -size <= at < size else None
+
+
+OPERATORS: Mapping[str, Definition] = {
+    "STRIDED_SLICE": Definition(strided_slice, strided_slice_elements, shape_operands=(1, 2, 3)),
+}

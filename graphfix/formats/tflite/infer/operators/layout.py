@@ -1,30 +1,36 @@
-"""Shape rules of the operators that rearrange, cut, join or repeat axes.
+"""Operators that rearrange, join, split or repeat axes.
 
-Source: the Prepare functions of LiteRT's kernels, and what LiteRT was measured to compute for sizes of 0.
+Source: the Prepare functions of LiteRT's kernels, and measurements of LiteRT for sizes of 0.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from graphfix.formats.tflite.file.records import ABSENT
 from graphfix.formats.tflite.file.schema import INT32
 from graphfix.formats.tflite.infer.operands import Call, Results
-from graphfix.shapes.shape import UNKNOWN, UNRANKED, Dim, Incompatible, Shape, Size, never_one, same
-from graphfix.shapes.terms import Terms, as_size, maybe_negative
+from graphfix.formats.tflite.infer.operators.definition import Definition, Elements
+from graphfix.shapes.shape import UNKNOWN, UNRANKED, Dim, Incompatible, Shape, Size, never_one
+from graphfix.shapes.terms import as_size, maybe_negative
 
 NO_SIZE_IS_0 = "no size beside a -1 of a RESHAPE is 0, which the kernel passes over"
 MOST_AXES = 64
-"""No tensor has more; what a broken file computes for a rank is not made a shape of."""
+"""The greatest rank of a tensor; a broken file may compute a greater one."""
 
 
 def unknowns(rank: int) -> Shape:
-    """[?, ?, ...] of that rank; unranked for a rank that no tensor has."""
+    """Return [?, ?, ...] of that rank; an unranked shape if no tensor has that rank."""
     return Shape((UNKNOWN,) * rank) if rank <= MOST_AXES else UNRANKED
 
 
+def same_elements(call: Call) -> Elements | None:
+    """Return the elements of operand 0."""
+    return call.elements(0)
+
+
 def reshape(call: Call) -> Results:
-    """The sizes that operand 1 or new_shape holds, 0 means 0; one -1 takes what is left."""
+    """Return the sizes that operand 1 or new_shape holds; 0 means 0, and one -1 is the size that is left."""
     target = _target(call)
     if target is None:
         length = call.length(1)
@@ -49,29 +55,18 @@ def _target(call: Call) -> tuple[Size, ...] | None:
 
 
 def remaining(call: Call, source: Sequence[Size], others: Sequence[Size]) -> Size:
-    """The one size that is left open: names on both sides cancel, and the rest must divide.
+    """Return the one size of a result that is left open, from the sizes of the operand and the other sizes.
 
-    LiteRT leaves sizes of 0 out of both products where both are 0: that none of them is, is an assumption.
+    LiteRT leaves sizes of 0 out of both products if both are 0. That no size is 0 is an assumption, which is noted.
     """
-    terms, left, divisor = call.terms, list(source), list[Size]()
-    for size in others:
-        match = next((at for at, have in enumerate(left) if have != 1 and same(have, size)), None)
-        if match is None:
-            divisor.append(size)
-        else:
-            left.pop(match)
-    whole, by = terms.mul(*left) if left else 1, terms.mul(*divisor) if divisor else 1
-    if by == 0 or 0 in others:
+    if 0 in others:
         return UNKNOWN
-    exact = terms.quotient(whole, by)
-    found = as_size(terms.floordiv(whole, by) if exact == UNKNOWN and _named(whole) and isinstance(by, int) else exact)
-    if found != UNKNOWN and not all(map(_positive, others)) and not all(map(_positive, source)):
+    found = call.terms.missing_size(source, others)
+    if isinstance(found, Dim) and not found.parts:
+        return UNKNOWN  # its bounds are not used: they would need the assumption
+    if not all(map(_positive, others)) and not all(map(_positive, source)):
         call.scope.assumes[NO_SIZE_IS_0] = None
     return found
-
-
-def _named(size: Size) -> bool:
-    return isinstance(size, Dim) and bool(size.parts)
 
 
 def _positive(size: Size) -> bool:
@@ -79,7 +74,7 @@ def _positive(size: Size) -> bool:
 
 
 def expand_dims(call: Call) -> Results:
-    """A unit axis at the position of operand 1, counted on the result."""
+    """Return the shape with a unit axis at the position of operand 1, counted on the result."""
     dims, axis = call.dims(0), call.scalar(1)
     if dims is None:
         return ()
@@ -91,7 +86,10 @@ def expand_dims(call: Call) -> Results:
 
 
 def squeeze(call: Call) -> Results:
-    """The named axes go; without names every axis of size 1, which a free size may be or not."""
+    """Return the shape without the named axes; without names, without each axis of size 1.
+
+    The rank is unknown if axes are not named and a free size may be 1.
+    """
     dims, axes = call.dims(0), call.option("squeeze_dims")
     if dims is None:
         return ()
@@ -105,7 +103,7 @@ def squeeze(call: Call) -> Results:
 
 
 def transpose(call: Call) -> Results:
-    """Axes in the order of operand 1."""
+    """Return the sizes in the order of operand 1."""
     dims, order = call.dims(0), call.ints(1)
     if dims is None:
         return ()
@@ -114,8 +112,24 @@ def transpose(call: Call) -> Results:
     return (Shape(tuple([dims[axis % len(dims)] for axis in order])),)
 
 
+def tile(call: Call) -> Results:
+    """Return each size times the number in operand 1."""
+    dims, times = call.dims(0), call.elements(1)
+    if dims is None:
+        return ()
+    if times is None or len(times) != len(dims):
+        return (unknowns(len(dims)),)
+    return (Shape(tuple([as_size(call.terms.mul(*pair)) for pair in zip(dims, times, strict=True)])),)
+
+
+def diagonal(call: Call) -> Results:
+    """Return the shape of MATRIX_DIAG: the last axis twice."""
+    dims = call.dims(0)
+    return () if not dims else (Shape((*dims, dims[-1])),)
+
+
 def concatenate(call: Call) -> Results:
-    """Sizes along the axis add up; along the others all operands have one size."""
+    """Return the sum of the sizes along the axis; along any other axis all operands have one size."""
     every = [call.dims(index) for index in range(call.count)]
     known = [dims for dims in every if dims is not None]
     if not known:
@@ -130,7 +144,7 @@ def concatenate(call: Call) -> Results:
 
 
 def agreed(sizes: Sequence[Size]) -> Size:
-    """One size of which there are several descriptions: a number, else a name. Raises Incompatible."""
+    """Return one size from several descriptions of it: a number before a name. Raises Incompatible."""
     known = {size for size in sizes if isinstance(size, int)}
     if len(known) > 1:
         raise Incompatible(f"sizes that must be equal are {sorted(known)}")
@@ -140,7 +154,7 @@ def agreed(sizes: Sequence[Size]) -> Size:
 
 
 def pack(call: Call) -> Results:
-    """Operands of one shape on a new axis."""
+    """Return the shape of the operands with a new axis."""
     known = [dims for index in range(call.count) if (dims := call.dims(index)) is not None]
     if not known or any(len(dims) != len(known[0]) for dims in known):
         return ()
@@ -152,8 +166,21 @@ def pack(call: Call) -> Results:
     return (Shape(tuple(sizes)),)
 
 
+def joined_elements(call: Call) -> Elements | None:
+    """Return the elements of all operands, of a PACK of scalars or a CONCATENATION of vectors."""
+    joined: list[Size] = []
+    if call.number("fused_activation_function"):
+        return None
+    for index in range(call.count):
+        elements = call.elements(index)
+        if elements is None or len(call.dims(index) or ()) != (call.op == "CONCATENATION"):
+            return None
+        joined += elements
+    return tuple(joined)
+
+
 def unpack(call: Call) -> Results:
-    """Each index of an axis is a result."""
+    """Return the shape without the axis, once for each result."""
     dims, axis = call.dims(0), call.number("axis")
     if dims is None or not -len(dims) <= axis < len(dims):
         return ()
@@ -162,7 +189,7 @@ def unpack(call: Call) -> Results:
 
 
 def split(call: Call) -> Results:
-    """Operand 1 in equal parts along the axis that operand 0 names."""
+    """Return the shapes of equal parts of operand 1 along the axis that operand 0 holds."""
     dims, axis, parts = call.dims(1), call.scalar(0), len(call.operator.outputs)
     if dims is None or not parts:
         return ()
@@ -174,7 +201,7 @@ def split(call: Call) -> Results:
 
 
 def split_v(call: Call) -> Results:
-    """SPLIT_V: operand 0 in parts of the sizes that operand 1 holds, along the axis of operand 2; -1 is the rest."""
+    """Return the shapes of parts of operand 0: sizes in operand 1, the axis in operand 2; a size of -1 is the rest."""
     dims, sizes, axis, parts = call.dims(0), call.elements(1), call.scalar(2), len(call.operator.outputs)
     if dims is None:
         return ()
@@ -186,66 +213,23 @@ def split_v(call: Call) -> Results:
     return tuple([Shape((*dims[:at], as_size(length), *dims[at + 1 :])) for length in lengths])
 
 
-def gather(call: Call) -> Results:
-    """data[:axis] + indices[batch_dims:] + data[axis+1:]."""
-    data, indices = call.dims(0), call.dims(1)
-    if data is None or indices is None:
-        return ()
-    axis, batch = call.number("axis"), call.number("batch_dims")
-    if not -len(data) <= axis < len(data) or not -len(indices) <= batch <= len(indices):
-        return ()
-    at = axis % len(data)
-    return (Shape((*data[:at], *indices[batch % len(indices) if batch < 0 else batch :], *data[at + 1 :])),)
+def parts_elements(call: Call) -> Elements | None:
+    """Return the elements of the vector that SPLIT, SPLIT_V or UNPACK cuts: those of all results, joined."""
+    data = 1 if call.op == "SPLIT" else 0
+    elements = call.elements(data)
+    return elements if elements is not None and len(call.dims(data) or ()) == 1 else None
 
 
-def gather_nd(call: Call) -> Results:
-    """indices[:-1] + data[indices[-1]:]."""
-    data, indices = call.dims(0), call.dims(1)
-    if data is None or not indices or not isinstance(indices[-1], int):
-        return ()
-    return (Shape((*indices[:-1], *data[indices[-1] :])),)
-
-
-def lookup(call: Call) -> Results:
-    """EMBEDDING_LOOKUP: operand 0 picks rows of operand 1."""
-    ids, table = call.dims(0), call.dims(1)
-    return () if not ids or not table else (Shape((ids[0], *table[1:])),)
-
-
-def one_hot(call: Call) -> Results:
-    """The shape of the indices, and the depth of operand 1 on a new axis; -1 is the last."""
-    dims, depth, axis = call.dims(0), call.element(1), call.number("axis", -1)
-    if dims is None or not -1 <= axis <= len(dims):
-        return ()
-    at = len(dims) if axis == -1 else axis
-    size = UNKNOWN if depth is None else as_size(depth)
-    return (Shape((*dims[:at], size, *dims[at:])),)
-
-
-def tile(call: Call) -> Results:
-    """Each size times the number in operand 1."""
-    dims, times = call.dims(0), call.elements(1)
-    if dims is None:
-        return ()
-    if times is None or len(times) != len(dims):
-        return (unknowns(len(dims)),)
-    return (Shape(tuple([as_size(call.terms.mul(*pair)) for pair in zip(dims, times, strict=True)])),)
-
-
-def slices(call: Call) -> Results:
-    """SLICE: from begin, as many as size holds; -1 is all that are left."""
-    dims, begins, sizes = call.dims(0), call.elements(1), call.elements(2)
-    if dims is None:
-        return ()
-    if sizes is None or len(sizes) != len(dims):
-        return (unknowns(len(dims)),)
-    starts = begins if begins is not None and len(begins) == len(dims) else (UNKNOWN,) * len(dims)
-    cut = [
-        _left(call.terms, size, begin) if count == -1 else UNKNOWN if maybe_negative(count) else count
-        for size, begin, count in zip(dims, starts, sizes, strict=True)
-    ]
-    return (Shape(tuple(cut)),)
-
-
-def _left(terms: Terms, size: Size, begin: Size) -> Size:
-    return size if begin == 0 else as_size(terms.sub(size, begin))
+OPERATORS: Mapping[str, Definition] = {
+    "RESHAPE": Definition(reshape, same_elements, shape_operands=(1,)),
+    "EXPAND_DIMS": Definition(expand_dims, same_elements, shape_operands=(1,)),
+    "SQUEEZE": Definition(squeeze, same_elements),
+    "TRANSPOSE": Definition(transpose, shape_operands=(1,)),
+    "TILE": Definition(tile, shape_operands=(1,)),
+    "MATRIX_DIAG": Definition(diagonal),
+    "CONCATENATION": Definition(concatenate, joined_elements),
+    "PACK": Definition(pack, joined_elements),
+    "UNPACK": Definition(unpack, parts_elements, splits=True),
+    "SPLIT": Definition(split, parts_elements, shape_operands=(0,), splits=True),
+    "SPLIT_V": Definition(split_v, parts_elements, shape_operands=(1, 2), splits=True),
+}
