@@ -1,4 +1,4 @@
-"""A broadcasting node with other operands: whether it makes the same of them, shape and bits."""
+"""Decide whether a broadcasting node keeps its result, in shape and bits, if its operands are replaced."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ from graphfix.shapes.shape import Incompatible, Shape, broadcast, same, same_sha
 
 PAIR = 2
 Operands: TypeAlias = Mapping[int, Value]
-"""By index: what a node would read."""
+"""By operand index: the value that the node would read."""
 
 
 def left_reason(node: Node, alignment: Alignment, operand: BroadcastOperand, *, stretched: bool) -> str | None:
-    """Return why an operand is not lifted, or not stretched; None where the edit keeps every bit."""
+    """Return why an operand is not lifted, or not stretched; None if the edit keeps every bit."""
     why = operand.operand.keep_dims if stretched else operand.operand.keep_rank
     found = exemption(alignment, operand, why)
     if found is not None or node.domain != TFLITE:
@@ -37,20 +37,20 @@ def left_reason(node: Node, alignment: Alignment, operand: BroadcastOperand, *, 
 
 
 def broadcast_operands(node: Node) -> Iterator[tuple[int, Value]]:
-    """The operands that are broadcast, but for the one whose shape is the result's."""
+    """Return the operands that are broadcast, without the operand that the others are broadcast onto."""
     onto = node.row.onto if node.row is not None else None
     return ((operand.index, value) for operand, value in taking_part(node) if operand.index != onto)
 
 
 def reading(node: Node, read: Operands) -> Node:
-    """The node with other operands, for a question about its alignment."""
+    """Return a copy of the node with other operands, to compute its alignment."""
     return node.reading(tuple(read.get(at, value) for at, value in enumerate(node.operands)))
 
 
 def keeps_result(node: Node, before: Alignment, read: Operands, *, lifts: bool = False) -> bool:
-    """Whether the result has the shape that it has when the node reads other operands.
+    """Return whether the result keeps its shape if the node reads other operands.
 
-    `lifts`: all that they lack is unit axes in front, so that the rank alone may be another one.
+    `lifts`: the new operands only lack unit axes in front, so only the rank of the result may differ.
     """
     if not all(_is_matrix(node, node.operand(at), value) for at, value in read.items()) or becomes_square(node, read):
         return False
@@ -72,7 +72,7 @@ def keeps_result(node: Node, before: Alignment, read: Operands, *, lifts: bool =
 
 
 def becomes_square(node: Node, read: Operands) -> bool:
-    """Whether a product of 8 bits would read one value twice: XNNPACK rounds a square otherwise."""
+    """Return whether an 8-bit product would read one value twice, because XNNPACK rounds a square differently."""
     if node.domain != TFLITE or node.op != "MUL" or len(node.operands) != PAIR:
         return False
     if node.operand(0).dtype not in ("int8", "uint8"):
@@ -82,7 +82,7 @@ def becomes_square(node: Node, read: Operands) -> bool:
 
 
 def _checks_less(before: Alignment, read: Operands) -> bool:
-    """Whether an operand that is broadcast onto a shape no longer asks for a size of it."""
+    """Return whether an operand that is broadcast onto a shape would no longer require one of its sizes."""
     rank = before.result.rank
     return any(
         not (same(was, now) or same_shape(Shape((was,)), broadcast(Shape((now,)), Shape((whole,)))))
@@ -98,7 +98,7 @@ def _checks_less(before: Alignment, read: Operands) -> bool:
 
 
 def _is_matrix(node: Node, was: Value, now: Value) -> bool:
-    """Whether an operand of a matrix product is the same matrix: its last two axes do not broadcast."""
+    """Return whether an operand of a matrix product keeps its last two axes, which do not broadcast."""
     if node.row is None or node.row.style != "matmul" or was is now:
         return True
     ours, theirs = was.ranked, now.ranked
@@ -107,7 +107,7 @@ def _is_matrix(node: Node, was: Value, now: Value) -> bool:
 
 
 def keeps_bits(node: Node, before: Alignment, read: Operands) -> bool:
-    """Whether what the node would read can be lifted and stretched to what it reads, with the same bits."""
+    """Return whether the new operands can be lifted and stretched to the present ones with the same bits."""
     old = {operand.index: operand for operand in before.operands}
     try:
         after = align_anyhow(reading(node, read))
@@ -124,12 +124,12 @@ def keeps_bits(node: Node, before: Alignment, read: Operands) -> bool:
 
 
 def _is_lifted(value: Value, to: Value) -> bool:
-    """Whether it takes a lift to make one value of another, as far as is known."""
+    """Return whether a lift is needed to make `to` from a value; true if a rank is unknown."""
     return not (value.shape.ranked and to.shape.ranked) or value.shape.rank < to.shape.rank
 
 
 def _is_stretched(value: Value, to: Value) -> bool:
-    """Whether it takes a stretch."""
+    """Return whether a stretch is needed to make `to` from a value; true if a rank is unknown."""
     if not (value.shape.ranked and to.shape.ranked):
         return True
     rank = max(value.shape.rank, to.shape.rank)
@@ -137,22 +137,22 @@ def _is_stretched(value: Value, to: Value) -> bool:
 
 
 def with_rank(shape: Shape, rank: int) -> Shape:
-    """The shape with unit axes in front, so many that it has at least this rank."""
+    """Return the shape with unit axes in front, so that it has at least this rank."""
     return Shape((1,) * (rank - shape.rank) + shape.dims)
 
 
 def may_lift(node: Node, before: Alignment, at: int) -> bool:
-    """Whether equalize-ranks would lift an operand that has fewer axes than the result."""
+    """Return whether equalize-ranks would lift an operand that has fewer axes than the result."""
     operand = next(operand for operand in before.operands if operand.index == at)
     return left_reason(node, before, operand, stretched=False) is None
 
 
 def is_alone(value: Value) -> bool:
-    """Whether one operand of one node is all that a value is for."""
+    """Return whether exactly one live operand reads a value, and the value is no output of its graph."""
     return value not in value.graph.outputs and sum(is_live(reader) for reader, _ in value.reads) == 1
 
 
 def is_at_hand(value: Value) -> bool:
-    """Whether a value is a constant that can be stated in another shape."""
+    """Return whether a value is a constant that can be written in another shape."""
     held = constant(value)
     return held is not None and held.repeats is not None and (held is value or is_alone(value))

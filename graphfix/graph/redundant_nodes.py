@@ -1,7 +1,7 @@
-"""Nodes that only say what a broadcasting reader's own alignment says: stretches, lifts, products with ones.
+"""Nodes that are redundant in front of a broadcasting consumer: expansions, lifts, multiplications by one.
 
-Such a node passes its operand on: element i of its result is the operand's element at i, right-aligned, as a
-broadcasting operator would read it. Right-aligned means that unit axes in front come and go, and no others.
+Such a node passes one operand on: element i of its result is the operand's element at i, right-aligned, as a
+broadcasting operator would read it. Right-aligned means that only unit axes in front are added or dropped.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ RESHAPES = frozenset(
         *((TFLITE, op) for op in ("RESHAPE", "EXPAND_DIMS", "SQUEEZE")),
     }
 )
-"""Operators that keep the elements in their order."""
+"""Operators that keep the order of the elements and change the shape."""
 UNSQUEEZES = frozenset({"Unsqueeze", "EXPAND_DIMS"})
 CARRIERS = frozenset({("", "QuantizeLinear"), ("", "DequantizeLinear")})
 NUMBERS: Mapping[str, frozenset[str]] = MappingProxyType(
@@ -34,19 +34,20 @@ NUMBERS: Mapping[str, frozenset[str]] = MappingProxyType(
         TFLITE: frozenset({"int32", "int64"}),
     }
 )
-"""By domain the types of which x * 1 is x: a complex product adds the product of the second parts, which is 0, or NaN
-where one is infinite; LiteRT's kernels of floats cut an infinity off at the largest float, and those of less than 32
-bits multiply by scales."""
+"""By domain: the element types for which x * 1 is x.
+
+A complex product adds the product of the imaginary parts, which is NaN if one is infinite. LiteRT's float kernels
+replace infinity by the largest float, and its kernels of less than 32 bits multiply by scales."""
 
 
 @dataclass(frozen=True, slots=True)
 class Neutral:
-    """The number that an operator of two operands returns the other operand for, every bit of it."""
+    """The number for which an operator of two operands returns the other operand bit for bit."""
 
     number: int
     right_only: bool = False
     negative_zero: bool = False
-    """Whether floats need -0.0: x + 0.0 is 0.0 where x is -0.0."""
+    """Whether floats need -0.0, because x + 0.0 is 0.0 if x is -0.0."""
 
 
 Operator: TypeAlias = tuple[str, str]
@@ -65,7 +66,7 @@ NEUTRAL: Mapping[Operator, Neutral] = MappingProxyType(
 
 
 def passed_operand(node: Node) -> int | None:
-    """Which operand the node passes on; None where it does more."""
+    """Return the index of the operand that the node passes on; None if it passes none on."""
     result = node.results[0] if len(node.results) == 1 else None
     if result is None or not node.operands or result.stale is not None:
         return None
@@ -84,9 +85,9 @@ def passed_operand(node: Node) -> int | None:
 
 
 def does_nothing(node: Node, at: int) -> bool:
-    """Whether it is arithmetic that returns its operand `at` in the same shape, or what nobody ever read.
+    """Return whether a node is arithmetic that keeps the shape of its operand `at`, or has a result without readers.
 
-    What may fail by a size that it asks for does something, though nobody reads it.
+    A node that may fail because of a size is not one that does nothing, even if its result has no reader.
     """
     result = node.results[0]
     if result is None or result in node.graph.outputs:
@@ -96,36 +97,36 @@ def does_nothing(node: Node, at: int) -> bool:
 
 
 def is_carrier(node: Node) -> bool:
-    """Whether the node quantizes or dequantizes each element: its result is lifted and stretched in front of it."""
+    """Return whether a node quantizes or dequantizes each element; lifts and stretches may move in front of it."""
     return (node.domain, node.op) in CARRIERS and bool(node.operands)
 
 
 def of_scales(node: Node) -> Mapping[str, object]:
-    """What the attributes of a carrier say: nothing is said by the axis of a single scale."""
+    """Return the attributes of a carrier; the axis of a single scale is left out, because it has no effect."""
     return {key: value for key, value in node.attributes.items() if key != "axis" or not _has_one_scale(node)}
 
 
 def is_carried(value: Value) -> bool:
-    """Whether a carrier makes the value."""
+    """Return whether a carrier produces the value."""
     node = value.producer
     return node is not None and is_carrier(node)
 
 
 def is_lift(value: Value) -> bool:
-    """Whether the node that makes the value changes unit axes alone."""
+    """Return whether the producer of the value is a reshape: it changes only unit axes if it passes its operand on."""
     node = value.producer
     return node is not None and (node.domain, node.op) in RESHAPES
 
 
 def source(value: Value) -> Value | None:
-    """What the node that makes a value passes on as it."""
+    """Return the operand that the producer of a value passes on; None if there is none."""
     return next(sources(value), None)
 
 
 def sources(value: Value) -> Iterator[Value]:
-    """What stands behind a value, one step after the other.
+    """Yield the operands that the producers of a value pass on, from the nearest one backwards.
 
-    Behind what carriers make it is the value itself, in the shape of what stands behind the first one's operand.
+    If carriers produce the value, yield the value in the shapes of the operands in front of the first carrier.
     """
     carriers, first = carried_from(value)
     for other in _passed_on(first):
@@ -135,7 +136,10 @@ def sources(value: Value) -> Iterator[Value]:
 
 
 def carried_from(value: Value) -> tuple[Sequence[Node], Value]:
-    """The carriers that make a value, the last one first, and what the first one reads; none, and the value itself."""
+    """Return the chain of carriers that produces a value, the last carrier first, and the operand of the first one.
+
+    Without a carrier, return no nodes and the value itself.
+    """
     carriers = []
     while (node := value.producer) is not None and is_carrier(node):
         carriers.append(node)
@@ -144,7 +148,7 @@ def carried_from(value: Value) -> tuple[Sequence[Node], Value]:
 
 
 def _passed_on(value: Value) -> Iterator[Value]:
-    """What nodes that pass a value on read, up to what a carrier makes: that is seen from the carrier."""
+    """Yield the operands that a chain of redundant nodes passes on, up to the result of a carrier."""
     node = value.producer
     while node is not None and (at := passed_operand(node)) is not None:
         behind = node.operands[at]
@@ -155,7 +159,7 @@ def _passed_on(value: Value) -> Iterator[Value]:
 
 
 def asked_sizes(value: Value) -> Iterator[tuple[int, Size]]:
-    """(axis from the right, size) of what a stretch asks of its operand that is not certain: it may fail by them."""
+    """Yield (axis from the right, size) for each size of a stretch with which it may fail on its operand."""
     node = value.producer
     form = operators.stretch_form(node.domain, node.op) if node is not None else None
     if node is None or form is None or form.by != "shape":
@@ -171,13 +175,13 @@ def asked_sizes(value: Value) -> Iterator[tuple[int, Size]]:
 
 
 def bare(shape: Shape) -> tuple[Size, ...]:
-    """The axes of a shape without the unit axes in front."""
+    """Return the sizes of a shape without the unit axes in front."""
     axes = shape.dims
     return axes[next((at for at, size in enumerate(axes) if not same(size, 1)), len(axes)) :]
 
 
 def _keeps(node: Node, value: Value, to: Shape) -> bool:
-    """Whether unit axes in front come or go, and nothing else is done to the shape of a value."""
+    """Return whether a reshape only adds or drops unit axes in front."""
     if not value.shape.ranked or value.stale is not None or value.shape.rank == to.rank:
         return False
     ours, theirs = bare(value.shape), bare(to)
@@ -188,7 +192,7 @@ def _keeps(node: Node, value: Value, to: Shape) -> bool:
 
 
 def _may_fail(node: Node, to: Shape) -> bool:
-    """Whether the sizes that ONNX's Reshape is given are computed: a 0 among them stands for another size."""
+    """Return whether the sizes of an ONNX Reshape are computed: a 0 among them would mean another size."""
     return node.op == "Reshape" and not to.static and node.operand(1).literal is None
 
 
@@ -215,7 +219,7 @@ def _is_right_aligned(node: Node, form: operators.StretchForm, to: Shape) -> boo
 
 
 def _beside(node: Node, neutral: Neutral, result: Value) -> int | None:
-    """The operand beside the neutral constant, where the operator is on plain numbers."""
+    """Return the index of the operand beside a neutral constant; None if there is none, or the types are quantized."""
     values = [value for value in (*node.operands, result) if value is not None]
     if len(values) != 3 or result.dtype not in NUMBERS[node.domain] or node.attributes.get("fused_activation_function"):  # noqa: PLR2004 -- two and the result
         return None
@@ -228,7 +232,7 @@ def _beside(node: Node, neutral: Neutral, result: Value) -> int | None:
 
 
 def _number(value: Value) -> Scalar | None:
-    """The number that all elements of a constant are, or of what a ConstantOfShape makes."""
+    """Return the number that all elements of a constant or of a ConstantOfShape are; None if they differ."""
     node = value.producer
     if node is None or (node.domain, node.op) != ("", "ConstantOfShape"):
         return value.number
@@ -244,7 +248,10 @@ def _is_number(number: Scalar | None, neutral: Neutral) -> bool:
 
 
 def constant(value: Value | None) -> Value | None:
-    """The constant that a value is, or that it is dequantized from by one scale."""
+    """Return the value if it is a constant, or the constant that it is dequantized from by one scale; else None.
+
+    Returns None for None.
+    """
     if value is None or value.kind == "constant":
         return value
     node = value.producer
@@ -257,7 +264,7 @@ def constant(value: Value | None) -> Value | None:
 
 
 def _keeps_axis(node: Node, to: Shape) -> bool:
-    """Whether the axis that a carrier's scales follow is the same one in another shape of its operand."""
+    """Return whether the scales of a carrier belong to the same axis if its operand has the shape `to`."""
     shape, axis = node.operand(0).shape, node.attributes.get("axis", 1)
     if not (shape.ranked and to.ranked) or shape.rank != to.rank or not isinstance(axis, int):
         return False
@@ -265,7 +272,7 @@ def _keeps_axis(node: Node, to: Shape) -> bool:
 
 
 def _has_one_scale(node: Node) -> bool:
-    """Whether a carrier has one scale, and no axis that a scale of one element might follow."""
+    """Return whether a carrier has one scale, and no axis that a scale of one element might belong to."""
     parameters = [each.shape.axes for each in node.operands[1:] if each is not None]
     return all(
         axes == () or (axes is not None and set(axes) <= {1} and "axis" not in node.attributes) for axes in parameters

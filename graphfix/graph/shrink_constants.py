@@ -1,4 +1,4 @@
-"""The constants that a broadcasting node reads, in the fewest elements and axes that leave its result as it is."""
+"""Find, for the constants of a broadcasting node, the smallest shapes that keep its result."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from graphfix.shapes.shape import Shape, Size, Undecided, same_shape
 
 
 def restated(node: Node, before: Alignment, freed: Operands) -> Iterator[Restate]:
-    """Each constant in the fewest axes and elements that leave the result as it is; the first one carries the rank.
+    """Yield an edit for each constant that can have fewer elements or axes; the first constant carries the rank.
 
-    `before` is how the node's operands broadcast, `freed` what it is to read in place of some of them.
+    `before` is the present alignment of the operands, `freed` the values that replace some of them.
     """
     read = dict(freed)
     with suppress(Undecided):
@@ -30,9 +30,9 @@ def restated(node: Node, before: Alignment, freed: Operands) -> Iterator[Restate
 
 
 def _smallest(node: Node, before: Alignment, value: Value, places: Sequence[int], read: Operands) -> Value | None:
-    """A constant in the smallest shape that serves, None where that is its own, or it can't be stated in another.
+    """Return a constant in the smallest shape that keeps the result; None if it has that shape, or can't be rewritten.
 
-    A constant that is dequantized for others too would be dequantized twice.
+    A constant that is dequantized for several readers is not rewritten, because it would be dequantized twice.
     """
     if node.row is not None and node.row.style == "matmul" and value.shape.ranked and value.shape.rank <= MATRIX:
         return None  # all of it is one matrix: its numbers, which may be many, need not be read
@@ -50,7 +50,7 @@ def _smallest(node: Node, before: Alignment, value: Value, places: Sequence[int]
 
 
 def _smaller(shape: Shape, least: Shape, rank: int) -> Iterator[Shape]:
-    """Shapes of a constant, the smallest first: as few elements as there are different ones, then as few axes."""
+    """Yield shapes of a constant, the smallest first: fewest elements, then fewest axes."""
     for dims in dict.fromkeys((least.dims, *_partly(shape, least), shape.dims)):
         axes = bare(Shape(dims))
         for more in range(max(rank, len(dims)) - len(axes) + 1):
@@ -58,7 +58,7 @@ def _smaller(shape: Shape, least: Shape, rank: int) -> Iterator[Shape]:
 
 
 def _partly(shape: Shape, least: Shape) -> Iterator[tuple[Size, ...]]:
-    """The shape with all but one of the axes that repeat cut, then with one of them cut."""
+    """Yield the shape with all repeating axes but one cut to size 1, then with only one of them cut."""
     axes = [axis for axis, (have, want) in enumerate(zip(shape.dims, least.dims, strict=True)) if have != want]
     for axis in axes if len(axes) > 1 else ():
         yield tuple(shape.dims[at] if at == axis else size for at, size in enumerate(least.dims))
@@ -67,6 +67,6 @@ def _partly(shape: Shape, least: Shape) -> Iterator[tuple[Size, ...]]:
 
 
 def _has_rank_beside(before: Alignment, places: Sequence[int], rank: int) -> bool:
-    """Whether another operand is known to have so many axes, where the result's rank is not known."""
+    """Return whether another operand has at least `rank` axes; asked if the rank of the result is unknown."""
     others = (operand.value.shape for operand in before.operands if operand.index not in places)
     return any(shape.ranked and shape.rank >= rank for shape in others)

@@ -1,4 +1,4 @@
-"""How a model's file is named in reports that other programs join with the files of a repository."""
+"""Names of a model's file in SARIF, JUnit and GitHub reports, whose readers match them with files of a repository."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ SAFE = "/-_.~"
 
 
 def relative_path(model: str) -> str | None:
-    """The file below the working folder, with `/` between the parts; None where it is somewhere else."""
+    """Return the path relative to the working folder, with `/` between its parts; None for a file outside of it."""
     here = Path(os.path.abspath(model))  # noqa: PTH100  (a link is no other name: it is what the user wrote)
     return here.relative_to(Path.cwd()).as_posix() if here.is_relative_to(Path.cwd()) else None
 
 
 def uri(model: str) -> str:
-    """A reference (RFC 3986): relative to the working folder, `file://` for what is not below it."""
+    """Return a URI reference (RFC 3986): relative to the working folder, or `file://` for a file outside of it."""
     from urllib.parse import quote
 
     inside = relative_path(model)

@@ -1,4 +1,4 @@
-"""Markdown that a name can't break out of: code spans, running text, rows, and blocks that are cut to a size."""
+"""Escape names and texts for Markdown: code spans, running text, table rows, and blocks that are cut to a size."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The forms of a report, by suffix and by name, and how a report is written."""
+"""List the forms of a report by suffix and by name, and write reports; `graphfix.report` exports these names."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Refuse what names no regular file: other arguments, pipes, devices, which may never end, and open files."""
+"""Refuse arguments that are not the path of a regular file: other types, URLs, pipes, devices and open files."""
 
 from __future__ import annotations
 

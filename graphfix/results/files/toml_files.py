@@ -1,4 +1,4 @@
-"""The content of a TOML file that a user wrote, or one line on what is wrong with it."""
+"""Read TOML files that a user wrote; an unreadable file is an error of one line."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from graphfix.results import GraphfixError
 from graphfix.results.files.regular_files import refuse_pipe
 
 LARGEST = 1 << 20
-"""Bytes: what a person writes is some pages of text."""
+"""The most bytes of such a file."""
 
 
 def table(path: Path) -> dict[str, Any]:
-    """What the file says. Raises GraphfixError."""
-    import tomllib  # no command that reads no such file pays for it
+    """Return the content of a TOML file. Raises GraphfixError."""
+    import tomllib  # imported here because few commands read such a file
 
     try:
         return tomllib.loads(_content(path).decode("utf-8-sig"))

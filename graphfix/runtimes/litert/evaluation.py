@@ -1,7 +1,7 @@
-"""What LiteRT computes of a TFLite model: the shapes that its tensors get, and what they hold.
+"""Evaluate a TFLite model with LiteRT: the shapes of its tensors after a run, and their elements.
 
-LiteRT's kernels abort the process where they are asked too much (an ADD of rank 9 does), so it only ever
-runs in a child process: `graphfix.runtimes.process` holds the sessions.
+LiteRT's kernels abort the process on some models (on an ADD of rank 9, for example), so LiteRT runs in a child process
+only, with the sessions of `graphfix.runtimes.process`.
 """
 
 from __future__ import annotations
@@ -35,9 +35,9 @@ class RunShapes:
     """The shapes after a resize and a run on zeros."""
 
     invoked: Shapes | None
-    """None where the model does not run."""
+    """None if the model does not run."""
     reason: str | None = None
-    """Why it does not."""
+    """Why the model does not run."""
 
 
 def shapes(
@@ -47,11 +47,11 @@ def shapes(
     *,
     seconds: float = LONGEST_SECONDS,
 ) -> RunShapes:
-    """Ask LiteRT for the shape of every tensor, with the builtin kernels and no delegate, in a child process.
+    """Return the shape of every tensor, from a run with the builtin kernels and no delegate in a child process.
 
-    `inputs` maps tensors of subgraph 0, by index, to their shapes; the other inputs keep what is stored. `given` are
-    the values of those that are not run on zeros.
-    Raises RefusedError where the model does not load or its tensors can't be allocated.
+    `inputs` maps inputs of subgraph 0, by tensor index, to their shapes; other inputs keep their stored shapes.
+    `given` has the values of inputs; all others are zeros.
+    Raises RefusedError if the model does not load or its tensors can't be allocated.
     """
     with Child(seconds) as child:
         session = child.load_tflite(model, "preserving")
@@ -70,10 +70,10 @@ def elements(
     *,
     seconds: float = LONGEST_SECONDS,
 ) -> dict[int, bytes]:
-    """Ask LiteRT what tensors of subgraph 0 hold after a run at these shapes of the inputs, on what is given of them.
+    """Return the bytes of tensors of subgraph 0 after a run at these shapes of the inputs, with the given values.
 
-    The others are zeros: only what does not depend on their elements means anything. Raises RefusedError where the
-    model does not run.
+    Inputs without a value are zeros, so only results that do not depend on them are meaningful. Raises RefusedError if
+    the model does not run.
     """
     with Child(seconds) as child:
         session = child.load_tflite(model, "preserving")

@@ -1,4 +1,4 @@
-"""A TFLite model in LiteRT, one thread: what the child process holds."""
+"""Load a TFLite model into LiteRT with one thread and run it; the worker process imports this module."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _LACKS = ("Didn't find op for builtin opcode", "Didn't find custom operator", "U
 
 
 class InterpreterSession:
-    """One interpreter, made again where the one before has failed or keeps a state."""
+    """One interpreter, which is created again after a failure, and for each run of a model that keeps a state."""
 
     def __init__(self, model: Path | bytes, kernels: str, signature: str | None, expose: Sequence[str]) -> None:
         self._model, self._kernels = model, kernels

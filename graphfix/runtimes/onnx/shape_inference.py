@@ -1,4 +1,4 @@
-"""Ask onnx's shape inference in a process apart.
+"""Call onnx's shape inference in a child process, which is kept for further calls.
 
 Its native code trusts the model: it asserts that no Slice reads a negative size, it reads operands that a node may
 lack, and it never ends on an Einsum equation with a digit. Such a file must not end the process of graphfix.

@@ -1,4 +1,4 @@
-"""The process that `shape_inference` asks: a pickled question in, a pickled answer out, until there are no more.
+"""The process that `shape_inference` starts: it reads pickled questions and writes pickled answers.
 
 A question is a serialized model, the seconds that the inference may take, and the flags `strict` and `data_prop`. An
 answer says whether onnx objects, and has the text of its error or the model with shapes.
