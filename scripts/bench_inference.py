@@ -11,8 +11,8 @@ the machine's noise makes of equal models. Memory is what a process of its own t
 Operators are those of the graph that onnxruntime optimized, or those of the TFLite file, and the parts of it that
 XNNPACK takes.
 
-Free sizes are those of scripts/tosa_zoo.py and models/exported/sizes.json, else 1, or what a TFLite file stores. For
-Linux.
+Free sizes are those of scripts/tosa_tables/zoo.py and models/exported/sizes.json, else 1, or what a TFLite file
+stores. For Linux.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from inference_cases import case_of, redundant, zoo
-from inference_models import Run, lines, load, peak
-from inference_table import AGAIN, ORIGINAL, Cell, Row, Times, difference, order, ratio, table, worst, write
-from tosa_zoo import Case
+from inference_bench.cases import case_of, redundant, zoo
+from inference_bench.models import Run, lines, load, peak
+from inference_bench.table import AGAIN, ORIGINAL, Cell, Row, Times, difference, order, ratio, table, worst, write
+from tosa_tables.zoo import Case
 
 import graphfix
 from graphfix.targets.registry import TARGETS

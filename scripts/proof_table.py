@@ -2,7 +2,7 @@
 
     python scripts/proof_table.py [--target TARGET]... MODEL_OR_FOLDER...
 
-Folders are searched for .onnx and .tflite files. Target `tosa` needs sizes: those of scripts/tosa_zoo.py for the models
+Folders are searched for .onnx and .tflite files. Target `tosa` needs sizes: those of tosa_tables/zoo.py for the models
 that it names, the default ones for others. Exit status: 0 where everything is proved, 1 otherwise.
 """
 
@@ -14,7 +14,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-from tosa_zoo import ONNX, ZOO
+from tosa_tables.zoo import ONNX, ZOO
 
 import graphfix
 from graphfix import GraphfixError, Verdict

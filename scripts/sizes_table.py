@@ -112,11 +112,11 @@ def _look(
     """Count of the stretches at run time how many are any, and where their sizes were lost."""
     places = sorted({(site["graph"], site["node"]) for site in waiting})
     found.at_run_time = len(places)
-    causes = checkouts.python(tree, ["-m", "exporting.lost_sizes", path], json.dumps(places))
+    causes = checkouts.python(tree, ["-m", "sizes_tables.lost", path], json.dumps(places))
     found.causes.update(json.loads(causes.stdout))
     bindings = {json.dumps(run["bindings"], sort_keys=True) for run in runs if run["status"] == "equal"}
     asked = {"sites": waiting, "bindings": [json.loads(each) for each in sorted(bindings)]}
-    seen = checkouts.python(tree, ["-m", "exporting.observed_sizes", path], json.dumps(asked))
+    seen = checkouts.python(tree, ["-m", "sizes_tables.observed", path], json.dumps(asked))
     lines = [json.loads(line) for line in seen.stdout.splitlines()]
     if not any(line["used"] for line in lines):
         found.failed.append(f"{path.name}: the original was not observed: {seen.stderr.strip()[-200:]}")

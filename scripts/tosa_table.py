@@ -18,8 +18,8 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import NamedTuple, TypeAlias
 
-from tosa_measure import AGREES, VALID, Row
-from tosa_zoo import ZOO
+from tosa_tables.measure import AGREES, VALID, Row
+from tosa_tables.zoo import ZOO
 
 from graphfix.formats.tflite.signature import keys
 from graphfix.runtimes import tosa
@@ -82,9 +82,15 @@ def _signatures(path: Path) -> list[str | None]:
 
 def _row(model: Model) -> Row:
     print(model.path.name, model.signature or "", file=sys.stderr)
-    command = [sys.executable, HERE / "tosa_measure.py", model.path, *([model.signature] if model.signature else [])]
+    command = [
+        sys.executable,
+        "-m",
+        "tosa_tables.measure",
+        model.path.resolve(),
+        *([model.signature] if model.signature else []),
+    ]
     try:
-        ended = subprocess.run(command, capture_output=True, text=True, timeout=LONGEST_SECONDS, check=False)
+        ended = subprocess.run(command, cwd=HERE, capture_output=True, text=True, timeout=LONGEST_SECONDS, check=False)
     except subprocess.TimeoutExpired:
         return Row("", f"no: longer than {LONGEST_SECONDS} s")
     if ended.returncode:

@@ -1,6 +1,6 @@
 """Write docs/tosa-values-onnx.md: every ONNX operator through torch-mlir, beside onnxruntime.
 
-    python scripts/tosa_values_onnx.py              all rows of tosa_values_onnx.toml (about 4 minutes)
+    python scripts/tosa_values_onnx.py              all rows of tosa_tables/values_onnx.toml (about 4 minutes)
     python scripts/tosa_values_onnx.py Gelu Cast    only these operators, printed
 
 Ends with 1 where something is wrong and neither rewritten nor named. Needs the extra `tosa`.
@@ -13,7 +13,7 @@ import tomllib
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tosa_values import NOT_FINITE, Case, main, spread, values_of
+from tosa_tables.values import NOT_FINITE, Case, main, spread, values_of
 
 from models.builders.grammar import read
 from tests.support.notation import model
@@ -21,7 +21,7 @@ from tests.support.notation import model
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-ROWS = Path(__file__).with_suffix(".toml")
+ROWS = Path(__file__).with_name("tosa_tables") / "values_onnx.toml"
 DOCUMENT = Path(__file__).resolve().parent.parent / "docs" / "tosa-values-onnx.md"
 MARKS = ("<!-- table: made by scripts/tosa_values_onnx.py -->", "<!-- end of the table -->")
 LATEST = 18

@@ -1,6 +1,6 @@
 """Write docs/tosa-values-tflite.md: every TFLite operator through tosa-converter-for-tflite, beside LiteRT.
 
-    python scripts/tosa_values_tflite.py              all rows of tosa_values_tflite.toml (about 2 minutes)
+    python scripts/tosa_values_tflite.py              all rows of tosa_tables/values_tflite.toml (about 2 minutes)
     python scripts/tosa_values_tflite.py GELU CAST    only these operators, printed
 
 Ends with 1 where something is wrong and neither rewritten nor named. Needs the extra `tosa`.
@@ -13,7 +13,7 @@ import tomllib
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tosa_values import NOT_FINITE, Case, main, spread, values_of
+from tosa_tables.values import NOT_FINITE, Case, main, spread, values_of
 
 from models.builders.grammar import read
 from models.builders.tflite.text import Quantized, model
@@ -21,7 +21,7 @@ from models.builders.tflite.text import Quantized, model
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-ROWS = Path(__file__).with_suffix(".toml")
+ROWS = Path(__file__).with_name("tosa_tables") / "values_tflite.toml"
 DOCUMENT = Path(__file__).resolve().parent.parent / "docs" / "tosa-values-tflite.md"
 MARKS = ("<!-- table: made by scripts/tosa_values_tflite.py -->", "<!-- end of the table -->")
 QUANTIZED = frozenset({"int8", "uint8", "int16"})

@@ -2,7 +2,7 @@
 
     python scripts/vela_table.py [--vela VELA] [--write docs/targets.md] [WORD ..]
 
-Models are those of models/ whose operators compute int8 and those that scripts/vela_models.py makes, or those whose
+Models are those of models/ whose operators compute int8 and those that vela_tables/models.py makes, or those whose
 name holds a WORD. Each is compiled as it is, with its free sizes bound to default ones and nothing else done to it, and
 fixed. The exit status is 1 where an operator of the original moves from the NPU to the CPU, where Vela refuses what it
 took before, or where the cycles rise though the same operators are on the NPU: those rows are named at the end.
@@ -21,7 +21,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from textwrap import wrap
 
-from vela_measure import (
+from vela_tables.measure import (
     ACCELERATORS,
     SAME,
     VARIABLE,
@@ -33,15 +33,15 @@ from vela_measure import (
     operators,
     place,
 )
-from vela_measure import version as vela_version
-from vela_models import HANDMADE, MODELS, TARGET, Variants, handmade, int8_models, variants
+from vela_tables.measure import version as vela_version
+from vela_tables.models import HANDMADE, MODELS, TARGET, Variants, handmade, int8_models, variants
 
 from graphfix import GraphfixError
 
 BEGIN, END = "<!-- table: made by scripts/vela_table.py -->", "<!-- end of the table -->"
 LONGEST = 100
 GROUPS = {
-    "handmade": "hand-made (scripts/vela_models.py)",
+    "handmade": "hand-made (scripts/vela_tables/models.py)",
     "exported": "models/exported",
     "zoo": "the zoo",
     "committed": "the other models of models/",

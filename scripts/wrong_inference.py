@@ -5,8 +5,8 @@
 Random models of one node, with inputs of known sizes and outputs of no declared type, are given to onnx's inference
 (without and with propagated values), loaded by onnxruntime without optimizations, and run. Inference is wrong where it
 gives a rank or a size that a result does not have. Each wrong model must be described by a row of
-wrong_inference_rows.py; the exit status is 1, and the models are printed, where one is not. --python asks the onnx and
-onnxruntime of further environments. --check, and naming operators, prints the table in place of writing the page.
+wrong_inference_table/rows.py; the exit status is 1, and the models are printed, where one is not. --python asks the
+onnx and onnxruntime of further environments. --check, and naming operators, prints the table instead of writing it.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from onnx import defs
-from wrong_inference_rows import ROWS, Row, row_of
+from wrong_inference_table.rows import ROWS, Row, row_of
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
@@ -36,11 +36,11 @@ from tests.support.pairs.onnx_instances import Instance, elements  # noqa: E402
 
 PAGE = ROOT / "docs" / "load-inference.md"
 HEAD = "<!-- wrong_inference.py writes what follows -->"
-WORKER = Path(__file__).with_name("inference_worker.py")
+WORKER = Path(__file__).with_name("wrong_inference_table") / "worker.py"
 DEFAULT = Counts(varied=20, drawn=600, added=50)
 VERSIONS = "import onnx, onnxruntime; print(f'onnx {onnx.__version__}, onnxruntime {onnxruntime.__version__}')"
 Answer = Mapping[str, Any]
-"""`real` and `inferred` shapes, or why the model is `refused`; see inference_worker.py."""
+"""`real` and `inferred` shapes, or why the model is `refused`; see wrong_inference_table/worker.py."""
 
 
 class Wrong(NamedTuple):

@@ -64,6 +64,7 @@ ORDER = (
     Entry("tosa.unroll_recurrence", ("tosa",), SIMPLIFY),
     Entry("tosa.sequence_at_to_slice", ("tosa",), SIMPLIFY),
     Entry("tosa.reverse_sequence_to_gather", ("tosa",), SIMPLIFY),
+    Entry("tosa.slice_backwards_to_gather", ("tosa",), SIMPLIFY),
     Entry("tosa.einsum_pairs", ("tosa",), SIMPLIFY),
     Entry("tosa.resize_sizes_to_scales", ("tosa",), SIMPLIFY),
     Entry("tosa.clamp_quantize", ("tosa",), SIMPLIFY),

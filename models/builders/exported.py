@@ -62,17 +62,17 @@ _INTRODUCTION = """\
 functions, saved models; floats to int16x8). They are written by
 
 ```sh
-python scripts/export_onnx.py                  # torch, transformers, onnxscript; versions are named in the script
-python scripts/export_tflite.py                # tensorflow, tf-keras, transformers, keras-hub
-python scripts/export_onnx.py --run            # runs what is committed, at each of its sizes, and needs no PyTorch
-python scripts/export_onnx.py --check          # exports and compares; export_tflite.py has both options too
-python scripts/sizes_table.py                  # what sizes that are not known cost on them (docs/sizes.md)
+python -m models.exporting.export_onnx          # torch, transformers, onnxscript; the script names versions
+python -m models.exporting.export_tflite        # tensorflow, tf-keras, transformers, keras-hub
+python -m models.exporting.export_onnx --run    # runs what is committed, and needs no PyTorch
+python -m models.exporting.export_onnx --check  # exports and compares; export_tflite has both options too
+python scripts/sizes_table.py                   # what sizes that are not known cost on them (docs/sizes.md)
 ```
 
 in an environment for each that has graphfix's dependencies too: graphfix needs neither PyTorch nor TensorFlow, and the
 tests ask for the committed files alone. `sizes.json` says what each ONNX file is fed, and at which sizes. No weights
 are downloaded: the models are built from configurations of a layer or two, and their weights are a short pattern that
-repeats. Where an architecture is not written in scripts/exporting it is that of transformers, Keras or KerasHub (all
+repeats. Where an architecture is not written in models/exporting it is that of transformers, Keras or KerasHub (all
 Apache-2.0).
 A name is that of the architecture, then of the exporter (`_dynamo`, `_legacy`, with the operator set where there are
 several) or of what is free and how numbers are stored (`_free`, `_batch`, `_fixed`; `_int8` ..).
@@ -95,13 +95,13 @@ exports.
   blocks of 2, 4 and 8 bits, HQQ, NF4 and FP4
 - `decoders`: the model builder of onnxruntime-genai, from small models of 14 families; some are `model.onnx` and
   `model.onnx.data` in a folder
-- `litert_torch`: litert-torch, from modules of PyTorch (scripts/exporting/litert_*.py)
+- `litert_torch`: litert-torch, from modules of PyTorch (models/exporting/through_litert_torch)
 - `litert_quantized`: ai-edge-quantizer, from `litert_torch/` and `exported/`
 
 ```sh
-python scripts/optimize_onnx.py                # optimized, quantized; versions are named in the scripts
-python scripts/build_decoders.py               # decoders
-python scripts/export_litert.py                # litert_torch, litert_quantized
+python -m models.exporting.optimize_onnx   # optimized, quantized; versions are named in the scripts
+python -m models.exporting.build_decoders  # decoders
+python -m models.exporting.export_litert   # litert_torch, litert_quantized
 ```
 
 Each has the options `--check` and `--run`, too; `sizes.json` of a folder says what its ONNX files are fed, and at

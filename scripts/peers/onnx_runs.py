@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import onnx
 import onnxruntime as rt
-from tosa_zoo import ONNX, Case, page
+from tosa_tables.zoo import ONNX, Case, page
 
 from peers import onnx_probes
 from peers.broadcasts import Counted, count

@@ -8,13 +8,13 @@ from itertools import pairwise
 from pathlib import Path
 
 import bench_inference
-import inference_cases
-import inference_models
-import inference_table
 import onnx
 import pytest
-from inference_table import AGAIN, ORIGINAL, Cell, Row
-from tosa_zoo import Case
+from inference_bench import cases as inference_cases
+from inference_bench import models as inference_models
+from inference_bench import table as inference_table
+from inference_bench.table import AGAIN, ORIGINAL, Cell, Row
+from tosa_tables.zoo import Case
 
 from graphfix.targets.registry import TARGETS
 from tests.support.notation import model

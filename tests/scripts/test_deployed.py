@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import build_decoders
-import export_litert
 import onnx
-import optimize_onnx
 import pytest
-from exporting import deployed_files
-from exporting.decoder_cases import NOT_RUN
-from exporting.deployed_files import DEPLOYED, Deployed, committed, parts, sizes_of
-from exporting.onnx_feeds import numbers
 
+from models.exporting import build_decoders, export_litert, optimize_onnx
+from models.exporting.deployed import files
+from models.exporting.deployed.decoder_cases import NOT_RUN
+from models.exporting.deployed.files import DEPLOYED, Deployed, committed, parts, sizes_of
+from models.exporting.feeds import numbers
 from tests.support.needs import of_16_channels
 from tests.support.tiers import COVER_DEPLOYED, tiered
 
@@ -74,8 +72,8 @@ def assert_small_and_runs(name: str, capsys: pytest.CaptureFixture[str]) -> None
     """The file is no larger than it may be, and its script runs this file alone."""
     folder, _, stem = name.partition("/")
     path = DEPLOYED / f"{name}.onnx"
-    assert sum(map(len, parts(path).values())) <= deployed_files.MOST_BYTES
-    assert deployed_files.main([stem, "--run"], "", DEPLOYED / folder, dict) == 0
+    assert sum(map(len, parts(path).values())) <= files.MOST_BYTES
+    assert files.main([stem, "--run"], "", DEPLOYED / folder, dict) == 0
     assert f"{stem}: ok" in capsys.readouterr().out
 
 
@@ -92,7 +90,7 @@ def test_what_is_not_run_is_refused_by_the_kernel() -> None:
         case = build_decoders.cases()[name]
         path = DEPLOYED / "decoders" / f"{name}.onnx"
         with pytest.raises(Exception, match="GroupQueryAttention"):
-            deployed_files.run(path, case.inputs, [{"batch": 2, "sequence": 5, "past": 0, "total": 5}])
+            files.run(path, case.inputs, [{"batch": 2, "sequence": 5, "past": 0, "total": 5}])
 
 
 def _doubled(path: Path) -> None:
@@ -109,9 +107,9 @@ def test_a_file_is_written_with_its_sizes_and_compared(tmp_path: Path, monkeypat
     monkeypatch.setenv("PYTHONHASHSEED", "0")
     cases = {"double": Deployed("double", _doubled, {"x": numbers("n")}, ({"n": 3}, {"n": 4}))}
     for options in ([], ["--check"], ["--run"]):
-        assert deployed_files.main(options, "", tmp_path, lambda: cases) == 0
+        assert files.main(options, "", tmp_path, lambda: cases) == 0
     (tmp_path / "double.onnx").write_bytes(b"")
-    assert deployed_files.main(["--check"], "", tmp_path, lambda: cases) == 1
+    assert files.main(["--check"], "", tmp_path, lambda: cases) == 1
 
 
 def test_a_file_that_shows_nothing_or_that_nothing_makes_is_said(
@@ -120,7 +118,7 @@ def test_a_file_that_shows_nothing_or_that_nothing_makes_is_said(
     monkeypatch.setenv("PYTHONHASHSEED", "0")
     cases = {"constant": Deployed("constant", _constant, {"x": numbers("n")}, ({"n": 3}, {"n": 4}))}
     _doubled(tmp_path / "stray.onnx")
-    assert deployed_files.main([], "", tmp_path, lambda: cases) == 1
+    assert files.main([], "", tmp_path, lambda: cases) == 1
     said = capsys.readouterr().out
     assert "constant: the outputs of run 1 are all the same number" in said
     assert "stray: nothing makes this file" in said

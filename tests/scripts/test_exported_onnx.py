@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-import export_onnx
 import numpy as np
 import onnx
 import pytest
-from exporting.onnx_running import fault
 
 from models.builders.exported import EXPORTED_KINDS, Kind
+from models.exporting import export_onnx
+from models.exporting.running import fault
 from tests.support.places import MODELS
 from tests.support.tiers import COVER_EXPORTED, tiered
 from tests.support.without_torch import torch_absent
@@ -22,7 +22,7 @@ STEMS = sorted(path.stem for path in FOLDER.glob("*.onnx"))
 
 def test_the_committed_files_and_their_sizes_are_those_of_the_catalogue() -> None:
     with torch_absent():
-        from exporting.onnx_cases import CASES
+        from models.exporting.from_pytorch.cases import CASES
 
         described = {
             case.file_name(writing): json.loads(json.dumps(export_onnx._described(case)))

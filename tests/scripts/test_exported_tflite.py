@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import export_tflite
 import numpy as np
 import pytest
 from ai_edge_litert import schema_py_generated as schema
-from exporting.tflite_catalogue import EXPORTS
-from exporting.tflite_runs import check, stored
 
+from models.exporting import export_tflite
+from models.exporting.from_keras.catalogue import EXPORTS
+from models.exporting.tflite_runs import check, stored
 from tests.support.places import MODELS
 from tests.support.tiers import COVER_EXPORTED, tiered
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 import tosa_table as table
-from tosa_measure import Row
+from tosa_tables.measure import Row
 
 
 def test_what_is_counted() -> None:

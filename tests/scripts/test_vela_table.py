@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from vela_measure import SAME, Difference, Operator, Placed, compare
 from vela_table import Cell, Row, page
+from vela_tables.measure import SAME, Difference, Operator, Placed, compare
 
 from models.builders.tflite.text import model
 

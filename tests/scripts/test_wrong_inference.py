@@ -12,7 +12,7 @@ import numpy as np
 import onnxruntime
 import pytest
 import wrong_inference as script
-from wrong_inference_rows import ROWS, row_of
+from wrong_inference_table.rows import ROWS, row_of
 
 from tests.support.onnx.contrib_calls import instance
 from tests.support.onnx.contrib_calls.drawing import Call

@@ -52,5 +52,5 @@ def torch_absent() -> Iterator[None]:
             yield
         finally:
             for name in set(sys.modules) - known:
-                if name.startswith("exporting.onnx"):
+                if name.startswith("models.exporting.from_pytorch"):
                     del sys.modules[name]

@@ -9,8 +9,8 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "scripts"))
 
-import tosa_values
 import tosa_values_onnx as onnx_values
+from tosa_tables import values as tosa_values
 
 from tests.support.runtimes.tosa_loop import needs_tools
 

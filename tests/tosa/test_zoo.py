@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import onnxruntime
 import pytest
-from tosa_zoo import ONNX, SEEDS, page
+from tosa_tables.zoo import ONNX, SEEDS, page
 
 import graphfix
 from graphfix.runtimes import tosa

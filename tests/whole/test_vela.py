@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from vela_measure import ACCELERATORS, Operator, executable
-from vela_models import Variants, handmade
 from vela_table import GROUPS, Cell, cell, measured, sources
+from vela_tables.measure import ACCELERATORS, Operator, executable
+from vela_tables.models import Variants, handmade
 
 from models.builders.tflite.text import model
 

@@ -19,7 +19,7 @@ class Inputs:
 def of(name: str) -> Inputs:
     """Return those of a model of the zoo; a size that is not said is 1."""
     # Here, since it needs numpy, which the process that measures peaks has no room for.
-    from tosa_zoo import ONNX, Case
+    from tosa_tables.zoo import ONNX, Case
 
     case = ONNX.get(name, Case())
     shapes = {each: [int(size) for size in said.split(",")] for each, said in case.shapes.items()}

@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 import onnx
-from tosa_zoo import page
+from tosa_tables.zoo import page
 
 from peers import onnx_runs, tflite_runs
 from peers.forks import ForkError, in_fork

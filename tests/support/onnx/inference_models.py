@@ -1,4 +1,4 @@
-"""Random models of one node for scripts/wrong_inference.py, and what of them is sent to scripts/inference_worker.py."""
+"""Random models of one node for scripts/wrong_inference.py, and what its worker is sent of them."""
 
 from __future__ import annotations
 

@@ -10,6 +10,8 @@ from onnx import TensorProto, helper, numpy_helper
 
 from graphfix.checker.files.onnx.operators import LEGACY_END
 from graphfix.checker.proof.core.sizes import numbers, right_aligned
+from graphfix.checker.proof.neutral.integer_values import cut
+from graphfix.checker.proof.onnx.layout_shapes import places
 from graphfix.checker.proof.onnx.nodes import PRODUCTS, channels
 from graphfix.checker.proof.onnx.sequence_shapes import taken
 from graphfix.checker.proof.onnx.types import dtype
@@ -17,7 +19,9 @@ from graphfix.checker.proof.onnx.validate import loads
 from graphfix.checker.proof.onnx.versions import PRESENT
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
+
+    from onnx import NodeProto
 
     from graphfix.checker.proof.core.terms import View
     from graphfix.checker.proof.onnx.operands import Among, Call
@@ -26,6 +30,8 @@ THREE = 3
 """Operands from which on an Einsum has several pairs."""
 SIZES = 3
 """The operand of a Resize that holds the result's sizes."""
+STEPS = 4
+"""The operand of a Slice that holds its steps."""
 OF_SIZES = frozenset({"axes", "keep_aspect_ratio_policy", "antialias"})
 """Attributes of a Resize by which sizes, or what is made of them, mean another thing."""
 CROPPED = b"tf_crop_and_resize"
@@ -162,7 +168,45 @@ def _reversed(call: Call, among: Among) -> View | None:
     return among(nodes, max(call.version, PRESENT), {"x": data})
 
 
+def _backwards(call: Call, among: Among) -> View | None:
+    """Return the value of a Slice with negative steps as a Gather on each of these axes, behind a Slice of the others.
+
+    None if all steps are positive, or if a size, a bound or a step that decides is not a known number.
+    """
+    steps = numbers(call.indices(STEPS)) if call.operand(STEPS) is not None else None
+    if not steps or min(steps) > 0:
+        return None
+    data, sizes = call.operand(0), call.sizes(0)
+    starts, ends, axes = (numbers(call.indices(at)) for at in range(1, STEPS))
+    if data is None or sizes is None or starts is None or ends is None:
+        return None
+    at = places(range(len(starts)) if call.operand(3) is None else axes, len(sizes))
+    if at is None or not len(at) == len(starts) == len(ends) == len(steps):
+        return None
+    bounds = list(zip(at, starts, ends, steps, strict=True))
+    nodes = _slice_of(call, [bound for bound in bounds if bound[-1] > 0])
+    for axis, *bound in (bound for bound in bounds if bound[-1] < 0):
+        size = sizes[axis]
+        taken = cut(size, *bound) if isinstance(size, int) else None
+        if not taken:
+            return None
+        name, picked = nodes[-1].output[0] if nodes else "x", numpy_helper.from_array(np.array(taken, np.int64))
+        nodes.append(helper.make_node("Constant", [], [f"places{axis}"], value=picked))
+        nodes.append(helper.make_node("Gather", [name, f"places{axis}"], [f"y{axis}"], call.description, axis=axis))
+    return among(nodes, max(call.version, PRESENT), {"x": data})
+
+
+def _slice_of(call: Call, bounds: Sequence[tuple[int, int, int, int]]) -> list[NodeProto]:
+    """Return the nodes of a Slice of `x` by (axis, start, end, step); none for no axis."""
+    if not bounds:
+        return []
+    columns = dict(zip(("axes", "starts", "ends", "steps"), zip(*bounds, strict=True), strict=True))
+    constants = [helper.make_node("Constant", [], [name], value_ints=column) for name, column in columns.items()]
+    return [*constants, helper.make_node("Slice", ["x", "starts", "ends", "axes", "steps"], ["cut"], call.description)]
+
+
 DEFINED: Mapping[str, Callable[[Call, Among], View | None]] = {
     "Einsum": _in_pairs, "Resize": _by_scales, "SequenceAt": taken, "PRelu": _prelu,
     "Softmax": _flat, "LogSoftmax": _flat, "Hardmax": _flat, "ReverseSequence": _reversed,
+    "Slice": _backwards,
 }  # fmt: skip

@@ -1,0 +1,1 @@
+"""Models of TensorFlow and Keras, which export_tflite converts to TFLite."""

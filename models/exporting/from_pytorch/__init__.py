@@ -1,0 +1,1 @@
+"""Models of PyTorch, which export_onnx exports to ONNX."""

@@ -1,0 +1,1 @@
+"""Models of PyTorch, which export_litert converts to TFLite and quantizes."""

@@ -1,1 +1,0 @@
-"""What the development-only scripts need that export models; nothing else imports it."""

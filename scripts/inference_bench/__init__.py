@@ -1,0 +1,1 @@
+"""The models, the measurements and the tables of bench_inference.py."""

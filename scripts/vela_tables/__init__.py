@@ -1,0 +1,1 @@
+"""The models and the measurements of vela_table.py."""

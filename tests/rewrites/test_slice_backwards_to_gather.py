@@ -1,0 +1,90 @@
+"""A Slice with negative steps as a Gather: plans, proofs, and what is computed."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+import graphfix
+from graphfix.graph.edits import New, Numbers, Replace
+from rewrites.tosa.slice_backwards_to_gather import plan
+from tests.support.notation import model, node
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def text(data: str, bounds: str, result: str) -> str:
+    given = zip(("s", "e", "a", "t"), bounds.split(), strict=False)
+    operands = ", ".join(f"{name}:const:int64[{each.count(',') + 1}]{{{each}}}" for name, each in given)
+    return f"y[{result}] = Slice(x[{data}], {operands})"
+
+
+DONE = {
+    "all of an axis": (text("2,5", "-1 -9 1 -1", "2,5"), [("Gather", (4, 3, 2, 1, 0), 1)]),
+    "a part": (text("5,2", "3 0 0 -1", "3,2"), [("Gather", (3, 2, 1), 0)]),
+    "every second, the axis from the back": (text("2,5", "4 -6 -1 -2", "2,3"), [("Gather", (4, 2, 0), 1)]),
+    "two axes": (
+        text("2,3", "-1,-1 -9,-9 0,1 -1,-1", "2,3"),
+        [("Gather", (1, 0), 0), ("Gather", (2, 1, 0), 1)],
+    ),
+    "an axis forwards, another backwards": (
+        text("4,3", "1,-1 3,-9 0,1 1,-1", "2,3"),
+        [("Slice", None, None), ("Gather", (2, 1, 0), 1)],
+    ),
+    "a free axis beside it": (text("N,3", "-1 -9 1 -1", "N,3"), [("Gather", (2, 1, 0), 1)]),
+}
+
+
+def chain(edit: Replace) -> list[tuple[str, tuple[int, ...] | None, object]]:
+    """Return the new nodes from the data on: operator, places and axis."""
+    found: list[tuple[str, tuple[int, ...] | None, object]] = []
+    each: object = edit.node
+    while isinstance(each, New):
+        places = each.operands[1] if each.op == "Gather" else None
+        assert places is None or isinstance(places, Numbers)
+        found.append((each.op, None if places is None else places.elements, dict(each.attributes).get("axis")))  # type: ignore[arg-type]
+        each = each.operands[0]
+    assert each == 0
+    return found[::-1]
+
+
+@pytest.mark.parametrize("case", DONE)
+def test_each_axis_backwards_is_a_gather(case: str) -> None:
+    given, nodes = DONE[case]
+    (edit,) = plan(node(given))
+    assert isinstance(edit, Replace)
+    assert chain(edit) == nodes
+
+
+@pytest.mark.parametrize("case", [case for case in DONE if not case.startswith("a free")])
+def test_the_gather_is_proved_and_computes_the_same(case: str, tmp_path: Path) -> None:
+    before, after = tmp_path / "before.onnx", tmp_path / "after.onnx"
+    given, nodes = DONE[case]
+    before.write_bytes(model(given).SerializeToString())
+    outcome = graphfix.fix_file(before, after, target="tosa")
+    assert outcome.rewrites["slice-backwards-to-gather"] == 1
+    assert outcome.verdict is not None
+    assert outcome.verdict.status == "proved"
+    assert all(run.status == "equal" for run in outcome.verdict.runs)
+    assert [each.op for each in graphfix.load(after).graphs[0].nodes] == [op for op, *_ in nodes]
+    assert [site.code for site in graphfix.check(after, target="tosa").sites if site.is_finding] == []
+
+
+KEPT = {
+    "forwards": text("2,5", "0 5 1 1", "2,5"),
+    "no steps": text("2,5", "0 5 1", "2,5"),
+    "a free size": text("2,N", "-1 -9 1 -1", "2,?"),
+    "a start in front of the axis, where runtimes differ": text("2,5", "-7 -9 1 -1", "2,?"),
+    "an end that onnxruntime reads as the first element": text("2,5", "-1 9223372036854775807 1 -1", "2,?"),
+    "nothing is taken": text("2,5", "1 3 1 -1", "2,0"),
+    "more elements than a constant should have": text("2,5000", "-1 -9000 1 -1", "2,5000"),
+    "bounds of the run": "y[2,?] = Slice(x[2,5], s:int64[1], e:int64[1], a:const:int64[1]{1}, t:const:int64[1]{-1})",
+    "steps of the run": text("2,5", "-1 -9 1 -1", "2,?").replace("t:const:int64[1]{-1}", "t:int64[1]"),
+}
+
+
+@pytest.mark.parametrize("text", KEPT.values(), ids=KEPT)
+def test_nothing_is_done(text: str) -> None:
+    assert list(plan(node(text))) == []
