@@ -13,6 +13,8 @@ from graphfix.results import installation
 from tests.support.places import ROOT
 
 SITE = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["urls"]["Documentation"]
+ROOMS = ("checker/proof", "engine", "report", "targets")
+"""Rooms whose texts name pages."""
 
 
 @pytest.fixture
@@ -44,7 +46,7 @@ def test_no_help_page_names_a_file_that_only_a_clone_has(command: str) -> None:
 
 
 def test_each_page_that_is_named_exists() -> None:
-    files = [path for name in ("engine", "report") for path in (ROOT / "graphfix" / name).rglob("*.[pm][yd]")]
+    files = [path for name in ROOMS for path in (ROOT / "graphfix" / name).rglob("*.[pm][yd]")]
     texts = [path.read_text(encoding="utf-8") for path in files]
     named = {name for text in texts for name in installation.PAGE.findall(text)}
     assert {"targets", "proof"} <= named
