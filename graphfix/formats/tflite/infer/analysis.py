@@ -15,7 +15,7 @@ from graphfix.formats.neutral.equal_sizes import NO_SUMS, Sum
 from graphfix.formats.tflite.file.container import Container
 from graphfix.formats.tflite.file.records import Operator
 from graphfix.formats.tflite.infer.names import free_axes, operator_name, unique_names, unknown_name
-from graphfix.formats.tflite.infer.scope import GraphScope
+from graphfix.formats.tflite.infer.scope import INTEGER_TYPES, GraphScope
 from graphfix.formats.tflite.infer.subgraphs import Analysis, Known
 from graphfix.graph.view import Node, Trips, Value
 from graphfix.results import StoredShape, assumptions
@@ -30,7 +30,6 @@ MOST_OPERATORS: Final = 1 << 14
 """The most operators that are followed in all trips of a loop together."""
 UNKNOWN_TRIPS: Final = 1 << 6
 """The trips that a loop inside another loop counts for; its real number is known when the outer loop is unrolled."""
-FOLLOWED: Final = frozenset({"int32", "int64", "bool"})
 
 
 @dataclass(slots=True)
@@ -140,5 +139,5 @@ def _weight_inside(container: Container, operator: Operator, known: dict[int, in
 def _shape_and_elements(value: Value | None) -> Known:
     if value is None:
         return UNRANKED, None
-    elements = value.elements if value.dtype in FOLLOWED else None
+    elements = value.elements if value.dtype in INTEGER_TYPES else None
     return value.shape, tuple(map(int, elements)) if elements is not None else None

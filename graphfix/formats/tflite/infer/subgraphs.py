@@ -13,7 +13,7 @@ from graphfix import operators
 from graphfix.formats.tflite.file.container import Container
 from graphfix.formats.tflite.file.records import ABSENT, Operator
 from graphfix.formats.tflite.file.schema import CUSTOM, OPERATORS, TENSOR_TYPES, UNSHAPED
-from graphfix.formats.tflite.infer.operands import Call, Results, Rule
+from graphfix.formats.tflite.infer.call import Call, Results, Rule
 from graphfix.formats.tflite.infer.operators import registry
 from graphfix.formats.tflite.infer.scope import GraphScope, scope_of
 from graphfix.operators import Row

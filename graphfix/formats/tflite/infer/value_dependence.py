@@ -8,6 +8,7 @@ from graphfix.formats.tflite.file.records import ABSENT, Operator
 from graphfix.formats.tflite.file.schema import CUSTOM, OPERATORS, TENSOR_TYPES
 from graphfix.formats.tflite.infer.operators.registry import OPERATORS as DEFINITIONS
 from graphfix.formats.tflite.infer.operators.registry import UNLISTED, shape_rule
+from graphfix.formats.tflite.infer.scope import INTEGER_TYPES
 from graphfix.operators.row import TFLITE
 from graphfix.results.records import dataclass, field
 
@@ -16,8 +17,6 @@ RECURRENT = frozenset(
     " BIDIRECTIONAL_SEQUENCE_RNN".split()
 )
 """Operators without a rule here whose results' shapes LiteRT computes from those of the operands."""
-WHOLE = frozenset({"int32", "int64", "bool"})
-"""The element types of shapes and indices; quantized ones are weights."""
 
 
 @dataclass(slots=True)
@@ -47,7 +46,7 @@ def computed(container: Container) -> tuple[frozenset[int], frozenset[int]]:
     produced = {tensor for operator in main.operators for tensor in operator.outputs}
     known = _known(container)
     results = known.elements & produced
-    whole = {tensor for tensor in results if TENSOR_TYPES[main.tensors[tensor].type][0] in WHOLE}
+    whole = {tensor for tensor in results if TENSOR_TYPES[main.tensors[tensor].type][0] in INTEGER_TYPES}
     return frozenset(results), frozenset(whole | (results & known.sizes))
 
 

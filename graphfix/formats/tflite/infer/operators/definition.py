@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Literal, TypeAlias
 
-from graphfix.formats.tflite.infer.operands import Call, Rule
+from graphfix.formats.tflite.infer.call import Call, Rule
 from graphfix.results.records import dataclass
 from graphfix.shapes.shape import Size
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from graphfix.formats.tflite.file.records import ABSENT
 from graphfix.formats.tflite.file.schema import BOOL, TENSOR_TYPES
-from graphfix.formats.tflite.infer.operands import Call, Results, Rule
+from graphfix.formats.tflite.infer.call import Call, Results, Rule
 from graphfix.formats.tflite.infer.operators.definition import Definition, Elements
 from graphfix.formats.tflite.infer.operators.products import matmul
 from graphfix.graph.litert.lookup_tables import BYTES, FLOATS, OF_BYTES

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from graphfix.formats.tflite.infer.operands import Call, Results
+from graphfix.formats.tflite.infer.call import Call, Results
 from graphfix.formats.tflite.infer.operators.definition import Definition
 from graphfix.formats.tflite.infer.operators.products import IMAGE
 from graphfix.shapes.shape import UNKNOWN, Shape

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 
 from graphfix.formats.tflite.file.records import ABSENT
 from graphfix.formats.tflite.file.schema import INT32
-from graphfix.formats.tflite.infer.operands import Call, Results
+from graphfix.formats.tflite.infer.call import Call, Results
 from graphfix.formats.tflite.infer.operators.definition import Definition, Elements
 from graphfix.shapes.shape import UNKNOWN, UNRANKED, Dim, Incompatible, Shape, Size, never_one
 from graphfix.shapes.terms import as_size, maybe_negative

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from graphfix.formats.tflite.infer.operands import Call, Results
+from graphfix.formats.tflite.infer.call import Call, Results
 from graphfix.formats.tflite.infer.operators.definition import Definition
 from graphfix.formats.tflite.infer.operators.layout import remaining
 from graphfix.formats.tflite.infer.operators.sizes import shape_held_by

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from graphfix.formats.tflite.infer.operands import Call, Results
+from graphfix.formats.tflite.infer.call import Call, Results
 from graphfix.formats.tflite.infer.operators.definition import Definition, Elements
 from graphfix.formats.tflite.infer.operators.layout import unknowns
 from graphfix.formats.tflite.infer.scope import LIMIT

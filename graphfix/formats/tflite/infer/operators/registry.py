@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from graphfix.formats.tflite.file.records import ABSENT
-from graphfix.formats.tflite.infer.operands import Call, Rule
+from graphfix.formats.tflite.infer.call import Call, Rule
 from graphfix.formats.tflite.infer.operators import (
     elementwise,
     images,

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from math import prod
 
 from graphfix.formats.tflite.file.schema import FLOAT32
-from graphfix.formats.tflite.infer.operands import Call, Results, Rule
+from graphfix.formats.tflite.infer.call import Call, Results, Rule
 from graphfix.formats.tflite.infer.operators.definition import Definition, Elements
 from graphfix.formats.tflite.infer.operators.layout import same_elements, unknowns
 from graphfix.formats.tflite.infer.scope import LIMIT

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from graphfix.formats.tflite.infer.operands import Call, Results
+from graphfix.formats.tflite.infer.call import Call, Results
 from graphfix.formats.tflite.infer.operators.definition import Definition, Elements
 from graphfix.results.records import dataclass
 from graphfix.shapes.shape import UNKNOWN, Shape, Size, same

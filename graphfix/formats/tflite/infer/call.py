@@ -1,4 +1,4 @@
-"""One operator as a shape rule sees it: its operands' shapes and elements, and its options."""
+"""One operator with the shapes and elements of its operands and its options: the argument of all rules."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from graphfix.shapes.terms import Terms
 
 @dataclass(slots=True)
 class Call:
-    """One operator as a rule sees it; operands and results are named by position."""
+    """One operator for a rule; operands and results are numbered by position."""
 
     scope: GraphScope
     op: str
