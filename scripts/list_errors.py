@@ -24,7 +24,7 @@ REASONS = frozenset(
 )
 """Exceptions that are answers: a report, or a verdict, has their text."""
 EXCEPTIONS = frozenset(
-    "GraphfixError OverwriteError RewriteError AskedError MalformedError MalformedModelError UnknownVersionError "
+    "GraphfixError OverwriteError RewriteError BindingError MalformedError MalformedModelError UnknownVersionError "
     "UnsupportedFieldError OutsideError StoppedError TooLongError ValueError TypeError ArgumentTypeError IndexError "
     "AttributeError".split()
 )

@@ -22,7 +22,7 @@ from graphfix.targets.impossible_sizes import impossible
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from graphfix.checker.runs.least_sizes import Runs, Taken
+    from graphfix.checker.runs.sizes.least_sizes import Runs, Taken
     from graphfix.graph.protocols import Model
     from graphfix.results import InputValue
 
@@ -126,7 +126,7 @@ class _Search:
 
     def found(self, source: Path, values: Mapping[str, InputValue], data_root: Sequence[Path]) -> Model | None:
         """The model bound to the first sizes that it takes; None where it takes none of those that are tried."""
-        from graphfix.checker.runs.least_sizes import running
+        from graphfix.checker.runs.sizes.least_sizes import running
 
         with running(source, values, data_root) as runs:
             nothing_but_nan, left = None, LARGER

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from graphfix.checker.files import is_tflite
-from graphfix.checker.files.asked import AskedError
+from graphfix.checker.files.binding_error import BindingError
 from graphfix.checker.files.equal_sizes import stated
 from graphfix.checker.files.set_values import assumed
 from graphfix.checker.runs import by_runs
@@ -53,12 +53,12 @@ def compare(task: Task) -> Verdict:
         )
     try:
         return _answer(replace(task, pair=_renamed(task.pair) if before else task.pair))
-    except AskedError as error:
+    except BindingError as error:
         raise GraphfixError(f"{task.pair.before}: {error}") from None
 
 
 def _renamed(pair: Pair) -> Pair:
-    """Return a TFLite pair with sizes by the inputs' own names. Raises AskedError for an unknown signature."""
+    """Return a TFLite pair with sizes by the inputs' own names. Raises BindingError for an unknown signature."""
     from graphfix.checker.files.tflite.names import renamed
 
     bindings, shapes = renamed(pair.before, pair.bindings, pair.shapes, pair.signature)
@@ -223,7 +223,7 @@ def _assumes(verdict: Verdict, proof: Proof, discharged: frozenset[str]) -> tupl
 def _excused(task: Task, verdict: Verdict, proof: Proof) -> Verdict | None:
     """Return the verdict with the exception that all of what differs in proved models is of, if it is one."""
     from graphfix.checker.proof import ABOUT_SIZE_0
-    from graphfix.checker.runs import exceptions
+    from graphfix.checker.runs.comparing import exceptions
 
     if not any(run.status == "different" for run in verdict.runs):
         return None  # the models are not alike for a caller, or the second one does not load

@@ -18,7 +18,7 @@ class Fault:
     """An unexpected exception as plain data, which a child process can send to its parent."""
 
     place: str
-    """File and line, `graphfix/checker/runs/sizes.py:17`: the innermost ones of graphfix, if the traceback has any."""
+    """File and line, such as `graphfix/checker/runs/budget.py:17`: the innermost ones of graphfix in a traceback."""
     error: str
     """The exception's type and text on one line: `ValueError: array is too big`."""
     trace: str = field(repr=False, compare=False)

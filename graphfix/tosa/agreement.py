@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 
 from graphfix.api import format_of
-from graphfix.checker.runs.only_nan import has_number, nothing_compared, only_nan
+from graphfix.checker.runs.comparing.difference import has_number, nothing_compared, only_nan
+from graphfix.checker.runs.comparing.unwritten_variables import unwritten_outputs
 from graphfix.checker.runs.static_model import StaticModel, fed_like, onnx_session, static_onnx, static_tflite
-from graphfix.checker.runs.unwritten_variables import unwritten_outputs
 from graphfix.engine import binding
 from graphfix.engine.request import Request
 from graphfix.results import ConversionStatus, Gap, InputValue

@@ -24,7 +24,7 @@ from graphfix.results import GraphfixError
 from graphfix.runtimes import tosa
 from graphfix.runtimes.process import Child
 from graphfix.runtimes.session import RefusedError
-from graphfix.targets import limits
+from graphfix.targets.tosa import questions
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -139,7 +139,7 @@ def tried(child: Child, case: Case) -> Result:
             outcome = graphfix.fix_file(path, fixed, target="tosa", check_result=False)
         except GraphfixError as error:
             return Result(case, "does not convert", reason=f"fix: {error}")
-        seen = _seen(child, path, fixed, case, narrow=not limits.leaves_int64(outcome.sites))
+        seen = _seen(child, path, fixed, case, narrow=not questions.leaves_int64(outcome.sites))
     rewrites = tuple(name for name, count in outcome.rewrites.items() if count)
     named = _named(outcome)
     if named:

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import graphfix
-from graphfix.checker.proof.tflite.kernel_choice import BY_PLACE
+from graphfix.checker.proof.tflite.kernels.kernel_choice import BY_PLACE
 from models.builders.tflite.text import Quantized, model
 from tests.support.proving import prove
 from tests.support.runtimes.litert_groups import KERNELS, Job, run

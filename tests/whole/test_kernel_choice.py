@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import graphfix
-from graphfix.checker.proof.tflite.kernel_choice import ROUNDING
+from graphfix.checker.proof.tflite.kernels.kernel_choice import ROUNDING
 from tests.support.proving import prove
 from tests.support.runtimes.kernel_forms import Pair, answers, pairs, same_bits
 from tests.support.runtimes.litert_groups import KERNELS

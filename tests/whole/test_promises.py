@@ -80,7 +80,7 @@ def test_verify_stays_a_function_after_it_was_called() -> None:
 
 
 def test_verify_stays_a_function_when_its_room_is_imported_first() -> None:
-    program = "import graphfix.checker.runs.seeded_inputs; print(callable(graphfix.verify))"
+    program = "import graphfix.checker.runs.inputs.seeded_inputs; print(callable(graphfix.verify))"
     done = subprocess.run([sys.executable, "-c", program], check=True, capture_output=True, text=True, cwd=ROOT)
     assert done.stdout == "True\n"
 

@@ -24,8 +24,8 @@ from graphfix.checker.proof.core.sizes import Algebra
 from graphfix.checker.proof.core.terms import TermTable
 from graphfix.checker.proof.neutral.constants import Constants
 from graphfix.checker.proof.tflite import compare
-from graphfix.checker.proof.tflite.known_operators import Known
-from graphfix.checker.proof.tflite.reader import Reading
+from graphfix.checker.proof.tflite.closed_world.known_operators import Known
+from graphfix.checker.proof.tflite.reading.reader import Reading
 from graphfix.formats.tflite.infer.operators import elementwise, registry
 from graphfix.formats.tflite.infer.operators.layout import NO_SIZE_IS_0
 from graphfix.formats.tflite.infer.operators.products import WINDOWS_FIT

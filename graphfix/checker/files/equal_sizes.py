@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from graphfix.checker.files.asked import AskedError
+from graphfix.checker.files.binding_error import BindingError
 from graphfix.results.records import dataclass, field
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ def equal_sizes(pair: Pair, inputs: Inputs) -> EqualSizes:
                 apart.append(group)
         known = [size for size in merged if not isinstance(size, str)]
         if len(known) > 1:
-            raise AskedError(f"--same {'='.join(members)}: {known[0]} and {known[1]} {UNEQUAL}")
+            raise BindingError(f"--same {'='.join(members)}: {known[0]} and {known[1]} {UNEQUAL}")
         groups = [*apart, merged]
     names: dict[str, str] = {}
     numbers: dict[str, int] = {}
@@ -87,11 +87,11 @@ def equal_sizes(pair: Pair, inputs: Inputs) -> EqualSizes:
 
 
 def _refuse_nested(sums: Mapping[str, tuple[int | str, ...]]) -> None:
-    """Raise AskedError where a part of a sum is a sum."""
+    """Raise BindingError where a part of a sum is a sum."""
     for total in sums.values():
         if any(part in sums for part in total):
             said = "+".join(map(str, total))
-            raise AskedError(f"--same ...={said}: a part of a sum is a sum itself; write out what it is of")
+            raise BindingError(f"--same ...={said}: a part of a sum is a sum itself; write out what it is of")
 
 
 def stated(same: Sequence[Sequence[str]]) -> list[str]:
@@ -136,12 +136,14 @@ def _size(member: str, inputs: Inputs, shapes: Mapping[str, Sequence[int]]) -> S
     place = re.fullmatch(_PLACE, member, re.DOTALL)
     if place is None or place[1] not in inputs:
         known = ", ".join(inputs) or "none"
-        raise AskedError(f"--same {member}: neither a symbol of the inputs nor an axis of one; the inputs are: {known}")
+        raise BindingError(
+            f"--same {member}: neither a symbol of the inputs nor an axis of one; the inputs are: {known}"
+        )
     dims = inputs[place[1]]
     if dims is None:
         dims = tuple(shapes.get(place[1], ())) or None
     if dims is None:
-        raise AskedError(f"--same {member}: the rank of '{place[1]}' is not known; give its --shape")
+        raise BindingError(f"--same {member}: the rank of '{place[1]}' is not known; give its --shape")
     if int(place[2]) >= len(dims):
-        raise AskedError(f"--same {member}: '{place[1]}' has {len(dims)} axes, numbered from 0")
+        raise BindingError(f"--same {member}: '{place[1]}' has {len(dims)} axes, numbered from 0")
     return dims[int(place[2])]

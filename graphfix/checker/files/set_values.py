@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from graphfix.checker.files.asked import AskedError
+from graphfix.checker.files.binding_error import BindingError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -34,7 +34,7 @@ def refuse_unknown(values: Mapping[str, InputValue], inputs: Sequence[str]) -> N
     """Raise GraphfixError for a name that no input has."""
     for name in values:
         if name not in inputs:
-            raise AskedError(f"--set {name}: there is no input '{name}'; the inputs are: {_listed(inputs)}")
+            raise BindingError(f"--set {name}: there is no input '{name}'; the inputs are: {_listed(inputs)}")
 
 
 def _listed(names: Sequence[str]) -> str:
@@ -50,15 +50,15 @@ def typed(name: str, value: InputValue, dtype: np.dtype[Any] | None, dims: Seque
     numbers = value if isinstance(value, tuple) else (value,)
     if dtype is None or dtype.kind not in "biuf":
         kind = "another type" if dtype is None else dtype.name
-        raise AskedError(f"--set {name}: the input holds {kind}; only numbers and truth values can be set")
+        raise BindingError(f"--set {name}: the input holds {kind}; only numbers and truth values can be set")
     if not all(_fits(number, dtype) for number in numbers):
-        raise AskedError(f"--set {name}: {_shown(value)} does not fit {dtype.name}; give values of that type")
+        raise BindingError(f"--set {name}: {_shown(value)} does not fit {dtype.name}; give values of that type")
     shape: list[int] | None = [len(numbers)] if isinstance(value, tuple) else []
     if dims is not None:
         shape = _completed(dims, len(numbers))
     if shape is None:
         given = f"{len(numbers)} elements do not fill {list(dims or ())}"
-        raise AskedError(f"--set {name}: {given}; give as many as the input has, and bind its sizes")
+        raise BindingError(f"--set {name}: {given}; give as many as the input has, and bind its sizes")
     return np.array(numbers, dtype).reshape(shape)
 
 

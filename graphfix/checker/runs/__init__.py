@@ -1,6 +1,7 @@
 """Run both models on the same inputs and compare what comes out.
 
-Other packages use `static_model` (StaticModel, static_onnx, static_tflite) and `least_sizes` (running) of it.
+Other packages use `static_model` (StaticModel, static_onnx, static_tflite), `sizes.least_sizes` (running), and of
+`comparing` the modules `difference` and `unwritten_variables`.
 """
 
 from __future__ import annotations

@@ -14,7 +14,7 @@ from graphfix.runtimes.sessions import LONGEST_SECONDS
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from graphfix.checker.runs.sizes import Sizes
+    from graphfix.checker.runs.sizes.free_sizes import Sizes
     from graphfix.runtimes.session import Session
 
 LARGE: Final = 1 << 30

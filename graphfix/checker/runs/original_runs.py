@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from graphfix.checker.runs.difference import difference
-from graphfix.checker.runs.exceptions import UNSTABLE
-from graphfix.checker.runs.seeded_inputs import Case, UnfedError, choices, seeded
-from graphfix.checker.runs.sizes import alternatives, likely, principal, shape_of
+from graphfix.checker.runs.comparing.difference import difference
+from graphfix.checker.runs.comparing.exceptions import UNSTABLE
+from graphfix.checker.runs.inputs.seeded_inputs import Case, UnfedError, choices, seeded
+from graphfix.checker.runs.sizes.free_sizes import alternatives, likely, principal, shape_of
 from graphfix.checker.task import Criterion
 from graphfix.results import Run
 from graphfix.results.records import dataclass, field
@@ -22,10 +22,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from graphfix.checker.runs.budget import Budget
-    from graphfix.checker.runs.exceptions import Row
-    from graphfix.checker.runs.input_limits import Limits
-    from graphfix.checker.runs.interface import Interface
-    from graphfix.checker.runs.sizes import Free, Sizes
+    from graphfix.checker.runs.comparing.exceptions import Row
+    from graphfix.checker.runs.inputs.input_limits import Limits
+    from graphfix.checker.runs.inputs.interface import Interface
+    from graphfix.checker.runs.sizes.free_sizes import Free, Sizes
     from graphfix.runtimes.session import Session
 
 _SHOWN_REFUSALS = 8

@@ -5,17 +5,17 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from graphfix.checker.runs import given_inputs
-from graphfix.checker.runs.interface import Interface, litert_interface, onnx_interface
-from graphfix.checker.runs.seeded_inputs import Choice, seeded
-from graphfix.checker.runs.sizes import shape_of
+from graphfix.checker.runs.inputs import given_inputs
+from graphfix.checker.runs.inputs.interface import Interface, litert_interface, onnx_interface
+from graphfix.checker.runs.inputs.seeded_inputs import Choice, seeded
+from graphfix.checker.runs.sizes.free_sizes import shape_of
 from graphfix.results.records import dataclass, field
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
-    from graphfix.checker.runs.input_limits import Limits
+    from graphfix.checker.runs.inputs.input_limits import Limits
     from graphfix.results import InputValue
     from graphfix.runtimes import session as runtime
     from graphfix.runtimes.process import Child
@@ -61,7 +61,7 @@ def onnx_session(child: Child, path: Path, data_root: Sequence[Path], *, optimiz
 def fed_like(session: runtime.Session, original: Path, fixed: Path) -> runtime.Session:
     """See an original that takes other types of whole numbers than what was made of it (ONNX)."""
     from graphfix.checker.files.onnx.skeleton import read
-    from graphfix.checker.runs.recast import fed_as
+    from graphfix.checker.runs.inputs.recast import fed_as
 
     return fed_as(session, onnx_interface(read(original)), onnx_interface(read(fixed)))
 

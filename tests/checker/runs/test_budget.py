@@ -11,12 +11,12 @@ import numpy as np
 import pytest
 
 from graphfix.checker.runs.budget import Budget, memory_fault
-from graphfix.checker.runs.comparison import Comparison, weigh
-from graphfix.checker.runs.input_limits import Limits
-from graphfix.checker.runs.interface import Interface, TensorSpec
+from graphfix.checker.runs.comparing.comparison import Comparison, weigh
+from graphfix.checker.runs.inputs.input_limits import Limits
+from graphfix.checker.runs.inputs.interface import Interface, TensorSpec
 from graphfix.checker.runs.onnx import verdict as onnx_runs
 from graphfix.checker.runs.original_runs import Answers, Sweep
-from graphfix.checker.runs.sizes import Free
+from graphfix.checker.runs.sizes.free_sizes import Free
 from graphfix.checker.task import Criterion
 from graphfix.results.progress import Notice
 from graphfix.runtimes.session import RefusedError

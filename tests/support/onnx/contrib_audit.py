@@ -20,7 +20,7 @@ from onnxruntime.capi import onnxruntime_pybind11_state as runtime
 
 from graphfix import api
 from graphfix.checker import proof
-from graphfix.checker.proof.onnx.types import dtype
+from graphfix.checker.proof.onnx.reading.types import dtype
 from graphfix.results import GraphfixError
 from graphfix.shapes.shape import Size
 from tests.support.audit_inference import results_of, wrong_shape

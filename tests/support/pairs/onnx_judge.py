@@ -14,6 +14,7 @@ from graphfix.checker import proof
 from graphfix.results import GraphfixError
 from tests.support.pairs.onnx_initializers import write_weights
 from tests.support.pairs.onnx_run import Feeds, Ran, Runner, same
+from tests.support.proving import prove
 
 AGAIN = 3
 """How often a difference is asked for again: some kernels read what nothing has written."""
@@ -48,7 +49,7 @@ class Judge:
     """Proves and runs pairs in one folder."""
 
     folder: Path
-    proves: Callable[[Path, Path], proof.Proof] = proof.prove
+    proves: Callable[[Path, Path], proof.Proof] = prove
     runner: Runner = field(init=False)
 
     def __post_init__(self) -> None:

@@ -18,20 +18,13 @@ from graphfix.results import GraphfixError
 from graphfix.results.records import dataclass, field
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Sequence
     from pathlib import Path
 
     from onnx import ModelProto
 
 _PLACE = struct.Struct("<BQQ")
 _STRING_FIELD = 6 << 3 | 2
-WIDTHS: Mapping[int, int] = {
-    TensorProto.FLOAT: 4, TensorProto.UINT8: 1, TensorProto.INT8: 1, TensorProto.UINT16: 2, TensorProto.INT16: 2,
-    TensorProto.INT32: 4, TensorProto.INT64: 8, TensorProto.BOOL: 1, TensorProto.FLOAT16: 2, TensorProto.DOUBLE: 8,
-    TensorProto.UINT32: 4, TensorProto.UINT64: 8, TensorProto.COMPLEX64: 8, TensorProto.COMPLEX128: 16,
-    TensorProto.BFLOAT16: 2,
-}  # fmt: skip
-"""Bytes of an element; types that are not named are compared as they are stored."""
 _FIXED_WIDTH = frozenset({4, 9, 10})
 """float_data, raw_data, double_data: their bytes are the elements' bytes."""
 
@@ -84,7 +77,7 @@ class Source:
             return held(repr(list(tensor.string_data)).encode())
         if tensor.HasField("raw_data"):
             return held(tensor.raw_data)
-        if tensor.data_type not in WIDTHS or tensors.holds_too_large(tensor):
+        if tensor.data_type not in tensors.WIDTHS or tensors.holds_too_large(tensor):
             return held(b"typed" + tensor.int32_data.__repr__().encode())
         return self._elements(tensor, tensor.name)
 
@@ -119,7 +112,7 @@ class Source:
             return held(repr(list(sized.string_data)).encode())
         sized.data_type = tensor.data_type
         sized.dims.extend(tensor.dims)
-        readable = tensor.data_type in WIDTHS and not tensors.holds_too_large(sized)
+        readable = tensor.data_type in tensors.WIDTHS and not tensors.holds_too_large(sized)
         return self._elements(sized, tensor.name) if readable else held(b"typed" + body)
 
     def _elements(self, tensor: TensorProto, name: str) -> Payload:
@@ -178,8 +171,3 @@ def refuse(path: Path, stack: ExitStack, data_root: Sequence[Path] = ()) -> None
 
 def _tagged(number: int, body: bytes) -> bytes:
     return skeleton.varint_bytes(number << 3 | 2) + skeleton.varint_bytes(len(body)) + body
-
-
-def width(data_type: int) -> int:
-    """Return the bytes of an element; 0 for strings and for types that are compared as they are stored."""
-    return WIDTHS.get(data_type, 0)

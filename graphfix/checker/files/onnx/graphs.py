@@ -1,4 +1,4 @@
-"""The names of a model's graphs: who makes a value, which graph it belongs to, how long its axes are."""
+"""A model's graphs: the bodies of If, Loop and Scan, and which graph and node define a value, with its sizes."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from graphfix.checker.files.onnx.tensors import elements
 from graphfix.results.records import dataclass, field
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     import onnx
 
@@ -57,6 +57,14 @@ class NestedGraph:
 def nested_graphs(proto: onnx.GraphProto) -> Iterator[NestedGraph]:
     """Yield a graph and every body inside it, each after what is around it."""
     yield from _nested(proto, None, {})
+
+
+def unused_prefix(proto: onnx.GraphProto, prefix: str) -> str:
+    """Return a prefix, with underscores behind it if names of the graph or its bodies begin with it."""
+    taken = {name for graph in nested_graphs(proto) for name in (*graph.producers, *graph.tensors, *graph.inputs)}
+    while any(name.startswith(prefix) for name in taken):
+        prefix += "_"
+    return prefix
 
 
 def constant(graph: NestedGraph, name: str) -> np.ndarray[Any, Any] | None:
@@ -112,3 +120,38 @@ def _value(node: onnx.NodeProto) -> np.ndarray[Any, Any] | None:
         return None  # texts, and sparse tensors
     field, dtype = _NUMBERS[attribute.name]
     return np.asarray(getattr(attribute, field), dtype)
+
+
+# --- bodies ---------------------------------------------------------------------------------------------------------
+
+
+def graphs(attribute: onnx.AttributeProto) -> list[onnx.GraphProto]:
+    """Return the bodies in an attribute."""
+    return [*([attribute.g] if attribute.HasField("g") else ()), *attribute.graphs]
+
+
+def bodies(nodes: Iterable[onnx.NodeProto]) -> Iterator[onnx.GraphProto]:
+    """Yield the bodies in the attributes of nodes, in order."""
+    for node in nodes:
+        for attribute in node.attribute:
+            yield from graphs(attribute)
+
+
+def every_node(model: onnx.ModelProto) -> Iterator[onnx.NodeProto]:
+    """Yield every node of a model, including nodes of bodies and functions."""
+    for graph in every_graph(model.graph):
+        yield from graph.node
+    for function in model.functions:
+        yield from function.node
+        for body in bodies(function.node):
+            for graph in every_graph(body):
+                yield from graph.node
+
+
+def every_graph(outer: onnx.GraphProto) -> Iterator[onnx.GraphProto]:
+    """Yield a graph and every body inside it."""
+    pending = [outer]
+    while pending:
+        graph = pending.pop()
+        yield graph
+        pending += bodies(graph.node)

@@ -1,8 +1,11 @@
-"""Which ONNX operators broadcast, and how: the checker's own table, from the operators' specifications."""
+"""The checker's own table of ONNX operators (which broadcast, and how), and onnx's definitions by operator set."""
 
 from __future__ import annotations
 
-from typing import Final
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    import onnx
 
 MS: Final = "com.microsoft"
 LEARNING: Final = "ai.onnx.ml"
@@ -104,3 +107,27 @@ OF_ONE_VERSION: Final = frozenset({MS, BLOCKED})
 """Domains that have version 1 alone; onnxruntime takes their operators also in a model that does not import them."""
 KNOWN_DOMAINS: Final = frozenset({"", LEARNING, MS, BLOCKED, CHANNELS_LAST})
 """In other domains an operator may keep a state: no two nodes are taken as one value."""
+
+_VERSIONS: Final = 1 << 31
+"""onnx counts operator sets below this number."""
+
+
+def schema(op: str, domain: str, version: int) -> onnx.defs.OpSchema | None:
+    """Return onnx's definition of an operator in an operator set; None if onnx has no definition."""
+    if not (isinstance(op, str) and isinstance(domain, str) and 0 < version < _VERSIONS):
+        return None  # a name that is no UTF-8 comes as bytes
+    import onnx.defs  # imported here because the process of the runs reads the table without onnx
+
+    try:
+        return onnx.defs.get_schema(op, version, domain)
+    except onnx.defs.SchemaError:
+        return None
+
+
+def since(op: str, domain: str, version: int) -> int:
+    """Return the version in which an operator got the meaning that it has in an operator set.
+
+    Returns `version` if onnx does not know the operator.
+    """
+    known = schema(op, domain, version)
+    return version if known is None else int(known.since_version)

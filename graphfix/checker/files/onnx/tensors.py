@@ -1,10 +1,10 @@
-"""Whether an ONNX file stores a tensor in the one way that its type and shape allow: runtimes refuse any other."""
+"""The element types of ONNX tensors, and whether a file stores a tensor in the one form that runtimes accept."""
 
 from __future__ import annotations
 
 from math import prod
 from pathlib import PurePosixPath, PureWindowsPath
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -20,26 +20,58 @@ _FIELDS: Mapping[int, str] = {
     DOUBLES: "double_data", UINT64S: "uint64_data",
 }  # fmt: skip
 _HOLDING = {*_FIELDS, RAW}
-_BITS: Mapping[int, int] = {
-    TensorProto.FLOAT: 32, TensorProto.UINT8: 8, TensorProto.INT8: 8, TensorProto.UINT16: 16, TensorProto.INT16: 16,
-    TensorProto.INT32: 32, TensorProto.INT64: 64, TensorProto.BOOL: 8, TensorProto.FLOAT16: 16,
-    TensorProto.DOUBLE: 64, TensorProto.UINT32: 32, TensorProto.UINT64: 64, TensorProto.BFLOAT16: 16,
-    TensorProto.FLOAT8E4M3FN: 8, TensorProto.FLOAT8E4M3FNUZ: 8, TensorProto.FLOAT8E5M2: 8,
-    TensorProto.FLOAT8E5M2FNUZ: 8, TensorProto.UINT4: 4, TensorProto.INT4: 4,
-}  # fmt: skip
-"""Bits of an element, of the types besides strings that every maintained runtime stores."""
+
+
+class ElementType(NamedTuple):
+    """An element type of ONNX tensors."""
+
+    bits: int
+    """Bits of one element."""
+    dtype: str | None
+    """numpy's dtype; None for a type that numpy lacks."""
+    is_known: bool = True
+    """Whether every maintained runtime stores tensors of this type."""
+    by_value: bool = True
+    """Whether constants are compared by their elements, whichever field stores them. Other types are compared as
+    stored."""
+
+
+ELEMENT_TYPES: Mapping[int, ElementType] = {
+    TensorProto.FLOAT: ElementType(32, "<f4"),
+    TensorProto.UINT8: ElementType(8, "u1"),
+    TensorProto.INT8: ElementType(8, "i1"),
+    TensorProto.UINT16: ElementType(16, "<u2"),
+    TensorProto.INT16: ElementType(16, "<i2"),
+    TensorProto.INT32: ElementType(32, "<i4"),
+    TensorProto.INT64: ElementType(64, "<i8"),
+    TensorProto.BOOL: ElementType(8, "?"),
+    TensorProto.FLOAT16: ElementType(16, "<f2"),
+    TensorProto.DOUBLE: ElementType(64, "<f8"),
+    TensorProto.UINT32: ElementType(32, "<u4"),
+    TensorProto.UINT64: ElementType(64, "<u8"),
+    TensorProto.COMPLEX64: ElementType(64, None, is_known=False),
+    TensorProto.COMPLEX128: ElementType(128, None, is_known=False),
+    TensorProto.BFLOAT16: ElementType(16, None),
+    TensorProto.FLOAT8E4M3FN: ElementType(8, None, by_value=False),
+    TensorProto.FLOAT8E4M3FNUZ: ElementType(8, None, by_value=False),
+    TensorProto.FLOAT8E5M2: ElementType(8, None, by_value=False),
+    TensorProto.FLOAT8E5M2FNUZ: ElementType(8, None, by_value=False),
+    TensorProto.UINT4: ElementType(4, None, by_value=False),
+    TensorProto.INT4: ElementType(4, None, by_value=False),
+}
+"""All element types with a fixed width. Strings have none."""
+WIDTHS: Mapping[int, int] = {key: each.bits // 8 for key, each in ELEMENT_TYPES.items() if each.by_value}
+"""Bytes of an element, of the types that are compared by value."""
+_BITS: Mapping[int, int] = {key: each.bits for key, each in ELEMENT_TYPES.items() if each.is_known}
+_DTYPES: Mapping[int, str] = {
+    TensorProto.STRING: "O",
+    **{key: each.dtype for key, each in ELEMENT_TYPES.items() if each.dtype is not None},
+}
 _TYPED: Mapping[int, int] = {
     TensorProto.FLOAT: FLOATS, TensorProto.INT64: INT64S, TensorProto.DOUBLE: DOUBLES, TensorProto.UINT32: UINT64S,
     TensorProto.UINT64: UINT64S,
 }  # fmt: skip
 """The field of the types whose elements are not int32_data."""
-_DTYPES: Mapping[int, str] = {
-    TensorProto.FLOAT: "<f4", TensorProto.DOUBLE: "<f8", TensorProto.FLOAT16: "<f2", TensorProto.BOOL: "?",
-    TensorProto.INT8: "i1", TensorProto.INT16: "<i2", TensorProto.INT32: "<i4", TensorProto.INT64: "<i8",
-    TensorProto.UINT8: "u1", TensorProto.UINT16: "<u2", TensorProto.UINT32: "<u4", TensorProto.UINT64: "<u8",
-    TensorProto.STRING: "O",
-}  # fmt: skip
-"""The dtypes of the types that numpy has."""
 _UNCHANGED = frozenset({TensorProto.INT32, *_TYPED}) - {TensorProto.UINT32}
 """The types whose elements stand in their field as they are, not as wider or packed numbers."""
 _SIGNED = frozenset({TensorProto.INT8, TensorProto.INT16, TensorProto.INT32, TensorProto.INT4})
@@ -104,6 +136,11 @@ def _declared(tensor: TensorProto) -> str | None:
     if (tensor.data_location == TensorProto.EXTERNAL) != bool(tensor.external_data):
         return "says both that it lies in another file and that it does not"
     return None
+
+
+def width(data_type: int) -> int:
+    """Return the bytes of an element; 0 for strings and for types that are compared as stored."""
+    return WIDTHS.get(data_type, 0)
 
 
 def byte_size(tensor: TensorProto) -> int:

@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import math
-from collections import Counter
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from graphfix.checker.files.tflite.file import read
+from graphfix.checker.files.tflite.names import unique_names
 from graphfix.checker.files.tflite.records import Operator, Subgraph, Tensor
 from graphfix.checker.files.tflite.schema import UnsupportedFieldError
 from graphfix.results import GraphfixError
 from graphfix.results.records import dataclass, field
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
 _MOST_ELEMENTS = 1024
@@ -89,7 +89,7 @@ def _graph(graph: Subgraph) -> Graph:
     constants = ((index, _constant(tensor)) for index, tensor in enumerate(graph.tensors))
     levels = ((index, _levels(tensor)) for index, tensor in enumerate(graph.tensors))
     return Graph(
-        names=tuple(unique_names([tensor.name for tensor in graph.tensors])),
+        names=tuple(unique_names(graph)),
         shapes=tuple(tensor.dims or () for tensor in graph.tensors),
         constants={index: value for index, value in constants if value is not None},
         inputs=graph.inputs,
@@ -128,17 +128,6 @@ def _levels(tensor: Tensor) -> Levels | None:
     scale, zero = found
     limits = np.iinfo(tensor.dtype)
     return Levels(scale, (int(limits.min) - zero) * scale, (int(limits.max) - zero) * scale)
-
-
-def unique_names(names: Sequence[str]) -> Iterator[str]:
-    """Name tensors as graphfix.runtimes.litert.interpreter does: an empty or repeated name gives way to `t<index>`."""
-    counts = Counter(names)
-    taken = {name for name, count in counts.items() if name and count == 1}
-    for index, name in enumerate(names):
-        made = name if name in taken else f"t{index}"
-        while name not in taken and made in taken:
-            made += "_"
-        yield made
 
 
 def ancestors(graph: Graph, tensors: Sequence[int]) -> set[int]:

@@ -1,15 +1,16 @@
-"""What callers name the inputs of a TFLite model: unique names of the main subgraph's tensors, and its signatures'."""
+"""The names by which callers ask: unique names of the main subgraph's inputs, names in signatures, and signatures."""
 
 from __future__ import annotations
 
 import re
 from collections import Counter
 from contextlib import ExitStack
+from dataclasses import replace
 from typing import TYPE_CHECKING, TypeVar
 
+from graphfix.checker.files.binding_error import BindingError
 from graphfix.checker.files.tflite.file import read
 from graphfix.checker.files.tflite.schema import UnsupportedFieldError
-from graphfix.checker.files.tflite.signature import selected
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -23,7 +24,10 @@ _PLACE = re.compile(r"(.+)\[(\d+)\]", re.DOTALL)
 
 
 def unique_names(graph: Subgraph) -> list[str]:
-    """Name each tensor; an empty name, or one that another tensor has too, is replaced by `t<index>`."""
+    """Return the names by which sessions of LiteRT (`graphfix.runtimes.litert.interpreter`) know tensors.
+
+    An empty name, or one that several tensors have, is replaced by `t<index>`.
+    """
     counts = Counter(tensor.name for tensor in graph.tensors)
     names: list[str] = []
     for index, tensor in enumerate(graph.tensors):
@@ -80,4 +84,42 @@ def renamed(
             for label, size in bindings.items()
         },
         {names.get(name, name): shape for name, shape in shapes.items()},
+    )
+
+
+def selected(model: Model, key: str | None) -> Model:
+    """Return the model as callers of a signature see it: the subgraph of the signature is the main one.
+
+    Only subgraphs that it runs are kept, in the order in which operators name them. Returns the whole model for None.
+    Raises BindingError if the model does not have the signature.
+    """
+    if key is None:
+        return model
+    main = next((index for name, index, _, _ in model.signatures if name == key), None)
+    if main is None or not 0 <= main < len(model.subgraphs):
+        known = ", ".join(name for name, *_ in model.signatures) or "none"
+        raise BindingError(f"--signature {key}: no such signature; signatures: {known}")
+    order = [main]
+    for index in order:
+        for operator in model.subgraphs[index].operators:
+            for _, at in operator.bodies:
+                if at not in order and 0 <= at < len(model.subgraphs):
+                    order.append(at)
+    numbers = {old: new for new, old in enumerate(order)}
+    graphs = [model.subgraphs[index] for index in order]
+    return replace(
+        model,
+        subgraphs=tuple(
+            replace(
+                graph,
+                operators=tuple(
+                    operator._replace(bodies=tuple((name, numbers.get(at, -1)) for name, at in operator.bodies))
+                    for operator in graph.operators
+                ),
+            )
+            for graph in graphs
+        ),
+        signatures=tuple(
+            (name, 0, inputs, outputs) for name, index, inputs, outputs in model.signatures if index == main
+        ),
     )

@@ -1,4 +1,4 @@
-"""Compare two ONNX models: what callers see, then the terms of the outputs."""
+"""Compare two ONNX models: their inputs and outputs, then the terms of their outputs."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 from onnx import TensorProto, TypeProto
 
 from graphfix.checker.files.equal_sizes import NONE_EQUAL, EqualSizes, equal_sizes
-from graphfix.checker.files.onnx.bodies import bodies, every_node
 from graphfix.checker.files.onnx.file import Source
+from graphfix.checker.files.onnx.graphs import bodies, every_node
 from graphfix.checker.proof.core.result import Proof, UnprovedError
 from graphfix.checker.proof.core.sizes import Algebra
 from graphfix.checker.proof.core.terms import Core, TermTable, View, whole
@@ -25,27 +25,26 @@ from graphfix.checker.proof.neutral.compare import (
     refuse_unknown,
 )
 from graphfix.checker.proof.neutral.constants import Constants
-from graphfix.checker.proof.onnx import load_inference, set_inputs, unrolled_loops
-from graphfix.checker.proof.onnx.closed_world import ClosedWorld
-from graphfix.checker.proof.onnx.constants import FileConstants
-from graphfix.checker.proof.onnx.declared import element_type
-from graphfix.checker.proof.onnx.external_operands import moved_operand
-from graphfix.checker.proof.onnx.function_names import shared_name
-from graphfix.checker.proof.onnx.input_sizes import FreeSizes, declared_dims, is_named
-from graphfix.checker.proof.onnx.model_parts import key_of, unlisted
-from graphfix.checker.proof.onnx.names import INLINED
-from graphfix.checker.proof.onnx.operands import Environment
-from graphfix.checker.proof.onnx.order import put_in_order
-from graphfix.checker.proof.onnx.reader import Reading
-from graphfix.checker.proof.onnx.stored_sizes import StoredSizes
-from graphfix.checker.proof.onnx.validate import imported
+from graphfix.checker.proof.onnx.closed_world import load_inference
+from graphfix.checker.proof.onnx.closed_world.declared import element_type
+from graphfix.checker.proof.onnx.closed_world.external_operands import moved_operand
+from graphfix.checker.proof.onnx.closed_world.model_parts import key_of, unlisted
+from graphfix.checker.proof.onnx.closed_world.names import INLINED, shared_function_name
+from graphfix.checker.proof.onnx.closed_world.new_nodes import ClosedWorld
+from graphfix.checker.proof.onnx.closed_world.validate import imported
+from graphfix.checker.proof.onnx.reading import unrolled_loops
+from graphfix.checker.proof.onnx.reading.constants import FileConstants
+from graphfix.checker.proof.onnx.reading.inputs import FreeSizes, constant_inputs, constant_of, declared_dims, is_named
+from graphfix.checker.proof.onnx.reading.operands import Environment
+from graphfix.checker.proof.onnx.reading.reader import Reading
+from graphfix.checker.proof.onnx.reading.stored_sizes import StoredSizes
 from graphfix.results import assumptions, equal_dims
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
+    from collections.abc import Collection, Iterator, Mapping, Sequence
     from contextlib import ExitStack
 
-    from onnx import GraphProto, ModelProto, ValueInfoProto
+    from onnx import GraphProto, ModelProto, NodeProto, ValueInfoProto
 
     from graphfix.checker.files.pair import Pair
     from graphfix.checker.files.set_values import Array
@@ -53,26 +52,26 @@ if TYPE_CHECKING:
     from graphfix.checker.proof.neutral.explain import Notes
 
 INITIALIZERS_ALONE_SINCE = 4
-"""The IR version from which an initializer that is an input as well may be overridden by the caller."""
+"""From this IR version on a caller may override an initializer that is an input too. Before, all have to be inputs."""
 
 
 def compared(pair: Pair, stack: ExitStack, notes: Notes | None = None, *, sorts: bool = False) -> Proof:
     """Read both files and compare them. Raises UnprovedError and GraphfixError.
 
-    `sorts`: their nodes are put in order first, which most files have.
+    With `sorts` the nodes are sorted into the order of execution first. Most files are in that order.
     """
     check_size(pair.before.stat().st_size, pair.after.stat().st_size)
     table = TermTable(Algebra())
     sources = tuple(Source(path, stack, pair.data_root) for path in (pair.before, pair.after))
     constants = Constants(table)
     one, two = sources[0].read({INLINED, *unrolled_loops.LOOPS}), sources[1].read({INLINED})
-    if sorts and [put_in_order(model.graph) for model in (one, two)] == [False, True]:
+    if sorts and [_put_in_order(model.graph) for model in (one, two)] == [False, True]:
         raise UnprovedError("the nodes of the second file are not in the order of execution, those of the first are")
     narrowed = _narrowed(one, two) if pair.narrow_inputs else frozenset[str]()
     _interface(one, two, pair.values, narrowed)
     refuse_unknown(_input_dims(one), _input_dims(two), pair)
     load_inference.expect_questions(two)
-    constant, sizes = set_inputs.arrays(_inputs(one), _input_dims(one), pair)
+    constant, sizes = constant_inputs(_inputs(one), _input_dims(one), pair)
     assumed, pair = _assumed(one.graph, pair.bindings), replace(pair, bindings={**pair.bindings, **sizes})
     equal = equal_sizes(pair, _input_dims(one))
     world = ClosedWorld()
@@ -96,7 +95,7 @@ def compared(pair: Pair, stack: ExitStack, notes: Notes | None = None, *, sorts:
     for source in sources:
         source.check()
     odd = [world.reason, world.size_names.unknown(), unlisted(one, two, (first.called, second.called))]
-    odd += [moved_operand(one, two), shared_name(one, two), load_inference.objection(one, two, second)]
+    odd += [moved_operand(one, two), shared_function_name(one, two), load_inference.objection(one, two, second)]
     table.objections += [reason for reason in odd if reason is not None]
     outcome = list(zip((output.name for output in one.graph.output), outputs, theirs, strict=True))
     believed = () if environment.believed is None else tuple(environment.believed.believed)
@@ -107,7 +106,7 @@ def compared(pair: Pair, stack: ExitStack, notes: Notes | None = None, *, sorts:
 
 
 def note_nodes(pair: Pair, stack: ExitStack, notes: Notes) -> TermTable:
-    """Read the first file, and note its nodes: for `proving.maps`. Raises UnprovedError and GraphfixError."""
+    """Read the first file and keep a note of each node, for `proving.maps`. Raises UnprovedError and GraphfixError."""
     table, source = TermTable(Algebra()), Source(pair.before, stack)
     model = source.read({INLINED})
     reading = Reading(table, FileConstants(source, Constants(table)), model, notes=notes)
@@ -116,14 +115,14 @@ def note_nodes(pair: Pair, stack: ExitStack, notes: Notes) -> TermTable:
 
 
 def _narrowed(one: ModelProto, two: ModelProto) -> frozenset[str]:
-    """Name the inputs that are int64 in the first file and int32 in the second."""
+    """Return the names of inputs that are int64 in the first file and int32 in the second."""
     wide = {info.name for info in _inputs(one) if info.type.tensor_type.elem_type == TensorProto.INT64}
     narrow = {info.name for info in _inputs(two) if info.type.tensor_type.elem_type == TensorProto.INT32}
     return frozenset(wide & narrow)
 
 
 def _interface(one: ModelProto, two: ModelProto, values: Collection[str], narrowed: frozenset[str]) -> None:
-    """Names and types of inputs and outputs, in order; the second may lack `values`. Raises UnprovedError."""
+    """Raise UnprovedError unless inputs and outputs have equal names and types, in order; `values` may be missing."""
     _check_initializers(one, two)
     _check_versions(one, two)
     for what, ours, theirs in (
@@ -144,7 +143,7 @@ def _interface(one: ModelProto, two: ModelProto, values: Collection[str], narrow
 
 
 def _check_versions(one: ModelProto, two: ModelProto) -> None:
-    """No node means less than in the first file by its operator set alone. Raises UnprovedError."""
+    """Raise UnprovedError if the second file imports an older operator set, in which a node may mean less."""
     if _older(imported(one.opset_import), imported(two.opset_import)):
         raise UnprovedError("the second file is stated in an older operator set, in which a node may mean less")
     declared = {key_of(each): imported(each.opset_import) for each in one.functions}
@@ -168,7 +167,7 @@ def _without(infos: Sequence[ValueInfoProto], names: Collection[str]) -> list[Va
 
 
 def _input_dims(model: ModelProto) -> dict[str, tuple[int | str, ...] | None]:
-    """Return the inputs' dims as they are declared."""
+    """Return the declared dims of the inputs."""
     declared: dict[str, tuple[int | str, ...] | None] = {}
     for info in _inputs(model):
         kind, dims = info.type.tensor_type, list[int | str]()
@@ -180,7 +179,7 @@ def _input_dims(model: ModelProto) -> dict[str, tuple[int | str, ...] | None]:
 
 
 def _check_initializers(before: ModelProto, model: ModelProto) -> None:
-    """Initializers that must be inputs too, before IR version 4, are what those say. Raises UnprovedError."""
+    """Raise UnprovedError if an initializer differs from the input that it has to be before IR version 4."""
     if model.ir_version >= INITIALIZERS_ALONE_SINCE:
         return
     known = _inner(before) if before.ir_version < INITIALIZERS_ALONE_SINCE else set()
@@ -197,7 +196,7 @@ def _check_initializers(before: ModelProto, model: ModelProto) -> None:
 
 
 def _inner(model: ModelProto) -> set[str]:
-    """Name the initializers of bodies that are none of the body's inputs."""
+    """Return the names of initializers of bodies that are not inputs of the body."""
     found: set[str] = set()
     pending = list(bodies(model.graph.node))
     while pending:
@@ -212,7 +211,7 @@ def _training(model: ModelProto) -> list[bytes]:
 
 
 def _kind(given: TypeProto) -> bytes:
-    """Return a type without the shape of a tensor and without what only describes it."""
+    """Return a type without the shape of a tensor and without descriptions."""
     bare = TypeProto()
     bare.CopyFrom(given)
     bare.ClearField("denotation")
@@ -228,12 +227,15 @@ def _environment(
     constant: Mapping[str, Array] = MappingProxyType({}),
     narrowed: frozenset[str] = frozenset(),
 ) -> Environment:
-    """Enter the inputs. Raises UnprovedError where the second file takes fewer shapes, or others, than the first."""
+    """Return an environment with the inputs.
+
+    Raises UnprovedError if the second file accepts fewer shapes than the first, or other shapes.
+    """
     environment = Environment(imported(reading.model.opset_import))
     free = FreeSizes.of(reading.table.arithmetic, equal, pair, _inputs(reading.model))
     for info in _inputs(reading.model):
         if info.name in constant:
-            tensor = set_inputs.tensor_of(info, constant[info.name])
+            tensor = constant_of(info, constant[info.name])
             environment.values[info.name] = reading.constants.constant(tensor, info.name)
             continue
         sizes = free.shape(info)
@@ -251,7 +253,7 @@ def _environment(
 
 
 def _as_int32(table: TermTable, core: Core, name: str) -> Core:
-    """Return the input of int32 that the second file has for one of int64: the same numbers."""
+    """Return the int32 input of the second file for an int64 input of the first: both hold the same numbers."""
     narrow, _ = table.core(("narrow input", name), f"input {name!r}", counted=False)
     narrow.sizes, narrow.dtype = core.sizes, TensorProto.INT32
     table.widened[narrow] = core
@@ -268,7 +270,7 @@ def _alike(ours: tuple[Size, ...] | None, theirs: tuple[Size, ...] | None) -> bo
 
 
 def _defaults(one: Reading, two: Reading, values: Collection[str]) -> None:
-    """Initializers that a caller may override hold the same; nobody takes that of `values`. Raises UnprovedError."""
+    """Raise UnprovedError if initializers that a caller may override differ, except those of `values`."""
     ours, theirs = (_overridable(reading) for reading in (one, two))
     for name in {**ours, **theirs}:
         if name not in values and ours.get(name) != theirs.get(name):
@@ -286,10 +288,51 @@ def _overridable(reading: Reading) -> dict[str, View]:
 
 
 def _assumed(graph: GraphProto, bindings: Mapping[str, int]) -> list[str]:
-    """Name the symbols that several axes of inputs share: they are taken as equal sizes."""
+    """Return an assumption for each symbol that several axes of inputs share: their sizes are equal."""
     places: dict[str, list[str]] = {}
     for info in graph.input:
         for axis, dim in enumerate(info.type.tensor_type.shape.dim):
             if is_named(dim.dim_param) and not dim.HasField("dim_value") and dim.dim_param not in bindings:
                 places.setdefault(dim.dim_param, []).append(f"{info.name}[{axis}]")
     return [equal_dims(name, at) for name, at in places.items() if len(at) > 1]
+
+
+# --- the order of nodes ---------------------------------------------------------------------------------------------
+
+
+def _put_in_order(graph: GraphProto) -> bool:
+    """Sort the nodes of the main graph as onnxruntime does when it loads a file; return whether one moved.
+
+    Each node gets in front of the first node that reads its results. Nodes that read each other's results have no such
+    place: the reader finds that a value is missing. Bodies stay as they are: onnxruntime refuses unsorted bodies.
+    """
+    nodes = list(graph.node)
+    origin = {name: at for at, node in enumerate(nodes) for name in node.output if name}
+    order: dict[int, None] = {}
+    for first in range(len(nodes)):
+        path = {first: _names_read(nodes[first])}
+        while path:
+            at, names = next(reversed(path.items()))
+            makers = (origin.get(name, at) for name in names)
+            late = next((maker for maker in makers if maker not in order and maker not in path), None)
+            if late is None:
+                order.setdefault(at)
+                del path[at]
+            else:
+                path[late] = _names_read(nodes[late])
+    ranks = dict(zip(order, range(len(nodes)), strict=True))
+    places = iter(range(len(nodes)))  # sort calls `key` once for each node, in the order of the file
+    graph.node.sort(key=lambda _: ranks[next(places)])
+    return list(order) != sorted(order)
+
+
+def _names_read(node: NodeProto) -> Iterator[str]:
+    """Yield the names that a node reads from the graph around it, those that its bodies read included."""
+    yield from node.input
+    for body in bodies([node]):
+        made = {name for inner in body.node for name in inner.output}
+        made.update(info.name for info in body.input)
+        made.update(tensor.name for tensor in body.initializer)
+        for inner in body.node:
+            yield from (name for name in _names_read(inner) if name not in made)
+        yield from (info.name for info in body.output if info.name not in made)

@@ -1,4 +1,4 @@
-"""Notes of ONNX nodes: what a report says of one, and its maps with each operand as a separate value."""
+"""Notes of ONNX nodes for reports: their parts, and their maps with each operand as a separate value."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from graphfix.checker.files.onnx import operators as onnx_ops
 from graphfix.checker.proof.core.indexing_maps import Note
 from graphfix.checker.proof.neutral.broadcast import broadcast_of
 from graphfix.checker.proof.neutral.explain import isolated
-from graphfix.checker.proof.onnx.nodes import read
+from graphfix.checker.proof.onnx.reading.node_results import read
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -20,11 +20,11 @@ if TYPE_CHECKING:
 
     from graphfix.checker.proof.core.sizes import Algebra
     from graphfix.checker.proof.core.terms import Core, View
-    from graphfix.checker.proof.onnx.operands import Call
+    from graphfix.checker.proof.onnx.reading.operands import Call
 
 
 def note_of(algebra: Algebra, call: Call, path: str, results: Sequence[View | None]) -> Note:
-    """Note a node of these results."""
+    """Return the note of a node with these results."""
     by_maps = results and results[0] is not None and broadcast_of(results[0].core) is not None
     compared = call.key[2:] if by_maps else call.full[2:]
     return Note(
@@ -41,7 +41,7 @@ def note_of(algebra: Algebra, call: Call, path: str, results: Sequence[View | No
 
 
 def _isolated(algebra: Algebra, call: Call) -> Core | None:
-    """Read the node with each operand as a separate value; None for one that does not broadcast."""
+    """Return the term of a node with each operand as a separate value; None if it does not broadcast."""
     name = (call.domain, call.op)
     if name in onnx_ops.UNARY or not any(call.views):
         return None
@@ -53,13 +53,13 @@ def _isolated(algebra: Algebra, call: Call) -> Core | None:
 
 
 def _alone(core: Core) -> bool:
-    """Whether one operand alone is read by a map."""
+    """Return whether the term reads one operand by a map, and no other."""
     found = broadcast_of(core)
     return found is not None and len(found[0]) == 1
 
 
 def _parts(compared: Sequence[object], attributes: Mapping[str, AttributeProto]) -> dict[str, tuple[object, str]]:
-    """Name the version of the operator's meaning, and its attributes."""
+    """Return the version of the operator's meaning and its attributes, by name, each with its text."""
     since, held = compared
     parts = {"operator set": (since, str(since))}
     pairs: tuple[tuple[str, object], ...] = held  # type: ignore[assignment]  # keys hold anything
@@ -67,7 +67,7 @@ def _parts(compared: Sequence[object], attributes: Mapping[str, AttributeProto])
 
 
 def _text(attribute: AttributeProto) -> str:
-    """Print numbers and names; of tensors only that they are there."""
+    """Return the text of an attribute: numbers and names, and of tensors that they exist."""
     if attribute.HasField("t") or attribute.tensors or attribute.HasField("sparse_tensor"):
         return "a tensor"
     value = onnx.helper.get_attribute_value(attribute)

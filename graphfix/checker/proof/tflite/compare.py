@@ -1,4 +1,4 @@
-"""Compare two TFLite models: what callers see, then the terms of the outputs of each subgraph that can be called."""
+"""Compare two TFLite models: their inventory, then the terms of the outputs of each subgraph that callers may run."""
 
 from __future__ import annotations
 
@@ -6,12 +6,11 @@ from dataclasses import replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from graphfix.checker.files.asked import AskedError
+from graphfix.checker.files.binding_error import BindingError
 from graphfix.checker.files.equal_sizes import NONE_EQUAL, EqualSizes, equal_sizes
 from graphfix.checker.files.tflite.file import read
-from graphfix.checker.files.tflite.names import own_names
+from graphfix.checker.files.tflite.names import own_names, selected
 from graphfix.checker.files.tflite.schema import UnsupportedFieldError
-from graphfix.checker.files.tflite.signature import selected
 from graphfix.checker.proof.core.result import Proof, UnprovedError
 from graphfix.checker.proof.core.sizes import Algebra
 from graphfix.checker.proof.core.terms import TermTable, View, whole
@@ -24,13 +23,20 @@ from graphfix.checker.proof.neutral.compare import (
     refuse_unknown,
 )
 from graphfix.checker.proof.neutral.constants import Constants
-from graphfix.checker.proof.tflite import set_inputs
-from graphfix.checker.proof.tflite.input_sizes import bound, input_dims, sizes_by_name, sizes_of
-from graphfix.checker.proof.tflite.known_operators import Known
-from graphfix.checker.proof.tflite.parts import check_parts
-from graphfix.checker.proof.tflite.reader import Reading
-from graphfix.checker.proof.tflite.shared_buffers import check_buffers
-from graphfix.checker.proof.tflite.unrolled_loops import fewer
+from graphfix.checker.proof.tflite.closed_world.file_inventory import check_parts
+from graphfix.checker.proof.tflite.closed_world.known_operators import Known
+from graphfix.checker.proof.tflite.kernels.shared_buffers import check_buffers
+from graphfix.checker.proof.tflite.reading.control_flow import fewer
+from graphfix.checker.proof.tflite.reading.inputs import (
+    bound,
+    input_dims,
+    set_arrays,
+    set_constant,
+    sizes_by_name,
+    sizes_of,
+    without_set,
+)
+from graphfix.checker.proof.tflite.reading.reader import Reading
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -54,8 +60,8 @@ def compared(pair: Pair, stack: ExitStack, notes: Notes | None = None) -> Proof:
     one, two = (bound(model, pair.bindings, pair.shapes) for model in (one, two))
     equal = equal_sizes(replace(pair, bindings={}, shapes={}), sizes_by_name(one))
     one, two = (bound(model, equal.numbers, {}) for model in (one, two))
-    one, values = set_inputs.dropped(one, two, pair.values)
-    constant = set_inputs.arrays(one, values)
+    one, values = without_set(one, two, pair.values)
+    constant = set_arrays(one, values)
     given = {name: constant[place].shape for place, name in enumerate(own_names(one).values()) if place in constant}
     one, two = (bound(model, {}, given) for model in (one, two))
     table.budget.allow(sum(len(graph.operators) for model in (one, two) for graph in model.subgraphs))
@@ -67,7 +73,7 @@ def compared(pair: Pair, stack: ExitStack, notes: Notes | None = None) -> Proof:
     unrolled = fewer(one, two, reached)
     first = Reading(table, constants, one, known, first=True, notes=notes, unrolled=unrolled)
     ours = [_run(first, index, equal, constant) for index in entries]
-    # What no operator of one of the files runs is read all the same: a runtime loads it.
+    # Subgraphs that no operator of one file runs are read too, since a runtime loads them.
     rest = sorted(set(range(len(two.subgraphs))) - (reached[0] & reached[1]))
     ours += [_run(first, index, equal) for index in rest]
     entries += rest
@@ -100,16 +106,16 @@ def note_nodes(pair: Pair, stack: ExitStack, notes: Notes) -> None:
 
 
 def _selected(one: Model, two: Model, signature: str | None) -> tuple[Model, Model]:
-    """Both models as the callers of a signature see them. Raises UnprovedError where the second does not have it."""
+    """Return both models as callers of a signature see them. Raises UnprovedError if the second lacks it."""
     ours = selected(one, signature)
     try:
         return ours, selected(two, signature)
-    except AskedError:
+    except BindingError:
         raise UnprovedError(f"the second file has no signature {signature!r}") from None
 
 
 def _read(path: Path, stack: ExitStack) -> tuple[Model, Opened]:
-    """Read one file. Raises GraphfixError for what is no model, UnprovedError for what the schema does not know."""
+    """Read one file. Raises GraphfixError if it is not a model, UnprovedError if the schema lacks a field."""
     try:
         return read(path, stack)
     except UnsupportedFieldError as error:
@@ -117,7 +123,7 @@ def _read(path: Path, stack: ExitStack) -> tuple[Model, Opened]:
 
 
 def refuse(path: Path, stack: ExitStack) -> None:
-    """Raises GraphfixError for a file that is no model."""
+    """Raise GraphfixError if a file is not a model."""
     _read(path, stack)
 
 
@@ -126,7 +132,7 @@ def _callable(model: Model) -> list[int]:
 
 
 def _reached(model: Model) -> set[int]:
-    """Return the subgraphs that can be called, and those that their operators run."""
+    """Return the subgraphs that callers may run, and those that their operators run."""
     found: set[int] = set()
     left = [index for index in _callable(model) if index < len(model.subgraphs)]
     while left:
@@ -143,7 +149,7 @@ def _run(
     equal: EqualSizes = NONE_EQUAL,
     constant: Mapping[int, Array] = MappingProxyType({}),
 ) -> tuple[View, ...]:
-    """Read a subgraph; `constant`: the main one's inputs, by place, that are taken for constants."""
+    """Read a subgraph. `constant` has the values of main inputs that are set, by place."""
     graph = reading.model.subgraphs[index]
     given = []
     names = {} if index else own_names(reading.model)
@@ -152,7 +158,7 @@ def _run(
         name = names.get(at, tensor.name)
         if index == 0 and place in constant:
             check_asked(name, tensor.dims, constant[place].shape)
-            given.append(set_inputs.constant(reading.constants, tensor, constant[place]))
+            given.append(set_constant(reading.constants, tensor, constant[place]))
             continue
         core, new = reading.table.core(("input", index, place, tensor.dtype), f"input {tensor.name!r}", counted=False)
         if new:

@@ -1,4 +1,4 @@
-"""Notes of TFLite operators: what a report says of one, and its maps with each operand as a separate value."""
+"""Notes of TFLite operators for reports: names, options and types, and the maps of each operand."""
 
 from __future__ import annotations
 
@@ -8,10 +8,11 @@ from graphfix.checker.files.tflite.records import CUSTOM_OPTIONS
 from graphfix.checker.proof.core.indexing_maps import Note
 from graphfix.checker.proof.neutral.broadcast import broadcast_of
 from graphfix.checker.proof.neutral.explain import isolated
-from graphfix.checker.proof.tflite.nodes import quantized, read, type_of
-from graphfix.checker.proof.tflite.operands import Call
-from graphfix.checker.proof.tflite.table import UNARY
-from graphfix.checker.proof.tflite.unit_constants import SELECTING
+from graphfix.checker.proof.tflite.kernels.unit_constants import SELECTING
+from graphfix.checker.proof.tflite.operators.table import UNARY
+from graphfix.checker.proof.tflite.reading.node_signature import quantized, type_of
+from graphfix.checker.proof.tflite.reading.nodes import read
+from graphfix.checker.proof.tflite.reading.operands import Call
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -19,10 +20,10 @@ if TYPE_CHECKING:
     from graphfix.checker.files.tflite.records import Operator, Subgraph, Tensor
     from graphfix.checker.proof.core.sizes import Algebra
     from graphfix.checker.proof.core.terms import Core, View
-    from graphfix.checker.proof.tflite.lookup_tables import Chain
+    from graphfix.checker.proof.tflite.kernels.lookup_tables import Chain
 
 NO_PART = "ubgraphIndex"
-"""How the names of options end that only say where a body is."""
+"""The end of the names of options that name a subgraph by number."""
 
 
 def note_of(
@@ -34,7 +35,7 @@ def note_of(
     place: tuple[str, str],
     chain: Chain | None,
 ) -> Note:
-    """Note an operator of these results; `place` is the path of its subgraph and its label there."""
+    """Return the note of an operator; `place` is (path of its subgraph, its label there)."""
     path, label = place
     tensors = [
         tuple(graph.tensors[at].name if at >= 0 else "" for at in given)
@@ -56,7 +57,7 @@ def note_of(
 def _isolated(
     algebra: Algebra, graph: Subgraph, operator: Operator, views: Sequence[View | None], label: str
 ) -> Core | None:
-    """Read the operator with each operand as a separate value; None for one that does not broadcast."""
+    """Return the operator's core with each operand as a separate value; None if it does not broadcast."""
     if operator.name in UNARY or len(operator.outputs) != 1 or not any(views):
         return None
     table, own = isolated(algebra, views)
@@ -72,7 +73,7 @@ def _parts(
     results: Sequence[View | None],
     chain: Chain | None,
 ) -> dict[str, tuple[object, str]]:
-    """Name the options, how operands and results are quantized, and what a choice of kernels goes by."""
+    """Return, by name, the parts in which two operators may differ: options, types and quantization, kernel choice."""
     options = {f"option {name!r}": value for name, value in operator.options.items() if not name.endswith(NO_PART)}
     parts = {name: (value, str(value)) for name, value in options.items()}
     parts["the custom options"] = operator.key[CUSTOM_OPTIONS], "other bytes"
@@ -103,7 +104,7 @@ def _kind_text(tensor: Tensor) -> str:
 
 
 def _type_text(tensor: Tensor) -> str:
-    """`int8, scales along axis 3`: what a reader can look for."""
+    """Return the type for readers: `int8, scales along axis 3`."""
     given = tensor.quantization
     if given is None:
         return tensor.dtype

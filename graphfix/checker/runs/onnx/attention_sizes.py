@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from graphfix.checker.runs.input_limits import below
+from graphfix.checker.runs.inputs.input_limits import below
 from graphfix.checker.runs.onnx.value_dims import ValueDims, attribute, value_dims
-from graphfix.checker.runs.related_sizes import Relations
+from graphfix.checker.runs.sizes.related_sizes import Relations
 from graphfix.results.records import dataclass, field
 
 if TYPE_CHECKING:
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
     import onnx
 
-    from graphfix.checker.runs.input_limits import Interval
-    from graphfix.checker.runs.interface import Dim
+    from graphfix.checker.runs.inputs.input_limits import Interval
+    from graphfix.checker.runs.inputs.interface import Dim
 
 HEADS, POSITIONS, HEAD_SIZE = 1, 2, 3
 """Axes of past keys and values, [batch, heads, positions, head size]."""

@@ -6,7 +6,7 @@ import math
 from typing import TYPE_CHECKING
 
 from graphfix.checker.files.onnx.graphs import NestedGraph, constant, nested_graphs
-from graphfix.checker.runs.input_limits import (
+from graphfix.checker.runs.inputs.input_limits import (
     MOST_STEPS,
     ROUNDING,
     Interval,

@@ -10,8 +10,7 @@ from __future__ import annotations
 from itertools import count
 from typing import TYPE_CHECKING
 
-from graphfix.checker.files.onnx.bodies import graphs
-from graphfix.checker.files.onnx.graphs import nested_graphs
+from graphfix.checker.files.onnx.graphs import graphs, unused_prefix
 from graphfix.checker.files.onnx.skeleton import read
 from graphfix.results.onnx_messages import NodeProto, TensorProto
 from graphfix.runtimes.onnx.shape_inference import InferenceError, infer_shapes
@@ -78,9 +77,6 @@ def _graphs(graph: GraphProto) -> Iterator[GraphProto]:
 
 
 def _new_names(graph: GraphProto) -> Iterator[str]:
-    """Names that nothing in the file has."""
-    taken = {name for each in nested_graphs(graph) for name in (*each.producers, *each.tensors, *each.inputs)}
-    prefix = _RAW
-    while any(name.startswith(prefix) for name in taken):
-        prefix += "_"
+    """Return names that nothing in the file has."""
+    prefix = unused_prefix(graph, _RAW)
     return (f"{prefix}{number}" for number in count())

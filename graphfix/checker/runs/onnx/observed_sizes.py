@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
-from graphfix.checker.files.onnx.graphs import nested_graphs
+from graphfix.checker.files.onnx.graphs import unused_prefix
 from graphfix.checker.runs.onnx.derived_sizes import STANDARD, derived_sizes
 from graphfix.checker.runs.witness import WitnessedSession
 from graphfix.runtimes.session import RefusedError
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     import onnx
 
-    from graphfix.checker.runs.first_difference import ExposingOpener
+    from graphfix.checker.runs.comparing.first_difference import ExposingOpener
     from graphfix.checker.runs.witness import Sizes, Witness
     from graphfix.runtimes.session import Session
     from graphfix.runtimes.sessions import OnnxSession
@@ -73,14 +73,10 @@ def _inner(model: onnx.ModelProto, witness: Witness) -> tuple[str, ...]:
 
 
 def _named(model: onnx.ModelProto, values: Sequence[str]) -> list[tuple[str, str]]:
-    """Pair each value with a name for its shape that nothing in the file has."""
+    """Return pairs of a value and a name for its shape, which nothing in the file has."""
     if not values:
         return []
-    graphs = list(nested_graphs(model.graph))
-    taken = {name for graph in graphs for name in (*graph.producers, *graph.tensors, *graph.inputs)}
-    prefix = _RESULT
-    while any(name.startswith(prefix) for name in taken):
-        prefix += "_"
+    prefix = unused_prefix(model.graph, _RESULT)
     return [(value, f"{prefix}{at}") for at, value in enumerate(values)]
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from graphfix.checker.files.onnx.graphs import NestedGraph, constant
-from graphfix.checker.runs.input_limits import Interval, below, shortest
+from graphfix.checker.runs.inputs.input_limits import Interval, below, shortest
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 from graphfix.checker.files.onnx.graphs import NestedGraph, constant, nested_graphs
 from graphfix.checker.files.onnx.operators import UNARY
-from graphfix.checker.runs.interface import onnx_dims
+from graphfix.checker.runs.inputs.interface import onnx_dims
 from graphfix.checker.runs.onnx.derived_sizes import BROADCASTING
 from graphfix.results.records import dataclass, field
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     import onnx
 
-    from graphfix.checker.runs.interface import Dim
+    from graphfix.checker.runs.inputs.interface import Dim
 
 Dims = tuple["Dim | None", ...]
 """One dim for each axis; None if it is unknown."""

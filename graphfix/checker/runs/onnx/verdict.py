@@ -8,27 +8,27 @@ from typing import TYPE_CHECKING
 
 from graphfix.checker.files.onnx.skeleton import read
 from graphfix.checker.files.onnx.stored_sizes import symbols
-from graphfix.checker.runs import given_inputs
 from graphfix.checker.runs.budget import LARGE, SECONDS, Budget, allowance, memory_fault
-from graphfix.checker.runs.comparison import Comparison, weigh
-from graphfix.checker.runs.first_difference import Place, first_place
-from graphfix.checker.runs.inexact_sites import bounded, observed
-from graphfix.checker.runs.interface import Interface, assumed_defaults, disagreement, onnx_interface
+from graphfix.checker.runs.comparing.comparison import Comparison, weigh
+from graphfix.checker.runs.comparing.first_difference import Place, first_place
+from graphfix.checker.runs.comparing.inexact_sites import bounded, observed
+from graphfix.checker.runs.inputs import given_inputs
+from graphfix.checker.runs.inputs.interface import Interface, assumed_defaults, disagreement, onnx_interface
+from graphfix.checker.runs.inputs.recast import fed_with_int64, int64_inputs, narrowed, widened, within_int32
 from graphfix.checker.runs.loads import Loads
 from graphfix.checker.runs.onnx.attention_sizes import attention_sizes
-from graphfix.checker.runs.onnx.dropped_inputs import without
 from graphfix.checker.runs.onnx.input_limits import limits
 from graphfix.checker.runs.onnx.kept_casts import with_kept_casts
 from graphfix.checker.runs.onnx.loads import checked_data, copies_fault, ways
 from graphfix.checker.runs.onnx.observed_sizes import in_onnxruntime, in_reference
 from graphfix.checker.runs.onnx.work import work_fault
 from graphfix.checker.runs.original_runs import Answers, Sweep, given_answers
-from graphfix.checker.runs.recast import fed_with_int64, int64_inputs, narrowed, widened, within_int32
-from graphfix.checker.runs.related_sizes import related
-from graphfix.checker.runs.sizes import free_dims
+from graphfix.checker.runs.sizes.free_sizes import free_dims
+from graphfix.checker.runs.sizes.related_sizes import related
 from graphfix.checker.runs.witness import Witness
 from graphfix.results import Verdict
 from graphfix.results.progress import RUNS_OF_BOTH, RUNS_OF_FIRST, Notice
+from graphfix.results.records import dataclass
 from graphfix.results.runtime_facts import installed
 from graphfix.runtimes.memory import unused
 from graphfix.runtimes.onnx import reference_evaluator
@@ -37,15 +37,15 @@ from graphfix.runtimes.session import RefusedError
 from graphfix.runtimes.sessions import LONGEST_SECONDS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Collection, Iterator, Mapping
 
     from onnx import ModelProto
 
     from graphfix.checker.files.onnx.external_data import ExternalData
-    from graphfix.checker.runs.difference import Difference
-    from graphfix.checker.runs.exceptions import Runtime
-    from graphfix.checker.runs.first_difference import ExposingOpener
-    from graphfix.checker.runs.input_limits import Limits
+    from graphfix.checker.runs.comparing.difference import Difference
+    from graphfix.checker.runs.comparing.exceptions import Runtime
+    from graphfix.checker.runs.comparing.first_difference import ExposingOpener
+    from graphfix.checker.runs.inputs.input_limits import Limits
     from graphfix.checker.task import Task
     from graphfix.runtimes.session import Session
     from graphfix.runtimes.sessions import Sessions
@@ -117,7 +117,7 @@ def _adapted(
     opener: Callable[..., Session], task: Task, models: tuple[ModelProto, ModelProto]
 ) -> Callable[..., Session]:
     """Open the second model, and feed it as the first."""
-    return fed_with_int64(without(opener, _missing(task, models[1])), _narrow(task, models))
+    return fed_with_int64(_without(opener, _missing(task, models[1])), _narrow(task, models))
 
 
 def with_casts_kept(task: Task) -> Verdict | None:
@@ -329,3 +329,34 @@ def _ranked(interface: Interface) -> Iterator[Interface]:
 
 def _opset(model: ModelProto) -> int:
     return next((o.version for o in model.opset_import if o.domain in ("", "ai.onnx")), _LAST_WITHOUT_KERNELS + 1)
+
+
+# --- a second model that lacks inputs of the first: those that are bound to constants ---------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class _WithoutInputs:
+    """A session of a model that lacks some inputs: `run` drops their values."""
+
+    session: Session
+    names: Collection[str]
+
+    @property
+    def outputs(self) -> tuple[str, ...]:
+        """The names of what `run` returns, in that order."""
+        return self.session.outputs
+
+    def run(self, feeds: Mapping[str, object]) -> list[object]:
+        """Run the model once. Raises RefusedError."""
+        return self.session.run({name: value for name, value in feeds.items() if name not in self.names})
+
+
+def _without(load: Callable[..., Session], names: Collection[str]) -> Callable[..., Session]:
+    """Return a loader of a model that lacks these inputs."""
+    if not names:
+        return load
+
+    def loaded(*args: object, **options: object) -> Session:
+        return _WithoutInputs(load(*args, **options), names)
+
+    return loaded

@@ -5,7 +5,7 @@ from __future__ import annotations
 from math import prod
 from typing import TYPE_CHECKING, Final
 
-from graphfix.checker.files.onnx.bodies import bodies
+from graphfix.checker.files.onnx.graphs import bodies
 from graphfix.checker.files.onnx.tensors import elements
 from graphfix.results.onnx_messages import TensorProto
 

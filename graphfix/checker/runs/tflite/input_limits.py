@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from graphfix.checker.runs.input_limits import (
+from graphfix.checker.runs.inputs.input_limits import (
     MOST_STEPS,
     ROUNDING,
     Interval,

@@ -8,12 +8,15 @@ from typing import TYPE_CHECKING
 
 from graphfix.checker.files.pair import Pair
 from graphfix.checker.files.tflite.graphs import ancestors, read_graphs
-from graphfix.checker.runs import given_inputs, inexact_sites
-from graphfix.checker.runs.comparison import Comparison, weigh
-from graphfix.checker.runs.exceptions import READS_PAST_THE_END
-from graphfix.checker.runs.first_difference import first_place
-from graphfix.checker.runs.input_limits import Limits
-from graphfix.checker.runs.interface import litert_interface
+from graphfix.checker.runs.comparing import inexact_sites
+from graphfix.checker.runs.comparing.comparison import Comparison, weigh
+from graphfix.checker.runs.comparing.exceptions import READS_PAST_THE_END
+from graphfix.checker.runs.comparing.first_difference import first_place
+from graphfix.checker.runs.comparing.unwritten_variables import reads_variables, unwritten_outputs
+from graphfix.checker.runs.inputs import given_inputs
+from graphfix.checker.runs.inputs.input_limits import Limits
+from graphfix.checker.runs.inputs.interface import litert_interface
+from graphfix.checker.runs.inputs.seeded_inputs import Choice, seeded
 from graphfix.checker.runs.original_runs import (
     Answers,
     Sweep,
@@ -22,12 +25,10 @@ from graphfix.checker.runs.original_runs import (
     asked_again,
     given_answers,
 )
-from graphfix.checker.runs.seeded_inputs import Choice, seeded
-from graphfix.checker.runs.sizes import Free, free_dims
-from graphfix.checker.runs.tflite.find_abort import aborting_operator
+from graphfix.checker.runs.sizes.free_sizes import Free, free_dims
+from graphfix.checker.runs.tflite.cut_models import aborting_operator
 from graphfix.checker.runs.tflite.input_limits import limits
-from graphfix.checker.runs.tflite.observed_sizes import observed
-from graphfix.checker.runs.unwritten_variables import reads_variables, unwritten_outputs
+from graphfix.checker.runs.witness import WitnessedSession
 from graphfix.results import Run, Verdict
 from graphfix.results.progress import RUNS_OF_FIRST
 from graphfix.results.records import dataclass, field
@@ -39,14 +40,14 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from graphfix.checker.files.tflite.graphs import Graph, Op
-    from graphfix.checker.runs.difference import Difference
-    from graphfix.checker.runs.exceptions import Runtime
-    from graphfix.checker.runs.first_difference import Place
-    from graphfix.checker.runs.interface import Interface
+    from graphfix.checker.runs.comparing.difference import Difference
+    from graphfix.checker.runs.comparing.exceptions import Runtime
+    from graphfix.checker.runs.comparing.first_difference import Place
+    from graphfix.checker.runs.inputs.interface import Interface
+    from graphfix.checker.runs.inputs.seeded_inputs import Case
     from graphfix.checker.runs.original_runs import Answer
-    from graphfix.checker.runs.seeded_inputs import Case
     from graphfix.checker.runs.tflite.pace import Pace
-    from graphfix.checker.runs.witness import Witness
+    from graphfix.checker.runs.witness import Sizes, Witness
     from graphfix.checker.task import Task
     from graphfix.results import InexactSite
     from graphfix.runtimes.session import Session
@@ -227,7 +228,7 @@ class KernelRunner:
         """Let the witness see the runs; XNNPACK keeps no inner tensors, and one kernel set is enough."""
         if self.witness is None or self.witness.runs or opener.signature is not None or opener.kernels == "xnnpack":
             return session
-        return observed(session, self.witness)
+        return _observed(session, self.witness)
 
     def _other_interface(self, session: LitertSession, other: Opener) -> Interface:
         """Ask the second model for its interface; one that does not load is run at the first one's sizes."""
@@ -265,6 +266,18 @@ class KernelRunner:
         return Comparison(
             (before, after), self.task.criterion, locate, runtime, self.task.progress, brief=self.task.brief
         )
+
+
+def _observed(session: LitertSession, witness: Witness) -> Session:
+    """Return a session of subgraph 0 whose runs report the sizes that LiteRT allocates. Raises RefusedError."""
+    claimed, fed = witness.claims.values, {spec.index for spec in session.inputs}
+    tensors = {name: at for at, name in enumerate(session.tensors()) if name in claimed and at not in fed}
+
+    def observe(feeds: Mapping[str, object]) -> tuple[list[object], Mapping[str, Sizes]]:
+        values, sizes = session.run_observed(feeds, tuple(tensors.values()))
+        return values, dict(zip(tensors, sizes, strict=True))
+
+    return WitnessedSession(session.outputs, session.run, observe, witness)
 
 
 def _never_accepted(answers: Answers, unwritten: Mapping[str, Undetermined]) -> Verdict:

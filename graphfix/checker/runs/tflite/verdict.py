@@ -10,12 +10,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from graphfix.checker.runs.budget import allowance
-from graphfix.checker.runs.inexact_sites import bounded
-from graphfix.checker.runs.interface import disagreement, litert_interface
+from graphfix.checker.runs.comparing.inexact_sites import bounded
+from graphfix.checker.runs.inputs.interface import disagreement, litert_interface
 from graphfix.checker.runs.loads import Loads, without_runs
+from graphfix.checker.runs.tflite.cut_models import CutModels
 from graphfix.checker.runs.tflite.kernel_run import KERNEL_NAMES, KernelRun, KernelRunner, refused
 from graphfix.checker.runs.tflite.pace import ORDER, Pace
-from graphfix.checker.runs.tflite.without_custom_ops import CutModels
 from graphfix.checker.runs.witness import Witness
 from graphfix.results import GraphfixError, Run, Verdict, VerdictStatus
 from graphfix.results.runtime_facts import installed
@@ -24,8 +24,8 @@ from graphfix.runtimes.process import Child
 from graphfix.runtimes.session import ModelDetails, RefusedError
 
 if TYPE_CHECKING:
+    from graphfix.checker.runs.inputs.seeded_inputs import Case
     from graphfix.checker.runs.loads import Ways
-    from graphfix.checker.runs.seeded_inputs import Case
     from graphfix.checker.task import Task
     from graphfix.runtimes.sessions import Sessions
 

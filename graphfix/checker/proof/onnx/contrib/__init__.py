@@ -2,7 +2,7 @@
 
 The rules are derived from the documents of onnxruntime's operators and from its CPU kernels. A rule holds for nodes
 that a runtime runs. If onnxruntime's inference at load and its kernel disagree on a size, the size is unknown.
-`shapes` and `operator_types` call `sizes` and `kind`.
+`operators.registry` calls `sizes`, and `closed_world.operator_types` calls `kind`.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from graphfix.checker.proof.core.sizes import Dims
     from graphfix.checker.proof.onnx.contrib.results import Kind, Operators, Result
-    from graphfix.checker.proof.onnx.operands import Call
+    from graphfix.checker.proof.onnx.reading.operands import Call
 
 OPERATORS: Mapping[str, Operators] = {
     "": {**elementwise.STANDARD, **layout.STANDARD},

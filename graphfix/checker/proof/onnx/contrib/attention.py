@@ -9,7 +9,7 @@ from graphfix.checker.proof.onnx.contrib.results import UNKNOWN, Result, constan
 if TYPE_CHECKING:
     from graphfix.checker.proof.core.sizes import Dims, Size, Sizes
     from graphfix.checker.proof.onnx.contrib.results import Kind, KindRule, Operators, SizesRule
-    from graphfix.checker.proof.onnx.operands import Call
+    from graphfix.checker.proof.onnx.reading.operands import Call
 
 MATRIX, IN_A_ROW, BY_HEAD, PAIRS = 2, 3, 4, 5
 """Ranks: weights, data whose heads are in one row, a cache [batch,heads,positions,size], and two caches in one."""

@@ -13,7 +13,7 @@ from graphfix.checker.proof.onnx.contrib.results import UNKNOWN, Result, kind_of
 if TYPE_CHECKING:
     from graphfix.checker.proof.core.sizes import Dims
     from graphfix.checker.proof.onnx.contrib.results import Kind, Operators
-    from graphfix.checker.proof.onnx.operands import Call
+    from graphfix.checker.proof.onnx.reading.operands import Call
 
 _TOKENS = 2
 """The rank of token numbers: [batch, positions]."""

@@ -10,12 +10,13 @@ from graphfix.checker.proof.core.sizes import numbers
 from graphfix.checker.proof.core.terms import integer_type
 from graphfix.checker.proof.neutral.integer_values import span
 from graphfix.checker.proof.onnx.contrib.results import Result, constant, kind_of, like, moved, ranked, typed
-from graphfix.checker.proof.onnx.layout_shapes import RULES, joined
+from graphfix.checker.proof.onnx.operators.concat import joined
+from graphfix.checker.proof.onnx.operators.slice_and_pad import slice_sizes
 
 if TYPE_CHECKING:
     from graphfix.checker.proof.core.sizes import Dims, Size
     from graphfix.checker.proof.onnx.contrib.results import Kind, Operators
-    from graphfix.checker.proof.onnx.operands import Call
+    from graphfix.checker.proof.onnx.reading.operands import Call
 
 MATRIX, TOKENS, IMAGE = 2, 3, 4
 """Ranks: a matrix, [batch,positions,hidden], [batch,channels,rows,columns]."""
@@ -194,5 +195,5 @@ OPERATORS: Operators = {
     "Sampling": (typed(TensorProto.INT32, ranked(2)),),
 }  # fmt: skip
 """Of com.microsoft."""
-STANDARD: Operators = {"Crop": (moved(0, _cut_out),), "DynamicSlice": (moved(0, RULES["Slice"]),)}
+STANDARD: Operators = {"Crop": (moved(0, _cut_out),), "DynamicSlice": (moved(0, slice_sizes),)}
 """Of the standard domain."""

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from graphfix.checker.proof.core.sizes import Dims, Size
     from graphfix.checker.proof.onnx.contrib.results import Kind, Operators
-    from graphfix.checker.proof.onnx.operands import Call
+    from graphfix.checker.proof.onnx.reading.operands import Call
 
 MATRIX = 2
 """The rank of data [rows,features]."""

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 from onnx import TensorProto
 
 from graphfix.checker.proof.onnx.contrib.results import Result, constant, kind_of, moved, typed
-from graphfix.checker.proof.onnx.network_shapes import gemm, stacked
+from graphfix.checker.proof.onnx.operators.networks import gemm, stacked
 
 if TYPE_CHECKING:
     from graphfix.checker.proof.core.sizes import Dims, Size, Sizes
     from graphfix.checker.proof.onnx.contrib.results import Kind, Operators, SizesRule
-    from graphfix.checker.proof.onnx.operands import Call
+    from graphfix.checker.proof.onnx.reading.operands import Call
 
 MATRIX = 2
 

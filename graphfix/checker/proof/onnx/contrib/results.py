@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from graphfix.checker.proof.core.sizes import Dims, Size
-    from graphfix.checker.proof.onnx.operands import Call
+    from graphfix.checker.proof.onnx.reading.operands import Call
 
 Kind: TypeAlias = "int | bytes | None"
 """A TensorProto type; None if it is unknown."""

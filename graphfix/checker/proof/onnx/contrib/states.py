@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING
 
 from onnx import TensorProto
 
-from graphfix.checker.proof.onnx import state_shapes
 from graphfix.checker.proof.onnx.contrib.results import Result, kind_of, like, moved, typed, unknown
+from graphfix.checker.proof.onnx.operators import states
 
 if TYPE_CHECKING:
     from graphfix.checker.proof.core.sizes import Dims, Size
     from graphfix.checker.proof.onnx.contrib.results import KindRule, Operators, SizesRule
-    from graphfix.checker.proof.onnx.operands import Call
+    from graphfix.checker.proof.onnx.reading.operands import Call
 
 STATES, TEXTS = 4, 2
 """Ranks: the first result of a recurrent network, and token numbers [batch,positions]."""
@@ -25,14 +25,14 @@ def _windowed(call: Call, state: Dims) -> Dims:
 
 
 def _recurrent_state(call: Call) -> Dims:
-    return _windowed(call, state_shapes.linear_attention(call, 1))
+    return _windowed(call, states.linear_attention(call, 1))
 
 
 def _convolution_state(call: Call) -> Dims:
     """Return the shape of a causal convolution's state over one axis; None for other forms."""
     if call.integer("channels_last", 0) or call.integer("ndim", 1) != 1 or call.integer("dilation", 1) < 1:
         return None
-    return _windowed(call, state_shapes.causal_convolution(call, 1))
+    return _windowed(call, states.causal_convolution(call, 1))
 
 
 def _past_kind(past: int) -> KindRule:
@@ -106,7 +106,7 @@ def _packed_rows(call: Call) -> Dims:
 _LSTM = tuple(moved(0, _lstm(rank)) for rank in (STATES, STATES - 1, STATES - 1))
 OPERATORS: Operators = {
     "LinearAttention": (
-        moved(0, lambda call: state_shapes.linear_attention(call, 0)), Result(_recurrent_state, _past_kind(3)),
+        moved(0, lambda call: states.linear_attention(call, 0)), Result(_recurrent_state, _past_kind(3)),
     ),
     "CausalConvWithState": (like(0), moved(0, _convolution_state)),
     "LinearAttentionGate": (like(0), like(3)),

@@ -5,16 +5,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from graphfix.checker.proof.onnx.contrib.results import Result, kind_of, like, moved, ranked
-from graphfix.checker.proof.onnx.layout_shapes import depth_to_space, space_to_depth
-from graphfix.checker.proof.onnx.network_shapes import grid_sample
-from graphfix.checker.proof.onnx.window_shapes import convolved, globally_pooled, pooled, transposed_convolution
+from graphfix.checker.proof.onnx.operators.networks import grid_sample
+from graphfix.checker.proof.onnx.operators.reshaping import depth_to_space, space_to_depth
+from graphfix.checker.proof.onnx.operators.windows import convolved, globally_pooled, pooled, transposed_convolution
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from graphfix.checker.proof.core.sizes import Dims, Sizes
     from graphfix.checker.proof.onnx.contrib.results import Operators, SizesRule
-    from graphfix.checker.proof.onnx.operands import Call
+    from graphfix.checker.proof.onnx.reading.operands import Call
 
 IMAGE = 4
 """The rank of [batch,channels,rows,columns]."""

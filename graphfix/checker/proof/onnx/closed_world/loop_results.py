@@ -1,0 +1,199 @@
+"""What onnxruntime infers of a loop's results when it loads a file, and which of them it returns without a copy.
+
+A Loop without iterations stacks what its body declares, and 0 for any other size; a Scan needs the rank. onnxruntime
+infers what the body does not declare, and infers less than the proof's rules derive: a size that goes through a Cast is
+unknown to it.
+
+onnxruntime does not copy an output of a body that no node computes. A Loop that stacks its iteration number returns
+[3, 3, 3] instead of [0, 1, 2], because it counts in that buffer. A Scan whose body returns a slice or a state returns
+what the memory holds. A node between the input and the output, such as Identity, makes a copy. A Loop copies its other
+inputs.
+"""
+
+from __future__ import annotations
+
+from operator import and_
+from typing import TYPE_CHECKING
+
+from onnx import GraphProto
+
+from graphfix.checker.files.onnx.graphs import bodies
+from graphfix.checker.proof.core.sizes import Symbol, result_sizes
+from graphfix.checker.proof.onnx.reading.operands import domain_of
+from graphfix.checker.proof.onnx.reading.types import is_free, is_uninferred
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from onnx import FunctionProto, NodeProto, ValueInfoProto
+
+    from graphfix.checker.proof.core.sizes import Sizes
+    from graphfix.checker.proof.core.terms import Core, View
+    from graphfix.checker.proof.onnx.closed_world.model_parts import FunctionKey
+    from graphfix.checker.proof.onnx.closed_world.new_nodes import ClosedWorld
+    from graphfix.checker.proof.onnx.reading.operands import Call
+
+INFERRED = (
+    "runtimes infer as much as before of the sizes of what goes into a Loop or Scan that does not declare its own"
+)
+"""Assumed if a body does not declare the sizes that no iteration stacks, or a rank that a Scan needs."""
+_TARGETS = {"Reshape": 1, "Expand": 1, "Squeeze": 1, "Unsqueeze": 1, "Tile": 1, "ConstantOfShape": 0}
+"""Operators whose result has the rank that an operand states, and the index of that operand."""
+_SEEN = frozenset({"Constant", "Shape"})
+"""Operators for which every runtime knows the length of the result."""
+
+
+def inference_basis(
+    call: Call,
+    body: GraphProto,
+    output: ValueInfoProto,
+    sizes: Sizes | None,
+    functions: Mapping[FunctionKey, FunctionProto],
+) -> object:
+    """Return what decides the size that a runtime infers for a result of a body; None if the declaration decides it.
+
+    `functions` are the functions of the file.
+    """
+    loop = call.op == "Loop"
+    if _is_declared(output, sizes, numbers=loop):
+        return None
+    call.table.assumes[INFERRED] = None
+    if _is_declared(output, sizes, numbers=loop, may_be_undeclared=is_uninferred) or (not loop and _shows_ranks(body)):
+        return None
+    numbers = _numbers(output, sizes) if loop else None
+    return numbers or (call.version, as_written(body), _called(body, functions))
+
+
+def _numbers(output: ValueInfoProto, sizes: Sizes | None) -> tuple[int, ...] | None:
+    """Return the declared sizes if all are declared, and none is known to be another number."""
+    dims = output.type.tensor_type.shape.dim
+    if sizes is None or len(dims) != len(sizes) or not all(dim.HasField("dim_value") for dim in dims):
+        return None
+    pairs = zip(dims, result_sizes(sizes), strict=True)
+    known = all(not isinstance(size, int) or size == dim.dim_value for dim, size in pairs)
+    return tuple(dim.dim_value for dim in dims) if known else None
+
+
+def _is_declared(
+    output: ValueInfoProto, sizes: Sizes | None, *, numbers: bool, may_be_undeclared: Callable[[object], bool] = is_free
+) -> bool:
+    """Return whether the output's rank is declared correctly, and with `numbers` its sizes too.
+
+    A size may be undeclared if `may_be_undeclared` returns True for it: no runtime infers a number for that size.
+    """
+    tensor = output.type.tensor_type
+    if sizes is None or not tensor.HasField("shape") or len(tensor.shape.dim) != len(sizes):
+        return False
+    return all(
+        dim.dim_value == size if dim.HasField("dim_value") else not numbers or may_be_undeclared(size)
+        for dim, size in zip(tensor.shape.dim, result_sizes(sizes), strict=True)
+    )
+
+
+def _shows_ranks(body: GraphProto) -> bool:
+    """Return whether all targets and axes in a body are constants, results of Shape, or values from around the body.
+
+    Then a runtime that infers the ranks of operators infers the ranks of views of them too.
+    """
+    hidden = {name for node in body.node if node.op_type not in _SEEN for name in node.output}
+    return not any(_hides_rank(node, hidden) for node in body.node)
+
+
+def _hides_rank(node: NodeProto, hidden: set[str]) -> bool:
+    if domain_of(node.domain) or any(bodies([node])):
+        return True
+    at = _TARGETS.get(node.op_type)
+    if at is None:
+        return False
+    stated = any(attribute.name in ("axes", "shape") for attribute in node.attribute)
+    return not stated and (len(node.input) <= at or node.input[at] in hidden or not node.input[at])
+
+
+def _called(body: GraphProto, functions: Mapping[FunctionKey, FunctionProto]) -> frozenset[bytes]:
+    """Return the functions that a body calls, directly or not: runtimes infer shapes through them."""
+    found: dict[FunctionKey, bytes] = {}
+    left: list[NodeProto] = [*body.node]
+    while left and functions:
+        node = left.pop()
+        left += [each for inner in bodies([node]) for each in inner.node]
+        key = domain_of(node.domain), node.op_type, node.overload
+        function = functions.get(key)
+        if function is not None and key not in found:
+            found[key] = function.SerializeToString(deterministic=True)
+            left += function.node
+    return frozenset(found.values())
+
+
+def as_written(graph: GraphProto) -> bytes:
+    """Return a graph, serialized without the names of nodes and values: shape inference does not depend on them."""
+    bare = GraphProto()
+    bare.CopyFrom(graph)
+    _rename(bare, {"": ""})
+    return bytes(bare.SerializeToString(deterministic=True))
+
+
+def _rename(graph: GraphProto, numbers: dict[str, str]) -> None:
+    """Rename the values of a graph to numbers, in the order in which they appear."""
+
+    def number(name: str) -> str:
+        return numbers.setdefault(name, str(len(numbers)))
+
+    for node in graph.node:
+        node.ClearField("name")
+        node.input[:], node.output[:] = map(number, node.input), map(number, node.output)
+        for body in bodies([node]):
+            _rename(body, numbers)
+    for named in (*graph.input, *graph.output, *graph.value_info, *graph.initializer):
+        named.name = number(named.name)
+    for sparse in graph.sparse_initializer:
+        sparse.values.name = number(sparse.values.name)
+    for described in (graph, *graph.input, *graph.output, *graph.value_info, *graph.node):
+        for field in ("doc_string", "metadata_props"):
+            described.ClearField(field)
+    graph.ClearField("name")
+
+
+# --- sizes for which runtimes infer no number ------------------------------------------------------------------------
+
+
+def mark_stacks(outputs: Sequence[ValueInfoProto], given: Sequence[View], results: Sequence[View]) -> None:
+    """Mark sizes of a Loop's scan outputs: the number of iterations, and sizes that are not inferred in the body."""
+    for output, inside, result in zip(outputs, given, results, strict=False):
+        free = [is_uninferred(size) for size in inside.sizes or ()]
+        mark_uninferred(result.core, [True, *map(and_, free, undeclared(output, len(free)))])
+
+
+def mark_uninferred(core: Core, axes: Sequence[bool]) -> None:
+    """Mark the sizes of these axes as not inferred by runtimes, if the sizes are symbols of the value itself."""
+    for size, is_marked in zip(core.sizes or (), axes, strict=False):
+        if is_marked and isinstance(size, Symbol) and size.key[:2] == ("dim", core.number):
+            size.is_uninferred = True
+
+
+def undeclared(value: ValueInfoProto, rank: int) -> list[bool]:
+    """Return for each axis of a body's input or output whether the body declares no number for its size."""
+    dims = [not dim.HasField("dim_value") for dim in value.type.tensor_type.shape.dim]
+    return [*dims, *[True] * (rank - len(dims))][:rank]
+
+
+_ITERATION = 0
+"""The input of a Loop's body that counts the iterations."""
+
+
+def enter_uncopied(world: ClosedWorld, loop: tuple[object, ...], body: GraphProto, description: str) -> None:
+    """Enter each output of a body that onnxruntime does not copy.
+
+    The second file may have that of a Loop if the first file has it: both return the same wrong numbers. The results of
+    such a Scan depend on the memory, so no second file may have it. `loop` is the term of the Loop or Scan: equal loops
+    of both files have one term.
+    """
+    inputs = {info.name: at for at, info in enumerate(body.input)}
+    for at, output in enumerate(body.output):
+        source = inputs.get(output.name)
+        is_scan = loop[0] == "scan"
+        if source is not None and (is_scan or source == _ITERATION):
+            why = f"the body of {description} of the second file returns {output.name!r} without a node that copies it"
+            if is_scan:
+                world.refuse(why)
+            else:
+                world.odd(("uncopied", loop, at, source), why)

@@ -1,0 +1,231 @@
+"""The names of an ONNX file that runtimes read: of nodes, of values across graphs, of sizes, and of functions."""
+
+from __future__ import annotations
+
+from collections import Counter
+from itertools import chain
+from typing import TYPE_CHECKING, Protocol, TypeAlias
+
+from graphfix.checker.files.onnx.graphs import every_node
+from graphfix.checker.proof.core.sizes import result_sizes
+from graphfix.checker.proof.onnx.closed_world.model_parts import key_of
+from graphfix.checker.proof.onnx.reading.operands import domain_of
+from graphfix.results.records import dataclass, field
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from onnx import FunctionProto, GraphProto, ModelProto, NodeProto
+
+    from graphfix.checker.proof.core.terms import View
+    from graphfix.checker.proof.onnx.closed_world.declared import Declared
+    from graphfix.checker.proof.onnx.closed_world.model_parts import FunctionKey
+    from graphfix.checker.proof.onnx.reading.operands import Environment
+
+
+class Oddities(Protocol):
+    """Collects odd parts of the first file, and finds those of the second file that the first file does not have."""
+
+    closed: bool
+
+    def odd(self, key: object, reason: str) -> None:
+        """Enter something that a runtime may refuse."""
+
+
+INLINED = b"_inlfunc_"
+"""The beginning of the names that runtimes make."""
+Place: TypeAlias = "tuple[str, str, View, int]"
+"""A graph, a name in it, the value that has it, and an axis."""
+
+
+def enter_node_names(world: Oddities, graph: str, nodes: Sequence[NodeProto], *, inlined: bool) -> None:
+    """Enter names that two nodes of a graph have, except Constant nodes: onnxruntime makes initializers of them.
+
+    `inlined` states that the file has a name that begins like the names that runtimes make.
+    """
+    names = [name for node in nodes if (name := node.name)]
+    if inlined:
+        _enter_made(world, names)
+    if len(set(names)) == len(names):
+        return
+    for name, count in Counter(node.name for node in nodes if node.op_type != "Constant").items():
+        if name and count > 1:
+            world.odd(("nodes", graph, name), f"{count} nodes of the second file have the name {name!r}")
+
+
+def enter_devices(world: Oddities, graph: str, node: NodeProto) -> None:
+    """Enter the devices that a node names, if it names any."""
+    held = tuple([each.SerializeToString(deterministic=True) for each in node.device_configurations])
+    if held:
+        world.odd(("devices", graph, held), f"a node of the second file names devices: {node.name!r}")
+
+
+def _enter_made(world: Oddities, names: Iterable[str]) -> None:
+    """Enter names that begin as onnxruntime's names for the nodes and values of functions."""
+    for name in names:
+        if INLINED.decode() in str(name):
+            world.odd(("inlined", name), f"the second file has a name as runtimes make them: {name!r}")
+
+
+def enter_body_names(world: Oddities, graph: GraphProto, outer: Environment) -> None:
+    """Enter the names of a body that the graph around it has too, and other names that are odd in a body."""
+    if not graph.name:
+        world.odd("a body without a name", "a body of the second file has no name")
+    inputs, initializers = {info.name for info in graph.input}, _initializers(graph)
+    made = {"input": inputs, "constant": initializers, "result": [name for node in graph.node for name in node.output]}
+    for kind, name in ((kind, name) for kind, names in made.items() for name in names):
+        if name and outer.knows(name):  # an input may be one where no result may
+            reason = f"a body of the second file has {name!r} anew, which is around it"
+            world.odd(("shadows", kind, graph.name, name), reason)
+    for name in inputs.intersection(initializers):
+        world.odd(("held", graph.name, name), f"the input {name!r} of a body of the second file is a constant as well")
+
+
+def enter_graph_names(
+    world: Oddities,
+    graph: GraphProto,
+    infos: tuple[Sequence[Declared], Sequence[Declared]],
+    values: Mapping[str, View],
+    *,
+    body: bool,
+    inlined: bool,
+) -> None:
+    """Enter the values of a graph that have no name, and declarations of values that do not exist.
+
+    `infos` are the declarations of its inputs and outputs, and those of its other values.
+    """
+    named = [*(info.name for info in (*graph.input, *graph.output)), *_initializers(graph)]
+    if inlined:
+        _enter_made(world, values)
+    if not all(named):
+        world.odd(("nameless", graph.name), "an input, an output or a constant of the second file has no name")
+    if body:
+        outputs = Counter(info.name for info in graph.output)
+        for name in (name for name, count in outputs.items() if count > 1):
+            world.odd(("twice", graph.name, name), f"a body of the second file returns {name!r} twice")
+    untyped = [name for name, kind in chain(*infos) if not kind.kind and (kind.is_tensor or (body and kind.is_nothing))]
+    for name in untyped:
+        world.odd(("untyped", graph.name, name), f"the second file does not say the type of {name!r}")
+    for name in [name for name, _ in infos[1] if name not in values]:
+        world.odd(("value info", graph.name, name), f"the second file declares {name!r}, which is no value")
+
+
+def own_names(graph: GraphProto) -> list[str]:
+    """Return the names of the values that a graph has before its nodes are executed."""
+    return [*(info.name for info in graph.input), *_initializers(graph)]
+
+
+def _initializers(graph: GraphProto) -> list[str]:
+    return [*(each.name for each in graph.initializer), *(each.values.name for each in graph.sparse_initializer)]
+
+
+@dataclass(slots=True, eq=False)
+class SizeNames:
+    """The names that both files give to sizes. onnxruntime lays out memory by such names, wherever they stand."""
+
+    first: dict[tuple[str, str], dict[tuple[View, int], str | None]] = field(default_factory=dict)
+    """By graph and name of a value: the name of a size, or None if the file gives it several names."""
+    second: dict[str, list[tuple[Place, object]]] = field(default_factory=dict)
+    """By name of a size: the places that have it, and the size there as the proof knows it."""
+    _met: set[tuple[object, ...]] = field(default_factory=set)
+
+    def enter(self, world: Oddities, graph: str, info: Declared, view: View) -> None:
+        """Enter the names that a graph declares of the sizes of a value."""
+        value, kind = info
+        for axis in kind.below_0:
+            world.odd(("negative", graph, value, axis), f"the second file says a size below 0 of {value!r}")
+        if not world.closed:
+            first = self.first.setdefault((graph, value), {})
+            for axis, name in kind.names:
+                first[view, axis] = name if first.get((view, axis), name) == name else None
+            return
+        sizes = () if view.sizes is None else result_sizes(view.sizes)
+        known = self.first.get((graph, value))
+        for axis, name in kind.names:
+            size = sizes[axis] if axis < len(sizes) else None
+            mark = name, size, None if known is None else known.get((view, axis))
+            # Places of one size are joined: of those with one name in the first file the first stands for all.
+            if size is None or mark not in self._met:
+                self._met.add(mark)
+                self.second.setdefault(name, []).append(((graph, value, view, axis), size))
+
+    def _in_first(self, place: Place) -> str | None:
+        graph, value, view, axis = place
+        return self.first.get((graph, value), {}).get((view, axis))
+
+    def unknown(self) -> str | None:
+        """Return which name the second file alone gives to two sizes that may differ; None if there is none."""
+        several = ((name, places) for name, places in self.second.items() if not _are_one(places))
+        return next(filter(None, (self._apart(name, places) for name, places in several)), None)
+
+    def _apart(self, name: str, places: Sequence[tuple[Place, object]]) -> str | None:
+        """Return two places of one name that may have different sizes; None if there are none.
+
+        Places of one known size are joined, and places that have one name in the first file. All places have to be
+        joined.
+        """
+        above: dict[object, object] = {}
+
+        def top(mark: object) -> object:
+            while (parent := above.get(mark, mark)) != mark:
+                mark = parent
+            return mark
+
+        for place, size in places:
+            for mark in (("size", size) if size is not None else None, self._in_first(place)):
+                if mark is not None and top(mark) != top(place):
+                    above[top(place)] = top(mark)
+        whole = top(places[0][0])
+        for place, _ in places:
+            if top(place) != whole:
+                at = f"axis {place[3]} of {place[1]!r}"
+                return f"the second file calls two sizes {name!r} that are not known to be one: one is {at}"
+        return None
+
+
+def _are_one(places: Sequence[tuple[Place, object]]) -> bool:
+    """Return whether all places have the same known size. Nearly all names have."""
+    return places[0][1] is not None and len({size for _, size in places}) == 1
+
+
+# --- functions ------------------------------------------------------------------------------------------------------
+
+
+def shared_function_name(one: ModelProto, two: ModelProto) -> str | None:
+    """Return why onnxruntime may confuse functions of the second model, unless it confuses the same ones in the first.
+
+    onnxruntime joins the domain, the name and the overload with colons. The functions "f:a" and "f" with overload "a"
+    of one domain have the same joined name: a model with both does not load, or a node that calls one gets the other.
+    Returns None if every joined name of a function has one meaning.
+    """
+    if not two.functions:
+        return None
+    theirs, ours = _functions_and_calls(two), _functions_and_calls(one)
+    before, after = _functions_by_name(one.functions), _functions_by_name(two.functions)
+    for name, keys in theirs.items():
+        if name in after and len(keys) > 1 and (keys != ours.get(name) or before.get(name) != after[name]):
+            return f"onnxruntime does not tell apart the functions and calls {sorted(keys)} of the second file"
+    return None
+
+
+def _functions_and_calls(model: ModelProto) -> Mapping[str, set[FunctionKey]]:
+    """Return the functions and operators of a model by joined name."""
+    found: dict[str, set[FunctionKey]] = {}
+    called = ((domain_of(node.domain), node.op_type, node.overload) for node in every_node(model))
+    for key in (*map(key_of, model.functions), *called):
+        found.setdefault(_joined_name(key), set()).add(key)
+    return found
+
+
+def _functions_by_name(functions: Iterable[FunctionProto]) -> Mapping[str, list[bytes]]:
+    """Return the serialized functions by joined name, in the order of the file."""
+    found: dict[str, list[bytes]] = {}
+    for function in functions:
+        found.setdefault(_joined_name(key_of(function)), []).append(function.SerializeToString(deterministic=True))
+    return found
+
+
+def _joined_name(key: FunctionKey) -> str:
+    """Return the name by which onnxruntime finds a function; it leaves out an empty overload."""
+    domain, name, overload = key
+    return f"{domain}:{name}:{overload}" if overload else f"{domain}:{name}"

@@ -1,0 +1,52 @@
+"""Build the nodes of an operator's formula, as ONNX's specification states it."""
+
+from __future__ import annotations
+
+from itertools import count
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from onnx import NodeProto, TensorProto, helper
+
+from graphfix.results.records import dataclass, field
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from graphfix.checker.proof.core.terms import View
+
+
+@dataclass(slots=True)
+class Formula:
+    """The nodes of a formula, and numbers for the names of its results."""
+
+    nodes: list[NodeProto] = field(default_factory=list)
+    numbers: Iterator[int] = field(default_factory=count)
+
+    def add(self, op: str, *operands: str, **attributes: Any) -> str:  # noqa: ANN401 - as make_node takes them
+        """Add a node, and return the name of its result."""
+        name = f"{op} {next(self.numbers)}"
+        self.nodes.append(helper.make_node(op, list(operands), [name], "", **attributes))
+        return name
+
+    def integers(self, *numbers: int) -> str:
+        """Add a vector of int64, and return its name."""
+        return self.add("Constant", value=helper.make_tensor("", TensorProto.INT64, [len(numbers)], numbers))
+
+    def floats(self, number: float, *sizes: int) -> str:
+        """Add a constant of this shape whose elements are all this number, and return its name."""
+        count_ = 1
+        for size in sizes:
+            count_ *= size
+        return self.add("Constant", value=helper.make_tensor("", TensorProto.FLOAT, sizes, [number] * count_))
+
+    def part(self, name: str, axis: int, start: int, end: int) -> str:
+        """Add a part along an axis, and return its name."""
+        return self.add("Slice", name, self.integers(start), self.integers(end), self.integers(axis))
+
+    def shaped(self, name: str, *sizes: int) -> str:
+        """Add a Reshape, and return the name of its result."""
+        return self.add("Reshape", name, self.integers(*sizes))
+
+
+Found: TypeAlias = "tuple[Formula, list[str], dict[str, View]]"
+"""The nodes, the names of the operator's results in them, and the values that they read, by name."""

@@ -1,0 +1,113 @@
+"""Operators of the first file that the second file may write out as their formulas, which round at other places."""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from typing import TYPE_CHECKING
+
+from onnx import TensorProto
+
+from graphfix.checker.proof.onnx.closed_world.validate import loads
+from graphfix.checker.proof.onnx.definitions.attention_formulas import turned, weighted
+from graphfix.checker.proof.onnx.definitions.formula_builder import Formula
+from graphfix.checker.proof.onnx.definitions.normalization_formulas import by_group, by_root
+from graphfix.checker.proof.onnx.definitions.recurrence_formulas import GATES, PLAIN, formula_of
+from graphfix.checker.proof.onnx.reading.types import dtype
+from graphfix.checker.proof.onnx.reading.versions import PRESENT
+from graphfix.results import InexactSite
+from graphfix.results.records import dataclass, field
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from graphfix.checker.proof.core.terms import View
+    from graphfix.checker.proof.onnx.definitions.formula_builder import Found
+    from graphfix.checker.proof.onnx.reading.operands import Among, Call
+
+_GELU_CUBE, _GELU_SUM = 0.044715, math.sqrt(2 / math.pi)
+"""The factors of the cube and of the sum, in the approximation by a hyperbolic tangent."""
+
+
+def _gelu(call: Call) -> Found | None:
+    """Return Gelu (since 20) by its approximation, for float32; None for any other.
+
+    It is x / 2 * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 * x * x * x))).
+    """
+    data, how = call.operand(0), call.attributes.get("approximate")
+    if data is None or dtype(data.core) != TensorProto.FLOAT or how is None or how.s != b"tanh":
+        return None
+    formula = Formula()
+    add, number = formula.add, formula.floats
+    cube = add("Mul", add("Mul", "X", "X"), "X")
+    inner = add("Add", "X", add("Mul", cube, number(_GELU_CUBE)))
+    bent = add("Tanh", add("Mul", inner, number(_GELU_SUM)))
+    result = add("Mul", add("Mul", "X", number(0.5)), add("Add", bent, number(1.0)))
+    return formula, [result], {"X": data}
+
+
+FORMULAS: Mapping[str, Callable[[Call], Found | None]] = {
+    "LSTM": formula_of, "GRU": formula_of, "RNN": formula_of, "Gelu": _gelu,
+    "RMSNormalization": by_root, "GroupNormalization": by_group,
+    "Attention": weighted, "RotaryEmbedding": turned,
+}  # fmt: skip
+
+READ: Mapping[str, frozenset[str]] = defaultdict(
+    frozenset,
+    {
+        **dict.fromkeys(GATES, PLAIN),
+        "Gelu": frozenset({"approximate"}),
+        "RMSNormalization": frozenset({"axis", "epsilon", "stash_type"}),
+        "GroupNormalization": frozenset({"epsilon", "num_groups", "stash_type"}),
+        "Attention": frozenset(
+            "is_causal q_num_heads kv_num_heads scale softcap softmax_precision qk_matmul_output_mode".split()
+        ),
+        "RotaryEmbedding": frozenset({"interleaved", "num_heads", "rotary_embedding_dim"}),
+    },
+)
+"""By operator the attributes that its formula reads. A later operator set may add others, such as a window."""
+
+
+@dataclass(frozen=True, slots=True)
+class Defined:
+    """A result that the first file computes by an operator, and not by the operator's formula."""
+
+    view: View
+    operator: str
+    name: str
+    inside: bool
+    """Whether the node is in a body, whose values no run can show."""
+
+
+@dataclass(slots=True, eq=False)
+class Definitions:
+    """The definitions of the first file's operators, and where the second file writes them out."""
+
+    defined: dict[View, Defined] = field(default_factory=dict)
+    """By the value that the formula computes."""
+    sites: dict[InexactSite, None] = field(default_factory=dict)
+
+    def enter(self, call: Call, results: Sequence[View | None], among: Among, *, inside: bool) -> None:
+        """Enter the formula of an operator of the first file, if it has one, result by result."""
+        rule = FORMULAS.get(call.op) if not call.domain and call.attributes.keys() <= READ[call.op] else None
+        found = rule(call) if rule is not None and loads(call) else None
+        if found is None:
+            return
+        formula, names, values = found
+        version = max(call.version, PRESENT)
+        given = {name: at for at, name in enumerate(names) if at < len(results) and call.outputs[at]}
+        known = dict(values)
+        for node in formula.nodes:
+            view, name = among([node], version, known), node.output[0]
+            result = results[given[name]] if name in given else None
+            if result is not None and view not in self.defined:
+                self.defined[view] = Defined(result, call.description, call.outputs[given[name]], inside)
+            known[name] = self.defined[view].view if view in self.defined else view
+
+    def replaced(self, call: Call, results: Sequence[View | None], *, inside: bool) -> Sequence[View | None]:
+        """Return a node's results. In the second file a formula's result is replaced by the first file's result."""
+        found = self.defined.get(results[0]) if len(results) == 1 and results[0] is not None else None
+        if found is None:
+            return results
+        self.sites[InexactSite(found.operator, found.name, call.outputs[0], inside=inside or found.inside)] = None
+        return [found.view]

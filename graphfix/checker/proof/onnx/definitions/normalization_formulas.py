@@ -1,0 +1,84 @@
+"""The formulas of normalizations in ONNX, for float32 and known sizes. Fused kernels round at other places."""
+
+from __future__ import annotations
+
+from math import prod
+from typing import TYPE_CHECKING
+
+from onnx import TensorProto
+
+from graphfix.checker.proof.core.sizes import numbers
+from graphfix.checker.proof.onnx.definitions.formula_builder import Formula, Found
+from graphfix.checker.proof.onnx.reading.types import dtype
+
+if TYPE_CHECKING:
+    from graphfix.checker.proof.core.terms import View
+    from graphfix.checker.proof.onnx.reading.operands import Call
+
+EACH_CHANNEL = 21
+"""From this version on a GroupNormalization scales each channel; before (deprecated) it scales each group."""
+EPSILON = 1e-5
+CHANNELS = 2
+"""The number of axes in front of those that a group is spread over."""
+
+_INNER = range(2, 3)
+"""The axis of all elements of a group, after its axes are reshaped to one."""
+
+
+def by_root(call: Call) -> Found | None:
+    """Return RMSNormalization (since 23) as x / sqrt(mean of x * x + epsilon) * scale, over all axes from `axis` on."""
+    sizes, axis = _sizes(call, 2), call.integer("axis", -1)
+    if sizes is None or not -len(sizes[0]) <= axis < len(sizes[0]):
+        return None
+    if len(sizes[1]) > len(sizes[0]):
+        return None
+    formula = Formula()
+    axes = range(axis % len(sizes[0]), len(sizes[0]))
+    return formula, [formula.add("Mul", _normalized(formula, call, "X", axes), "scale")], _named(call, "X", "scale")
+
+
+def by_group(call: Call) -> Found | None:
+    """Return GroupNormalization (since 21): each group of channels minus its mean, divided by its deviation."""
+    sizes, groups = _sizes(call, 3), call.integer("num_groups", 0)
+    if sizes is None or call.since < EACH_CHANNEL or groups < 1 or len(sizes[0]) <= CHANNELS:
+        return None
+    data, formula = sizes[0], Formula()
+    if data[1] % groups or sizes[1] != [data[1]] or sizes[2] != [data[1]]:
+        return None
+    flat = formula.shaped("X", data[0], groups, prod(data[1:]) // groups)
+    centered = formula.add("Sub", flat, _mean(formula, flat, _INNER))
+    made = formula.shaped(_normalized(formula, call, centered, _INNER), *data)
+    beside = [1, data[1], *(1 for _ in data[CHANNELS:])]
+    made = formula.add("Mul", made, formula.shaped("scale", *beside))
+    made = formula.add("Add", made, formula.shaped("bias", *beside))
+    return formula, [made], _named(call, "X", "scale", "bias")
+
+
+def _sizes(call: Call, count: int) -> list[list[int]] | None:
+    """Return the sizes of the first `count` operands, all float32 and none with size 0; None for any other node."""
+    known = [call.operand(at) for at in range(count)]
+    if len(call.views) != count or call.integer("stash_type", 1) != 1:
+        return None
+    found = []
+    for view in known:
+        sizes = None if view is None or dtype(view.core) != TensorProto.FLOAT else numbers(view.sizes or ())
+        if view is None or view.sizes is None or sizes is None or 0 in sizes:
+            return None
+        found.append(list(sizes))
+    return found
+
+
+def _named(call: Call, *names: str) -> dict[str, View]:
+    return {name: view for at, name in enumerate(names) if (view := call.operand(at)) is not None}
+
+
+def _normalized(formula: Formula, call: Call, name: str, axes: range) -> str:
+    """Return x divided by the root of the mean of its squares and epsilon, over these axes."""
+    given = call.attributes.get("epsilon")
+    mean = _mean(formula, formula.add("Mul", name, name), axes)
+    shifted = formula.add("Add", mean, formula.floats(EPSILON if given is None else given.f))
+    return formula.add("Div", name, formula.add("Sqrt", shifted))
+
+
+def _mean(formula: Formula, name: str, axes: range) -> str:
+    return formula.add("ReduceMean", name, formula.integers(*axes), keepdims=1)

@@ -1,0 +1,291 @@
+"""Operators that read their operands by maps: those that broadcast, quantize, or multiply matrices. They are terms."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from onnx import TensorProto
+
+from graphfix.checker.files.onnx import operators as onnx_ops
+from graphfix.checker.proof.core.terms import View
+from graphfix.checker.proof.neutral import broadcast, neutral_elements
+from graphfix.checker.proof.neutral.broadcast import onto_sizes
+from graphfix.checker.proof.onnx.closed_world.validate import loads
+from graphfix.checker.proof.onnx.operators.elementwise import (
+    CUBE,
+    DIFFERING_SHAPES_SINCE,
+    PRODUCTS,
+    SQUARE,
+    is_looped_over,
+    multiplies,
+)
+from graphfix.checker.proof.onnx.reading.types import dtype
+from graphfix.checker.proof.onnx.reading.versions import meaning
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from graphfix.checker.proof.core.iteration_space import Axes
+    from graphfix.checker.proof.core.sizes import Dims
+    from graphfix.checker.proof.onnx.reading.operands import Call
+
+MATRIX = 2
+"""The rank of a matrix."""
+PER_AXIS_SINCE = 13
+"""From this version on a quantization may have parameters for each element of an axis."""
+BIASED = "FastGelu"
+"""The elementwise operator whose optional second operand differs from element to element."""
+ITSELF = frozenset({"Max", "Or"})
+"""Operators that return a value and itself unchanged, every bit: NaN and the sign of zero too."""
+BYTES = frozenset(number for name, number in TensorProto.DataType.items() if name.startswith("FLOAT8"))
+SQUARING = frozenset({"Mul", "Pow"})
+
+# --- elementwise operators ------------------------------------------------------------------------------------------
+
+
+def _unary(call: Call) -> View | None:
+    """Return the term of an operator of one operand; the other operands are parameters of all elements."""
+    view = call.views[0]
+    if view is None:
+        return None
+    if call.op == BIASED and call.operand(1) is not None:
+        return None  # a bias follows the last axis
+    if call.op == "Cast" and view.core in call.table.widened and call.integer("to", 0) == TensorProto.INT64:
+        return view._replace(core=call.table.widened[view.core])
+    result = broadcast.unary(call.table, (*call.key, tuple(call.views[1:])), view, call.description)
+    if call.op == "Cast" and view.content is not None and len(view.content) == 1:
+        call.table.counts[result.core] = view.content[0]
+    return result
+
+
+def _each(call: Call) -> View | None:
+    """Return the term of an elementwise operator of several operands."""
+    if call.version < onnx_ops.LEGACY_END and not call.domain and call.op in onnx_ops.LEGACY:
+        return _legacy(call)
+    taking = onnx_ops.EACH[call.domain, call.op]
+    views = [call.operand(index) for index in taking] if taking else call.views
+    given = [view for view in views if view is not None]
+    if len(given) < len(views):
+        return None
+    alike = call.version < DIFFERING_SHAPES_SINCE and not call.domain and call.op in onnx_ops.EQUAL_BEFORE_8
+    if alike and len({view.sizes for view in given}) > 1:
+        return None
+    if call.op in ITSELF and not call.domain and len(given) == MATRIX:
+        found = broadcast.of_itself(call.table, *given)
+        if found is not None and loads(call):
+            return found
+    if not call.domain and call.op in onnx_ops.LEGACY and len(given) == MATRIX:
+        return _beside_neutral(call, *given) or _pair(call, *given)
+    others = tuple(view for index, view in enumerate(call.views) if index not in taking) if taking else ()
+    return broadcast.elementwise(call.table, (*call.key, others), given, call.description)
+
+
+def _beside_neutral(call: Call, one: View, two: View) -> View | None:
+    """Return the operand beside a neutral constant: x + 0, x * 1."""
+    if dtype(one.core) is None or dtype(one.core) != dtype(two.core):
+        return None
+    found = neutral_elements.beside(call.table.algebra, call.op.upper(), one, two)
+    return found if found is not None and loads(call) else None  # most operands are no neutral constants
+
+
+def _pair(call: Call, one: View, two: View) -> View:
+    """Return the term of two operands; a power by a constant of one element that is 2 or 3 is a product.
+
+    onnxruntime computes it so, bit for bit and whatever the exponent's type. It does not if the exponent has several
+    elements, or more axes than the base, or if the base may have one element alone.
+    """
+    key = (*call.key, ())
+    if call.op not in SQUARING:
+        return broadcast.elementwise(call.table, key, [one, two], call.description)
+    if call.op == "Pow" and multiplies(call, one, two, CUBE) and is_looped_over(one):
+        key = ("", "Mul", meaning("Mul", "", call.version, frozenset()), (), ())
+        square = broadcast.elementwise(call.table, key, [one, one], call.description)
+        return broadcast.elementwise(call.table, key, [square, one], call.description)
+    if call.op == "Pow" and multiplies(call, one, two, SQUARE):
+        key, two = ("", "Mul", meaning("Mul", "", call.version, frozenset()), (), ()), one
+    result = broadcast.elementwise(call.table, key, [one, two], call.description)
+    if one == two:
+        call.table.product_ops.setdefault(result.core, call.op)
+    if call.table.product_ops.get(result.core, call.op) != call.op:
+        call.table.assumes[PRODUCTS] = None
+    return result
+
+
+def _legacy(call: Call) -> View | None:
+    """Return the term of a broadcast before operator set 7.
+
+    Operand 1 follows the axes of operand 0 from `axis` on, if `broadcast` is 1.
+    """
+    one, two = call.operand(0), call.operand(1)
+    if one is None or two is None or one.sizes is None or two.sizes is None:
+        return None
+    if not call.integer("broadcast", 0):
+        same = one.sizes == two.sizes or (not call.table.closed and len(one.sizes) == len(two.sizes))
+        return _pair(call, one, two) if same else None
+    rank, part = len(one.sizes), len(two.sizes)
+    axis = call.integer("axis", rank - part)
+    axis += rank if axis < 0 else 0
+    behind = rank - axis - part
+    if axis < 0 or behind < 0:
+        return None
+    if call.table.closed and any(size not in (1, own) for size, own in zip(two.sizes, one.sizes[axis:], strict=False)):
+        return None  # operand 0 is never stretched: where the first file runs it is not, the second has to say so
+    padded = View(two.core, _padded(two.axes, axis, behind), (1,) * axis + two.sizes + (1,) * behind)
+    return _pair(call, one, padded)
+
+
+def _padded(axes: Axes | None, front: int, behind: int) -> Axes:
+    """Return axes with this number of repeated axes in front and behind."""
+    return (None,) * front + (axes or ()) + (None,) * behind
+
+
+# --- quantization -----------------------------------------------------------------------------------------------------
+
+
+def _quantizing(call: Call) -> View | None:
+    """Return the term of a QuantizeLinear or DequantizeLinear.
+
+    Scale and zero point follow one axis of operand 0, or serve all of it. With a scale of one element `axis` means
+    nothing. The term names the axis through the parameters' maps, so it does not change when operand 0 is lifted and
+    `axis` with it.
+    """
+    data = call.views[0]
+    parameters = [view for view in call.views[1:] if view is not None]
+    if data is None or call.integer("block_size", 0) or len(parameters) < len(call.views) - 1:
+        return None
+    if data.sizes == () and dtype(data.core) in BYTES:
+        return None  # onnxruntime returns a vector
+    if not call.domain and not loads(call):
+        return None  # maps show what `axis` says, but not that its operator set has none
+    if any(view.sizes is None or len(view.sizes) > 1 for view in parameters):
+        return None
+    if all(all(size == 1 for size in view.sizes or ()) for view in parameters):
+        return broadcast.unary(call.table, (*call.key, tuple(view.core for view in parameters)), data, call.description)
+    return _along(call, data, parameters)
+
+
+def _along(call: Call, data: View, parameters: Sequence[View]) -> View | None:
+    """Return the term of a quantization by parameters of one axis: they have its size, and nothing is stretched."""
+    if data.sizes is None or data.axes is None or (not call.domain and call.version < PER_AXIS_SINCE):
+        return None
+    axis = call.integer("axis", 1)
+    axis += len(data.sizes) if axis < 0 else 0
+    if not 0 <= axis < len(data.sizes) or any(view.sizes != (data.sizes[axis],) for view in parameters):
+        return None
+    uses = [(data.core, data.axes)]
+    for view in parameters:
+        follows = view.axes[0] if view.axes else None
+        uses.append((view.core, _padded((follows,), axis, len(data.sizes) - axis - 1)))
+    return broadcast.aligned(call.table, call.key, uses, data.sizes, call.description)
+
+
+# --- operators that broadcast onto operand 0 --------------------------------------------------------------------------
+
+
+def _onto(call: Call) -> View | None:
+    """Return the term of an operator whose other operands broadcast onto operand 0."""
+    data, indices = call.views[0], onnx_ops.ONTO[call.domain, call.op]
+    if data is None:
+        return None
+    parts = [view for index in indices if (view := call.operand(index)) is not None]
+    if call.domain and any(
+        part.sizes is None or part.sizes[-MATRIX:] != (data.sizes or ())[-MATRIX:] for part in parts
+    ):
+        return None  # the skip of com.microsoft's kernels lacks the batch, or has 1 of it
+    if call.op == "PRelu" and call.version < onnx_ops.LEGACY_END:
+        slopes = [channels(data, part) for part in parts]
+        parts = [slope for slope in slopes if slope is not None]
+        if len(parts) < len(slopes):
+            return None
+    rest = tuple(view for index, view in enumerate(call.views) if index and index not in indices)
+    given = tuple(call.operand(index) is not None for index in indices)
+    # a runtime may choose a kernel by the number of results, and results without a name count
+    key = (*call.key, rest, given) if len(call.outputs) == 1 else (*call.key, rest, given, len(call.outputs))
+    keeps = bool(call.domain) or call.op == onnx_ops.ADDED
+    return broadcast.onto(call.table, key, data, parts, call.description, keeps=keeps)
+
+
+def channels(data: View, part: View) -> View | None:
+    """Return a PRelu's slope of an operator set before 7 with the axes that it follows.
+
+    It is a scalar or follows axis 1, whatever the rank of operand 0. Returns None for any other slope.
+    """
+    if part.sizes is None or len(part.sizes) > 1:
+        return None
+    if not part.sizes or data.sizes is None or len(data.sizes) < MATRIX:
+        return part
+    behind = len(data.sizes) - MATRIX
+    return View(part.core, _padded(part.axes, 0, behind), part.sizes + (1,) * behind)
+
+
+def onto_operator_sizes(call: Call, index: int) -> Dims:
+    """Return the sizes of a result of an operator whose other operands broadcast onto operand 0."""
+    return _statistics_sizes(call) if index else _onto_sizes(call)
+
+
+def _onto_sizes(call: Call) -> Dims:
+    """Return the sizes of the first result: those of operand 0, with what the other operands state of them."""
+    if call.op == onnx_ops.ADDED:
+        return call.sizes(0)
+    parts = [call.sizes(index) for index in onnx_ops.ONTO["", call.op] if call.operand(index) is not None]
+    return onto_sizes(call.sizes(0), parts)
+
+
+def _statistics_sizes(call: Call) -> Dims:
+    """Return the sizes of the mean and the deviation of a LayerNormalization: normalized axes have size 1."""
+    sizes, axis = call.sizes(0), call.integer("axis", -1)
+    if call.op == "PRelu" or sizes is None or not -len(sizes) <= axis < len(sizes):
+        return None
+    kept = axis % len(sizes)
+    if call.op == onnx_ops.ADDED and kept != len(sizes) - 1:
+        return None  # onnxruntime infers 1 for the first of the normalized axes alone, and computes 1 for all of them
+    return (*sizes[:kept], *(1,) * (len(sizes) - kept))
+
+
+# --- products of matrices ---------------------------------------------------------------------------------------------
+
+
+def _product(call: Call) -> View | None:
+    """Return the term of a product of matrices."""
+    indices = onnx_ops.PRODUCTS[call.domain, call.op]
+    one, two = (call.operand(index) for index in indices)
+    if one is None or two is None or call.integer("transBatchA", 0) or call.integer("transBatchB", 0):
+        return None
+    # An operand that is not given is part of the term too: the others keep their places.
+    others = tuple(view for index, view in enumerate(call.views) if index not in indices)
+    if any(view is not None and view.sizes not in ((), (1,)) for view in others):
+        return None  # scales and zero points of columns: what shape they have to have depends on the matrix's rank
+    outer = (-1 if call.integer("transA", 0) else -2, -2 if call.integer("transB", 0) else -1)
+    return broadcast.product(call.table, (*call.key, others), (one, two), call.description, outer=outer)
+
+
+def _gemm(call: Call) -> View | None:
+    """Return the term of a Gemm."""
+    indices = onnx_ops.GEMMS[call.domain, call.op]
+    a, b, c = (call.operand(index) for index in indices)
+    if a is None or b is None or a.sizes is None or b.sizes is None or len(a.sizes) != MATRIX or len(b.sizes) != MATRIX:
+        return None
+    rest = tuple(view for index, view in enumerate(call.views) if index not in indices)
+    space = (a.sizes[1 if call.integer("transA", 0) else 0], b.sizes[0 if call.integer("transB", 0) else 1])
+    key = ("gemm", *call.key, a, b, rest)
+    if c is None:
+        return call.table.result((*key, (), (), space), call.description, space)
+    if c.axes is None or c.sizes is None or len(c.sizes) > MATRIX:
+        return None
+    legacy = call.version < onnx_ops.LEGACY_END and not call.domain
+    if legacy and c.sizes != space and call.flag("broadcast") is not True:
+        return None
+    missing = MATRIX - len(c.sizes)
+    sizes = tuple(map(call.table.algebra.broadcast_size, zip(space, (1,) * missing + c.sizes, strict=True)))
+    return call.table.result((*key, (c.core,), ((None,) * missing + c.axes,), sizes), call.description, space)
+
+
+TERMS: Mapping[tuple[str, str], Callable[[Call], View | None]] = {
+    **dict.fromkeys(onnx_ops.EACH, _each),
+    **dict.fromkeys(onnx_ops.UNARY, _unary),
+    **dict.fromkeys(onnx_ops.QUANTIZING, _quantizing),
+    **dict.fromkeys(onnx_ops.ONTO, _onto),
+    **dict.fromkeys(onnx_ops.PRODUCTS, _product),
+    **dict.fromkeys(onnx_ops.GEMMS, _gemm),
+}
+"""The rules by domain and operator, for nodes whose operand 0 is given."""

@@ -1,0 +1,100 @@
+"""Concat: its sizes, the known elements of joined vectors, and constants that are joined."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from onnx import TensorProto
+
+from graphfix.checker.proof.core.sizes import numbers, result_sizes
+from graphfix.checker.proof.core.terms import MOST_ELEMENTS, integer_type, whole
+from graphfix.checker.proof.onnx.operators.entry import Operator, allowed_axis
+from graphfix.checker.proof.onnx.reading.types import dtype
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from graphfix.checker.proof.core.sizes import Dims, Sizes
+    from graphfix.checker.proof.core.terms import Core, View
+    from graphfix.checker.proof.neutral.constant_folding import Array
+    from graphfix.checker.proof.onnx.operators.entry import Operators
+    from graphfix.checker.proof.onnx.reading.operands import Call
+
+
+def _concat_sizes(call: Call) -> Dims:
+    """Return the sizes of a Concat."""
+    return joined(call, [view.sizes for view in call.views if view is not None])
+
+
+def joined(call: Call, shapes: Sequence[Sizes | None]) -> Dims:
+    """Return the sizes of `shapes` that are joined along the attribute `axis`.
+
+    onnxruntime skips operands without elements, whatever their other sizes are.
+    """
+    known = next((sizes for sizes in shapes if sizes is not None), None)
+    axis = call.integer("axis", 1)
+    if known is None or not -len(known) <= axis < len(known):
+        return None
+    given = [result_sizes(sizes) for sizes in shapes if sizes is not None]
+    if any(len(sizes) != len(known) for sizes in given):
+        return None
+    if len(given) < len(shapes):
+        return (None,) * len(known)
+    axis %= len(known)
+    filled = next((sizes for sizes in given if 0 not in (numbers(sizes) or (0,))), None)
+    dims = [
+        filled[at] if filled is not None else column[0] if len(set(column)) == 1 else None
+        for at, column in enumerate(zip(*given, strict=True))
+    ]
+    lengths = [sizes[axis] for sizes in given]
+    # one without elements is skipped: it has to be one by its own length, or all have none
+    counted = numbers(lengths) is not None or None not in (*dims[:axis], *dims[axis + 1 :])
+    return (*dims[:axis], call.table.arithmetic.add(*lengths) if counted else None, *dims[axis + 1 :])
+
+
+def _concat_view(call: Call) -> View | None:
+    """Return the known integers of vectors that are joined."""
+    contents = [call.content(index) for index in range(len(call.views))]
+    dtypes = {integer_type(view) for view in call.views if view is not None}
+    dtype = dtypes.pop() if len(dtypes) == 1 else None
+    if dtype is None or None in contents or any(call.rank(index) != 1 for index in range(len(call.views))):
+        return None
+    if call.integer("axis", 1) not in (0, call.lowest(1)):
+        return None
+    whole = tuple(term for content in contents if content is not None for term in content)
+    return call.table.integers(whole, dtype) if len(whole) <= MOST_ELEMENTS else None
+
+
+def enter_elements(call: Call, core: Core) -> None:
+    """Enter the known elements of a vector that a Concat returns, if not all of them are known."""
+    parts = [_known_elements(view) for view in call.views]
+    if None in parts or all(element is None for part in parts for element in part or ()):
+        return
+    elements = tuple([element for part in parts for element in part or ()])
+    if len(elements) <= MOST_ELEMENTS:
+        core.elements = elements
+
+
+def _known_elements(view: View | None) -> Dims:
+    """Return the elements of a vector of int64, None for an unknown element; None for any other value."""
+    if view is None or view.sizes is None or len(view.sizes) != 1:
+        return None
+    if view.content is not None:
+        return view.content if integer_type(view) == "int64" else None
+    count = view.sizes[0]
+    if dtype(view.core) != TensorProto.INT64 or not isinstance(count, int) or count > MOST_ELEMENTS:
+        return None
+    return view.core.elements if view.core.elements is not None and view == whole(view.core) else (None,) * count
+
+
+def _concat_fold(call: Call, arrays: Sequence[Array | None]) -> Array | None:
+    """Compute a Concat of constants of one type."""
+    given = [array for array in arrays if array is not None]
+    axis = allowed_axis(call, 1, given[0].ndim) if given else None
+    if axis is None or len(given) < len(arrays) or len({array.dtype for array in given}) > 1:
+        return None
+    return np.concatenate(given, axis=axis)
+
+
+OPERATORS: Operators = {"Concat": Operator(sizes=_concat_sizes, view=_concat_view, fold=_concat_fold)}

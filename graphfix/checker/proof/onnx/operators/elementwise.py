@@ -1,0 +1,359 @@
+"""Elementwise operators on known integers and on constants: arithmetic, comparisons, Where, Cast, Identity, Dropout."""
+
+from __future__ import annotations
+
+import struct
+from typing import TYPE_CHECKING
+
+import numpy as np
+from onnx import TensorProto
+
+from graphfix.checker.files.onnx import operators as onnx_ops
+from graphfix.checker.files.onnx.operators import LEGACY_END
+from graphfix.checker.proof.core.terms import MOST_ELEMENTS, integer_type
+from graphfix.checker.proof.neutral import constant_folding, integer_values
+from graphfix.checker.proof.onnx.closed_world.validate import loads
+from graphfix.checker.proof.onnx.operators.entry import SIZE_TYPE_NUMBERS, SIZE_TYPES, Operator
+from graphfix.checker.proof.onnx.reading.types import dtype, type_name
+from graphfix.checker.proof.onnx.reading.versions import inference_mode
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from graphfix.checker.proof.core.sizes import Dims, Sizes
+    from graphfix.checker.proof.core.terms import TermTable, View
+    from graphfix.checker.proof.neutral.constant_folding import Array
+    from graphfix.checker.proof.onnx.operators.entry import Fold, Operators
+    from graphfix.checker.proof.onnx.reading.operands import Call
+
+_EXACT = {"int32": 1 << 31, "int64": 1 << 53}
+"""Numbers below are the same in both types."""
+_FLOATS: Mapping[object, str] = {"float64": "<d", "float32": "<f"}
+"""How elements of floats are stored."""
+_BOOL = "bool"
+_PAIR, _TRIPLE = 2, 3
+COUNTING = frozenset({"Add", "Sub", "Mul", "Div", "Mod", "Max", "Min"})
+"""Arithmetic that is read as known integers. Most sums have other elements: the type of operand 0 is asked first."""
+_TRAINING_AT = 2
+"""The operand of Dropout that states whether it trains."""
+DIFFERING_SHAPES_SINCE = 8
+"""The first operator set in which operands of all broadcasting operators may have different shapes."""
+SQUARE, CUBE = 2, 3
+_WHOLE = frozenset({TensorProto.INT32, TensorProto.INT64})
+_TWO_TYPES_SINCE = 12
+"""From this version on a power takes integers, and an exponent of another type than the base's."""
+_RAISED = frozenset({TensorProto.FLOAT, TensorProto.DOUBLE, TensorProto.INT32, TensorProto.INT64})
+"""The types of which onnxruntime has a power."""
+PRODUCTS = "a power by 2 and a PRelu of float32 have the bits of the products that they are, as in onnxruntime"
+"""What is assumed where one of them is compared with a product."""
+
+# --- arithmetic -----------------------------------------------------------------------------------------------------
+
+
+def _arithmetic(rule: str) -> Callable[[Call], View | None]:
+    """Return the rule for the known integers of an operator of two operands."""
+
+    def counted(call: Call) -> View | None:
+        kinds = {None if view is None else integer_type(view) for view in call.views}
+        if len(kinds) != 1 or (call.version < LEGACY_END and not _have_equal_sizes(call)):
+            return None
+        if call.flag("fmod") is None:  # onnxruntime refuses it
+            return None
+        return integer_values.computed(call.table, rule, call.views, kinds.pop())
+
+    return counted
+
+
+def _have_equal_sizes(call: Call) -> bool:
+    """Return whether a node has no attributes and all its operands have one shape."""
+    return not call.attributes and len({view.sizes for view in call.views if view is not None}) == 1
+
+
+def _neg_view(call: Call) -> View | None:
+    """Return known integers with the other sign."""
+    content, view = call.content(0), call.views[0]
+    kind = None if view is None else integer_type(view)
+    if content is None or kind not in SIZE_TYPE_NUMBERS:
+        return None
+    turned = [
+        integer_values.held(call.table, call.table.arithmetic.mul(element, -1), kind or "") for element in content
+    ]
+    known = tuple(element for element in turned if element is not None)
+    return _elementwise_result(call, known, kind) if len(known) == len(turned) else None
+
+
+def _elementwise_result(call: Call, elements: Sizes, dtype: str) -> View:
+    """Return these elements as the result of an elementwise operator: a scalar if all operands are scalars."""
+    return call.table.integers(
+        elements, dtype, scalar=all(view is not None and view.sizes == () for view in call.views)
+    )
+
+
+def _fit_each_other(call: Call, arrays: Sequence[Array | None]) -> bool:
+    """Return whether operands have shapes that their operator set accepts: equal ones before it broadcasts."""
+    if call.version >= (onnx_ops.LEGACY_END if call.op in onnx_ops.LEGACY else DIFFERING_SHAPES_SINCE):
+        return True
+    return not call.attributes and len({None if array is None else array.shape for array in arrays}) == 1
+
+
+def _pair_fold(rule: str) -> Fold:
+    """Return the rule that computes an operator of two constants."""
+
+    def computed_pair(call: Call, arrays: Sequence[Array | None]) -> Array | None:
+        one, two = arrays
+        if one is None or two is None or not _fit_each_other(call, arrays):
+            return None
+        return constant_folding.paired(rule, one, two)
+
+    return computed_pair
+
+
+def _all_fold(rule: str) -> Fold:
+    """Return the rule that computes an operator of any number of constants."""
+
+    def computed_all(call: Call, arrays: Sequence[Array | None]) -> Array | None:
+        found = arrays[0] if _fit_each_other(call, arrays) else None
+        for array in arrays[1:]:
+            found = None if found is None or array is None else constant_folding.paired(rule, found, array)
+        return found
+
+    return computed_all
+
+
+def _single_fold(rule: str) -> Fold:
+    """Return the rule that computes an operator of one constant."""
+    return lambda _, arrays: None if arrays[0] is None else constant_folding.single(rule, arrays[0])
+
+
+def _mod_fold(call: Call, arrays: Sequence[Array | None]) -> Array | Sequence[Array] | None:
+    """Compute a Mod of constants; None for `fmod`, whose sign differs."""
+    return None if call.integer("fmod", 0) else _pair_fold("mod")(call, arrays)
+
+
+# --- Pow ------------------------------------------------------------------------------------------------------------
+
+
+def is_looped_over(base: View) -> bool:
+    """Return whether the last axis has several elements: only then onnxruntime checks a scalar exponent once."""
+    last = base.sizes[-1] if base.sizes else 1
+    return isinstance(last, int) and last > 1
+
+
+def multiplies(call: Call, base: View, exponent: View, number: int) -> bool:
+    """Return whether onnxruntime computes a power by `number` as a product.
+
+    The exponent has to be that number, and has to be known as the smaller operand. A base of one element is raised by
+    another routine, which is wrong in the last bit. So are rows of one element: of whole numbers that overflow the
+    routine makes other numbers.
+    """
+    kinds = {dtype(base.core), dtype(exponent.core)}
+    return (
+        base.sizes is not None
+        and len(exponent.sizes or ()) <= len(base.sizes)
+        and any(isinstance(size, int) and size != 1 for size in base.sizes)
+        and (dtype(base.core) not in _WHOLE or is_looped_over(base))
+        and constant_folding.is_number(exponent, number)
+        and kinds <= (_RAISED | {TensorProto.FLOAT16} if number == SQUARE else _RAISED)
+        and (call.version >= _TWO_TYPES_SINCE or len(kinds) == 1)
+        and loads(call)
+    )
+
+
+def _power_fold(call: Call, arrays: Sequence[Array | None]) -> Array | None:
+    """Compute a square of a constant as a product, as onnxruntime does."""
+    base, (data, exponent) = arrays[0], call.views
+    if base is None or data is None or exponent is None or not multiplies(call, data, exponent, SQUARE):
+        return None
+    call.table.assumes[PRODUCTS] = None
+    return constant_folding.paired("mul", base, base)
+
+
+# --- comparisons, Where -----------------------------------------------------------------------------------------------
+
+
+def _comparison(relation: str) -> Callable[[Call], View | None]:
+    """Return the rule for a comparison of known integers that has one result for all sizes."""
+
+    def rule(call: Call) -> View | None:
+        kinds = {None if view is None else integer_type(view) for view in call.views}
+        if len(call.views) != _PAIR or not kinds <= SIZE_TYPE_NUMBERS.keys() or len(kinds) != 1 or call.attributes:
+            return None
+        one, two = call.views
+        found = integer_values.paired(
+            one, two, lambda a, b: integer_values.decided(call.table.arithmetic, relation, a, b)
+        )
+        return None if found is None else _elementwise_result(call, found, _BOOL)
+
+    return rule
+
+
+def _not_view(call: Call) -> View | None:
+    """Return a vector of known booleans, negated."""
+    content = call.content(0)
+    if content is None or call.views[0] is None or integer_type(call.views[0]) != _BOOL:
+        return None
+    return _elementwise_result(call, tuple(1 - element for element in content if isinstance(element, int)), _BOOL)
+
+
+def _where_view(call: Call) -> View | None:
+    """Return the known integers that known conditions choose."""
+    if len(call.views) != _TRIPLE or None in call.views:
+        return None
+    views = [view for view in call.views if view is not None]
+    condition, kinds = views[0].content, {integer_type(view) for view in views[1:]}
+    kind = kinds.pop() if len(kinds) == 1 else None
+    contents = [view.content for view in views]
+    if condition is None or kind not in SIZE_TYPE_NUMBERS or integer_type(views[0]) != _BOOL or None in contents:
+        return None
+    length = max(len(view.content or ()) for view in views)
+    if any(len(view.content or ()) not in (1, length) for view in views):
+        return None
+    columns = zip(*(integer_values.repeated(view, length) for view in views), strict=True)
+    return _elementwise_result(call, tuple(one if chosen else two for chosen, one, two in columns), kind)
+
+
+def _where_fold(_: Call, arrays: Sequence[Array | None]) -> Array | None:
+    """Compute a Where of constants."""
+    condition, one, two = arrays
+    if condition is None or one is None or two is None or one.dtype != two.dtype:
+        return None
+    plain = (
+        constant_folding.reproducible(one)
+        and constant_folding.reproducible(two)
+        and constant_folding.small(condition, one, two)
+    )
+    return np.where(condition, one, two) if plain else None
+
+
+# --- Cast -------------------------------------------------------------------------------------------------------------
+
+
+def _cast_view(call: Call) -> View | None:
+    """Return the known integers of a Cast."""
+    return _cast_to(call, SIZE_TYPES.get(call.integer("to", 0)))
+
+
+def _cast_like_view(call: Call) -> View | None:
+    """Return the known integers of a CastLike."""
+    like = call.operand(1)
+    kind = None if like is None else dtype(like.core)
+    return _cast_to(call, SIZE_TYPES.get(kind)) if isinstance(kind, int) else None
+
+
+def _cast_to(call: Call, to: str | None) -> View | None:
+    """Return the known integers of operand 0 in another integer type, if that type holds all of them."""
+    content, view = call.content(0), call.views[0]
+    if view is None or to is None or not _is_plain_cast(call):
+        return None
+    if content is None:
+        return _whole_floats(call.table, view, to)
+    if integer_type(view) == to:
+        return view
+    elements = [integer_values.held(call.table, element, to) for element in content]
+    known = tuple(element for element in elements if element is not None)
+    if len(known) < len(elements):
+        return None
+    return call.table.integers(known, to, scalar=call.rank(0) == 0)
+
+
+def _is_plain_cast(call: Call) -> bool:
+    """Return whether a Cast has no attribute for float8 alone, with which onnxruntime returns anything."""
+    return "round_mode" not in call.attributes and call.flag("saturate", default=True) is True
+
+
+def _whole_floats(table: TermTable, view: View, to: str) -> View | None:
+    """Return a small constant of whole floats as known integers.
+
+    Exporters wrote shapes in this way before operator set 9.
+    """
+    key = view.core.key
+    form = _FLOATS.get(key[1]) if key[0] == "constant" else None
+    if form is None or view.axes is None or len(view.axes) > 1 or not isinstance(key[3], bytes):
+        return None
+    elements = [number for (number,) in struct.iter_unpack(form, key[3])]
+    if not all(number.is_integer() and abs(number) < _EXACT[to] for number in elements):
+        return None
+    whole_numbers = tuple(map(int, elements))
+    if not view.axes or view.axes[0] is not None:
+        return table.integers(whole_numbers, to, scalar=not view.axes)
+    size = view.sizes[0] if view.sizes else None
+    return table.integers(whole_numbers * size, to) if isinstance(size, int) and size <= MOST_ELEMENTS else None
+
+
+def _cast_fold(call: Call, arrays: Sequence[Array | None]) -> Array | None:
+    """Compute a Cast of a constant."""
+    return (
+        None
+        if arrays[0] is None or not _is_plain_cast(call)
+        else constant_folding.converted(arrays[0], type_name(call.integer("to", 0)))
+    )
+
+
+# --- Dropout ----------------------------------------------------------------------------------------------------------
+
+
+def _dropout_sizes(call: Call, _: int) -> Dims:
+    """Return the sizes of operand 0, for the result and for the mask."""
+    return call.sizes(0)
+
+
+def _dropout_view(call: Call) -> View | None:
+    """Return operand 0, which a Dropout returns unless it trains.
+
+    Before set 7 it trains unless an attribute states otherwise.
+    """
+    training = len(call.views) > _TRAINING_AT and call.views[_TRAINING_AT] is not None
+    if training or (call.version < LEGACY_END and not inference_mode(call.attributes)):
+        return None
+    ratio = call.operand(1)
+    if ratio is None:
+        return call.views[0]
+    given = constant_folding.literal(ratio)  # runtimes look at it all the same
+    return call.views[0] if given is not None and given.ndim == 0 and 0 <= given < 1 else None
+
+
+# --- texts ------------------------------------------------------------------------------------------------------------
+
+
+def _string_split_sizes(call: Call, index: int) -> Dims:
+    """Return the sizes of a StringSplit: the parts of each text on a new last axis, then their numbers."""
+    sizes = call.sizes(0)
+    return None if sizes is None or index > 1 else sizes if index else (*sizes, None)
+
+
+_NAMES: Mapping[str, str] = {
+    **{op: op.lower() for op in "Add Sub Mul Div Mod Max Min And Or Xor Neg Abs Sign Floor Ceil Sqrt Not".split()},
+    "Equal": "equal", "Greater": "greater", "Less": "less",
+    "GreaterOrEqual": "greater or equal", "LessOrEqual": "less or equal",
+}  # fmt: skip
+"""By operator its name in `neutral.integer_values` and `neutral.constant_folding`."""
+
+
+def _named(ops: str, rule: Callable[[str], Operator]) -> Operators:
+    """Return the entries of these operators, each made by `rule` of its name."""
+    return {op: rule(_NAMES[op]) for op in ops.split()}
+
+
+OPERATORS: Operators = {
+    **_named("Add Sub Mul Div", lambda name: Operator(view=_arithmetic(name), fold=_pair_fold(name))),
+    **_named("Max Min", lambda name: Operator(view=_arithmetic(name), fold=_all_fold(name))),
+    "Mod": Operator(view=_arithmetic("mod"), fold=_mod_fold),
+    **_named(
+        "Equal Greater Less GreaterOrEqual LessOrEqual",
+        lambda name: Operator(view=_comparison(name), fold=_pair_fold(name)),
+    ),
+    **_named("And Or Xor", lambda name: Operator(fold=_pair_fold(name))),
+    **_named("Abs Sign Floor Ceil Sqrt", lambda name: Operator(fold=_single_fold(name))),
+    "Neg": Operator(view=_neg_view, fold=_single_fold("neg")),
+    "Not": Operator(view=_not_view, fold=_single_fold("not")),
+    "Pow": Operator(fold=_power_fold),
+    "Where": Operator(view=_where_view, fold=_where_fold),
+    "Cast": Operator(view=_cast_view, fold=_cast_fold),
+    "CastLike": Operator(view=_cast_like_view),
+    "Identity": Operator(view=lambda call: call.views[0]),
+    "Dropout": Operator(each_size=_dropout_sizes, view=_dropout_view),
+    # A scalar of float8 is a vector for onnxruntime.
+    **dict.fromkeys(("QuantizeLinear", "DequantizeLinear"), Operator(sizes=lambda call: call.sizes(0) or None)),
+    "RegexFullMatch": Operator(sizes=lambda call: call.sizes(0)),
+    "StringSplit": Operator(each_size=_string_split_sizes),
+}

@@ -1,0 +1,157 @@
+"""The sizes of products, recurrent networks, losses, and operators on regions of images."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING
+
+from graphfix.checker.proof.core.result import SOME_PIXELS
+from graphfix.checker.proof.onnx.operators.entry import Operator
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from graphfix.checker.proof.core.sizes import Dims, Size, Sizes
+    from graphfix.checker.proof.onnx.operators.entry import Operators
+    from graphfix.checker.proof.onnx.reading.operands import Call
+
+MATRIX, STATES, GRIDS = 2, 3, 4
+"""Ranks: of a matrix, of the input of a recurrent network, and the lowest rank of data that a grid samples."""
+
+
+def gemm(call: Call, a: int, b: int) -> Dims:
+    """Return [rows,columns] of the product of operands `a` and `b`; a third operand does not stretch them."""
+    one, two = call.sizes(a), call.sizes(b)
+    first, second = call.flag("transA"), call.flag("transB")
+    rows = one[int(first)] if one is not None and len(one) == MATRIX and first is not None else None
+    columns = two[1 - int(second)] if two is not None and len(two) == MATRIX and second is not None else None
+    return rows, columns
+
+
+def stacked(call: Call, one: Sizes | None, two: Sizes | None) -> Dims:
+    """Return the shape of a product of two stacks of matrices; a vector has no axis in it, as in numpy."""
+    if not one or not two:
+        return None
+    batch = call.table.algebra.broadcast_shape(one[:-MATRIX], two[:-MATRIX])
+    return (*batch, *one[-MATRIX:-1], *(two[-1:] if len(two) >= MATRIX else ()))
+
+
+def _recurrent(call: Call, index: int) -> Dims:
+    """Return the sizes of a result of LSTM, GRU or RNN: Y[seq,directions,batch,hidden], or [directions,batch,hidden].
+
+    With `layout` 1 the batch is in front, in the first operand too.
+    """
+    data, weights, layout = call.sizes(0), call.sizes(2), call.flag("layout")
+    if layout is None or index > MATRIX:
+        return None
+    steps, batch = data[:MATRIX] if data is not None and len(data) == STATES else (None, None)
+    if layout:
+        steps, batch = batch, steps
+    given = call.attributes.get("direction")
+    directions = {b"forward": 1, b"reverse": 1, b"bidirectional": 2}.get(b"forward" if given is None else given.s)
+    stated = weights[2] if weights is not None and len(weights) == STATES else None
+    hidden = call.integer("hidden_size", 0) or stated
+    if index:
+        return (batch, directions, hidden) if layout else (directions, batch, hidden)
+    return (batch, steps, directions, hidden) if layout else (steps, directions, batch, hidden)
+
+
+def _einsum(call: Call) -> Dims:
+    """Return the sizes of an Einsum by the letters of its equation; None for an ellipsis or an invalid equation."""
+    given = call.attributes.get("equation")
+    equation = "" if given is None else given.s.decode("ascii", "replace").replace(" ", "")
+    left, arrow, right = equation.partition("->")
+    terms = left.split(",")
+    if not all(letter.isalpha() for letter in left.replace(",", "") + right) or len(terms) != len(call.views):
+        return None
+    counted = Counter("".join(terms))
+    result = right if arrow else "".join(sorted(letter for letter, count in counted.items() if count == 1))
+    shapes = [call.sizes(at) for at in range(len(terms))]
+    if any(sizes is not None and len(sizes) != len(term) for sizes, term in zip(shapes, terms, strict=True)):
+        return None
+    return tuple(_letter(letter, terms, shapes) for letter in result)
+
+
+def _letter(letter: str, terms: Sequence[str], shapes: Sequence[Sizes | None]) -> Size | None:
+    """Return the size of a letter. A size of 1 is stretched, so a known size above 1 is that of the result."""
+    found: set[Size | None] = set()
+    for term, sizes in zip(terms, shapes, strict=True):
+        if letter in term:
+            found |= {None} if sizes is None else {size for at, size in zip(term, sizes, strict=True) if at == letter}
+    whole = [size for size in found if isinstance(size, int) and size > 1]
+    return whole[0] if len(whole) == 1 else found.pop() if len(found) == 1 else None
+
+
+def grid_sample(call: Call, data: Sizes | None) -> Dims:
+    """Return the shape of data[batch,channels,...] at a grid[batch,...,coordinates], operand 1."""
+    grid = call.sizes(1)
+    if data is None or grid is None or len(data) < GRIDS or len(grid) != len(data):
+        return None
+    return (*data[:MATRIX], *grid[1:-1])
+
+
+def _roi_align(call: Call) -> Dims:
+    """Return the sizes of a RoiAlign of X[batch,channels,rows,columns], with regions[count,4]."""
+    data, regions = call.sizes(0), call.sizes(1)
+    if data is None or regions is None or len(data) != GRIDS or len(regions) != MATRIX or not _has_pixels(call, data):
+        return None
+    return regions[0], data[1], call.integer("output_height", 1), call.integer("output_width", 1)
+
+
+def _instance_norm(call: Call) -> Dims:
+    """Return the sizes of an InstanceNormalization, which normalizes each channel of X[batch,channels,..]."""
+    data = call.sizes(0)
+    return data if data is not None and _has_pixels(call, data) else None
+
+
+def _has_pixels(call: Call, data: Sizes) -> bool:
+    """Return whether no size behind the channels is 0. If a size may be 0, the proof assumes that it is not."""
+    image = data[2:]
+    if any(call.table.arithmetic.least(size) < 1 for size in image):
+        call.table.assumes[SOME_PIXELS] = None
+    return 0 not in image
+
+
+def _dynamic_quantize(call: Call, index: int) -> Dims:
+    """Return the sizes of a result of a DynamicQuantizeLinear: the scale and the zero point are scalars."""
+    return () if index else call.sizes(0)
+
+
+def _determinant(call: Call) -> Dims:
+    """Return the sizes of a Det, whose last two axes are matrices."""
+    data = call.sizes(0)
+    return None if data is None or len(data) < MATRIX else data[:-MATRIX]
+
+
+def _loss(call: Call, index: int) -> Dims:
+    """Return the sizes of a result of a loss of scores[batch,classes,..] for labels[batch,..].
+
+    The first result is a loss for each label, or one number; the second is the logarithm of the scores.
+    """
+    if index:
+        return call.sizes(0)
+    reduction = call.attributes.get("reduction")
+    return call.sizes(1) if reduction is not None and reduction.s == b"none" else ()
+
+
+def _multinomial(call: Call) -> Dims:
+    data, count = call.sizes(0), call.integer("sample_size", 1)
+    return None if data is None or len(data) != MATRIX or count < 0 else (data[0], count)
+
+
+OPERATORS: Operators = {
+    "Gemm": Operator(sizes=lambda call: gemm(call, 0, 1)),
+    "MatMulInteger": Operator(sizes=lambda call: stacked(call, call.sizes(0), call.sizes(1))),
+    "QLinearMatMul": Operator(sizes=lambda call: stacked(call, call.sizes(0), call.sizes(3))),
+    "Einsum": Operator(sizes=_einsum),
+    "Det": Operator(sizes=_determinant),
+    **dict.fromkeys(("LSTM", "GRU", "RNN"), Operator(each_size=_recurrent)),
+    "RotaryEmbedding": Operator(sizes=lambda call: call.sizes(0)),
+    "DynamicQuantizeLinear": Operator(each_size=_dynamic_quantize),
+    "InstanceNormalization": Operator(sizes=_instance_norm),
+    "RoiAlign": Operator(sizes=_roi_align),
+    "GridSample": Operator(sizes=lambda call: grid_sample(call, call.sizes(0))),
+    "NonMaxSuppression": Operator(sizes=lambda _: (None, 3)),
+    **dict.fromkeys(("NegativeLogLikelihoodLoss", "SoftmaxCrossEntropyLoss"), Operator(each_size=_loss)),
+    "Multinomial": Operator(sizes=_multinomial),
+}

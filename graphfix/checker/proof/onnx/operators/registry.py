@@ -1,0 +1,84 @@
+"""The registry of ONNX's standard operators: their rules for sizes, views, known integers and folded constants.
+
+A size that no rule derives from the operands is unknown, and is a size of the term. Networks, windows and states are
+imported when a model has one of their operators. Most models have none.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from graphfix.checker.files.onnx.operators import ONTO, SAME_SHAPE
+from graphfix.checker.proof.onnx.operators import (
+    concat,
+    elementwise,
+    gathering,
+    reductions,
+    repeating,
+    reshaping,
+    shape_values,
+    slice_and_pad,
+    split,
+)
+from graphfix.checker.proof.onnx.operators.broadcasting import onto_operator_sizes
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from graphfix.checker.proof.core.sizes import Dims
+    from graphfix.checker.proof.core.terms import View
+    from graphfix.checker.proof.onnx.operators.entry import Fold, Operator, Operators
+    from graphfix.checker.proof.onnx.reading.operands import Call
+
+OPERATORS: Operators = {
+    **concat.OPERATORS,
+    **elementwise.OPERATORS,
+    **gathering.OPERATORS,
+    **reductions.OPERATORS,
+    **repeating.OPERATORS,
+    **reshaping.OPERATORS,
+    **shape_values.OPERATORS,
+    **slice_and_pad.OPERATORS,
+    **split.OPERATORS,
+}
+"""The operators of the standard set that models of all kinds have."""
+VIEWS: Mapping[str, Callable[[Call], View | None]] = {
+    op: rules.view for op, rules in OPERATORS.items() if rules.view is not None
+}
+FOLDS: Mapping[str, Fold] = {op: rules.fold for op, rules in OPERATORS.items() if rules.fold is not None}
+_SIZED: Operators = {op: rules for op, rules in OPERATORS.items() if rules.sizes or rules.each_size}
+
+
+def sizes(call: Call, index: int) -> Dims:
+    """Return the dims of result `index`, None for each unknown size; None if the rank is unknown."""
+    if call.domain:
+        from graphfix.checker.proof.onnx import contrib  # most models have no operators of other domains
+
+        return contrib.sizes(call, index)
+    if call.op in SAME_SHAPE:
+        return None if index else call.sizes(0)
+    if ("", call.op) in ONTO:
+        return onto_operator_sizes(call, index)
+    rules = _SIZED.get(call.op) or _imported(call.op)
+    if rules is None:
+        from graphfix.checker.proof.onnx import contrib
+
+        return contrib.sizes(call, index)
+    if rules.each_size is not None:
+        return rules.each_size(call, index)
+    return rules.sizes(call) if rules.sizes is not None and not index else None
+
+
+def _imported(op: str) -> Operator | None:
+    """Return the rules of an operator of the modules that few models need."""
+    from graphfix.checker.proof.onnx.operators import networks  # most models have none of these
+
+    if op in networks.OPERATORS:
+        return networks.OPERATORS[op]
+    from graphfix.checker.proof.onnx.operators import windows
+
+    if op in windows.OPERATORS:
+        return windows.OPERATORS[op]
+    from graphfix.checker.proof.onnx.operators import states
+
+    return states.OPERATORS.get(op)

@@ -1,0 +1,246 @@
+"""Operators that repeat elements: Expand, Tile, and Resize, which also interpolates them or leaves some out."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+import numpy as np
+from onnx import helper, numpy_helper
+
+from graphfix.checker.proof.core.arithmetic import ELEMENT
+from graphfix.checker.proof.core.sizes import numbers
+from graphfix.checker.proof.core.terms import MOST_ELEMENTS, View, extent, whole
+from graphfix.checker.proof.neutral import constant_folding, repeat_elements, views
+from graphfix.checker.proof.onnx.operators.entry import Operator, unknown_sizes
+from graphfix.checker.proof.onnx.reading.versions import PRESENT
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from graphfix.checker.proof.core.sizes import Dims, Size, Sizes
+    from graphfix.checker.proof.core.terms import TermTable
+    from graphfix.checker.proof.onnx.operators.entry import Operators
+    from graphfix.checker.proof.onnx.reading.operands import Among, Call
+
+_OLD_TILE = 6
+"""Before this version a Tile repeats one axis."""
+_OLD_OPERANDS = 2
+"""The number of operands of an Upsample, and of a Resize of set 10: data and scales."""
+_SCALES, _SIZES = 2, 3
+"""The operands of a Resize in its present form."""
+_REPEATING: Mapping[bytes, tuple[bytes, ...]] = {
+    b"asymmetric": (b"floor",),
+    b"half_pixel": (b"round_prefer_floor", b"round_prefer_ceil"),
+    b"pytorch_half_pixel": (b"round_prefer_floor", b"round_prefer_ceil"),
+}
+"""Coordinates and roundings by which element i comes from i // factor: (i + 1/2) / factor - 1/2 is never a half."""
+_NEARLY = Fraction(1, 1 << 20)
+"""How near to a whole number a scaled size, computed in float32, may fall on either side of it."""
+_FINEST, _COARSEST = 64, 64
+"""Scales of terms are whole numbers, halves, quarters ... in these bounds."""
+EXACT_IN_FLOAT32 = "sizes that a Resize scales are below 2**18: float32 holds what they are scaled to"
+_OF_SIZES = frozenset({"axes", "keep_aspect_ratio_policy", "antialias"})
+"""Attributes of a Resize that change the meaning of the sizes, or what is computed of them."""
+_CROPPED = b"tf_crop_and_resize"
+"""The coordinates that use the operand roi."""
+
+# --- Expand ---------------------------------------------------------------------------------------------------------
+
+
+def _expand_view(call: Call) -> View | None:
+    """Return the view that an Expand makes; None if it may stretch in a way that maps do not show."""
+    view, target = call.views[0], call.operand(1)
+    if view is None or target is None:
+        return None
+    content = call.vector(1)
+    if content is None and target.content is not None:
+        return None  # no vector of int64
+    sizes = _target_elements(call, target) if content is None else content
+    call.table.arithmetic.need(sizes or ())
+    if sizes is not None and view.axes is not None and view.sizes is not None:
+        return views.expanded(call.table.algebra, view, sizes)
+    if content is not None and not any(isinstance(size, int) and size < 0 for size in content):
+        return _stretched(call.table, views.expanded_by(view, frozenset((content,))))
+    shape = target.core.shape_of
+    if shape is not None and target == whole(target.core):
+        return _stretched(call.table, views.expanded_by(view, shape.more or frozenset((extent(shape),))))
+    return None
+
+
+def _stretched(table: TermTable, view: View) -> View:
+    """Return the view, and enter that the shapes in it have to fit each other."""
+    table.check_fit(view.more)
+    return view
+
+
+def _target_elements(call: Call, target: View) -> Sizes | None:
+    """Return the elements of a computed vector of known length as sizes; a symbol for an unknown element."""
+    table = call.table
+    count = target.sizes[0] if target.sizes is not None and len(target.sizes) == 1 else None
+    if not isinstance(count, int) or count > MOST_ELEMENTS:
+        return None
+    known = call.partial_vector(1) or (None,) * count
+    return tuple(
+        table.algebra.symbol((ELEMENT, target, index)) if size is None else size for index, size in enumerate(known)
+    )
+
+
+# --- Tile -----------------------------------------------------------------------------------------------------------
+
+
+def _tile_sizes(call: Call) -> Dims:
+    """Return the sizes of a Tile, and an unknown size for each axis whose repeats are unknown."""
+    sizes, repeats = call.sizes(0), call.partial_vector(1)
+    if sizes is None or repeats is None or len(repeats) != len(sizes):
+        return unknown_sizes(call.rank(0))
+    times = call.table.arithmetic.mul
+    return tuple([None if count is None else times(size, count) for size, count in zip(sizes, repeats, strict=True)])
+
+
+def _tile_view(call: Call) -> View | None:
+    """Return the view that a Tile of known repeats makes."""
+    repeats = call.vector(1)
+    if call.since < _OLD_TILE or repeats is None or call.views[0] is None:
+        return None
+    call.table.arithmetic.need(repeats)
+    return views.tiled(call.views[0], repeats)
+
+
+# --- Resize -----------------------------------------------------------------------------------------------------------
+
+
+def _resize_sizes(call: Call) -> Dims:
+    """Return the sizes that a Resize states, or those that its scales make if no rounding is in doubt."""
+    own = call.sizes(0)
+    if own is None:
+        return None
+    unknown = (None,) * len(own)
+    policy = call.attributes.get("keep_aspect_ratio_policy")
+    if "axes" in call.attributes or (policy is not None and policy.s != b"stretch"):
+        return unknown
+    if call.operand(_SIZES) is not None:
+        sizes = call.vector(_SIZES)
+        return sizes if sizes is not None and len(sizes) == len(own) and call.operand(_SCALES) is None else unknown
+    scales = constant_folding.literal(
+        call.operand(_SCALES if call.op == "Resize" and len(call.views) != _OLD_OPERANDS else 1)
+    )
+    if scales is None or scales.shape != (len(own),) or scales.dtype.kind != "f":
+        return unknown
+    if call.op == "Resize" and _coordinates(call) == b"tf_crop_and_resize":
+        return unknown
+    return tuple(_scaled_size(call, size, scale) for size, scale in zip(own, scales.tolist(), strict=True))
+
+
+def _coordinates(call: Call) -> bytes:
+    """Return the attribute `coordinate_transformation_mode`; empty if the node has none."""
+    given = call.attributes.get("coordinate_transformation_mode")
+    return b"" if given is None else given.s
+
+
+def _scaled_size(call: Call, size: Size, scale: float) -> Size | None:
+    """Return the size of an axis that is scaled; None if float32 may round it to another number."""
+    if scale == 1:
+        return size
+    if not 0 < scale < float("inf"):
+        return None
+    if not isinstance(size, int):
+        return _scaled_term(call, size, Fraction(scale))
+    exact = size * Fraction(scale)
+    made = exact.numerator // exact.denominator
+    near = [exact, *(() if exact == made else (exact * (1 - _NEARLY), exact * (1 + _NEARLY)))]
+    return made if all(each.numerator // each.denominator == made for each in near) else None
+
+
+def _scaled_term(call: Call, size: Size, scale: Fraction) -> Size | None:
+    """Return a term times a power of 2 or a whole number.
+
+    float32 rounds no such product of sizes below 2**24.
+    """
+    if scale.denominator > _FINEST or scale.numerator > _COARSEST:
+        return None
+    whole = call.table.arithmetic.mul(size, scale.numerator)
+    found = None if whole is None else call.table.arithmetic.floordiv(whole, scale.denominator)
+    if found is not None:
+        call.table.assumes[EXACT_IN_FLOAT32] = None
+    return found
+
+
+def _resize_view(call: Call) -> View | None:
+    """Return the view that a Resize makes if it repeats elements; None for any other.
+
+    Source: the operator's specification, set 13.
+    """
+    data = call.views[0]
+    if data is None or not _repeats_elements(call):
+        return None
+    have, factors = numbers(data.sizes), _whole_factors(call)
+    return (
+        None
+        if have is None or factors is None
+        else repeat_elements.repeated(call.table, data, factors, call.description)
+    )
+
+
+def _repeats_elements(call: Call) -> bool:
+    """Return whether a Resize takes the nearest element, by coordinates that repeat each element equally often."""
+    text = {name: given.s for name, given in call.attributes.items()}
+    coordinates = text.get("coordinate_transformation_mode", b"half_pixel")
+    return (
+        text.get("mode", b"nearest") == b"nearest"
+        and text.get("nearest_mode", b"round_prefer_floor") in _REPEATING.get(coordinates, ())
+        and text.get("keep_aspect_ratio_policy", b"stretch") == b"stretch"
+        and "axes" not in text
+        and call.flag("antialias") is False
+    )
+
+
+def _whole_factors(call: Call) -> tuple[int, ...] | None:
+    """Return the whole factor of each axis, from the scales or from the stated sizes; None if one is not whole."""
+    have = numbers(call.sizes(0))
+    scales, sizes = ([*call.views, None, None, None][at] for at in (_SCALES, _SIZES))
+    if have is None or 0 in have or (scales is None) == (sizes is None):
+        return None
+    array = constant_folding.literal(scales if sizes is None else sizes)
+    if array is None or array.shape != (len(have),):
+        return None
+    wanted = array.tolist() if sizes is None else [size / own for size, own in zip(array.tolist(), have, strict=True)]
+    return tuple(map(int, wanted)) if all(float(each).is_integer() and each >= 1 for each in wanted) else None
+
+
+def by_scales(call: Call, among: Among) -> View | None:
+    """Return a linear Resize by sizes as the Resize by the scales that onnxruntime computes: quotients in float32."""
+    mode, data, asked = call.attributes.get("mode"), call.operand(0), call.content(_SIZES)
+    where = call.attributes.get("coordinate_transformation_mode")
+    if mode is None or mode.s != b"linear" or data is None or asked is None or not _of_sizes_alone(call):
+        return None
+    if where is not None and where.s == _CROPPED:
+        return None
+    have, want = numbers(data.sizes or ()), numbers(asked)
+    if have is None or want is None or len(have) != len(want) or not all(have):
+        return None
+    scales = np.array(want, np.float32) / np.array(have, np.float32)
+    if [int(scale * np.float32(size)) for scale, size in zip(scales, have, strict=True)] != list(want):
+        return None
+    nodes = [
+        helper.make_node("Constant", [], ["scales"], value=numpy_helper.from_array(scales)),
+        helper.make_node("Constant", [], ["roi"], value=numpy_helper.from_array(np.zeros(0, np.float32))),
+        helper.make_node("Resize", ["x", "roi", "scales"], ["y"], call.description),
+    ]
+    nodes[-1].attribute.extend(given for name, given in call.attributes.items() if name not in _OF_SIZES)
+    return among(nodes, max(call.version, PRESENT), {"x": data})
+
+
+def _of_sizes_alone(call: Call) -> bool:
+    """Return whether the sizes are those of all axes and taken as they are, without antialiasing."""
+    policy = call.attributes.get("keep_aspect_ratio_policy")
+    plain = policy is None or policy.s == b"stretch"
+    return plain and "axes" not in call.attributes and not call.integer("antialias", 0)
+
+
+OPERATORS: Operators = {
+    "Expand": Operator(view=_expand_view),
+    "Tile": Operator(sizes=_tile_sizes, view=_tile_view),
+    "Resize": Operator(sizes=_resize_sizes, view=_resize_view),
+    "Upsample": Operator(sizes=_resize_sizes),
+}

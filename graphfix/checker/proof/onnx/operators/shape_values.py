@@ -1,0 +1,181 @@
+"""Operators that read a shape, or make a value of a stated shape: Shape, Size, ConstantOfShape, Range, RandomNormal."""
+
+from __future__ import annotations
+
+from math import prod
+from typing import TYPE_CHECKING
+
+import numpy as np
+from onnx import TensorProto
+
+from graphfix.checker.files.onnx.tensors import elements
+from graphfix.checker.proof.core.sizes import numbers
+from graphfix.checker.proof.core.terms import MOST_ELEMENTS, View, integer_type
+from graphfix.checker.proof.neutral import constant_folding
+from graphfix.checker.proof.neutral.integer_values import span, span_of
+from graphfix.checker.proof.onnx.operators.entry import SIZE_TYPES, Operator
+from graphfix.checker.proof.onnx.operators.reshaping import sizes_of_length
+from graphfix.checker.proof.onnx.reading.types import dtype
+from graphfix.results.runtime_facts import MOST_AXES
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from onnx import AttributeProto
+
+    from graphfix.checker.proof.core.sizes import Dims, Size
+    from graphfix.checker.proof.neutral.constant_folding import Array
+    from graphfix.checker.proof.neutral.constants import Constants
+    from graphfix.checker.proof.onnx.operators.entry import Operators
+    from graphfix.checker.proof.onnx.reading.operands import Call
+
+EXACT_SPAN = 1 << 53
+"""Below this number runtimes that count a range in float64 count it exactly."""
+COUNTED_BY_FLOATS = "sizes that a Range of float32 counts to or from are below 2**23"
+WHOLE = 1 << 23
+"""Up to this number float32 represents the difference of any two whole numbers."""
+
+# --- Shape, Size ----------------------------------------------------------------------------------------------------
+
+
+def _shape_view(call: Call) -> View | None:
+    """Return the sizes of operand 0 as known integers; if the rank is unknown, a vector of unknown length."""
+    view = call.views[0]
+    if view is None:
+        return None
+    if view.sizes is None:
+        return _shape_of(call, view)
+    start, end = call.integer("start", 0), call.integer("end", len(view.sizes))
+    part = view.sizes[start:end]
+    call.table.arithmetic.see(part)
+    return call.table.integers(part, "int64") if len(part) <= MOST_ELEMENTS else None
+
+
+def _shape_of(call: Call, view: View) -> View:
+    """Return the shape of a value whose rank is unknown, as a vector that no operator computes."""
+    core, new = call.table.core(("shape", *call.key, view), call.description, counted=False)
+    if new:
+        core.sizes = call.table.named_sizes(core, (None,))
+        core.shape_of = view if not call.attributes else None
+    return View(core, (0,), core.sizes)
+
+
+def _size_view(call: Call) -> View | None:
+    """Return the number of elements of operand 0 as a known integer."""
+    sizes = call.sizes(0)
+    count = None if sizes is None else call.table.arithmetic.mul(*sizes)
+    return None if count is None else call.table.integers((count,), "int64", scalar=True)
+
+
+# --- ConstantOfShape --------------------------------------------------------------------------------------------------
+
+
+def _filled_sizes(call: Call) -> Dims:
+    """Return the sizes of a ConstantOfShape, which operand 0 states."""
+    sizes = call.partial_target(0) if call.views else None
+    if sizes is None:
+        return sizes_of_length(call.sizes(0))
+    return tuple([None if isinstance(size, int) and size < 0 else size for size in sizes])
+
+
+def _filled_view(call: Call) -> View | None:
+    """Return the known integers of a ConstantOfShape that is a scalar or a short vector of integers."""
+    target, given = call.vector(0), call.attributes.get("value")
+    if given is None or target is None or len(target) > 1:
+        return None
+    tensor = given.t
+    kind, length = SIZE_TYPES.get(tensor.data_type), numbers(target)
+    if kind is None or length is None or tuple(tensor.dims) not in ((), (1,)) or prod(length) > MOST_ELEMENTS:
+        return None
+    element = elements(tensor) if prod(length) >= 1 else None
+    return (
+        None if element is None else call.table.integers((int(element.item()),) * prod(length), kind, scalar=not target)
+    )
+
+
+def filled(constants: Constants, call: Call) -> View | None:
+    """Return the result of a ConstantOfShape of known sizes: one stored element, stretched to them."""
+    sizes, given = call.vector(0) if call.views else None, _filling_element(call.attributes.get("value"))
+    if sizes is None or given is None or any(isinstance(size, int) and size < 0 for size in sizes):
+        return None
+    call.table.arithmetic.need(sizes)
+    known = numbers(sizes)
+    if known is not None and 0 in known:  # no element to stretch
+        if len(known) > MOST_AXES or prod(filter(None, known)) > constant_folding.MOST_BYTES:
+            return None
+        return constant_folding.as_constant(constants, np.zeros(known, given.dtype), call.description)
+    return View(
+        constant_folding.as_constant(constants, given.reshape(()), call.description).core, (None,) * len(sizes), sizes
+    )
+
+
+def _filling_element(value: AttributeProto | None) -> Array | None:
+    """Return the element of the attribute `value`; None unless it is one element in the model file."""
+    if value is None:
+        return np.zeros(1, np.float32)
+    given = elements(value.t) if list(value.t.dims) == [1] else None
+    return None if given is None or given.dtype.name not in constant_folding.TYPES else given
+
+
+# --- Range ------------------------------------------------------------------------------------------------------------
+
+
+def _range_sizes(call: Call) -> Dims:
+    """Return the length of a Range of known integers, or of whole floats that are counted in steps of 1.
+
+    Runtimes round other floats differently.
+    """
+    ends = [call.content(index) for index in range(3)]
+    known = [end[0] for end in ends if end and (not isinstance(end[0], int) or abs(end[0]) < EXACT_SPAN)]
+    kinds = {None if view is None else integer_type(view) for view in call.views}
+    if len(known) < len(ends) or len(kinds) != 1:
+        known = _float_range(call)
+    if len(known) < len(ends) or not isinstance(known[2], int):
+        return (None,)
+    plain = numbers(known)
+    return (span(*plain) if plain is not None else span_of(call.table.arithmetic, known[0], known[1], known[2]),)
+
+
+def _float_range(call: Call) -> list[Size]:
+    """Return the bounds and the step of a Range of float32 if all are whole numbers, else an empty list."""
+    views = [view for view in call.views if view is not None and dtype(view.core) == TensorProto.FLOAT]
+    known = [_whole_number(call, view) for view in views]
+    found = [number for number in known if number is not None and (not isinstance(number, int) or abs(number) <= WHOLE)]
+    if not found or len(found) < len(call.views) or found[-1] not in (1, -1) or numbers(found) is not None:
+        return []
+    call.table.assumes[COUNTED_BY_FLOATS] = None
+    return found
+
+
+def _whole_number(call: Call, view: View) -> Size | None:
+    """Return a constant of one whole number, or the size that a value of float32 was cast from."""
+    array = constant_folding.literal(view)
+    if array is None:
+        return call.table.counts.get(view.core)
+    return int(array.item()) if array.size == 1 and float(array.item()).is_integer() else None
+
+
+def _range_fold(_: Call, arrays: Sequence[Array | None]) -> Array | None:
+    """Compute a Range of constants of one type."""
+    start, limit, step = arrays
+    if start is None or limit is None or step is None or {start.shape, limit.shape, step.shape} != {()}:
+        return None
+    return constant_folding.ranged(start, limit, step) if start.dtype == limit.dtype == step.dtype else None
+
+
+# --- RandomNormal, RandomUniform ----------------------------------------------------------------------------------
+
+
+def _random_sizes(call: Call) -> Dims:
+    """Return the attribute `shape` of a RandomNormal or RandomUniform."""
+    shape = call.integers("shape")
+    return None if shape is None or min(shape, default=0) < 0 else shape
+
+
+OPERATORS: Operators = {
+    "Shape": Operator(view=_shape_view),
+    "Size": Operator(sizes=lambda _: (), view=_size_view),
+    "ConstantOfShape": Operator(sizes=_filled_sizes, view=_filled_view),
+    "Range": Operator(sizes=_range_sizes, fold=_range_fold),
+    **dict.fromkeys(("RandomNormal", "RandomUniform"), Operator(sizes=_random_sizes)),
+}

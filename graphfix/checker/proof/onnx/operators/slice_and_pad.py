@@ -1,0 +1,195 @@
+"""Slice and Pad: they shorten and lengthen axes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from onnx import helper, numpy_helper
+
+from graphfix.checker.proof.core.sizes import numbers
+from graphfix.checker.proof.core.terms import integer_type
+from graphfix.checker.proof.neutral.integer_values import cut, cut_size
+from graphfix.checker.proof.onnx.operators.entry import Operator, allowed_axes, normalized_axes, unknown_sizes
+from graphfix.checker.proof.onnx.operators.reshaping import MATRIX_RANK, enter_matrix, matrix_rows, matrix_type
+from graphfix.checker.proof.onnx.reading.versions import PRESENT
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from onnx import NodeProto
+
+    from graphfix.checker.proof.core.sizes import Dims, Size
+    from graphfix.checker.proof.core.terms import View
+    from graphfix.checker.proof.neutral.constant_folding import Array
+    from graphfix.checker.proof.onnx.operators.entry import Operators
+    from graphfix.checker.proof.onnx.reading.operands import Among, Call
+
+AXES_OF_PAD = 3
+"""The operand of Pad that lists the padded axes."""
+_SLICE_OPERANDS = 5
+"""The number of operands of Slice: data, starts, ends, axes, steps."""
+_STEPS = 4
+"""The operand of Slice that holds the steps."""
+
+# --- Slice ----------------------------------------------------------------------------------------------------------
+
+
+def slice_sizes(call: Call) -> Dims:
+    """Return the sizes of a Slice; unknown sizes on the axes that it cuts if its bounds are unknown."""
+    sizes = call.sizes(0)
+    if sizes is None:
+        return None
+    starts, ends, axes, steps = (call.indices(at) for at in range(1, 5))
+    count = len(starts or ends or ())
+    at = normalized_axes(range(count) if call.operand(3) is None else numbers(axes), len(sizes))
+    if not at:
+        return unknown_sizes(len(sizes))
+    by = (1,) * len(at) if call.operand(4) is None else steps
+    if starts is None or ends is None or by is None or not len(at) == len(by) == len(starts) == len(ends):
+        return tuple([None if axis in at else size for axis, size in enumerate(sizes)])  # only these axes are cut
+    cuts = dict(zip(at, zip(starts, ends, by, strict=True), strict=True))
+    return tuple(_cut_size(call, size, cuts[axis]) if axis in cuts else size for axis, size in enumerate(sizes))
+
+
+def _cut_size(call: Call, size: Size, bounds: tuple[Size, Size, Size]) -> Size | None:
+    """Return the length of an axis that is cut by (start, end, step)."""
+    known = numbers((size, *bounds))
+    if known is None:
+        return cut_size(call.table.arithmetic, size, *bounds)
+    taken = cut(*known)
+    return None if taken is None else len(taken)
+
+
+def _slice_view(call: Call) -> View | None:
+    """Return the known integers that a Slice returns of a vector or of a matrix."""
+    return _slice_vector(call) or _slice_matrix(call)
+
+
+def _slice_vector(call: Call) -> View | None:
+    """Return the elements that a Slice returns of a vector of known integers."""
+    content, view = call.content(0), call.views[0]
+    dtype = integer_type(view) if view is not None else None
+    given = [
+        (integer_type(part), call.rank(index)) for index, part in enumerate(call.views) if index and part is not None
+    ]
+    if content is None or dtype is None or call.rank(0) != 1 or len(given) != len(call.views) - 1:
+        return None
+    if len(set(given)) != 1 or given[0] not in (("int32", 1), ("int64", 1)):
+        return None
+    parts = [call.content(index) or () for index in range(1, len(call.views))]
+    bounds = [part[0] for part in parts if len(part) == 1 and isinstance(part[0], int)]
+    start, end, axis, step = (*bounds, *(0, 0, 0, 1)[len(bounds) :])
+    if len(bounds) < len(parts) or axis not in (0, call.lowest(1)) or step < 1:
+        return None
+    return call.table.integers(content[start:end:step], dtype)
+
+
+def _slice_matrix(call: Call) -> View | None:
+    """Return the rows or columns that a Slice returns of a matrix of known integers."""
+    rows = matrix_rows(call.operand(0))
+    given = [call.indices(at) for at in range(1, len(call.views))]
+    bounds = [numbers(part) for part in given]
+    single = [part[0] for part in bounds if part is not None and len(part) == 1]
+    if rows is None or len(single) < len(given) or None in call.views:
+        return None
+    start, end, axis, step = (*single, *(0, 0, 0, 1)[len(single) :])
+    at = normalized_axes((axis,), MATRIX_RANK)
+    taken = None if at is None else cut((len(rows), len(rows[0]))[at[0]], start, end, step)
+    if at is None or taken is None:
+        return None
+    kept = [rows[row] for row in taken] if at[0] == 0 else [[row[column] for column in taken] for row in rows]
+    return enter_matrix(call.table, kept, matrix_type(call))
+
+
+def _slice_fold(call: Call, arrays: Sequence[Array | None]) -> Array | None:
+    """Compute a Slice of constants; its bounds, axes and steps have one shape and one type."""
+    data, starts, ends, axes, steps = [*arrays, None, None][:_SLICE_OPERANDS]
+    given = [part for part in (starts, ends, axes, steps) if part is not None]
+    if data is None or starts is None or ends is None or len({(part.shape, part.dtype) for part in given}) != 1:
+        return None
+    at = (
+        allowed_axes(call, range(starts.size) if axes is None else axes.tolist(), data.ndim)
+        if starts.ndim == 1
+        else None
+    )
+    if at is None:
+        return None
+    strides = [1] * starts.size if steps is None else steps.tolist()
+    for place, start, end, step in zip(at, starts.tolist(), ends.tolist(), strides, strict=True):
+        taken = cut(data.shape[place], start, end, step)
+        if taken is None:
+            return None
+        data = np.take(data, list(taken), axis=place) if taken else data[(slice(None),) * place + (slice(0),)]
+    return data
+
+
+def backwards(call: Call, among: Among) -> View | None:
+    """Return a Slice with negative steps as a Gather on each of these axes, behind a Slice of the others.
+
+    Returns None if all steps are positive, or if a size, a bound or a step that matters is not a known number.
+    """
+    data, sizes, bounds = call.operand(0), call.sizes(0), _known_bounds(call)
+    if data is None or sizes is None or not bounds or min(step for *_, step in bounds) > 0:
+        return None
+    nodes = _slice_of(call, [bound for bound in bounds if bound[-1] > 0])
+    for axis, *bound in (bound for bound in bounds if bound[-1] <= 0):
+        size = sizes[axis]
+        taken = cut(size, *bound) if isinstance(size, int) else None  # None for a step of 0, which runtimes refuse
+        if not taken:
+            return None
+        name, picked = nodes[-1].output[0] if nodes else "x", numpy_helper.from_array(np.array(taken, np.int64))
+        nodes.append(helper.make_node("Constant", [], [f"places{axis}"], value=picked))
+        nodes.append(helper.make_node("Gather", [name, f"places{axis}"], [f"y{axis}"], call.description, axis=axis))
+    return among(nodes, max(call.version, PRESENT), {"x": data})
+
+
+def _slice_of(call: Call, bounds: Sequence[tuple[int, int, int, int]]) -> list[NodeProto]:
+    """Return the nodes of a Slice of `x` by (axis, start, end, step); none for no axis."""
+    if not bounds:
+        return []
+    columns = dict(zip(("axes", "starts", "ends", "steps"), zip(*bounds, strict=True), strict=True))
+    constants = [helper.make_node("Constant", [], [name], value_ints=column) for name, column in columns.items()]
+    return [*constants, helper.make_node("Slice", ["x", "starts", "ends", "axes", "steps"], ["cut"], call.description)]
+
+
+def _known_bounds(call: Call) -> list[tuple[int, int, int, int]] | None:
+    """Return (axis, start, end, step) of each axis of a Slice that states its steps; None if one is unknown."""
+    steps = numbers(call.indices(_STEPS)) if call.operand(_STEPS) is not None else None
+    starts, ends, axes = (numbers(call.indices(at)) for at in range(1, _STEPS))
+    if starts is None or ends is None or steps is None:
+        return None
+    at = normalized_axes(range(len(starts)) if call.operand(3) is None else axes, call.rank(0) or 0)
+    if at is None or not len(at) == len(starts) == len(ends) == len(steps):
+        return None
+    return list(zip(at, starts, ends, steps, strict=True))
+
+
+# --- Pad ------------------------------------------------------------------------------------------------------------
+
+
+def _pad_sizes(call: Call) -> Dims:
+    """Return the sizes of a Pad, and an unknown size for each axis whose padding is unknown."""
+    sizes = call.sizes(0)
+    if sizes is None:
+        return None
+    rank, pads = len(sizes), call.partial_vector(1)
+    given = call.operand(AXES_OF_PAD)
+    axes = normalized_axes(range(rank) if given is None else numbers(call.indices(AXES_OF_PAD)), rank)
+    if axes is None or pads is None or len(pads) != 2 * len(axes):
+        return unknown_sizes(rank)
+    added = {axis: (pads[at], pads[at + len(axes)]) for at, axis in enumerate(axes)}
+    return tuple(_padded_size(call, size, added.get(axis, (0, 0))) for axis, size in enumerate(sizes))
+
+
+def _padded_size(call: Call, size: Size, pads: Sequence[Size | None]) -> Size | None:
+    """Return the size of an axis with padding in front and behind; None if it is unknown or below 0."""
+    known = [pad for pad in pads if pad is not None]
+    whole = call.table.arithmetic.add(size, *known) if len(known) == len(pads) else None
+    return None if isinstance(whole, int) and whole < 0 else whole
+
+
+OPERATORS: Operators = {
+    "Slice": Operator(sizes=slice_sizes, view=_slice_view, fold=_slice_fold),
+    "Pad": Operator(sizes=_pad_sizes),
+}

@@ -1,0 +1,205 @@
+"""The sizes of convolutions and pools, which slide a window over the axes behind batch and channels."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from graphfix.checker.proof.core.result import SOME_IMAGE
+from graphfix.checker.proof.core.sizes import numbers
+from graphfix.checker.proof.onnx.operators.entry import Operator
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from graphfix.checker.proof.core.sizes import Dims, Size, Sizes
+    from graphfix.checker.proof.onnx.operators.entry import Operators
+    from graphfix.checker.proof.onnx.reading.operands import Call
+
+CONVOLUTIONS = frozenset({"Conv", "ConvInteger", "QLinearConv", "DeformConv", "FusedConv", "NhwcConv", "NhwcFusedConv"})
+FRONT = 2
+"""The number of axes in front of those that a window slides over: batch and channels."""
+SAME = (b"SAME_UPPER", b"SAME_LOWER")
+
+
+class Window(NamedTuple):
+    """The window of one axis."""
+
+    kernel: int
+    stride: int
+    dilation: int
+    front: int
+    """The number of elements that are added in front; `behind` holds those that are added behind."""
+    behind: int
+
+    @property
+    def reach(self) -> int:
+        """Return the number of elements from the first to the last one that a window reads."""
+        return (self.kernel - 1) * self.dilation + 1
+
+
+def _windows(call: Call, kernel: tuple[int, ...] | None) -> list[Window] | None:
+    """Return the windows of the axes; None if an attribute has another length, or is out of range."""
+    if not kernel:
+        return None
+    ones, zeros = (1,) * len(kernel), (0,) * 2 * len(kernel)
+    strides, dilations = _stated(call, "strides", ones), _stated(call, "dilations", ones)
+    pads = _stated(call, "pads", zeros) if _padding(call) == b"NOTSET" else zeros
+    if not len(strides) == len(dilations) == len(kernel) or len(pads) != 2 * len(kernel):
+        return None
+    if min(*kernel, *strides, *dilations) < 1 or min(pads) < 0:
+        return None
+    return [Window(*each) for each in zip(kernel, strides, dilations, pads, pads[len(kernel) :], strict=False)]
+
+
+def _stated(call: Call, name: str, default: tuple[int, ...]) -> tuple[int, ...]:
+    given = call.integers(name)
+    return default if given is None else given
+
+
+def _padding(call: Call) -> bytes:
+    given = call.attributes.get("auto_pad")
+    return b"NOTSET" if given is None else given.s
+
+
+def _places(call: Call, size: Size, window: Window) -> Size | None:
+    """Return the number of windows along an axis; None if runtimes and the specification disagree about it."""
+    if not isinstance(size, int):
+        return _term_places(call, size, window)
+    if size < 1:
+        return None
+    rounds_up, padding = call.flag("ceil_mode"), _padding(call)
+    if rounds_up is None or padding not in (b"NOTSET", b"VALID", *SAME):
+        return None
+    if padding in SAME:
+        return None if rounds_up or window.dilation > 1 else -(-size // window.stride)
+    rest = size + window.front + window.behind - window.reach
+    if rest < 0:
+        return None
+    return _rounded_up(size, window, rest, padding) if rounds_up else rest // window.stride + 1
+
+
+def _rounded_up(size: int, window: Window, rest: int, padding: bytes) -> int | None:
+    """Return the number of windows of a pool with `ceil_mode`; None if runtimes and the specification disagree.
+
+    The last window may reach beyond the end. If it would start behind the last element, onnxruntime drops it and onnx's
+    inference counts it. For VALID the specification has a different formula, which gives the same number only if no
+    window reaches beyond the end.
+    """
+    steps = -(-rest // window.stride)
+    if steps * window.stride >= size + window.front or (padding == b"VALID" and rest % window.stride):
+        return None
+    return steps + 1
+
+
+def _term_places(call: Call, size: Size, window: Window) -> Size | None:
+    """Return the number of windows along an axis of any size.
+
+    If a window may have no place, a convolution fails, and runtimes disagree about pools.
+    """
+    padding, arithmetic = _padding(call), call.table.arithmetic
+    if call.flag("ceil_mode") is not False or padding not in (b"NOTSET", b"VALID", *SAME):
+        return None
+    if padding in SAME:
+        return None if window.dilation > 1 else arithmetic.ceildiv(size, window.stride)
+    added = window.front + window.behind - window.reach
+    if call.op not in CONVOLUTIONS and not _pools_of_nothing(call, size, added, window.stride):
+        return None
+    room = arithmetic.add(size, added)
+    steps = None if room is None else arithmetic.floordiv(room, window.stride)
+    return None if steps is None else arithmetic.add(steps, 1)
+
+
+def _pools_of_nothing(call: Call, size: Size, added: int, stride: int) -> bool:
+    """Return whether runtimes count the windows of a pool alike if a size is 0.
+
+    onnxruntime runs such a pool for an empty batch only. It rounds a number below 0 up, so that one window is left.
+    """
+    batch = (call.sizes(0) or (0,))[0]
+    if added < 0 and stride > 1 and call.table.arithmetic.least(size) < 1 and not (isinstance(batch, int) and batch):
+        call.table.assumes[SOME_IMAGE] = None
+    return 1 + added >= 0
+
+
+def _behind(call: Call, sizes: Sizes, kernel: tuple[int, ...] | None) -> Dims:
+    """Return the sizes of the result behind the channels."""
+    windows = _windows(call, kernel)
+    if windows is None or len(windows) != len(sizes) - FRONT:
+        return (None,) * (len(sizes) - FRONT)
+    return tuple(_places(call, size, window) for size, window in zip(sizes[FRONT:], windows, strict=True))
+
+
+def _pool(call: Call, index: int) -> Dims:
+    """Return the sizes of a result of a pool. The second result of MaxPool, its indices, has the sizes of the first."""
+    return None if index > 1 else pooled(call, call.sizes(0))
+
+
+def pooled(call: Call, sizes: Sizes | None) -> Dims:
+    """Return the shape of a pool of data[batch,channels,...]."""
+    if sizes is None or len(sizes) <= FRONT:
+        return None
+    return (*sizes[:FRONT], *(_behind(call, sizes, call.integers("kernel_shape")) or ()))
+
+
+def globally_pooled(sizes: Sizes | None) -> Dims:
+    """Return the shape of a pool over all of data[batch,channels,...] behind the channels."""
+    return None if sizes is None or len(sizes) <= FRONT else (*sizes[:FRONT], *(1,) * (len(sizes) - FRONT))
+
+
+def _convolution(weight: int) -> Callable[[Call], Dims]:
+    """Return the rule for a convolution whose filters are operand `weight`."""
+    return lambda call: convolved(call, call.sizes(0), call.sizes(weight))
+
+
+def convolved(call: Call, data: Sizes | None, filters: Sizes | None) -> Dims:
+    """Return the shape of a convolution of data[batch,channels,...] by filters[made,channels,...]."""
+    if data is None or len(data) <= FRONT:
+        return None
+    if filters is None or len(filters) != len(data):
+        return (data[0], *(None,) * (len(data) - 1))
+    return (data[0], filters[0], *(_behind(call, data, numbers(filters[FRONT:])) or ()))
+
+
+def transposed_convolution(call: Call, data: Sizes | None) -> Dims:
+    """Return the sizes of a ConvTranspose of data[batch,channels,...].
+
+    They are known for stated padding only: runtimes disagree about automatic padding and about a stated shape.
+    """
+    filters, groups = call.sizes(1), call.integer("group", 1)
+    if data is None or len(data) <= FRONT:
+        return None
+    unknown = (None,) * (len(data) - FRONT)
+    if filters is None or len(filters) != len(data) or groups < 1:
+        return (data[0], None, *unknown)
+    channels = call.table.arithmetic.mul(filters[1], groups)
+    windows = _windows(call, numbers(filters[FRONT:]))
+    added = call.integers("output_padding") or (0,) * len(unknown)
+    if (
+        windows is None
+        or len(added) != len(unknown)
+        or min(added) < 0
+        or "output_shape" in call.attributes
+        or _padding(call) not in (b"NOTSET", b"VALID")
+    ):
+        return (data[0], channels, *unknown)
+    spread = zip(data[FRONT:], windows, added, strict=True)
+    return (data[0], channels, *(_spread(call, size, window, more) for size, window, more in spread))
+
+
+def _spread(call: Call, size: Size, window: Window, added: int) -> Size | None:
+    """Return the size that windows side by side cover. Runtimes fail for a result below 1."""
+    arithmetic, more = call.table.arithmetic, window.reach + added - window.front - window.behind - window.stride
+    whole = arithmetic.mul(size, window.stride)
+    made = None if whole is None or size == 0 else arithmetic.add(whole, more)
+    return None if isinstance(made, int) and made < 1 else made
+
+
+OPERATORS: Operators = {
+    **dict.fromkeys(("Conv", "ConvInteger", "DeformConv"), Operator(sizes=_convolution(1))),
+    "QLinearConv": Operator(sizes=_convolution(3)),
+    "ConvTranspose": Operator(sizes=lambda call: transposed_convolution(call, call.sizes(0))),
+    **dict.fromkeys(
+        ("GlobalAveragePool", "GlobalMaxPool", "GlobalLpPool"),
+        Operator(sizes=lambda call: globally_pooled(call.sizes(0))),
+    ),
+    **dict.fromkeys(("MaxPool", "AveragePool", "LpPool"), Operator(each_size=_pool)),
+}

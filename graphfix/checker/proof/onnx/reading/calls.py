@@ -1,0 +1,177 @@
+"""Make a call of each node of a file, which the rules read, and find the nodes that call a function."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from graphfix.checker.files.onnx.operators import OF_ONE_VERSION, schema
+from graphfix.checker.proof.core.result import UnprovedError
+from graphfix.checker.proof.onnx.closed_world.model_parts import declared_by, is_of_runtimes
+from graphfix.checker.proof.onnx.closed_world.operator_types import accepted
+from graphfix.checker.proof.onnx.closed_world.validate import NOT_IMPORTED, loads
+from graphfix.checker.proof.onnx.reading.node_signature import NodeSignature, pattern
+from graphfix.checker.proof.onnx.reading.older_forms import CHANGED, VersionedNode, present_form
+from graphfix.checker.proof.onnx.reading.operands import Call, domain_of, trimmed
+from graphfix.checker.proof.onnx.reading.types import dtype
+from graphfix.checker.proof.onnx.reading.versions import compared_attributes, effective, meaning, unlifted
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from onnx import AttributeProto, FunctionProto, NodeProto
+
+    from graphfix.checker.proof.core.terms import View
+    from graphfix.checker.proof.onnx.closed_world.model_parts import FunctionKey
+    from graphfix.checker.proof.onnx.reading.constants import FileConstants
+    from graphfix.checker.proof.onnx.reading.node_signature import AttributeForm, Keys
+    from graphfix.checker.proof.onnx.reading.operands import Environment
+
+_NONE: frozenset[str] = frozenset()
+IDLE_RESULTS = frozenset({"Dropout", "BatchNormalization"})
+"""Operators whose first result does not depend on the number of empty names behind it.
+
+Terms of all other operators contain that number: another result may change the meaning (Split) or select another kernel
+(MaxPool, which then treats NaN differently). Before operator set 14 a BatchNormalization with five results trains; its
+proof does no harm, because onnxruntime aborts on such a model.
+"""
+
+
+def described(op: str, name: str, index: int) -> str:
+    """Return the description of a node in reports: `Op 'name'`, or `Op#index` for a node without a name."""
+    return f"{op} '{name}'" if name else f"{op}#{index}"
+
+
+def call_of(
+    constants: FileConstants,
+    node: NodeProto,
+    index: int,
+    ends: tuple[Sequence[str], Sequence[str]],
+    environment: Environment,
+    views: Sequence[View | None],
+    attributes: Mapping[str, AttributeProto],
+) -> Call:
+    """Return a node of a graph as a call, in its present form if it is of an older operator set.
+
+    `ends` are the names of its operands and of its results.
+    """
+    operands, named = ends
+    op, stated = node.op_type, node.domain
+    domain = domain_of(stated) if stated else stated
+    version = environment.versions.get(domain, NOT_IMPORTED)
+    if version == NOT_IMPORTED and domain in OF_ONE_VERSION:
+        constants.world.odd(("not imported", domain), f"the second file does not import the operator set {domain!r}")
+        version = 1
+    name = node.name
+    label = name or f"{op}#{index}"
+    written = constants.attributes(attributes) if attributes else ()
+    given = len(operands) if "" not in operands else pattern(operands)
+    made = len(named) if "" not in named else pattern(named)
+    parts = op, stated, node.overload, version, environment.depth > 0, written, given, made
+    memo = constants.world.nodes.get(parts) or constants.world.signature_memo(parts)
+    kinds = tuple([None if view is None else view.core.dtype or dtype(view.core) for view in views])
+    names = named if not named or named[-1] or op not in IDLE_RESULTS else trimmed(named)
+    keys = memo.keys.get(kinds)
+    if keys is None:
+        raw, attributes = attributes, effective(op, domain, version, attributes)
+        given_names = frozenset(attributes) if attributes else _NONE
+        since, older = meaning(op, domain, version, given_names), unlifted(op, domain, version, given_names)
+        fixed = True
+        if since != older and not accepted(op, domain, version, kinds):
+            since = older  # later versions take more types: none reads this one otherwise
+        elif op in CHANGED and not domain and memo.is_allowed and accepted(op, domain, version, kinds):
+            changed = present_form(constants, VersionedNode(op, older, tuple(views), attributes, len(names)))
+            op, since, views, attributes = changed.op, changed.since, changed.views, changed.attributes
+            fixed = False
+        keys = _keys(constants, (domain, op, version, since), attributes, written if attributes is raw else None)
+        if fixed and attributes is raw:
+            memo.keys[kinds] = keys
+    call = Call(
+        label=label,
+        domain=domain,
+        op=op,
+        version=version,
+        since=keys[0],
+        views=views,
+        inputs=operands,
+        outputs=names,
+        attributes=attributes,
+        description=described(op, name, index),
+        table=constants.shared.table,
+        key=keys[1],
+        full=keys[2],
+        signature_memo=memo,
+        kinds=kinds,
+        scope=environment,
+    )
+    return _without_empty_operands(call) if op == "Concat" and not domain else call
+
+
+def _without_empty_operands(call: Call) -> Call:
+    """Return a Concat without its operands of size 0 along the axis, or an Identity if only one operand remains.
+
+    Returns the call as it is unless all operands have one type, and equal sizes on all other axes: runtimes refuse any
+    other Concat, with or without the empty operands.
+    """
+    shapes = [view.sizes for view in call.views if view is not None and view.sizes is not None]
+    axis, rank = call.integer("axis", 1), len(shapes[0]) if shapes else 0
+    if len(shapes) < len(call.views) or not call.lowest(rank) <= axis < rank:
+        return call
+    beside = {(*sizes[: axis % rank], *sizes[axis % rank + 1 :]) for sizes in shapes if len(sizes) == rank}
+    kept = [at for at, sizes in enumerate(shapes) if len(sizes) != rank or sizes[axis] != 0]
+    if not 0 < len(kept) < len(shapes) or len(beside) > 1 or any(len(sizes) != rank for sizes in shapes):
+        return call
+    if not loads(call):
+        return call
+    call.views, call.inputs = [call.views[at] for at in kept], [call.inputs[at] for at in kept]
+    call.op = "Concat" if len(kept) > 1 else "Identity"
+    return call
+
+
+def _keys(
+    constants: FileConstants,
+    operator: tuple[str, str, int, int],
+    attributes: Mapping[str, AttributeProto],
+    written: tuple[tuple[str, AttributeForm], ...] | None,
+) -> Keys:
+    """Return the version of an operator's meaning, and the beginning of its terms: without and with all attributes.
+
+    `written` are the forms of these attributes, if they are known.
+    """
+    domain, op, version, since = operator
+    every = constants.attributes(attributes) if written is None else written
+    compared = compared_attributes(op, domain, version, attributes) if attributes else attributes
+    kept = every if len(compared) == len(every) else tuple([each for each in every if each[0] in compared])
+    return since, (domain, op, since, kept), (domain, op, since, every)
+
+
+def function_of(
+    functions: Mapping[FunctionKey, FunctionProto], node: NodeProto, versions: Mapping[str, int]
+) -> FunctionProto | None:
+    """Return the function that a node calls. Raises UnprovedError if a runtime may have such an operator."""
+    domain = domain_of(node.domain)
+    function = functions.get((domain, node.op_type, node.overload))
+    if function is None or schema(node.op_type, domain, versions.get(domain, NOT_IMPORTED)) is not None:
+        return None  # runtimes execute the operator
+    if is_of_runtimes(domain):
+        raise UnprovedError(f"{node.op_type} is a function in the domain {domain!r}, whose operators runtimes have")
+    return function
+
+
+def enter_call(
+    constants: FileConstants,
+    node: NodeProto,
+    operands: Sequence[str],
+    function: FunctionProto,
+    attributes: Mapping[str, AttributeProto],
+    environment: Environment,
+) -> None:
+    """Enter a call that does not pass all operands, results and attributes of the function, or passes more."""
+    version = environment.versions.get(domain_of(node.domain), NOT_IMPORTED)
+    written = constants.attributes(attributes) if attributes else ()
+    ends = pattern(operands), pattern(node.output[:])
+    full = ends == (len(function.input), len(function.output)) and version != NOT_IMPORTED
+    if not full or set(function.attribute) - attributes.keys() or attributes.keys() - declared_by(function):
+        constants.world.odd(
+            NodeSignature(node.op_type, node.domain, node.overload, version, environment.depth > 0, written, *ends),
+            f"a call of the function {function.name!r} of the second file gives more or less than that takes",
+        )

@@ -1,0 +1,117 @@
+"""The constants and attributes that an ONNX file stores."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from onnx import AttributeProto, TensorProto
+
+from graphfix.checker.files.onnx.tensors import odd_location, width
+from graphfix.checker.proof.core.result import UnprovedError
+from graphfix.checker.proof.core.terms import View, whole
+from graphfix.checker.proof.onnx.closed_world.new_nodes import ClosedWorld
+from graphfix.checker.proof.onnx.closed_world.validate import loads
+from graphfix.checker.proof.onnx.reading.node_signature import attribute_form
+from graphfix.checker.proof.onnx.reading.operands import tensor_of
+from graphfix.checker.proof.onnx.reading.types import type_name
+from graphfix.results.records import dataclass, field
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from onnx import SparseTensorProto
+
+    from graphfix.checker.files.onnx.file import Source
+    from graphfix.checker.proof.neutral.constants import Constants
+    from graphfix.checker.proof.onnx.reading.node_signature import AttributeForm
+    from graphfix.checker.proof.onnx.reading.operands import Call
+
+_TYPES = frozenset(TensorProto.DataType.values())
+
+
+@dataclass(frozen=True, slots=True)
+class FileConstants:
+    """The constants and attributes of one file."""
+
+    source: Source
+    shared: Constants
+    """The constants of both files."""
+    world: ClosedWorld = field(default_factory=ClosedWorld)
+    """The closed world, where odd constants are entered."""
+
+    def attributes(self, attributes: Mapping[str, AttributeProto]) -> tuple[tuple[str, AttributeForm], ...]:
+        """Return the comparable form of attributes: of a tensor the constant in it, of a body only the type."""
+        if not attributes:
+            return ()
+        return tuple([(name, attribute_form(each) or self._held(each)) for name, each in sorted(attributes.items())])
+
+    def _held(self, given: AttributeProto) -> AttributeForm:
+        if given.type in (AttributeProto.TENSOR, AttributeProto.TENSORS):
+            tensors = [given.t] if given.type == AttributeProto.TENSOR else given.tensors
+            return given.type, tuple([self.constant(tensor, given.name, alone=False) for tensor in tensors])
+        if given.type in (AttributeProto.SPARSE_TENSOR, AttributeProto.SPARSE_TENSORS):
+            sparse = [given.sparse_tensor] if given.type == AttributeProto.SPARSE_TENSOR else given.sparse_tensors
+            return given.type, tuple(map(self.sparse, sparse))
+        return given.type, None
+
+    def constant(self, tensor: TensorProto, description: str, *, alone: bool = True) -> View:
+        """Return a tensor of the file as a value; `alone` states that no attribute holds it."""
+        self._check(tensor, description, alone=alone)
+        if tensor.data_type not in _TYPES:
+            raise UnprovedError(
+                f"the constant {description!r} has the type {tensor.data_type}, which onnx does not know"
+            )
+        if any(size < 0 for size in tensor.dims):
+            raise UnprovedError(f"the constant {description!r} has a negative size; check the model")
+        payload = self.source.payload(tensor)
+        if payload is None:
+            raise UnprovedError(f"the constant {description!r} is stored in a form that is not read")
+        view = self.shared.view(type_name(tensor.data_type), tensor.dims, payload, width(tensor.data_type), description)
+        view.core.dtype = tensor.data_type
+        return view
+
+    def _check(self, tensor: TensorProto, description: str, *, alone: bool) -> None:
+        """Enter each odd way in which a tensor is stored into the closed world."""
+        location = odd_location(tensor)
+        if location is not None:
+            why = f"the constant {description!r} of the second file lies at {location!r}, which not every runtime reads"
+            self.world.odd(("location", location), why)
+        fault = self.source.fault(tensor)
+        if fault is None and not alone and tensor.data_location == TensorProto.EXTERNAL:
+            fault = "lies in another file, and is an attribute"
+        if fault is not None:
+            why = f"the constant {description!r} of the second file {fault}"
+            self.world.odd(("tensor", self.source.stored(tensor)), why)
+
+    def sparse(self, sparse: SparseTensorProto) -> View:
+        """Return a sparse tensor of the file, compared as it is stored.
+
+        No rule decides which sparse tensors runtimes load, so the first file has to have it too.
+        """
+        parts = self.constant(sparse.values, sparse.values.name), self.constant(sparse.indices, sparse.values.name)
+        core, new = self.shared.table.core(("sparse", parts, tuple(sparse.dims)), sparse.values.name, counted=False)
+        if new:
+            core.sizes = tuple(sparse.dims)
+            core.dtype = sparse.values.data_type
+            self.world.odd(core.key, f"the sparse constant {sparse.values.name!r} is only in the second file")
+        return whole(core)
+
+    def node(self, call: Call) -> View:
+        """Return the value of a Constant node: of a tensor, of a sparse tensor, or of numbers and strings.
+
+        Raises UnprovedError for any other attribute.
+        """
+        description = call.description
+        if len(call.attributes) != 1 or not loads(call):
+            raise UnprovedError(f"{description} holds no constant of a known form; check the model")
+        name, given = next(iter(call.attributes.items()))
+        if name == "value":
+            (_, (_, held)) = call.signature_memo.signature.attributes[0]  # the tensor has been read for its signature
+            read = held[0] if isinstance(held, tuple) else None
+            return read if isinstance(read, View) else self.constant(given.t, description, alone=False)
+        if name == "sparse_value":
+            return self.sparse(given.sparse_tensor)
+        tensor = tensor_of(name, given)
+        if tensor is None:
+            raise UnprovedError(f"{description} holds no constant of a known form; check the model")
+        return self.constant(tensor, description)

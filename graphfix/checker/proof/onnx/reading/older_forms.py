@@ -1,0 +1,230 @@
+"""Nodes of older operator sets in the form of set 17: an attribute that became an operand is read as an operand.
+
+Source: the changelog of the ONNX operators. A node whose meaning changed stays as it is, and keeps its version.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from math import copysign
+from typing import TYPE_CHECKING, TypeAlias
+
+import onnx
+from onnx import AttributeProto, TensorProto
+
+from graphfix.checker.files.onnx.operators import LEGACY_END
+from graphfix.checker.proof.neutral.constant_folding import literal
+from graphfix.checker.proof.onnx.reading.operands import COUNTED_BACK_SINCE
+from graphfix.checker.proof.onnx.reading.types import dtype
+from graphfix.checker.proof.onnx.reading.versions import PRESENT, inference_mode, meaning
+from graphfix.results.records import dataclass
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from graphfix.checker.proof.core.terms import View
+    from graphfix.checker.proof.onnx.reading.constants import FileConstants
+
+
+@dataclass(frozen=True, slots=True)
+class VersionedNode:
+    """The parts of a node that depend on the version of its operator."""
+
+    op: str
+    since: int
+    """The version of the operator's meaning."""
+    views: tuple[View | None, ...]
+    attributes: Mapping[str, AttributeProto]
+    outputs: int
+    """The number of results, up to the last that has a name."""
+
+
+EVERY_VERSION = 2**31
+"""The version of an operator whose nodes are changed in all operator sets."""
+Rule: TypeAlias = "Callable[[FileConstants, VersionedNode], VersionedNode | None]"
+"""Returns the node in its present form; None if that form cannot express it."""
+
+
+def present_form(constants: FileConstants, node: VersionedNode) -> VersionedNode:
+    """Return a node of one of the operators below in the form of operator set 17, if that form can express it."""
+    until, rule = CHANGED[node.op]
+    if node.since >= until:
+        return replace(node, since=meaning(node.op, "", node.since, frozenset(node.attributes)))
+    made = rule(constants, node)
+    if made is None:
+        return node
+    views = made.views
+    while views and views[-1] is None:
+        views = views[:-1]
+    now = max(node.since, PRESENT)
+    return replace(made, views=views, since=meaning(made.op, "", now, frozenset(made.attributes)))
+
+
+def _without(node: VersionedNode, *names: str) -> dict[str, AttributeProto]:
+    return {name: given for name, given in node.attributes.items() if name not in names}
+
+
+def _with(node: VersionedNode, at: int, view: View | None) -> tuple[View | None, ...]:
+    """Return the operands with one more at index `at`; operands before it that are not given are absent."""
+    padded = (*node.views, *(None,) * (at - len(node.views)))
+    return (*padded[:at], view, *padded[at + 1 :])
+
+
+def _integers(*names: str) -> Rule:
+    """Return the rule for attributes that are integers, and became operands 1, 2 ... of int64."""
+
+    def rule(constants: FileConstants, node: VersionedNode) -> VersionedNode | None:
+        for at, name in enumerate(names, 1):
+            given = node.attributes.get(name)
+            if given is not None and at < len(node.views):
+                return None
+            if given is not None:
+                numbers = tuple(given.ints) if given.type == AttributeProto.INTS else (given.i,)
+                view = constants.shared.table.integers(numbers, "int64")
+                node = replace(node, views=_with(node, at, view), attributes=_without(node, name))
+        return node
+
+    return rule
+
+
+def _scalar(constants: FileConstants, value: float) -> View:
+    """Return a scalar of float32, for an attribute that became an operand."""
+    return constants.constant(onnx.helper.make_tensor("", TensorProto.FLOAT, (), [value]), str(value))
+
+
+def _pad(constants: FileConstants, node: VersionedNode) -> VersionedNode | None:
+    """Return a Pad with its pads and its value as operands."""
+    node = _integers("pads")(constants, node) or node
+    value = node.attributes.get("value")
+    if value is None or (value.f == 0 and copysign(1, value.f) > 0):  # absent it is 0, of whichever type
+        return replace(node, attributes=_without(node, "value"))
+    return replace(node, views=_with(node, 2, _scalar(constants, value.f)), attributes=_without(node, "value"))
+
+
+def _clip(constants: FileConstants, node: VersionedNode) -> VersionedNode | None:
+    """Return a Clip with its bounds as operands.
+
+    An absent bound was float32's largest number, whatever the type: for other types it becomes an operand. Before set 6
+    the text states the largest number of the operand's type, and the schema none.
+    """
+    if node.since < 6 and not {"min", "max"} <= node.attributes.keys():  # noqa: PLR2004 - where it has a default
+        return None
+    plain = bool(node.views) and node.views[0] is not None and dtype(node.views[0].core) == TensorProto.FLOAT
+    largest = float(onnx.helper.tensor_dtype_to_np_dtype(TensorProto.FLOAT).type("3.4028235e38"))
+    for at, name, default in ((1, "min", -largest), (2, "max", largest)):
+        given = node.attributes.get(name)
+        if given is None and plain:
+            continue
+        view = _scalar(constants, default if given is None else given.f)
+        node = replace(node, views=_with(node, at, view), attributes=_without(node, name))
+    return node
+
+
+def _batch_normalization(_: FileConstants, node: VersionedNode) -> VersionedNode | None:
+    """Return a BatchNormalization that does not train, without the attributes that it had; None for any other.
+
+    Before set 7 it trained unless `is_test` stated otherwise, until 14 if it had more than one result. `spatial` 0 had
+    statistics for each element.
+    """
+    spatial = node.attributes.get("spatial")
+    trained = node.since < LEGACY_END and not inference_mode(node.attributes)
+    if trained or node.outputs > 1 or (spatial is not None and not spatial.i):
+        return None
+    return replace(node, attributes=_without(node, "spatial", "is_test", "consumed_inputs"))
+
+
+def _softmax(_: FileConstants, node: VersionedNode) -> VersionedNode | None:
+    """Return a Softmax over one axis; None if it has to be taken over several.
+
+    It was taken over all axes from `axis` on: over one alone, if all the others have size 1.
+    """
+    data, given = node.views[0] if node.views else None, node.attributes.get("axis")
+    if data is None or not data.sizes:
+        return None
+    rank = len(data.sizes)
+    axis = 1 if given is None else given.i
+    if axis < 0 and node.since < COUNTED_BACK_SINCE:
+        return None
+    axis += rank if axis < 0 else 0
+    taken = [at for at in range(axis, rank) if data.sizes[at] != 1] or [rank - 1]
+    if len(taken) > 1 or not 0 <= axis < rank:
+        return None
+    last = onnx.helper.make_attribute("axis", taken[0] - rank)
+    return replace(node, attributes={**_without(node, "axis"), "axis": last})
+
+
+def _enlarged(constants: FileConstants, node: VersionedNode) -> VersionedNode | None:
+    """Return an Upsample, or a Resize of set 10, as a Resize that scales coordinates and truncates them.
+
+    Returns None where it takes fewer of the nearest elements: onnxruntime rounds up there.
+    """
+    given, views = node.attributes.get("scales"), node.views
+    if given is not None:
+        tensor = onnx.helper.make_tensor("", TensorProto.FLOAT, (len(given.floats),), list(given.floats))
+        views = (*views[:1], constants.constant(tensor, "scales"))
+    if len(views) != 2 or (_may_shrink(node) and not _grows(views[1])):  # noqa: PLR2004 - data and scales
+        return None
+    cut = {
+        name: onnx.helper.make_attribute(name, text)
+        for name, text in (("coordinate_transformation_mode", "asymmetric"), ("nearest_mode", "floor"))
+    }
+    kept = _without(node, "scales")
+    return replace(node, op="Resize", views=(views[0], None, views[1]), attributes={**kept, **cut})
+
+
+def _may_shrink(node: VersionedNode) -> bool:
+    """Return whether the nearest of fewer elements may be taken: an Upsample has scales of 1 and more."""
+    mode = node.attributes.get("mode")
+    return node.op == "Resize" and (mode is None or mode.s == b"nearest")
+
+
+def _grows(scales: View | None) -> bool:
+    factors = literal(scales)
+    return factors is not None and bool((factors >= 1).all())
+
+
+def _resize(constants: FileConstants, node: VersionedNode) -> VersionedNode | None:
+    """Return a Resize whose operands without elements are absent.
+
+    Set 11 needs an empty tensor in place of scales; runtimes accept an empty tensor in later sets too.
+    """
+    if node.since < 11:  # noqa: PLR2004 - where coordinates are attributes
+        return _enlarged(constants, node)
+    return replace(node, views=tuple(None if view is None or view.sizes == (0,) else view for view in node.views))
+
+
+def _transposed_convolution(_: FileConstants, node: VersionedNode) -> VersionedNode | None:
+    """Return a ConvTranspose; None for automatic padding, which was split the other way round before set 11."""
+    automatic = node.attributes.get("auto_pad")
+    if "output_shape" in node.attributes or (automatic is not None and automatic.s not in (b"NOTSET", b"VALID")):
+        return None
+    return node
+
+
+def _aligned(_: FileConstants, node: VersionedNode) -> VersionedNode | None:
+    """Return a RoiAlign with the coordinates that were its only ones."""
+    given = onnx.helper.make_attribute("coordinate_transformation_mode", "output_half_pixel")
+    return replace(node, attributes={**node.attributes, "coordinate_transformation_mode": given})
+
+
+def _renamed(op: str) -> Rule:
+    """Return the rule for an operator that has another name now."""
+    return lambda _, node: replace(node, op=op)
+
+
+CHANGED: Mapping[str, tuple[int, Rule]] = {
+    **dict.fromkeys(("Squeeze", "Unsqueeze", "ReduceSum"), (13, _integers("axes"))),
+    "Split": (13, _integers("split")),
+    "Slice": (10, _integers("starts", "ends", "axes")),
+    "TopK": (10, _integers("k")),
+    "Pad": (11, _pad),
+    "Clip": (11, _clip),
+    "BatchNormalization": (14, _batch_normalization),
+    **dict.fromkeys(("Softmax", "LogSoftmax", "Hardmax"), (13, _softmax)),
+    "Upsample": (11, _enlarged),
+    "Resize": (EVERY_VERSION, _resize),
+    "ConvTranspose": (11, _transposed_convolution),
+    "RoiAlign": (16, _aligned),
+    "Scatter": (17, _renamed("ScatterElements")),
+}
+"""By operator the version from which it has its present form, and the rule that changes an older node."""

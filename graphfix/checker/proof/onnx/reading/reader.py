@@ -1,0 +1,319 @@
+"""Read an ONNX model into terms: graphs, the bodies of control flow, and functions, at each of their calls."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING
+
+from graphfix.checker.files.onnx import operators as onnx_ops
+from graphfix.checker.files.onnx.graphs import graphs
+from graphfix.checker.proof.core.result import UnprovedError
+from graphfix.checker.proof.core.terms import View, whole
+from graphfix.checker.proof.onnx.closed_world.declared import check_values, declared
+from graphfix.checker.proof.onnx.closed_world.model_parts import declared_by, key_of
+from graphfix.checker.proof.onnx.closed_world.names import (
+    INLINED,
+    enter_body_names,
+    enter_devices,
+    enter_graph_names,
+    enter_node_names,
+    own_names,
+)
+from graphfix.checker.proof.onnx.closed_world.new_nodes import GROWING
+from graphfix.checker.proof.onnx.closed_world.operator_types import infer_types
+from graphfix.checker.proof.onnx.closed_world.validate import imported, is_separate, unique_names
+from graphfix.checker.proof.onnx.definitions.decompositions import DEFINED, defined
+from graphfix.checker.proof.onnx.definitions.formulas import Definitions
+from graphfix.checker.proof.onnx.explain import note_of
+from graphfix.checker.proof.onnx.reading.calls import call_of, enter_call, function_of
+from graphfix.checker.proof.onnx.reading.node_memo import Names, NodeMemo
+from graphfix.checker.proof.onnx.reading.node_results import computed, exact, view_or_term
+from graphfix.checker.proof.onnx.reading.operands import Environment, attributes_of
+from graphfix.results.records import dataclass, field
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from onnx import AttributeProto, FunctionProto, GraphProto, ModelProto, NodeProto
+
+    from graphfix.checker.proof.core.sizes import Place
+    from graphfix.checker.proof.core.terms import Core, TermTable
+    from graphfix.checker.proof.neutral.explain import Notes
+    from graphfix.checker.proof.onnx.closed_world.model_parts import FunctionKey
+    from graphfix.checker.proof.onnx.reading.constants import FileConstants
+    from graphfix.checker.proof.onnx.reading.operands import Call
+    from graphfix.checker.proof.onnx.reading.stored_sizes import StoredSizes
+
+_FLOW = frozenset({"If", "Loop", "Scan"})
+_DEEPEST = 64
+"""The most nested calls and bodies. A function that calls itself is not a model."""
+
+
+@dataclass(slots=True, eq=False)
+class Reading:
+    """One of the two models while it is read, with its values, effects and functions."""
+
+    table: TermTable
+    constants: FileConstants
+    model: ModelProto
+    functions: dict[tuple[str, str, str], FunctionProto] = field(default_factory=dict)
+    called: set[FunctionKey] = field(default_factory=set)
+    effects: list[tuple[Core, Place]] = field(default_factory=list)
+    """Results that may differ from run to run, in the order of execution."""
+    occurrences: dict[object, int] = field(default_factory=dict)
+    calls: dict[object, tuple[View | None, ...]] = field(default_factory=dict)
+    notes: Notes | None = None
+    """Collects notes of the nodes, if a caller needs them."""
+    definitions: Definitions = field(default_factory=Definitions)
+    """The definitions of the first file's operators."""
+    unrolled: bool = False
+    """Whether the trips of loops with a known trip count are read one by one."""
+    scopes: list[tuple[GraphProto, Environment]] = field(default_factory=list)
+    """The graphs of the second file that were read, each with its environment."""
+    inlined: bool = False
+    """Whether the file may have a name that begins like the names that runtimes make."""
+
+    def __post_init__(self) -> None:
+        """Index the functions."""
+        self.functions = {key_of(each): each for each in self.model.functions}
+        self.inlined = INLINED in self.constants.source.words
+
+    def after(self, constants: FileConstants, model: ModelProto) -> Reading:
+        """Return the reading of the second file."""
+        return Reading(
+            self.table, constants, model, notes=self.notes, definitions=self.definitions, unrolled=self.unrolled
+        )
+
+    def occurrence(self, key: object) -> int:
+        """Return how many nodes with this key were read before: two such nodes are not one value."""
+        count = self.occurrences[key] = self.occurrences.get(key, -1) + 1
+        return count
+
+    # --- graphs -----------------------------------------------------------------------------------------------
+
+    def run(self, graph: GraphProto, environment: Environment) -> tuple[View, ...]:
+        """Read the nodes of a graph whose inputs are in the environment; return its outputs."""
+        unique_names(graph)
+        world = self.constants.world
+        enter_node_names(world, graph.name, graph.node, inlined=self.inlined)
+        if environment.outer is not None:
+            enter_body_names(world, graph, environment.outer)
+        for tensor in graph.initializer:
+            if tensor.name not in environment.values:
+                environment.values[tensor.name] = self.constants.constant(tensor, tensor.name)
+                environment.stored.add(tensor.name)
+        for sparse in graph.sparse_initializer:
+            if sparse.values.name not in environment.values:
+                environment.values[sparse.values.name] = self.constants.sparse(sparse)
+                environment.stored.add(sparse.values.name)
+        self.nodes(graph.name, graph.node, environment)
+        if self.table.closed:
+            self.scopes.append((graph, environment))
+        body = environment.outer is not None
+        infos = declared((*graph.input, *graph.output)), declared(graph.value_info)
+        enter_graph_names(world, graph, infos, environment.values, body=body, inlined=self.inlined)
+        enter_names = partial(world.size_names.enter, world, graph.name)
+        for each in infos:
+            check_values(self.table, each, environment.values, enter_names)
+        return tuple(environment.find(output.name) for output in graph.output)
+
+    def body(
+        self, graph: GraphProto, outer: Environment, parameters: Sequence[View], place: object | None, label: str
+    ) -> tuple[View, ...]:
+        """Read a body with these values as its inputs; return its outputs.
+
+        `place` is the condition under which the body runs, equal in both files; None if it always runs. `label` is the
+        node and the attribute that hold the body.
+        """
+        if outer.depth > _DEEPEST:
+            raise UnprovedError("bodies are nested too deeply to be read")
+        if len(parameters) != len(graph.input):
+            raise UnprovedError(f"the body {graph.name!r} has {len(graph.input)} inputs and is given {len(parameters)}")
+        path = f"{outer.path}/{label}"
+        environment = Environment(outer.versions, outer, given=outer.given, depth=outer.depth + 1, path=path)
+        environment.declared = outer.declared
+        environment.absent = outer.absent.difference(own_names(graph)) if outer.absent else outer.absent
+        environment.values.update(zip((each.name for each in graph.input), parameters, strict=True))
+        algebra = self.table.algebra
+        around = algebra.place
+        algebra.place = around if place is None else (*around, place)
+        given = self.run(graph, environment)
+        algebra.place = around
+        if self.table.closed and any(output.name not in environment.values for output in graph.output):
+            raise UnprovedError(
+                f"the body {graph.name!r} returns a value of the graph around it, which no runtime takes"
+            )
+        return given
+
+    def nodes(self, graph: str, nodes: Sequence[NodeProto], environment: Environment) -> None:
+        """Read the nodes of a graph in their order. Raises UnprovedError."""
+        if environment.depth:
+            self.table.budget.read(len(nodes), environment.path)
+        learns = self.notes is None and not (self.table.closed and self.definitions.defined)
+        memo = NodeMemo(self.table, environment.values, set(environment.absent), learns)
+        memo.read(nodes, partial(self.node, graph, environment))
+
+    def among(self, nodes: Sequence[NodeProto], version: int, values: dict[str, View]) -> View:
+        """Read nodes of the standard operator set on these values; return the result of the last node."""
+        environment = Environment({"": version}, values=values, of_file=False)
+        notes, self.notes = self.notes, None  # they are no nodes of the file
+        self.nodes(environment.path, nodes, environment)
+        self.notes = notes
+        return environment.values[nodes[-1].output[0]]
+
+    # --- nodes ------------------------------------------------------------------------------------------------
+
+    def node(
+        self, graph: str, environment: Environment, node: NodeProto, index: int, ends: tuple[Names, Names]
+    ) -> Sequence[View | None]:
+        """Return the results of a node; `ends` are the names of its operands and of its results."""
+        operands, names = ends
+        enter_devices(self.constants.world, graph, node)
+        values = environment.values
+        if environment.absent:  # what a call does not give is an operand without a name
+            operands = ["" if name in environment.absent else name for name in operands]
+        views = [values.get(name) or environment.find(name) if name else None for name in operands]
+        while views and views[-1] is None:
+            views.pop()
+        attributes = attributes_of(node, environment) if node.attribute else {}
+        function = function_of(self.functions, node, environment.versions) if self.functions else None
+        if function is not None:
+            self.called.add(key_of(function))
+            enter_call(self.constants, node, operands, function, attributes, environment)
+            held = frozenset(
+                formal for formal, name in zip(function.input, operands, strict=False) if environment.holds(name)
+            )
+            return self._function(function, attributes, (views, held), len(names), environment)
+        call = call_of(self.constants, node, index, (operands, names), environment, views, attributes)
+        before = len(self.table.cores)
+        results = self._results(call, environment)
+        if environment.of_file:
+            results = self._defined(call, results, environment)
+        if call.kinds not in call.signature_memo.entered_types and environment.of_file:
+            self.constants.world.enter(call, results)
+        if call.op in GROWING:
+            self.constants.world.enter_growth(self.table, call, results)
+        if self.notes is not None:
+            self.notes.take(results, before, partial(note_of, self.table.algebra, call, environment.path, results))
+        return results
+
+    def _shaped(self, call: Call, results: Sequence[View | None], stored: StoredSizes) -> Sequence[View | None]:
+        """Return the results of a node; if its operator has no rule, with the shapes that the first file stores."""
+        from graphfix.checker.proof.onnx import contrib  # most models have no operators of other domains
+
+        if contrib.is_ruled(call):
+            return results
+        shown = list(results)
+        for at, (view, name) in enumerate(zip(results, call.outputs, strict=False)):  # names may be empty at the end
+            if view is None or view.core.sizes is not None or not name:
+                continue
+            sizes = stored.shape(name, f"{call.domain}.{call.op}")
+            if sizes is not None:
+                view.core.sizes = self.table.named_sizes(view.core, sizes)
+                shown[at] = whole(view.core)
+        return shown
+
+    def _defined(self, call: Call, results: Sequence[View | None], environment: Environment) -> Sequence[View | None]:
+        """Enter the definition of an operator of the first file.
+
+        In the second file, a result that is the definition of an operator of the first file is replaced by that
+        operator's result.
+        """
+        inside = bool(environment.depth)
+        if self.table.closed:
+            return self.definitions.replaced(call, results, inside=inside) if self.definitions.defined else results
+        self.definitions.enter(call, results, self.among, inside=inside)
+        return results
+
+    def _results(self, call: Call, environment: Environment) -> Sequence[View | None]:
+        """Return the results of an operator: constants, a view, a term by maps, or terms of exact operands."""
+        if call.op == "Constant" and not call.domain:
+            environment.stored.update(call.outputs)
+            return [self.constants.node(call)]
+        if call.op in _FLOW and not call.domain:
+            from graphfix.checker.proof.onnx.reading.control_flow import FLOW
+
+            return FLOW[call.op](self, call, environment)
+        results: Sequence[View | None] | None = computed(self.constants.shared, call)
+        if results is None:
+            view = defined(call, self.among) if call.op in DEFINED else None
+            view = view_or_term(call) if view is None else view
+            results = self._whole(call, environment) if view is None else [view]
+            if call.domain and environment.believed is not None and not self.table.closed:
+                results = self._shaped(call, results, environment.believed)
+        if len(results) > 1 or not results or results[0] is None or results[0].core.dtype is None:
+            infer_types(call, results)
+        return results
+
+    def _whole(self, call: Call, environment: Environment) -> list[View]:
+        """Return the results of an operator that reads its operands exactly; inputs of its bodies have any shape."""
+        domain = call.domain
+        found = [(name, graph) for name, given in sorted(call.attributes.items()) for graph in graphs(given)]
+        separate = domain not in onnx_ops.KNOWN_DOMAINS or is_separate(call)
+        if not found and not separate:
+            return exact(call)
+        owner = (*call.full, tuple(call.views))
+        occurrence = self.occurrence(owner)
+        bodies = []
+        for index, (name, graph) in enumerate(found):
+            place = (owner, occurrence, name, index)
+            own = [self.parameter(place, i, None) for i in range(len(graph.input))]
+            bodies.append((name, self.body(graph, environment, own, place, f"{call.label}.{name}")))
+        if not separate:
+            return exact(call, tuple(bodies))
+        results = exact(call, ("occurrence", occurrence, *bodies))
+        done, _ = self.table.core(("done", owner, occurrence, tuple(bodies), len(results)), call.description)
+        self.effects.append((done, self.table.algebra.place))
+        return results
+
+    def parameter(self, owner: tuple[object, ...], index: int, sizes: tuple[object, ...] | None) -> View:
+        """Return an input of a body, which is another value in each iteration."""
+        core, new = self.table.core(("parameter", owner, index, sizes), f"input {index} of a body", counted=False)
+        if new and sizes is not None:
+            core.sizes = self.table.named_sizes(core, sizes)  # type: ignore[arg-type]  # sizes are opaque to the key only
+        return whole(core)
+
+    # --- functions --------------------------------------------------------------------------------------------
+
+    def _function(
+        self,
+        function: FunctionProto,
+        attributes: Mapping[str, AttributeProto],
+        given_operands: tuple[Sequence[View | None], frozenset[str]],
+        outputs: int,
+        environment: Environment,
+    ) -> tuple[View | None, ...]:
+        """Return the results of a function on the operands of a call.
+
+        The term contains what the function computes, not that it is called. `given_operands` are the operands, with the
+        names of those that the file stores.
+        """
+        views, held = given_operands
+        if environment.depth > _DEEPEST:
+            raise UnprovedError(f"the function {function.name!r} is nested too deeply to be read")
+        name = (function.domain, function.name, function.overload)
+        key = (name, self.constants.attributes(attributes), tuple(views), held, self.table.algebra.place)
+        known = self.calls.get(key)
+        if known is not None:
+            return known[:outputs]
+        given = {each.name: each for each in function.attribute_proto} | dict(attributes)
+        path = f"function {function.domain}.{function.name}" if function.domain else f"function {function.name}"
+        inner = Environment(
+            imported(function.opset_import),
+            given=given,
+            declared=declared_by(function),
+            depth=environment.depth + 1,
+            path=path,
+            stored=set(held),
+        )
+        inner.values.update((name, view) for name, view in zip(function.input, views, strict=False) if view is not None)
+        inner.absent = frozenset(function.input) - inner.values.keys()
+        before = len(self.effects)
+        enter_node_names(self.constants.world, path, function.node, inlined=self.inlined)
+        self.nodes(path, function.node, inner)
+        enter_names = partial(self.constants.world.size_names.enter, self.constants.world, path)
+        check_values(self.table, declared(function.value_info), inner.values, enter_names)
+        results = tuple(inner.values.get(name) for name in function.output)
+        if len(self.effects) == before and not any(map(graphs, attributes.values())):
+            self.calls[key] = results
+        return results[:outputs]

@@ -1,0 +1,195 @@
+"""Read a Loop or Scan of known trip count as its trips: the body is read as often as it runs.
+
+A Loop has a known count if the number of trips is a constant, and each trip returns a constant condition. A Scan runs
+as often as its scanned axis is long. All other loops are read as loops, and so are loops with nodes whose results
+differ from run to run: they would not be the same nodes in each trip.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, Protocol
+
+import numpy as np
+from onnx import NodeProto, helper
+
+from graphfix.checker.files.onnx.graphs import graphs
+from graphfix.checker.proof.neutral import constant_folding
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from onnx import GraphProto, ModelProto, ValueInfoProto
+
+    from graphfix.checker.proof.core.sizes import Place
+    from graphfix.checker.proof.core.terms import Core, View
+    from graphfix.checker.proof.neutral.constants import Constants
+    from graphfix.checker.proof.onnx.closed_world.new_nodes import ClosedWorld
+    from graphfix.checker.proof.onnx.reading.operands import Call, Environment
+
+MOST_NODES: Final = 1 << 14
+"""The most nodes of all trips of one loop."""
+OPERANDS: Final = 2
+"""The operands of a Loop in front of its states: the number of trips and the condition."""
+SCANS_ALONE_SINCE: Final = 9
+"""Before this version a Scan has a batch axis in front."""
+AXES_ARE_READ_SINCE: Final = 13
+"""Before this version the axes of an Unsqueeze are an attribute."""
+
+
+class FileConstants(Protocol):
+    """The constants of the file that is read."""
+
+    @property
+    def shared(self) -> Constants:
+        """The constants of both files."""
+
+    @property
+    def world(self) -> ClosedWorld:
+        """The closed world of both files."""
+
+
+class Reader(Protocol):
+    """The reader of bodies."""
+
+    @property
+    def constants(self) -> FileConstants:
+        """The constants of the file."""
+
+    unrolled: bool
+    effects: list[tuple[Core, Place]]
+    occurrences: dict[object, int]
+
+    def body(
+        self, graph: GraphProto, outer: Environment, parameters: Sequence[View], place: object | None, label: str
+    ) -> tuple[View, ...]:
+        """Read a body with these values as its inputs; return its outputs."""
+
+    def among(self, nodes: Sequence[NodeProto], version: int, values: dict[str, View]) -> View:
+        """Read nodes of the standard operator set on these values; return the result of the last."""
+
+
+LOOPS: Final = frozenset({b"Loop", b"Scan"})
+"""The names of the operators. A file without these words has no loop."""
+
+
+def written_out(one: ModelProto, two: ModelProto) -> bool:
+    """Return whether the second file computes a result of a loop of the first file without a loop."""
+    ours, theirs = ({name for node in _loops(model.graph) for name in node.output} for model in (one, two))
+    return not ours <= theirs
+
+
+def _loops(graph: GraphProto) -> Iterator[NodeProto]:
+    for node in graph.node:
+        if node.op_type in ("Loop", "Scan"):
+            yield node
+        for attribute in node.attribute:
+            for body in graphs(attribute):
+                yield from _loops(body)
+
+
+def as_trips(reader: Reader, call: Call, environment: Environment) -> list[View] | None:
+    """Return the results of a loop of known trip count; None if it has to be read as a loop."""
+    ahead = OPERANDS if call.op == "Loop" else 0
+    given = [view for view in call.views[ahead:] if view is not None]
+    if len(given) != len(call.attributes["body"].g.input) - ahead or len(given) != len(call.views) - ahead:
+        return None
+    effects, occurrences = len(reader.effects), dict(reader.occurrences)
+    found = (_loop if call.op == "Loop" else _scan)(reader, call, environment, given)
+    if found is not None and len(reader.effects) == effects:
+        return found
+    del reader.effects[effects:]
+    reader.occurrences = occurrences
+    return None
+
+
+def _scan(reader: Reader, call: Call, environment: Environment, given: list[View]) -> list[View] | None:
+    """Return the results of a Scan, trip by trip, on the parts of its scanned values; None if its length is unknown."""
+    body, count = call.attributes["body"].g, call.integer("num_scan_inputs", 0)
+    states, scanned = given[: len(given) - count], given[len(given) - count :]
+    stacks: list[list[View]] = [[] for _ in body.output[len(states) :]]
+    axes, backwards = (_each(call, f"scan_input_{what}", len(scanned)) for what in ("axes", "directions"))
+    lengths = {_length(view, axis) for view, axis in zip(scanned, axes, strict=True)}
+    length = next(iter(lengths)) if len(lengths) == 1 else None
+    if call.version < SCANS_ALONE_SINCE or not length or length * len(body.node) > MOST_NODES:
+        return None
+    for number in range(length):
+        parts = []
+        for view, axis, turned in zip(scanned, axes, backwards, strict=True):
+            at = length - 1 - number if turned else number
+            index = constant_folding.as_constant(reader.constants.shared, np.array(at, np.int64), "index")
+            taken = helper.make_node("Gather", ["scanned", "index"], ["part"], axis=axis)
+            parts.append(reader.among([taken], call.version, {"scanned": view, "index": index}))
+        returned = reader.body(body, environment, (*states, *parts), None, f"{call.label}.body")
+        states = list(returned[: len(states)])
+        for stack, view in zip(stacks, returned[len(states) :], strict=True):
+            stack.append(view)
+    axes, backwards = (_each(call, f"scan_output_{what}", len(stacks)) for what in ("axes", "directions"))
+    turns = zip(stacks, axes, backwards, strict=True)
+    return [*states, *(_stacked(reader, call, each[::-1] if turned else each, axis) for each, axis, turned in turns)]
+
+
+def _each(call: Call, name: str, count: int) -> tuple[int, ...]:
+    """Return an attribute with one number for each of `count` values; zeros if the node has none."""
+    given = call.integers(name)
+    return tuple(given) if given is not None and len(given) == count else (0,) * count
+
+
+def _length(view: View, axis: int) -> int | None:
+    sizes = view.sizes
+    size = sizes[axis] if sizes is not None and -len(sizes) <= axis < len(sizes) else None
+    return size if isinstance(size, int) else None
+
+
+def _loop(reader: Reader, call: Call, environment: Environment, states: list[View]) -> list[View] | None:
+    """Return the results of a Loop, trip by trip until it ends; None if a condition is unknown."""
+    body, count = call.attributes["body"].g, _number(call.views[0])
+    start = call.views[1]
+    if (count is None and call.views[0] is not None) or (start is not None and _number(start) is None):
+        return None
+    stacks: list[list[View]] = [[] for _ in body.output[len(states) + 1 :]]
+    condition = _made(reader, body.input[1], np.bool_(True))
+    goes_on = start is None or _number(start) != 0
+    for number in range(1 + MOST_NODES // max(1, len(body.node))):
+        if not goes_on or (count is not None and number >= count):
+            ends = [_stacked(reader, call, parts) for parts in stacks] if number else []
+            return [*states, *ends] if number or not stacks else None
+        own = _made(reader, body.input[0], np.int64(number))
+        condition, *returned = reader.body(body, environment, (own, condition, *states), None, f"{call.label}.body")
+        decision = _number(condition)
+        if decision is None or (start is None and decision == 0):  # onnxruntime stops then, the specification does not
+            return None
+        states, goes_on = returned[: len(states)], decision != 0
+        for parts, view in zip(stacks, returned[len(states) :], strict=True):
+            parts.append(view)
+    return None
+
+
+def _number(view: View | None) -> int | None:
+    """Return the element of a constant of one element; None for any other value."""
+    array = constant_folding.literal(view)
+    return int(array.item()) if array is not None and array.size == 1 else None
+
+
+def _made(reader: Reader, declared: ValueInfoProto, number: np.generic) -> View:
+    """Return a number that the runtime makes, with the rank that the body declares."""
+    rank = len(declared.type.tensor_type.shape.dim)
+    return constant_folding.as_constant(reader.constants.shared, np.full([1] * rank, number), declared.name)
+
+
+def _stacked(reader: Reader, call: Call, parts: Sequence[View], axis: int = 0) -> View:
+    """Return the values of all trips, joined along a new axis."""
+    names = [f"part {at}" for at in range(len(parts))]
+    values = dict(zip(names, parts, strict=True))
+    version = call.version
+    rows = []
+    for name in names:
+        row = NodeProto(op_type="Unsqueeze", input=[name], output=[f"row of {name}"])
+        if version < AXES_ARE_READ_SINCE:
+            row.attribute.append(helper.make_attribute("axes", [axis]))
+        else:
+            values["axes"] = constant_folding.as_constant(reader.constants.shared, np.array([axis]), "axes")
+            row.input.append("axes")
+        rows.append(row)
+    joined = NodeProto(op_type="Concat", input=[row.output[0] for row in rows], output=["stack"])
+    joined.attribute.append(helper.make_attribute("axis", axis))
+    return reader.among([*rows, joined], version, values)

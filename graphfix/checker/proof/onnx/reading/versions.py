@@ -1,0 +1,124 @@
+"""The versions of operators: versions with one meaning are one operator, whatever operator set a file imports."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import TYPE_CHECKING
+
+from graphfix.checker.files.onnx import operators as onnx_ops
+from graphfix.checker.files.onnx.operators import schema, since
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from onnx import AttributeProto
+    from onnx.defs import OpSchema
+
+UPGRADED = 8
+"""The operator set as which sets below 7 are compared, when legacy broadcasts are made explicit."""
+PRESENT = 17
+"""The operator set as which older ones are read: up to it the operators below only accept more."""
+WIDENED_SINCE: Mapping[str, int] = {
+    **dict.fromkeys(
+        "ArgMax ArgMin Conv DepthToSpace Flatten Gather Identity If LRN Loop MatMul ReduceL1 ReduceL2 ReduceLogSum"
+        " ReduceLogSumExp ReduceMax ReduceMean ReduceMin ReduceProd ReduceSumSquare Shape Size SpaceToDepth"
+        " Transpose".split(), 1),
+    "LpPool": 2,
+    "Concat": 4,
+    "Reshape": 5,
+    **dict.fromkeys("Abs Cast Ceil Exp Floor LeakyRelu Log Neg Reciprocal Relu Sigmoid Sqrt Tanh Tile".split(), 6),
+    **dict.fromkeys("Add AveragePool Div Equal GRU Gemm Greater LSTM Less Mul PRelu Pow RNN Sub".split(), 7),
+    **dict.fromkeys("Expand Max MaxPool Mean Min Sum".split(), 8),
+    **dict.fromkeys("Compress Erf IsNaN MaxUnpool MeanVarianceNormalization NonZero Scan Sign Where".split(), 9),
+    **dict.fromkeys("DequantizeLinear Dropout Mod NonMaxSuppression QuantizeLinear Slice TopK".split(), 10),
+    **dict.fromkeys("Clip CumSum GatherElements GatherND Pad ScatterElements ScatterND".split(), 11),
+    **dict.fromkeys("GreaterOrEqual LessOrEqual".split(), 12),
+    "BatchNormalization": 14,
+}  # fmt: skip
+"""The version since which later versions only accept more types, negative axes, and attributes with the old default."""
+_SHOWN_BY_MAPS = frozenset({"broadcast", "axis"})
+_DROPPED = frozenset({"consumed_inputs"})
+
+
+@cache
+def meaning(op: str, domain: str, version: int, given: frozenset[str]) -> int:
+    """Return the version that names the meaning of an operator with these attributes."""
+    own = unlifted(op, domain, version, given)
+    if domain or not WIDENED_SINCE.get(op, PRESENT + 1) <= own <= PRESENT:
+        return own
+    known = schema(op, domain, version)
+    return since(op, domain, PRESENT) if known is not None and given <= set(known.attributes) else own
+
+
+@cache
+def unlifted(op: str, domain: str, version: int, given: frozenset[str]) -> int:
+    """Return the version of an operator's meaning, before attributes that became operands are read as operands."""
+    own = since(op, domain, version)
+    if domain or version >= UPGRADED:
+        return own
+    old, new = (schema(op, "", number) for number in (version, UPGRADED))
+    if old is None or new is None:
+        return own
+    if not given <= set(old.attributes):
+        return own  # an attribute that its version does not know
+    if op in onnx_ops.LEGACY or op in onnx_ops.EQUAL_BEFORE_8 or op in onnx_ops.WIDENED:
+        return int(new.since_version)
+    if op in ("Gemm", "PRelu") or _only_hints(old, new, given):
+        return int(new.since_version)
+    return own
+
+
+@cache
+def _defaults(op: str, version: int) -> Mapping[str, AttributeProto]:
+    """Return the defaults of an older version that differ, or are absent, in the version as which it is compared."""
+    old, new = (schema(op, "", number) for number in (version, UPGRADED))
+    if old is None or new is None or old.since_version == new.since_version:
+        return {}
+    was = {name: given.default_value for name, given in old.attributes.items() if name not in _SHOWN_BY_MAPS}
+    now = {name: given.default_value for name, given in new.attributes.items()}
+    return {name: value for name, value in was.items() if value.type and value != now.get(name)}
+
+
+def effective(
+    op: str, domain: str, version: int, attributes: Mapping[str, AttributeProto]
+) -> Mapping[str, AttributeProto]:
+    """Return the attributes of a node, with defaults that operator set 8 changed, such as those of Selu."""
+    if domain or version >= UPGRADED:
+        return attributes
+    was = _defaults(op, version)
+    return {**was, **attributes} if was else attributes
+
+
+def _only_hints(old: OpSchema, new: OpSchema, given: frozenset[str]) -> bool:
+    """Return whether operator set 8 only dropped the memory hint that operator set 1 has.
+
+    An attribute without a default may have one later.
+    """
+    hinted = "consumed_inputs" in old.attributes
+    if not hinted or set(old.attributes) - _DROPPED != set(new.attributes) or len(old.inputs) != len(new.inputs):
+        return False
+    return all(
+        attribute.default_value == old.attributes[name].default_value
+        for name, attribute in new.attributes.items()
+        if name not in given
+    )
+
+
+def compared_attributes(
+    op: str, domain: str, version: int, attributes: Mapping[str, AttributeProto]
+) -> dict[str, AttributeProto]:
+    """Return the attributes to compare. Those of a legacy broadcast and of a quantized axis are part of the maps."""
+    name = (domain, op)
+    if name in onnx_ops.QUANTIZING:
+        return {key: given for key, given in attributes.items() if key != "axis"}
+    if domain or version >= UPGRADED:
+        return dict(attributes)
+    kept = {key: given for key, given in attributes.items() if key not in _DROPPED}
+    if version < onnx_ops.LEGACY_END and (op in onnx_ops.LEGACY or op == "Gemm"):
+        return {key: given for key, given in kept.items() if key not in _SHOWN_BY_MAPS}
+    return kept
+
+
+def inference_mode(attributes: Mapping[str, AttributeProto]) -> bool:
+    """Return whether a Dropout or BatchNormalization before operator set 7 does not train: `is_test` states it."""
+    return "is_test" in attributes and attributes["is_test"].i != 0

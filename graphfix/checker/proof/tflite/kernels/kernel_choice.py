@@ -1,0 +1,209 @@
+"""Parts of terms for operators whose kernel, and so whose rounding, LiteRT chooses by the operands' shapes.
+
+Measured with LiteRT on its three kernel sets, and read in its optimized_ops.h.
+"""
+
+from __future__ import annotations
+
+import struct
+from math import isfinite
+from typing import TYPE_CHECKING, NamedTuple
+
+from graphfix.checker.proof.core.sizes import broadcast_parts
+from graphfix.checker.proof.neutral import constant_folding
+from graphfix.checker.proof.tflite.kernels.unit_constants import selecting_kernel
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from graphfix.checker.files.tflite.records import Tensor
+    from graphfix.checker.proof.core.sizes import Size, Sizes
+    from graphfix.checker.proof.core.terms import Core, View
+    from graphfix.checker.proof.tflite.reading.operands import Call
+
+PAIR = 2
+SCALE = struct.Struct("<f")
+BY_PLACE = {
+    **{name: {("float32", "float32")} for name in ("LOGISTIC", "HARD_SWISH", "TANH", "ELU", "GELU")},
+    "QUANTIZE": {("float32", "int8"), ("float32", "uint8"), ("float32", "int16"), ("int8", "int8")},
+    "DEQUANTIZE": {("int8", "float32"), ("uint8", "float32")},
+}
+"""Operators that a kernel computes in packets and, of elements that fill none, by other instructions, by the element
+types of operand 0 and the result: the last bit, or how a half is rounded, depends on an element's place."""
+NEARLY = 1e-4
+"""How near to a whole number an exponent counts as whole here. The kernel's limit is 1e-5."""
+ROUNDING = "sums of 8 bits are rounded as they were, whatever shapes ADD reads its operands in"
+INTEGERS = {"int8": (-128, 127), "uint8": (0, 255)}
+PACKED = (1 << 15) - 1
+"""The largest sum or product in packets, which have 16 bits before saturation to 8. Single elements have 32."""
+
+
+def by_place(call: Call, view: View) -> bool:
+    """Return whether an element depends on its place, and the view is not all of a core in order.
+
+    With a scale for each channel QUANTIZE and DEQUANTIZE have no packets.
+    """
+    kinds = BY_PLACE.get(call.operator.name, ())
+    read, result = call.inputs[0], call.result
+    if read is None or (read.dtype, result.dtype) not in kinds or _as_many(view):
+        return False
+    return not any(each.quantization is not None and each.quantization.axis is not None for each in (read, result))
+
+
+def _as_many(view: View) -> bool:
+    """Return whether a view has each element of its core once, in order. Unit axes may be added or dropped.
+
+    A view of unknown rank is its core, or stretches it to the shapes in `more`.
+    """
+    if view.axes is None or view.sizes is None:
+        return not view.more
+    followed = [axis for axis in view.axes if axis is not None]
+    core = [axis for axis, size in enumerate(view.core.sizes or ()) if size != 1]
+    stretched = any(axis is None and size != 1 for axis, size in zip(view.axes, view.sizes, strict=True))
+    return followed == core and not stretched
+
+
+def ways(call: Call, views: Sequence[View]) -> tuple[object, ...]:
+    """Return what the choice of a kernel depends on; () if there is one kernel."""
+    if len(views) != PAIR:
+        return ()
+    return (*_computing(call, views), *selecting_kernel(call, views))
+
+
+def _computing(call: Call, views: Sequence[View]) -> tuple[object, ...]:
+    if call.operator.name == "POW":
+        return (_multiplied_out(*views),)
+    if call.operator.name not in ("ADD", "MUL") or call.result.dtype not in INTEGERS:
+        return ()
+    stretches = tuple(map(_stretch, views)) if _overflows_packets(call, views) else ()
+    # XNNPACK squares one tensor with another rounding than it multiplies two that hold the same
+    squared = call.operator.name == "MUL" and views[0] == views[1] and call.inputs[0] is call.inputs[1]
+    return (*stretches, "squared") if squared else stretches
+
+
+def of_prelu(call: Call, views: Sequence[View]) -> tuple[object, ...]:
+    """Return what PRELU's choice of a kernel depends on.
+
+    XNNPACK takes it if the slope is a constant of the file, and multiplies -0.0 by the slope; the other kernels do not.
+    Of int16, which no kernel is written for, the kernel for equal shapes and the broadcasting one return other numbers.
+    """
+    slope = call.inputs[1]
+    is_constant = slope is not None and slope.payload is not None
+    if call.result.dtype != "int16":
+        return ("constant slope", is_constant)
+    one, two = (view.sizes for view in views)
+    if one is None or two is None:
+        return ("equal shapes", *views)
+    pairs = list(zip(one, two, strict=False))
+    if len(one) != len(two) or any(isinstance(a, int) and isinstance(b, int) and a != b for a, b in pairs):
+        return ("equal shapes", False)
+    unequal = frozenset(pair for pair in pairs if pair[0] != pair[1])
+    return ("equal shapes", unequal or True)
+
+
+# --- a power ----------------------------------------------------------------------------------------------------------
+
+
+def _multiplied_out(base: View, exponent: View) -> object:
+    """Return when a power is multiplied out: never, or if these sizes are 1, unless others are.
+
+    One exponent that is positive and (nearly) whole is multiplied out if the shapes differ. Each step then rounds,
+    saturates or wraps. All other exponents go to the routine `pow`.
+    Source: `BroadcastPow4D`, which all kernel sets have, for both types.
+    """
+    ones, others = _not_one(exponent.sizes), _not_one(base.sizes)
+    if ones is None or others is None:
+        return "never" if ones is not None and _has_number(ones) else (base, exponent)
+    if _has_number(ones) or not _may_be_whole(exponent):
+        return "never"
+    if _has_number(others) or len(base.sizes or ()) != len(exponent.sizes or ()):
+        return "where", ones
+    return ("where", ones, "unless", others - ones) if others - ones else "never"
+
+
+def _not_one(sizes: Sizes | None) -> frozenset[Size] | None:
+    """Return the sizes that must be 1 for a shape of one element; None if its rank is unknown."""
+    return None if sizes is None else frozenset(part for size in sizes for part in broadcast_parts(size) if part != 1)
+
+
+def _has_number(sizes: Iterable[Size]) -> bool:
+    return any(isinstance(size, int) for size in sizes)
+
+
+def _may_be_whole(exponent: View) -> bool:
+    """Return whether the kernel may treat an exponent as whole and positive."""
+    power = constant_folding.literal(exponent)
+    if power is None:
+        return True
+    number = float(power.item())
+    return isfinite(number) and number > 0 and abs(number - round(number)) < NEARLY
+
+
+# --- sums and products of 8 bits --------------------------------------------------------------------------------------
+
+
+def enter_reach(call: Call, views: Sequence[View], core: Core) -> None:
+    """Record how large a sum or difference of 8 bits may be, which is often far less than its type allows.
+
+    The result is within two steps of the exact one, since the kernel rounds both operands and the result.
+    """
+    if call.operator.name not in ("ADD", "SUB") or call.result.dtype not in INTEGERS or len(views) != PAIR:
+        return
+    if call.operator.name == "SUB" or not _overflows_packets(call, views):
+        reached = sum(_reach(call, at, view) for at, view in enumerate(views)) + 2 * _scaled(call.result).scale
+        call.table.reaches[core] = reached
+
+
+def enter_rounding(call: Call, views: Sequence[View], core: Core) -> None:
+    """Record how the operands of a sum of 8 bits are stretched. Packets may round a tie differently."""
+    if call.operator.name != "ADD" or call.result.dtype not in INTEGERS:
+        return
+    form = tuple(map(_stretch, views))
+    if call.table.routines.setdefault(core, form) != form:
+        call.table.assumes[ROUNDING] = None
+
+
+def _stretch(view: View) -> object:
+    """Return how an operand is stretched. Unit axes are left out, since they move no element."""
+    if view.axes is None or view.sizes is None:
+        return view
+    return tuple(pair for pair in zip(view.axes, view.sizes, strict=True) if pair[1] != 1)
+
+
+class _Scaled(NamedTuple):
+    """How a tensor of 8 bits is quantized."""
+
+    scale: float
+    zero: int
+    reach: float
+    """The largest magnitude of its numbers."""
+
+
+def _reach(call: Call, at: int, view: View) -> float:
+    """Return the largest magnitude of an operand, by its type and by how it was computed."""
+    held = _scaled(call.inputs[at]).reach
+    return min(held, call.table.reaches.get(view.core, held))
+
+
+def _overflows_packets(call: Call, views: Sequence[View]) -> bool:
+    """Return whether a result may exceed 16 bits before saturation. Packets then saturate another number.
+
+    How the operands are stretched decides which elements are in packets.
+    """
+    result = _scaled(call.result)
+    if not result.scale:
+        return False
+    one, two = (_reach(call, at, view) for at, view in enumerate(views))
+    most = one * two if call.operator.name == "MUL" else one + two
+    return most / result.scale + abs(result.zero) > PACKED
+
+
+def _scaled(tensor: Tensor | None) -> _Scaled:
+    """Return the scale and the zero point as kernels read them; 0 if a tensor does not have one of each."""
+    if tensor is None or tensor.quantization is None:
+        return _Scaled(0, 0, 0)
+    bits, zeros, _ = tensor.quantization.key
+    if not isinstance(bits, bytes) or not isinstance(zeros, tuple) or (len(bits), len(zeros)) != (SCALE.size, 1):
+        return _Scaled(0, 0, 0)
+    (scale,), (zero,), (low, high) = SCALE.unpack(bits), zeros, INTEGERS.get(tensor.dtype, (0, 0))
+    return _Scaled(abs(scale), zero, abs(scale) * max(zero - low, high - zero))

@@ -1,0 +1,104 @@
+"""Terms for XNNPACK's choice of a kernel by stretched operands and by constants of one element.
+
+`kernel_choice` calls this module. Measured with LiteRT 2.3 on its three kernel sets: tests/whole/test_kernel_choice.py.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from graphfix.checker.proof.core.sizes import right_aligned
+from graphfix.checker.proof.tflite.kernels.lookup_tables import BYTES, is_unit_constant
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from graphfix.checker.proof.core.sizes import Size, Sizes
+    from graphfix.checker.proof.core.terms import View
+    from graphfix.checker.proof.tflite.reading.operands import Call
+
+SELECTING = frozenset({"MAXIMUM", "MINIMUM"})
+"""Operators that return one of their operands: which one, for a NaN or for two zeros, depends on the kernel."""
+FLOATS = frozenset({"float32", "float16"})
+TAKEN = frozenset({"ADD", "SUB", "MUL"})
+"""The operators of 8 bits with two operands that LiteRT gives to XNNPACK."""
+PAIR = 2
+
+
+class _Unit(NamedTuple):
+    """A constant of the file that has, or may have, one element."""
+
+    place: int
+    rank: int
+    other: int | View
+    """The rank of the other operand; the operand itself where its rank is unknown."""
+    outranks: bool
+    """Whether the constant has more axes than the other operand, or may have them."""
+
+
+def selecting_kernel(call: Call, views: Sequence[View]) -> tuple[object, ...]:
+    """Return what XNNPACK's kernel for MAXIMUM or MINIMUM of floats depends on; () for other operators.
+
+    The innermost axis that is not 1 decides: the kernel repeats operand 0 along it, operand 1, or neither. Each kernel
+    returns another operand where one is NaN or both are zero. XNNPACK exchanges the operands for a constant of one
+    element, and a lookup table returns another operand again.
+    """
+    if call.operator.name not in SELECTING or call.result.dtype not in FLOATS:
+        return ()
+    units = tuple((unit.place, unit.outranks) for unit in _units(call, views))
+    chain = None if call.chain is None or call.chain.is_finite else call.chain
+    return ("selects", _innermost(views), units, chain)
+
+
+def _innermost(views: Sequence[View]) -> tuple[object, ...]:
+    """Return, from the last axis on, how each operand is repeated; () where no operand is.
+
+    An axis of unknown size may be 1, so the axis in front of it follows.
+    """
+    one, two = (view.sizes for view in views)
+    if one is None or two is None:
+        return tuple(views)
+    rank = max(len(one), len(two))
+    axes = list(_decisive(one, two, rank))
+    return tuple(axes) if any(a != b for a, b in axes) else ()
+
+
+def _decisive(one: Sizes, two: Sizes, rank: int) -> Iterator[tuple[object, object]]:
+    pairs = zip(right_aligned(one, rank), right_aligned(two, rank), strict=True)
+    for a, b in reversed(list(pairs)):
+        if a == b == 1:
+            continue
+        if _exceeds_one(a) or _exceeds_one(b):
+            yield a == 1, b == 1
+            return
+        yield a, b
+
+
+def _exceeds_one(size: Size) -> bool:
+    return isinstance(size, int) and size != 1
+
+
+def dropped_rank(call: Call, views: Sequence[View]) -> tuple[object, ...]:
+    """Return what the result's rank depends on where only a constant of one element has the broadcast's rank; else ().
+
+    XNNPACK ignores the rank of that constant in a lookup table: for x[2,3] and c[1,1,1] the result is [2,3], and
+    [1,2,3] in the other kernel sets. Of 8 bits it takes ADD, SUB and MUL, of floats inside a chain all operators.
+    """
+    of_bytes = call.result.dtype in BYTES
+    if len(views) != PAIR or call.chain is None or (of_bytes and call.operator.name not in TAKEN):
+        return ()
+    units = tuple(("rank", unit.rank, unit.other) for unit in _units(call, views) if unit.outranks)
+    return (*units, call.chain) if units else ()
+
+
+def _units(call: Call, views: Sequence[View]) -> Iterator[_Unit]:
+    for place, (tensor, other) in enumerate(zip(call.inputs, reversed(views), strict=True)):
+        if tensor is None or not is_unit_constant(tensor):
+            continue
+        rank = None if other.sizes is None else len(other.sizes)
+        yield _Unit(
+            place,
+            len(tensor.stored),
+            other if rank is None else rank,
+            bool(tensor.stored) if rank is None else len(tensor.stored) > rank,
+        )

@@ -1,0 +1,1 @@
+"""Rules of TFLite's operators: a module a family of operators, and what combines their rules."""

@@ -1,0 +1,147 @@
+"""All rules of TFLite's operators, by operator, and the functions that apply them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from graphfix.checker.files.tflite.records import NARROW
+from graphfix.checker.proof.core.terms import integer_type
+from graphfix.checker.proof.neutral import constant_folding
+from graphfix.checker.proof.tflite.operators import (
+    elementwise,
+    gathering,
+    joins,
+    products,
+    reductions,
+    repeating,
+    reshaping,
+    selection,
+    shape_values,
+    slices,
+    sparse_constants,
+    windows,
+)
+from graphfix.checker.proof.tflite.operators.entry import Rules
+from graphfix.checker.proof.tflite.reading.node_signature import keeps_quantization
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from graphfix.checker.files.tflite.records import Tensor
+    from graphfix.checker.proof.core.sizes import Dims
+    from graphfix.checker.proof.core.terms import View
+    from graphfix.checker.proof.neutral.constants import Constants
+    from graphfix.checker.proof.tflite.operators.entry import Folding
+    from graphfix.checker.proof.tflite.reading.operands import Call
+
+FAMILIES: Final = (
+    elementwise, gathering, joins, products, reductions, reshaping, selection, shape_values, slices, sparse_constants,
+    repeating, windows,
+)  # fmt: skip
+OPERATORS: Final[Mapping[str, Rules]] = {name: rules for family in FAMILIES for name, rules in family.OPERATORS.items()}
+"""The rules of each operator, of which one family has the entry."""
+
+# one dictionary a kind of rule, since operators are looked up for each node
+_SIZES = {name: rules.sizes for name, rules in OPERATORS.items() if rules.sizes is not None}
+_VIEWS = {name: rules.view for name, rules in OPERATORS.items() if rules.view is not None}
+_COPIED = {name: rules.copied for name, rules in OPERATORS.items() if rules.copied is not None}
+_INTEGERS = {name: rules.integers for name, rules in OPERATORS.items() if rules.integers is not None}
+_FOLDING = {name: rules.fold for name, rules in OPERATORS.items() if rules.fold is not None}
+_BUILT = {name: rules.built for name, rules in OPERATORS.items() if rules.built is not None}
+MAPPED: Final = {name: rules.mapped for name, rules in OPERATORS.items() if rules.mapped is not None}
+"""(number of operands, rule) of operators that read operands by maps in their own way."""
+STATELESS: Final = frozenset({*_VIEWS, *_INTEGERS, *MAPPED})
+"""Operators without a state, by their rules."""
+
+
+def refined(call: Call, dims: Dims) -> Dims:
+    """Return the result's sizes: those of the operator's rule, and stated ones (`dims`) where it knows none.
+
+    A number that the rule knows replaces a stated number.
+    """
+    rule = _SIZES.get(call.operator.name)
+    ruled = rule(call) if rule is not None else None
+    if dims is None or ruled is None or len(ruled) != len(dims):
+        return dims if ruled is None else ruled
+    return tuple(
+        other if mine is None or isinstance(other, int) else mine for mine, other in zip(dims, ruled, strict=True)
+    )
+
+
+def viewed(call: Call) -> View | None:
+    """Return an operator's view of operand 0, or the integers that it computes; None if the result is a term."""
+    if not call.views or call.views[0] is None:
+        return None
+    integers = _INTEGERS.get(call.operator.name)
+    if integers is not None:
+        if integers.known and integer_type(call.views[0]) is None:
+            return None
+        typed = call.inputs if integers.one_type else call.inputs[:1]
+        return integers.rule(call) if integers.retypes or _are_of_result_type(call, typed) else None
+    rule = _VIEWS.get(call.operator.name)
+    if rule is None or not keeps_quantization(call) or not _are_of_result_type(call, call.inputs[:1]):
+        return None
+    return rule(call)
+
+
+def _are_of_result_type(call: Call, tensors: Sequence[Tensor | None]) -> bool:
+    return all(tensor is not None and tensor.dtype == call.result.dtype for tensor in tensors)
+
+
+def unmoved(call: Call) -> View | None:
+    """Return the view of operand 0 that an operator copies; None if it moves, drops or converts elements."""
+    rule = _COPIED.get(call.operator.name)
+    tensor, view = call.inputs[0] if call.inputs else None, call.operand(0)
+    if rule is None or tensor is None or view is None:
+        return None
+    if tensor.dtype != call.result.dtype or tensor.dtype in (*NARROW, "bool", "string") or not keeps_quantization(call):
+        return None
+    return rule(call, view)
+
+
+def computed(constants: Constants, call: Call) -> View | None:
+    """Return the result of an operator on small constants; None if it is to be read as a term.
+
+    Quantized tensors are not computed, since their bytes are not their elements.
+    """
+    built, folding = _BUILT.get(call.operator.name), _FOLDING.get(call.operator.name)
+    if built is None and (folding is None or not _may_begin_with_constant(call)):
+        return None
+    if any(tensor is not None and tensor.quantization is not None for tensor in (call.result, *call.inputs)):
+        return None
+    if built is not None:
+        return built(constants, call)
+    return None if folding is None else _folded(constants, call, folding)
+
+
+def _may_begin_with_constant(call: Call) -> bool:
+    """Return whether operand 0 may be a constant. It is not for most operators, which are skipped here."""
+    return not call.views or call.views[0] is None or constant_folding.is_constant(call.views[0])
+
+
+def _are_accepted(call: Call, folding: Folding) -> bool:
+    """Return whether kernels accept the types of the operands."""
+    kinds = [None if tensor is None else tensor.dtype for tensor in call.inputs]
+    if folding.takes == "indices":
+        return all(kind == "int32" for kind in kinds[1:])
+    return folding.takes == "any" or len(set(kinds)) == 1
+
+
+def _folded(constants: Constants, call: Call, folding: Folding) -> View | None:
+    if not _are_accepted(call, folding):
+        return None
+    if not all(view is not None and constant_folding.is_constant(view) for view in call.views):
+        return None
+    arrays = [array for view in call.views if (array := constant_folding.literal(view)) is not None]
+    is_plain = len(arrays) == len(call.views) and not call.integer("fusedActivationFunction")
+    if not is_plain or not constant_folding.may_broadcast(arrays):
+        return None
+    try:
+        found = folding.rule(call, arrays)
+    except (ValueError, IndexError, TypeError):  # operands that do not fit: the runtime refuses them as well
+        return None
+    if found is None or found.size > constant_folding.MOST or found.dtype.name != call.result.dtype:
+        return None
+    return constant_folding.as_constant(constants, np.asarray(found), call.description)

@@ -1,0 +1,94 @@
+"""SELECT and SELECT_V2: elements chosen by a condition."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from graphfix.checker.proof.core.terms import integer_type
+from graphfix.checker.proof.neutral import broadcast, constant_folding, integer_values
+from graphfix.checker.proof.tflite.operators.entry import Folding, Integers, Rules
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from graphfix.checker.proof.core.arithmetic import Arithmetic
+    from graphfix.checker.proof.core.sizes import Size
+    from graphfix.checker.proof.core.terms import View
+    from graphfix.checker.proof.neutral.constant_folding import Array
+    from graphfix.checker.proof.tflite.reading.operands import Call
+
+_TRIPLE: Final = 3
+
+
+def shaped(call: Call, views: Sequence[View]) -> bool:
+    """Return whether the result of SELECT or SELECT_V2 has the shape of its operands.
+
+    If each operand has one element, the kernel keeps the shape that the file states.
+    """
+    shapes = [view.sizes for view in views]
+    if any(isinstance(size, int) and size != 1 for sizes in shapes for size in sizes or ()):
+        return True
+    return None not in shapes and max(len(sizes or ()) for sizes in shapes) == len(call.result.stored)
+
+
+def _select_mapped(call: Call, key: tuple[object, ...], views: Sequence[View]) -> View | None:
+    """Return the term of a SELECT. The condition is a scalar, has the shape of the values, or follows axis 0."""
+    condition, one, two = views
+    if condition.sizes is None or condition.axes is None or one.sizes is None or one.sizes != two.sizes:
+        return None
+    rank = len(one.sizes)
+    if condition.sizes == one.sizes or not condition.sizes:
+        axes = (None,) * (rank - len(condition.axes)) + condition.axes
+    elif len(condition.sizes) == 1 and rank > 1 and condition.sizes[0] == one.sizes[0]:
+        axes = (*condition.axes, *(None,) * (rank - 1))
+    else:
+        return None
+    uses = [(condition.core, axes), (one.core, one.axes or ()), (two.core, two.axes or ())]
+    return broadcast.aligned(call.table, key, uses, one.sizes, call.description)
+
+
+def _select_integers(call: Call) -> View | None:
+    """Choose integers by conditions that are known, or by whether sizes are 1."""
+    views = [view for view in call.views if view is not None]
+    if len(views) != _TRIPLE or views[0].content is None or integer_type(views[0]) != "bool":
+        return None
+    contents = [views[0].content, call.content(1), call.content(2)]
+    length = max(len(content or ()) for content in contents)
+    if any(content is None or len(content) not in (1, length) for content in contents):
+        return None
+    columns = zip(*(integer_values.repeated(view, length) for view in views), strict=True)
+    chosen = [_chosen(call.table.arithmetic, *column) for column in columns]
+    known, scalar = tuple(size for size in chosen if size is not None), all(not view.sizes for view in views)
+    if len(known) != length or (length == 1 and call.result.stored != (() if scalar else (1,))):
+        return None  # of single elements LiteRT makes the shape that the file states
+    return call.result_integers(known, scalar=scalar)
+
+
+def _chosen(arithmetic: Arithmetic, condition: Size, one: Size, two: Size) -> Size | None:
+    """Return the integer that a condition chooses; None if it is unknown.
+
+    A condition "b is 1" that chooses a, and else b, chooses the broadcast of a and b. If a and b do not broadcast it
+    chooses b, and the operator that reads both sizes fails.
+    """
+    if isinstance(condition, int):
+        return one if condition else two
+    if condition.key != ("is 1", two) or arithmetic.least(one) < 0:
+        return None
+    return arithmetic.algebra.broadcast_size((one, two))
+
+
+def _select_folded(call: Call, arrays: Sequence[Array]) -> Array | None:
+    """Choose elements of constants. For single elements LiteRT keeps the shape that the file states."""
+    chosen, one, two = arrays
+    if chosen.dtype != bool or one.dtype != two.dtype or not constant_folding.small(*arrays):
+        return None
+    found = np.where(chosen, one, two)
+    return found if max(each.size for each in arrays) > 1 or found.shape == call.result.stored else None
+
+
+OPERATORS: Final[Mapping[str, Rules]] = {
+    "SELECT": Rules(mapped=(3, _select_mapped)),
+    "SELECT_V2": Rules(integers=Integers(_select_integers, known=True, retypes=True), fold=Folding(_select_folded)),
+}

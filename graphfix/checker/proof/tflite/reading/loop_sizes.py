@@ -1,0 +1,99 @@
+"""Find sizes of a loop's state that are equal before each iteration.
+
+Two sizes are equal if the caller passes equal ones, and an iteration that gets equal ones returns equal ones. To find
+out, the body is read on values of which nothing else is known, in a table of terms that is then dropped.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeAlias
+
+from graphfix.checker.proof.core.result import UnprovedError
+from graphfix.checker.proof.core.sizes import Algebra
+from graphfix.checker.proof.core.terms import TermTable
+from graphfix.checker.proof.neutral.constants import Constants
+from graphfix.checker.proof.tflite.closed_world.known_operators import Known
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from graphfix.checker.files.tflite.records import Model, Operator, Subgraph
+    from graphfix.checker.proof.core.terms import View
+
+BODY = "bodySubgraphIndex"
+Spot: TypeAlias = tuple[int, int]
+"""(input, axis)."""
+Classes: TypeAlias = "Mapping[Spot, object]"
+"""By undeclared size: a key that equal sizes share."""
+
+
+class Reading(Protocol):
+    """The reader of the model, which calls this module."""
+
+    __dataclass_fields__: ClassVar[dict[str, Any]]
+    table: TermTable
+    model: Model
+
+    def parameter(
+        self, graph: Subgraph, owner: tuple[object, ...], place: int, same: Mapping[Spot, Spot] = ...
+    ) -> View:
+        """Return an input of a body."""
+        ...
+
+    def run(self, index: int, given: Sequence[View], path: str) -> tuple[View, ...]:
+        """Read a subgraph."""
+        ...
+
+
+def alike(reading: Reading, operator: Operator, operands: Sequence[View | None]) -> Mapping[Spot, Spot]:
+    """Return, for each size of a loop's state, the first size that always equals it; {} for other operators."""
+    at = dict(operator.bodies).get(BODY, -1)
+    if operator.name != "WHILE" or not 0 <= at < len(reading.model.subgraphs):
+        return {}
+    graph = reading.model.subgraphs[at]
+    classes = _split(dict.fromkeys(_open(graph)), operands)
+    while len(set(classes.values())) < len(classes):
+        results = _turn(reading, at, _firsts(classes))
+        finer = _split(classes, results)
+        if len(set(finer.values())) == len(set(classes.values())):
+            return _firsts(classes)
+        classes = finer
+    return {}
+
+
+def _open(graph: Subgraph) -> list[Spot]:
+    """Return the sizes of a body's inputs that the file leaves open."""
+    dims = [graph.tensors[tensor].dims for tensor in graph.inputs]
+    return [(at, axis) for at, each in enumerate(dims) for axis, size in enumerate(each or ()) if size is None]
+
+
+def _split(classes: Classes, views: Sequence[View | None]) -> dict[Spot, object]:
+    """Split classes of sizes that differ in these values."""
+    found: dict[Spot, object] = {}
+    for spot, known in classes.items():
+        view = views[spot[0]] if spot[0] < len(views) else None
+        sizes = view.sizes if view is not None else None
+        found[spot] = spot if sizes is None or spot[1] >= len(sizes) else (known, sizes[spot[1]])
+    return found
+
+
+def _firsts(classes: Classes) -> Mapping[Spot, Spot]:
+    first: dict[object, Spot] = {}
+    return {spot: first.setdefault(known, spot) for spot, known in classes.items()}
+
+
+def _turn(reading: Reading, at: int, same: Mapping[Spot, Spot]) -> Sequence[View | None]:
+    """Return the state after one iteration with these equal sizes; () if the body can't be read."""
+    table = TermTable(Algebra(), budget=reading.table.budget)
+    scratch = replace(
+        reading, table=table, constants=Constants(table), known=Known([]), effects=[], occurrences={}, notes=None
+    )
+    graph = reading.model.subgraphs[at]
+    try:
+        given = [scratch.parameter(graph, ("a turn",), index, same) for index in range(len(graph.inputs))]
+        results = scratch.run(at, given, "")
+    except UnprovedError:
+        return ()
+    reading.table.assumes.update(table.assumes)
+    return results if len(results) == len(graph.outputs) == len(given) else ()

@@ -1,0 +1,314 @@
+"""Read a TFLite model into terms: its subgraphs, the bodies of control flow, and each operator with its operands."""
+
+from __future__ import annotations
+
+from functools import partial
+from types import MappingProxyType
+from typing import TYPE_CHECKING
+
+from graphfix.checker.files.tflite.records import WIDTHS
+from graphfix.checker.proof.core.result import STORED_SHAPES, UnprovedError
+from graphfix.checker.proof.core.terms import View, whole
+from graphfix.checker.proof.tflite.closed_world.new_forms import NARROWEST
+from graphfix.checker.proof.tflite.definitions.matched_decompositions import CONCERNED, Definitions
+from graphfix.checker.proof.tflite.definitions.sequence_lstm import has_own_state
+from graphfix.checker.proof.tflite.explain import note_of
+from graphfix.checker.proof.tflite.kernels.lookup_tables import chains
+from graphfix.checker.proof.tflite.operators.joins import without_empty
+from graphfix.checker.proof.tflite.operators.registry import STATELESS, computed, refined, unmoved, viewed
+from graphfix.checker.proof.tflite.operators.repeating import ranked
+from graphfix.checker.proof.tflite.operators.slices import split_part
+from graphfix.checker.proof.tflite.operators.table import EACH, STATEFUL, UNARY
+from graphfix.checker.proof.tflite.reading import loop_sizes
+from graphfix.checker.proof.tflite.reading.control_flow import always_taken, as_trips, branch_taken, path_of
+from graphfix.checker.proof.tflite.reading.node_signature import canonical, quantized, shared_name, stated
+from graphfix.checker.proof.tflite.reading.nodes import beside_neutral, read
+from graphfix.checker.proof.tflite.reading.operands import Call
+from graphfix.results.records import dataclass, field
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from graphfix.checker.files.tflite.records import Model, Operator, Subgraph, Tensor
+    from graphfix.checker.proof.core.sizes import Place
+    from graphfix.checker.proof.core.terms import Core, TermTable
+    from graphfix.checker.proof.neutral.constants import Constants
+    from graphfix.checker.proof.neutral.explain import Notes
+    from graphfix.checker.proof.tflite.closed_world.known_operators import Known
+    from graphfix.checker.proof.tflite.kernels.lookup_tables import Chain
+    from graphfix.checker.proof.tflite.reading.loop_sizes import Spot
+
+_DEEPEST = 64
+
+
+def _read_as(tensor: Tensor, view: View | None) -> tuple[object, ...]:
+    """Return the part of a key for an operand of an operator without a rule, besides the operand's elements.
+
+    Recurrent operators write into an operand that is a variable, and refuse any other tensor there.
+    """
+    return tensor.dtype, tensor.variable, quantized(tensor.quantization, view)
+
+
+def _check_results(graph: Subgraph, operator: Operator, values: Mapping[int, View], description: str) -> None:
+    """Raise UnprovedError unless one operator alone writes each result, and the result is no constant or variable.
+
+    Kernels write to the memory of a result in any case, and kernel sets differ in what other operators then read there.
+    """
+    for at in operator.outputs:
+        tensor = graph.tensors[at]
+        if at in values or tensor.payload is not None or tensor.variable or tensor.odd:
+            raise UnprovedError(f"{description} writes to {tensor.name!r}, which is something else")
+    if len(operator.outputs) > 1 and len(set(operator.outputs)) < len(operator.outputs):
+        raise UnprovedError(f"{description} writes to one tensor twice")
+
+
+@dataclass(slots=True, eq=False)
+class Reading:
+    """One of the two models while it is read."""
+
+    table: TermTable
+    constants: Constants
+    model: Model
+    known: Known
+    first: bool
+    effects: list[tuple[Core, Place]] = field(default_factory=list)
+    occurrences: dict[object, int] = field(default_factory=dict)
+    depth: int = 0
+    notes: Notes | None = None
+    """The notes of operators, for a report."""
+    definitions: Definitions = field(default_factory=Definitions)
+    unrolled: frozenset[int] = frozenset()
+    """The bodies of loops that are unrolled."""
+    chains: dict[int, Mapping[int, Chain]] = field(init=False)
+    """By the identity of a subgraph, the chains of its results."""
+
+    def __post_init__(self) -> None:
+        """Find the chains of operators that XNNPACK may replace by lookup tables."""
+        self.chains = {id(graph): chains(graph) for graph in self.model.subgraphs}
+
+    def occurrence(self, key: object) -> int:
+        """Return how many nodes with this key were read before. Two such nodes are two values."""
+        count = self.occurrences[key] = self.occurrences.get(key, -1) + 1
+        return count
+
+    def run(self, index: int, given: Sequence[View], path: str) -> tuple[View, ...]:
+        """Read a subgraph with these values as its inputs; return its outputs. Raises UnprovedError."""
+        if not 0 <= index < len(self.model.subgraphs) or self.depth > _DEEPEST:
+            raise UnprovedError(f"there is no subgraph {index}, or it calls itself")
+        graph = self.model.subgraphs[index]
+        if len(given) != len(graph.inputs):
+            raise UnprovedError(f"subgraph {index} has {len(graph.inputs)} inputs and is given {len(given)}")
+        if self.depth:
+            self.table.budget.read(len(graph.operators), path or f"subgraph {index}")
+        values: dict[int, View] = dict(zip(graph.inputs, given, strict=True))
+        self.depth += 1
+        for place, operator in enumerate(graph.operators):
+            views = [self.value(graph, index, tensor, values) for tensor in operator.inputs]
+            label, before = f"{operator.name}#{place}", len(self.table.cores)
+            _check_results(graph, operator, values, label)
+            results = self._operator(graph, operator, views, label, path)
+            if self.notes is not None:
+                chain = self.chains[id(graph)].get(operator.outputs[0]) if operator.outputs else None
+                note = partial(note_of, self.table.algebra, graph, operator, views, results, (path, label), chain)
+                self.notes.take(results, before, note)
+            values.update(zip(operator.outputs, results, strict=False))
+        self.depth -= 1
+        outputs = [self.value(graph, index, tensor, values) for tensor in graph.outputs]
+        return tuple(view for view in outputs if view is not None)
+
+    def value(self, graph: Subgraph, index: int, at: int, values: dict[int, View]) -> View | None:
+        """Return a tensor's value: computed, a constant, or a variable."""
+        if at < 0:
+            return None
+        if at in values:
+            return values[at]
+        tensor = graph.tensors[at]
+        if tensor.payload is not None or tensor.odd:
+            values[at] = self._constant(tensor)
+        elif tensor.variable:
+            return self._variable(tensor, index, at)
+        else:
+            values[at] = self._empty(tensor)
+        return values[at]
+
+    def _variable(self, tensor: Tensor, index: int, at: int) -> View:
+        """Return the present value of a variable, which changes with each operator that may write to one."""
+        kind = (tensor.dtype, tensor.dims, tensor.stored, tensor.quantization)
+        key = ("variable", index, at, kind, len(self.effects))
+        core, new = self.table.core(key, f"variable {tensor.name!r}", counted=False)
+        if new:
+            core.sizes = self.table.named_sizes(core, tensor.dims)
+        return whole(core)
+
+    def _empty(self, tensor: Tensor) -> View:
+        """Return a constant without elements. Raises UnprovedError for another tensor that nothing makes."""
+        if 0 not in tensor.stored:
+            raise UnprovedError(f"the tensor {tensor.name!r} is read before any operator produces it; check the model")
+        self.known.lacks(tensor, first=self.first)
+        return self.table.empty(tensor.dtype, tensor.stored)
+
+    def _constant(self, tensor: Tensor) -> View:
+        if tensor.payload is None:
+            raise UnprovedError(f"the constant {tensor.name!r} is in another file, which is not read")
+        if tensor.odd:
+            return self.constants.odd((tensor.dtype, tensor.odd), tensor.stored, tensor.payload, tensor.name)
+        axis = None if tensor.quantization is None else tensor.quantization.axis
+        width = WIDTHS.get(tensor.dtype, 0)
+        return self.constants.view(tensor.dtype, tensor.stored, tensor.payload, width, tensor.name, axis)
+
+    # --- operators --------------------------------------------------------------------------------------------
+
+    def _operator(
+        self, graph: Subgraph, operator: Operator, views: Sequence[View | None], description: str, path: str
+    ) -> list[View]:
+        always = always_taken(operator, views)
+        if always is not None:
+            return branch_taken(self, operator, views, always, f"{path}/{description}")
+        as_loop = partial(self._results, graph, operator, views, description, path)
+        results = as_trips(self, graph, operator, views, f"{path}/{description}", as_loop) or as_loop()
+        if operator.name not in CONCERNED or len(results) != 1:
+            return results
+        call = self._call(graph, operator, views, operator.outputs[0], description)
+        return [self.definitions.see(self.constants, call, results[0], (self.model, graph), first=self.first)]
+
+    def _results(
+        self, graph: Subgraph, operator: Operator, views: Sequence[View | None], description: str, path: str
+    ) -> list[View]:
+        operator, views = without_empty(graph, operator, views)
+        bodies = self.bodies(operator, views, f"{path}/{description}")
+        one = self._view_or_term(graph, operator, views, description) if bodies is None else None
+        if one is not None:
+            return [one]
+        calls = [self._call(graph, operator, views, at, description) for at in operator.outputs]
+        if operator.name in ("SPLIT", "SPLIT_V"):
+            parts = [split_part(call, len(calls), place) for place, call in enumerate(calls)]
+            known = [part for part in parts if part is not None]
+            if len(known) == len(calls) > 0:
+                self.known.reads(graph, operator, calls, known, first=self.first)
+                return known
+        parameters = tuple(
+            None if at < 0 else _read_as(graph.tensors[at], view)
+            for at, view in zip(operator.inputs, views, strict=True)
+        )
+        views = ranked(operator, views)
+        stateful = self._stateful(graph, operator)
+        given = tuple(stated(operator, graph.tensors[at]) for at in operator.outputs)
+        key = (
+            "whole",
+            canonical(operator, views).key,
+            operator.version,
+            tuple(views),
+            parameters,
+            given,
+            bodies,
+            stateful,
+        )
+        results = []
+        for index, call in enumerate(calls):
+            core, new = self.table.core((*key, index), description)
+            if new:
+                core.sizes = self.table.named_sizes(core, refined(call, call.result.dims))
+                self._stored()
+            results.append(whole(core))
+            self.known.ranks(call, results[-1], first=self.first)
+        for view in results[:1]:
+            self.known.keeps(graph, operator, view.core, first=self.first)
+        if stateful is not None or not results:  # an operator without results is executed all the same
+            core, _ = self.table.core((*key, "effect"), description)
+            self.effects.append((core, self.table.algebra.place))
+        return results
+
+    def _call(
+        self, graph: Subgraph, operator: Operator, views: Sequence[View | None], result: int, description: str
+    ) -> Call:
+        inputs = [graph.tensors[at] if at >= 0 else None for at in operator.inputs]
+        chain = self.chains[id(graph)].get(result)
+        return Call(self.table, operator, views, inputs, graph.tensors[result], description, chain)
+
+    def _stored(self) -> None:
+        if self.first:
+            self.table.assumes[STORED_SHAPES] = None
+
+    def _stateful(self, graph: Subgraph, operator: Operator) -> int | None:
+        """Return the number of effects before an operator whose result depends on them; None for other operators."""
+        if operator.name in STATEFUL or operator.name.startswith("custom "):
+            return len(self.effects)
+        if has_own_state(self.model, graph, operator):
+            return None
+        pure = operator.name in EACH or operator.name in UNARY or operator.name in STATELESS
+        if not pure and any(at >= 0 and graph.tensors[at].variable for at in operator.inputs):
+            return len(self.effects)
+        return None
+
+    def bodies(self, operator: Operator, views: Sequence[View | None], place: str) -> tuple[object, ...] | None:
+        """Read the subgraphs that an operator runs: branches on its operands, others on new values.
+
+        The result has their numbers too, since LiteRT runs the subgraph of a CALL_ONCE once, but a copy of it again.
+        """
+        if not operator.bodies:
+            return None
+        if operator.name == "IF" and views:
+            given = [view for view in views[1:] if view is not None]
+            both = ((key, at, ("if", views[0], key)) for key, at in operator.bodies)
+            return tuple((key, at, self.body(at, given, taken, path_of(place, key))) for key, at, taken in both)
+        owner = (operator.key, tuple(views))
+        occurrence = self.occurrence(owner)
+        found: list[object] = []
+        same = loop_sizes.alike(self, operator, views)
+        for key, at in operator.bodies:
+            if not 0 <= at < len(self.model.subgraphs):
+                raise UnprovedError(f"there is no subgraph {at}, which {operator.name} names")
+            graph = self.model.subgraphs[at]
+            # the condition and the body of a WHILE take one state
+            what = "state" if operator.name == "WHILE" else key
+            own = [self.parameter(graph, (owner, occurrence, what), index, same) for index in range(len(graph.inputs))]
+            # The bodies of others are no graphs of operators: LiteRT takes a SCATTER's for the one that it names.
+            names = () if operator.name in ("WHILE", "CALL", "CALL_ONCE") else [each.name for each in graph.operators]
+            found.append((key, at, *names, self.body(at, own, (owner, occurrence, key), path_of(place, key))))
+        return tuple(found)
+
+    def body(self, at: int, given: Sequence[View], place: object, path: str) -> tuple[View, ...]:
+        """Read a body. `place` identifies, in both files alike, when the body runs."""
+        algebra = self.table.algebra
+        around, algebra.place = algebra.place, (*algebra.place, place)
+        results = self.run(at, given, path)
+        algebra.place = around
+        return results
+
+    def parameter(
+        self, graph: Subgraph, owner: tuple[object, ...], place: int, same: Mapping[Spot, Spot] = MappingProxyType({})
+    ) -> View:
+        """Return an input of a body in any iteration. `same` maps a size to the earlier size that it equals."""
+        tensor = graph.tensors[graph.inputs[place]]
+        key = ("parameter", owner, place, tensor.dtype)
+        core, new = self.table.core(key, f"input {place} of a body", counted=False)
+        if new:
+            core.sizes = self.table.named_sizes(core, tensor.dims)
+            firsts = [same.get((place, axis), (place, axis)) for axis in range(len(core.sizes or ()))]
+            earlier = [self.parameter(graph, owner, at).sizes if at < place else core.sizes for at, _ in firsts]
+            if core.sizes is not None:
+                core.sizes = tuple((sizes or ())[at] for sizes, (_, at) in zip(earlier, firsts, strict=True))
+            self._stored()
+        return whole(core)
+
+    def _view_or_term(
+        self, graph: Subgraph, operator: Operator, views: Sequence[View | None], description: str
+    ) -> View | None:
+        """Return the result of an operator with a rule; None if its operands are read exactly."""
+        if len(operator.outputs) != 1 or self._stateful(graph, operator) is not None:
+            return None
+        call = self._call(graph, operator, views, operator.outputs[0], description)
+        moved = computed(self.constants, call)
+        if moved is None:
+            moved = viewed(call) or unmoved(call)
+        if moved is not None:
+            self.known.reads(graph, operator, [call], [moved], first=self.first)
+            return moved
+        seen = read(call)
+        if seen is not None:
+            self.known.ranks(call, seen, first=self.first)
+            if shared_name(call) is not None:
+                self.known.reads(graph, operator, [call], [seen], first=self.first, computed=False)
+            if seen.sizes is None or len(seen.sizes) > NARROWEST:
+                self.known.maps(call, seen.core, first=self.first)
+        return seen if seen is None else beside_neutral(call) or seen

@@ -1,0 +1,120 @@
+"""Limits of the values of inputs, and how operators map an interval of results to one of operands."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from typing import TypeVar
+
+import numpy as np
+
+from graphfix.checker.runs.comparing.difference import Array
+from graphfix.results.records import dataclass, field
+
+Key = TypeVar("Key", bound=Hashable)
+Interval = tuple[float, float]
+"""The lowest and the highest value, both included. If both are of type int, whole numbers are drawn."""
+_HALF, _QUARTER = 0.5, 0.25
+MOST_STEPS = 64
+"""The most operators through which values are followed back to inputs."""
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """The limits of the values of a model's inputs."""
+
+    intervals: Mapping[str, Interval] = field(default_factory=dict)
+    """Input name -> (lowest, highest), both allowed."""
+    compared: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
+    """Input name -> the constants that the model compares it with."""
+    given: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
+    """Input name -> its elements, for an input with few valid values."""
+
+
+def meet(old: Interval | None, new: Interval) -> Interval:
+    """Return the known interval, narrowed to one more; if they do not overlap, the higher low end is kept."""
+    low, high = new if old is None else (max(old[0], new[0]), min(old[1], new[1]))
+    return (low, max(low, high))
+
+
+def of_branches(reached: Iterable[tuple[Key, Interval]]) -> Iterator[tuple[Key, Interval]]:
+    """Yield one interval for each input that reaches a choice between values, such as `Where(i < 0, i + 16, i)`.
+
+    Each element comes from one of the values, so an input need not satisfy both. If their intervals have no number in
+    common ([-16, -1] and [0, 15]), the higher interval is kept; else what they have in common.
+    """
+    found: dict[Key, Interval] = {}
+    for name, interval in reached:
+        old = found.get(name, interval)
+        is_apart = max(old[0], interval[0]) > min(old[1], interval[1])
+        found[name] = max(old, interval) if is_apart else meet(old, interval)
+    yield from found.items()
+
+
+def below(size: int | None) -> Interval:
+    """Return the interval of an index into an axis of this size. For an unknown size only 0 is valid."""
+    return 0, max(0, (size or 1) - 1)
+
+
+def shortest(dims: Sequence[int | None]) -> int | None:
+    """Return the smallest size; None if one is unknown, or if there are none."""
+    known = [dim for dim in dims if dim is not None]
+    return min(known) if known and len(known) == len(dims) else None
+
+
+def solved(op: str, interval: Interval, known: Array, *, reverse: bool) -> Interval | None:
+    """Solve low <= x op known <= high for x (`reverse`: known op x); None where no such interval is known.
+
+    If `known` has several numbers, x satisfies the inequality for each of them.
+    """
+    if not known.size or not np.isfinite(known).all():
+        return None
+    low, high = interval
+    least, most = float(np.min(known)), float(np.max(known))
+    if op in ("Add", "Sub"):
+        part = (low - least, high - most) if op == "Add" else (low + most, high + least)
+        return (most - high, least - low) if reverse and op == "Sub" else part
+    if most < 0:
+        return solved(op, (-high, -low), -known.astype(np.float64), reverse=reverse)
+    if op == "Mul" and least > 0:
+        return low / (least if low > 0 else most), high / (most if high > 0 else least)
+    if op == "Div" and least > 0 and not reverse:
+        return low * (most if low > 0 else least), high * (least if high > 0 else most)
+    return None
+
+
+def before_rounding(op: str, interval: Interval) -> Interval:
+    """Return the interval of floats whose Cast to a whole number, Floor, Ceil or Round lies in `interval`.
+
+    Floats near the next whole number beyond an end are left out, because float32 may round them to that number.
+    """
+    low, high = math.ceil(interval[0]), math.floor(interval[1])
+    if op == "Ceil":
+        return low - _HALF, high
+    if op == "Round":
+        return low - _QUARTER, high + _QUARTER
+    return low, high + _HALF if op == "Floor" or high >= 0 else high
+
+
+ROUNDING = frozenset({"Cast", "CastLike", "Floor", "Ceil", "Round"})
+"""Operators that convert floats to whole numbers."""
+
+
+def solved_unary(op: str, interval: Interval) -> Interval | None:
+    """Return the interval of x for which Neg(x), Abs(x) or Relu(x) lies in `interval`; None for other operators."""
+    low, high = interval
+    positive = max(low, 0), max(high, 0)
+    return {"Neg": (-high, -low), "Abs": positive, "Relu": positive}.get(op)
+
+
+def solved_mod(interval: Interval, known: Array) -> Interval | None:
+    """Return an interval of x for which Mod(x, known) lies in `interval`; None for divisors below 1.
+
+    A number below the divisor is its own remainder, so the interval ends below the divisor.
+    """
+    low, high = interval
+    if not known.size or not np.isfinite(known).all() or np.min(known) < 1:
+        return None
+    least = float(np.min(known))
+    below_divisor = high if known.dtype.kind == "f" and high < least else min(high, least - 1)
+    return max(low, 0), max(below_divisor, 0)

@@ -1,0 +1,269 @@
+"""The inputs and outputs of a model, and whether two models can run on the same inputs."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from graphfix.checker.files.binding_error import BindingError
+from graphfix.checker.files.set_values import refuse_unknown, typed
+from graphfix.results.records import dataclass
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Mapping, Sequence
+
+    import onnx
+
+    from graphfix.checker.files.set_values import Array
+    from graphfix.results import InputValue
+    from graphfix.runtimes import session as runtime
+
+Dim = int | str
+Kind = Literal["tensor", "sequence", "optional", "optional sequence", "map", "unknown"]
+_UNNAMED = frozenset({"", "?", "-1"})
+_UNQUANTIZED_KINDS = "fcb"
+
+
+@dataclass(frozen=True, slots=True)
+class TensorSpec:
+    """An input or an output: its type, and its dims as sizes and labels (None: the rank is not known).
+
+    A label is the declared symbol, or `name[axis]` where the model declares none.
+    """
+
+    name: str
+    kind: Kind
+    dtype: np.dtype[Any] | None
+    """The type of the elements (of a map: of its values). `object` for strings, None if unknown."""
+    dims: tuple[Dim, ...] | None
+    quantization: tuple[object, ...] = ()
+    """Scales, zero points and their axis, of a quantized tensor."""
+    alias: str = ""
+    """Other names by which a caller may name it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Interface:
+    """The inputs, with and without defaults, and the outputs of a model."""
+
+    inputs: tuple[TensorSpec, ...]
+    defaults: tuple[TensorSpec, ...]
+    outputs: tuple[TensorSpec, ...]
+    declared: tuple[TensorSpec, ...]
+    """Inputs with and without a default, in the file's order."""
+    constant: tuple[tuple[TensorSpec, Array], ...] = ()
+    """Further inputs, which are fed this value in every run."""
+
+    @property
+    def constant_feeds(self) -> dict[str, Array]:
+        """The inputs that are fed one value, by name."""
+        return {spec.name: array for spec, array in self.constant}
+
+    @property
+    def known(self) -> tuple[TensorSpec, ...]:
+        """All inputs that a caller of this verification may name."""
+        return (*self.inputs, *(spec for spec, _ in self.constant))
+
+    @property
+    def fractional(self) -> frozenset[str]:
+        """Return the names of the inputs whose elements are floats."""
+        return frozenset(spec.name for spec in self.inputs if spec.dtype is not None and "float" in spec.dtype.name)
+
+    def setting(
+        self, values: Mapping[str, InputValue], bindings: Mapping[str, int], shapes: Mapping[str, Sequence[int]]
+    ) -> Interface:
+        """Return the interface with inputs set to constants. Raises GraphfixError for a wrong name or value."""
+        specs = {spec.name: spec for spec in self.declared}
+        aliases = {spec.alias: spec.name for spec in self.declared if spec.alias}
+        named = {aliases.get(name, name) if name not in specs else name: value for name, value in values.items()}
+        refuse_unknown(named, list(specs))
+        found = []
+        for name, value in named.items():
+            spec = specs[name]
+            if spec.kind != "tensor":
+                raise BindingError(f"--set {name}: the input is a {spec.kind}; only tensors can be set")
+            own = spec.dims if name not in shapes else tuple(shapes[name])
+            dims = None if own is None else [bindings.get(dim, dim) if isinstance(dim, str) else dim for dim in own]
+            found.append((spec, typed(name, value, spec.dtype, dims)))
+        return replace(self.without(named), constant=tuple(found))
+
+    def known_as(self, aliases: Mapping[str, str]) -> Interface:
+        """Return the interface with further names of its inputs."""
+        inputs = tuple(replace(spec, alias=aliases.get(spec.name, spec.alias)) for spec in self.inputs)
+        return replace(self, inputs=inputs, declared=inputs)
+
+    def named(
+        self, bindings: Mapping[str, int], shapes: Mapping[str, Sequence[int]]
+    ) -> tuple[dict[str, int], dict[str, Sequence[int]]]:
+        """Return requested sizes with the inputs' further names replaced by their own."""
+        own = {spec.alias: spec.name for spec in self.declared if spec.alias}
+        parts = {label: label.rpartition("[") for label in bindings}
+        return (
+            {f"{own.get(name, name)}{mark}{axis}": bindings[label] for label, (name, mark, axis) in parts.items()},
+            {own.get(name, name): shape for name, shape in shapes.items()},
+        )
+
+    def without(self, names: Collection[str]) -> Interface:
+        """Return the interface without these inputs."""
+        inputs = tuple(spec for spec in self.inputs if spec.name not in names)
+        return replace(self, inputs=inputs, defaults=tuple(spec for spec in self.defaults if spec.name not in names))
+
+    @property
+    def unranked(self) -> bool:
+        """Whether the rank of an input is unknown."""
+        return any(spec.dims is None for spec in self.inputs)
+
+    def with_ranks_of(self, other: Interface, shapes: Mapping[str, Sequence[int]]) -> Interface:
+        """Return the interface with dims for inputs of unknown rank: from given shapes, or from the other model."""
+        theirs = {spec.name: spec.dims for spec in other.inputs}
+        given = {name: tuple(shape) for name, shape in shapes.items()}
+        specs = (
+            p if p.dims is not None else replace(p, dims=given.get(p.name, theirs.get(p.name))) for p in self.inputs
+        )
+        return replace(self, inputs=tuple(specs))
+
+    def with_rank(self, rank: int) -> Interface:
+        """Return the interface with this rank and free dims for inputs of unknown rank."""
+        free = {p.name: tuple(f"{p.name}[{axis}]" for axis in range(rank)) for p in self.inputs}
+        specs = (p if p.dims is not None else replace(p, dims=free[p.name]) for p in self.inputs)
+        return replace(self, inputs=tuple(specs))
+
+
+def disagreement(before: Interface, after: Interface) -> str | None:
+    """Return why models with these interfaces can't be equal, or None."""
+    return (
+        _names_differ("inputs", before.inputs, after.inputs)
+        or _names_differ("outputs", before.outputs, after.outputs)
+        or _types_differ("input", before.inputs, after.inputs)
+        or _types_differ("output", before.outputs, after.outputs)
+        or _shapes_differ(before.inputs, after.inputs)
+    )
+
+
+def assumed_defaults(before: Interface, after: Interface) -> tuple[str, ...]:
+    """Return the assumptions about defaults that only one of the models lets a caller override."""
+    a, b = ({spec.name for spec in interface.defaults} for interface in (before, after))
+    return tuple(
+        f"the default of '{name}' is not overridden: it is an input of one model only" for name in sorted(a ^ b)
+    )
+
+
+def _names_differ(what: str, before: Sequence[TensorSpec], after: Sequence[TensorSpec]) -> str | None:
+    a, b = [p.name for p in before], [p.name for p in after]
+    if a == b:
+        return None
+    if sorted(a) == sorted(b):
+        return f"the {what} stand in another order: {_listed(a)}; {_listed(b)}"
+    gone, new = [n for n in a if n not in b], [n for n in b if n not in a]
+    parts = [f"{_listed(names)} only in the {side}" for names, side in ((gone, "first"), (new, "second")) if names]
+    return f"the {what} differ: {', '.join(parts)}"
+
+
+def _types_differ(what: str, before: Iterable[TensorSpec], after: Iterable[TensorSpec]) -> str | None:
+    for a, b in zip(before, after, strict=True):
+        if (a.kind, a.dtype) != (b.kind, b.dtype) and "unknown" not in (a.kind, b.kind):
+            return f"the {what} '{a.name}' is {_type_name(a)} in the first, {_type_name(b)} in the second"
+        if a.quantization != b.quantization:
+            return f"the {what} '{a.name}' has another quantization in the second: {b.quantization or 'none'}"
+    return None
+
+
+def _shapes_differ(before: Iterable[TensorSpec], after: Iterable[TensorSpec]) -> str | None:
+    for a, b in zip(before, after, strict=True):
+        if a.dims is None or b.dims is None:
+            continue
+        sizes = [(m, n) for m, n in zip(a.dims, b.dims, strict=False) if isinstance(m, int) and isinstance(n, int)]
+        if len(a.dims) != len(b.dims) or any(m != n for m, n in sizes):
+            return f"the input '{a.name}' is {_listed(a.dims)} in the first, {_listed(b.dims)} in the second"
+    return None
+
+
+def _type_name(spec: TensorSpec) -> str:
+    name = "untyped" if spec.dtype is None else "string" if spec.dtype == np.object_ else spec.dtype.name
+    return f"{spec.kind} of {name}"
+
+
+def _listed(items: Iterable[object]) -> str:
+    return f"[{', '.join(str(item) for item in items)}]"
+
+
+def onnx_interface(model: onnx.ModelProto) -> Interface:
+    """Return the declared inputs and outputs of an ONNX model."""
+    graph = model.graph
+    given = {t.name for t in graph.initializer} | {s.values.name for s in graph.sparse_initializer}
+    declared = tuple(_onnx_spec(v) for v in graph.input)
+    return Interface(
+        inputs=tuple(spec for spec in declared if spec.name not in given),
+        defaults=tuple(spec for spec in declared if spec.name in given),
+        outputs=tuple(_onnx_spec(v) for v in graph.output),
+        declared=declared,
+    )
+
+
+def _onnx_spec(value: onnx.ValueInfoProto) -> TensorSpec:
+    kind, tensor = _onnx_kind(value.type)
+    if tensor is None:
+        return TensorSpec(value.name, kind, _onnx_dtype(value.type.map_type.value_type.tensor_type.elem_type), ())
+    if not tensor.HasField("shape"):
+        return TensorSpec(value.name, kind, _onnx_dtype(tensor.elem_type), None)
+    dims = tuple(_onnx_dim(d, f"{value.name}[{axis}]") for axis, d in enumerate(tensor.shape.dim))
+    return TensorSpec(value.name, kind, _onnx_dtype(tensor.elem_type), dims)
+
+
+def _onnx_kind(proto: onnx.TypeProto) -> tuple[Kind, onnx.TypeProto.Tensor | None]:
+    which = proto.WhichOneof("value")
+    if which == "tensor_type":
+        return "tensor", proto.tensor_type
+    if which == "sequence_type" and proto.sequence_type.elem_type.HasField("tensor_type"):
+        return "sequence", proto.sequence_type.elem_type.tensor_type
+    if which == "optional_type":
+        inner, tensor = _onnx_kind(proto.optional_type.elem_type)
+        optional: dict[Kind, Kind] = {"tensor": "optional", "sequence": "optional sequence"}
+        return optional.get(inner, "unknown"), tensor
+    return ("map" if which == "map_type" else "unknown"), None
+
+
+def onnx_dims(value: onnx.ValueInfoProto, free: str = "") -> tuple[Dim | None, ...] | None:
+    """Return the declared dims of a value: None where its rank is not declared.
+
+    A dim that is declared as neither number nor symbol is None, or has the label of the input `free`.
+    """
+    tensor = _onnx_kind(value.type)[1]
+    if tensor is None or not tensor.HasField("shape"):
+        return None
+    labels = [f"{free}[{axis}]" if free else "" for axis in range(len(tensor.shape.dim))]
+    dims = map(_onnx_dim, tensor.shape.dim, labels)
+    return tuple(None if dim == "" else dim for dim in dims)
+
+
+def _onnx_dim(dim: onnx.TensorShapeProto.Dimension, label: str) -> Dim:
+    # exporters write -1 and "?" where they mean unknown
+    if dim.HasField("dim_value") and dim.dim_value >= 0:
+        return int(dim.dim_value)
+    return label if dim.dim_param in _UNNAMED else str(dim.dim_param)
+
+
+def _onnx_dtype(element: int) -> np.dtype[Any] | None:
+    from graphfix.checker.files.onnx.tensors import numpy_dtype  # a verification of TFLite imports no protobuf
+
+    return numpy_dtype(element) if element else None
+
+
+def litert_interface(reported: runtime.ModelDetails) -> Interface:
+    """Return the interface that LiteRT reports of a model. The label of a free dim is `name[axis]`."""
+    inputs = tuple(map(_litert_spec, reported.inputs))
+    return Interface(inputs, (), tuple(map(_litert_spec, reported.outputs)), inputs)
+
+
+def _litert_spec(spec: runtime.TensorDetails) -> TensorSpec:
+    dims: tuple[Dim, ...] = tuple(
+        size if free >= 0 and size >= 0 else f"{spec.name}[{axis}]"
+        for axis, (size, free) in enumerate(zip(spec.shape, spec.shape_signature or spec.shape, strict=True))
+    )
+    dtype: np.dtype[Any] = np.dtype(object) if spec.dtype == "bytes" else np.dtype(spec.dtype)
+    # some converters leave parameters behind on tensors of floats, where they mean nothing
+    quantized = spec.scales and dtype.kind not in _UNQUANTIZED_KINDS
+    parameters = (spec.scales, spec.zero_points, spec.quantized_axis) if quantized else ()
+    return TensorSpec(spec.name, "tensor", dtype, dims, parameters, spec.alias)

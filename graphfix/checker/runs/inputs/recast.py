@@ -1,0 +1,91 @@
+"""Run a model whose integer inputs have another type, int32 or int64, than the values that are fed."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from graphfix.checker.runs.inputs.input_limits import Limits, meet
+from graphfix.results.records import dataclass
+from graphfix.runtimes.session import RefusedError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Mapping
+
+    from graphfix.checker.runs.inputs.interface import Interface
+    from graphfix.runtimes.session import Session
+
+WIDE, NARROW = np.dtype(np.int64), np.dtype(np.int32)
+
+
+@dataclass(frozen=True, slots=True)
+class Recast:
+    """A session that converts the values of some inputs to the types of its model."""
+
+    session: Session
+    dtypes: Mapping[str, np.dtype[Any]]
+
+    @property
+    def outputs(self) -> tuple[str, ...]:
+        """The names of what `run` returns."""
+        return self.session.outputs
+
+    def run(self, feeds: Mapping[str, object]) -> list[object]:
+        """Run the model once. Raises RefusedError, also for a number outside of the model's type."""
+        return self.session.run({name: self._cast(name, value) for name, value in feeds.items()})
+
+    def _cast(self, name: str, value: object) -> object:
+        wanted = self.dtypes.get(name)
+        if wanted is None:
+            return value
+        given = np.asarray(value)
+        cast = given.astype(wanted)
+        if not np.array_equal(cast, given):
+            raise RefusedError(f"the input '{name}' holds a number that {wanted} can't: leave --narrow-inputs out")
+        return cast
+
+
+def int64_inputs(interface: Interface) -> frozenset[str]:
+    """Return the names of the inputs that are tensors of int64."""
+    return frozenset(spec.name for spec in interface.inputs if spec.dtype == WIDE and spec.kind == "tensor")
+
+
+def narrowed(before: Interface, after: Interface) -> frozenset[str]:
+    """Return the names of the inputs that are int64 in the first model and int32 in the second."""
+    wide = int64_inputs(before)
+    return frozenset(spec.name for spec in after.inputs if spec.dtype == NARROW and spec.name in wide)
+
+
+def widened(interface: Interface, names: Collection[str]) -> Interface:
+    """Return the interface with these inputs as int64."""
+    specs = tuple(replace(spec, dtype=WIDE) if spec.name in names else spec for spec in interface.inputs)
+    return replace(interface, inputs=specs)
+
+
+def fed_with_int64(opener: Callable[..., Session], names: Collection[str]) -> Callable[..., Session]:
+    """Return an opener of the model that accepts int64 for these inputs of int32."""
+    if not names:
+        return opener
+    return lambda *given, **options: Recast(opener(*given, **options), dict.fromkeys(names, NARROW))
+
+
+def fed_as(session: Session, taken: Interface, fed: Interface) -> Session:
+    """Return a session of the model (interface: `taken`) that accepts inputs with the types of the interface `fed`."""
+    given = {spec.name: spec.dtype for spec in fed.inputs}
+    other = {
+        spec.name: spec.dtype for spec in taken.inputs if spec.dtype is not None and spec.dtype != given[spec.name]
+    }
+    return Recast(session, other) if other else session
+
+
+def within_int32(limits: Limits, names: Collection[str]) -> Limits:
+    """Return the limits with the values of these inputs restricted to int32."""
+    bounds = int(np.iinfo(NARROW).min), int(np.iinfo(NARROW).max)
+    intervals = {name: meet(bounds, given) if name in names else given for name, given in limits.intervals.items()}
+    compared = {
+        name: tuple(each for each in given if name not in names or bounds[0] <= each <= bounds[1])
+        for name, given in limits.compared.items()
+    }
+    return replace(limits, intervals=intervals, compared=compared)

@@ -1,0 +1,280 @@
+"""Choose sizes for the free dims: distinct ones, all 1, all 2, all 0, larger, and what a model is likely to take."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import re
+from typing import TYPE_CHECKING
+
+from graphfix.checker.files.binding_error import BindingError
+from graphfix.checker.files.equal_sizes import equal_sizes
+from graphfix.results.axis_names import axis_fault
+from graphfix.results.records import dataclass, field
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from graphfix.checker.files.pair import Pair
+    from graphfix.checker.runs.inputs.interface import Dim, Interface, TensorSpec
+
+Sizes = dict[str, int]
+
+MOST_TRIES = 96
+"""The most sets of sizes that are tried after a model refuses the first ones."""
+MOST_ELEMENTS = 1 << 24
+"""The most elements of an input."""
+_PRIMES = (3, 5, 7, 11, 13, 17, 19, 23, 29, 31, 37, 41, 43, 47, 53, 59, 61, 67, 71, 73, 79, 83, 89, 97)
+# What models take that take few sizes: powers of two, multiples of 32, pictures, audio windows.
+_LARGE = (64, 32, 224, 512, 320, 576, 160, 48, 128, 256, 96, 16)
+_LIKELY = (3, 64, 224, 512)
+_STEP = 32
+# Odd, and apart from each other and from 1 behind strides of 32 in all.
+_LARGER, _LARGER_STEP, _LARGER_ELEMENTS = 37, 30, 4096
+
+
+@dataclass(frozen=True, slots=True)
+class Free:
+    """The free labels of a model, in the order they are met, and the sizes that are given."""
+
+    labels: tuple[str, ...]
+    leading: frozenset[str]
+    """Labels at axis 0 of an input, which are usually batch sizes."""
+    given: Mapping[str, int]
+    specs: tuple[TensorSpec, ...] = field(default=(), repr=False)
+    equal: Mapping[str, str] = field(default_factory=dict)
+    """By further label: the label in `labels` with the same size."""
+    sums: Mapping[str, Sequence[int | str]] = field(default_factory=dict)
+    """By further label: the terms of the sum that it is."""
+    ranges: Mapping[str, tuple[int, int]] = field(default_factory=dict)
+    """By label: the smallest and the largest size for the runs."""
+    cases: Sequence[Mapping[str, int]] = ()
+    """Assignments of sizes: every set of sizes contains one of them, because the model refuses most other sets."""
+
+    def complete(self, sizes: Mapping[str, int]) -> Sizes:
+        """Return the sizes of all labels. A label that is a sum, such as `past + 1`, follows from its terms."""
+        within = {label: self.within_range(label, size) for label, size in sizes.items()}
+        known = self._with_equal({**within, **self.given})
+        sums = {label: total for label in known if (total := _sum_of(label, known)) is not None}
+        return self._with_equal({**known, **sums, **self.given})
+
+    def _with_equal(self, sizes: Sizes) -> Sizes:
+        known = {**sizes, **{label: sizes[same] for label, same in self.equal.items() if same in sizes}}
+        totals = {
+            label: sum(part if isinstance(part, int) else known[part] for part in parts)
+            for label, parts in self.sums.items()
+            if all(isinstance(part, int) or part in known for part in parts)
+        }
+        return {**known, **totals, **{label: totals[same] for label, same in self.equal.items() if same in totals}}
+
+    def within_range(self, label: str, size: int) -> int:
+        """Return the size, clamped to the range of a label."""
+        low, high = self.ranges.get(label, (size, size))
+        return min(max(size, low), high)
+
+    def fits(self, sizes: Mapping[str, int]) -> bool:
+        """Return whether the inputs are small enough to be made."""
+        return all(math.prod(shape_of(spec, sizes)) <= MOST_ELEMENTS for spec in self.specs)
+
+
+def shape_of(spec: TensorSpec, sizes: Mapping[str, int]) -> tuple[int, ...]:
+    """Return an input's shape under these sizes. Shape: one int an axis."""
+    return tuple(dim if isinstance(dim, int) else sizes[dim] for dim in spec.dims or ())
+
+
+def free_dims(before: Interface, after: Interface, pair: Pair) -> Free | str:
+    """Collect the free dims of two models, or say why no size fits both.
+
+    Labels are the first model's. The user's sizes hold for both models, and so do the sizes that only
+    the second declares. Raises GraphfixError for a symbol or an input that does not exist.
+    """
+    _check_names(before, after, pair.bindings, pair.shapes)
+    named = {spec.alias: spec.dims for spec in before.known if spec.alias} | {p.name: p.dims for p in before.known}
+    equal = equal_sizes(pair, named)
+    names = equal.names
+    given: Sizes = {names[label]: size for label, size in equal.numbers.items()}
+    for dim, size in _demands(before, after, pair.bindings, pair.shapes):
+        label = names.get(dim, dim) if isinstance(dim, str) else dim
+        if isinstance(label, int):
+            if label != size:
+                return f"no size fits: a dim of {label} should be {size}"
+        elif given.setdefault(label, size) != size:
+            return f"no size fits: '{label}' should be {given[label]} and {size}"
+    for label in equal.sums.keys() & given.keys():
+        return f"no size fits: '{label}' is stated to be a sum, and is {given[label]}: give what it is the sum of"
+    dims = [(d, axis) for p in before.inputs for axis, d in enumerate(p.dims or ()) if isinstance(d, str)]
+    pairs = [(names.get(label, label), axis) for label, axis in dims]
+    labels = tuple(dict.fromkeys(label for label, _ in pairs if label not in equal.sums))
+    leading = frozenset(label for label, axis in pairs if axis == 0)
+    free = tuple(n for n in labels if n not in given)
+    narrowed = {names.get(label, label): ends for label, ends in pair.ranges.items()}
+    return Free(free, leading, given, before.inputs, names, equal.sums, narrowed)
+
+
+def principal(free: Free, runs: int) -> list[tuple[str, Sizes]]:
+    """Return the sets of sizes for a verdict, best first: distinct, all 1, all 2, all 0, then more distinct ones."""
+    if not free.labels:
+        return [("given", free.complete({}))] * runs
+    wanted = [
+        ("distinct", _distinct(free, 0)),
+        ("1", _all(free, 1)),
+        ("2", _all(free, 2)),
+        ("0", _all(free, 0)),
+    ]
+    more = [("distinct", _distinct(free, start)) for start in range(1, max(1, runs - 3))]
+    cases = itertools.cycle(free.cases) if free.cases else itertools.repeat({})
+    ordered = [(kind, sizes, next(cases) if kind != "1" else {}) for kind, sizes in (wanted + more)[:runs]]
+    return [(kind, free.complete(_in_case(free, kind, sizes, case))) for kind, sizes, case in ordered]
+
+
+def _in_case(free: Free, kind: str, sizes: Sizes, case: Mapping[str, int]) -> Sizes:
+    """Return the sizes with those of a case. In the set of zeros the sizes outside the case are distinct instead."""
+    return {**(_distinct(free, 0) if case and kind == "0" else sizes), **case}
+
+
+def alternatives(free: Free, kind: str, base: Mapping[str, int] | None) -> Iterator[Sizes]:
+    """Yield sizes to try after a model refuses the principal ones. `base` are sizes that it accepted."""
+    if not free.labels:
+        return
+    tried = _searched(free) if base is None else _varied(free, kind, base)
+    yield from itertools.islice(_fresh(free, tried), MOST_TRIES)
+
+
+def likely(free: Free) -> Iterator[Sizes]:
+    """Yield a few sizes to try after a model refuses distinct ones: 3 for most labels, large ones for some."""
+    rest = [label for label in free.labels if label not in free.leading]
+    groups = [rest, *([label] for label in free.labels), list(free.labels)]
+    pairs = itertools.product(_LIKELY, filter(None, groups))
+    yield from _fresh(free, ({**_all(free, 3), **dict.fromkeys(group, size)} for size, group in pairs))
+
+
+def _fresh(free: Free, tried: Iterable[Sizes]) -> Iterator[Sizes]:
+    """Yield complete sets of sizes with small enough inputs, each once."""
+    seen: list[Sizes] = []
+    for sizes in tried:
+        complete = free.complete(sizes)
+        if complete not in seen and free.fits(complete):
+            seen.append(complete)
+            yield complete
+
+
+def _varied(free: Free, kind: str, base: Mapping[str, int]) -> Iterator[Sizes]:
+    """Yield small changes of accepted sizes: of the batch sizes, then of each label alone."""
+    if kind == "larger":
+        yield from _larger(free, base)
+    if kind in ("larger", "distinct"):
+        return
+    size = int(kind)
+    batch = _batch(free, base)
+    if batch and size > 1:
+        yield {label: size if label in batch else size * base[label] for label in free.labels}
+    if batch:
+        yield {**base, **dict.fromkeys(batch, size)}
+    for label in free.labels:
+        yield {**base, label: size}
+
+
+def _larger(free: Free, base: Mapping[str, int]) -> Iterator[Sizes]:
+    """Enlarge the last two but batch sizes, if one is small: at small ones strides leave axes of 1, which hide much.
+
+    All together stay few elements: what a model makes of them, as attention over all, may be their square.
+    """
+    first = [str(spec.dims[0]) for spec in free.specs if spec.dims and len(spec.dims) > 1]
+    batches = {free.equal.get(dim, dim) for dim in first}
+    inner = [label for label in free.labels if label not in batches]
+    last = inner[-2:]
+    if all(base[label] >= _LARGER for label in last):
+        return
+    stepped = {label: _LARGER + _LARGER_STEP * i for i, label in enumerate(last)}
+    tries = [stepped, dict.fromkeys(last, _LARGE[0]), *[{label: _LARGE[0]} for label in last]]
+    for sizes in (dict.fromkeys(_batch(free, base), 2) | stepped, *tries):
+        larger = {**base, **sizes}
+        if math.prod(larger[label] for label in inner) <= _LARGER_ELEMENTS:
+            yield larger
+
+
+def _batch(free: Free, base: Mapping[str, int]) -> list[str]:
+    """Return the batch sizes. Other labels of that size may have to change with them, though they are other symbols."""
+    sizes = {base[label] for label in free.labels if label in free.leading}
+    return [label for label in free.labels if base[label] in sizes]
+
+
+def _searched(free: Free) -> Iterator[Sizes]:
+    """Yield small sizes for most labels and large ones for some: for pictures, recordings and sequences."""
+    batch = [label for label in free.labels if label in free.leading]
+    rest = [label for label in free.labels if label not in free.leading]
+    groups = [rest, *([label] for label in free.labels[:6]), list(free.labels)]
+    for group in filter(None, groups):
+        yield from _mixed(free, group, _LARGE[0])
+    yield _all(free, 3)
+    for size, group in itertools.product(_LARGE[1:4], filter(None, groups)):
+        yield from _mixed(free, group, size)
+    for label in free.labels:
+        yield {**_all(free, 3), label: 0}
+    for size in _LARGE[4:]:
+        yield from _mixed(free, rest or batch, size)
+
+
+def _mixed(free: Free, group: Sequence[str], size: int) -> Iterator[Sizes]:
+    stepped = {label: size + _STEP * i for i, label in enumerate(group)}
+    same = dict.fromkeys(group, size)
+    for small in (_distinct(free, 0), _all(free, 3), _all(free, 1)):
+        yield {**small, **stepped}
+        yield {**small, **same}
+
+
+def _distinct(free: Free, start: int) -> Sizes:
+    primes = itertools.cycle(_PRIMES)
+    return dict(zip(free.labels, itertools.islice(primes, start, None), strict=False))
+
+
+def _all(free: Free, size: int) -> Sizes:
+    return dict.fromkeys(free.labels, size)
+
+
+def _sum_of(label: str, known: Mapping[str, int]) -> int | None:
+    """Return the terms of a label such as `past_length + 1`."""
+    terms = [term.strip() for term in label.split("+")]
+    if len(terms) == 1 or not all(term in known or re.fullmatch(r"\d+", term) for term in terms):
+        return None
+    return sum(known[term] if term in known else int(term) for term in terms)
+
+
+def _demands(
+    before: Interface, after: Interface, bindings: Mapping[str, int], shapes: Mapping[str, Sequence[int]]
+) -> Iterator[tuple[Dim, int]]:
+    """Yield (dim of the first model, its size) for each known size."""
+    for a, b in zip(before.inputs, after.inputs, strict=True):
+        other = a.dims if b.dims is None else b.dims
+        for dim, second in zip(a.dims or (), other or (), strict=False):
+            if dim in bindings and isinstance(dim, str):
+                yield dim, bindings[dim]
+            if isinstance(second, int):
+                yield dim, second
+            elif second in bindings:
+                yield dim, bindings[second]
+        for dim, size in zip(a.dims or (), shapes.get(a.name, ()), strict=False):
+            yield dim, size
+    for spec, array in before.constant:
+        yield from zip(spec.dims or (), array.shape, strict=False)
+
+
+def _check_names(
+    before: Interface, after: Interface, bindings: Mapping[str, int], shapes: Mapping[str, Sequence[int]]
+) -> None:
+    dims = {dim for interface in (before, after) for spec in interface.known for dim in spec.dims or ()}
+    for name in bindings:
+        if name not in dims:
+            labels = sorted(d for d in dims if isinstance(d, str))
+            known = ", ".join([d for d in labels if "[" not in d] or labels) or "none"
+            why = axis_fault(name, {spec.name: spec.dims for spec in before.known})
+            raise BindingError(why or f"no input has the dim '{name}'; the symbols are: {known}")
+    specs = {spec.name: spec for spec in before.known}
+    for name, shape in shapes.items():
+        if name not in specs:
+            raise BindingError(f"there is no input '{name}'; the inputs are: {', '.join(specs) or 'none'}")
+        rank = specs[name].dims
+        if rank is not None and len(rank) != len(shape):
+            raise BindingError(
+                f"input '{name}' has rank {len(rank)}; the shape {list(shape)} has {len(shape)}; give one for each axis"
+            )
