@@ -21,7 +21,7 @@ import graphfix
 from graphfix import checker
 from graphfix.checker.files.pair import Pair
 from graphfix.checker.task import Criterion, Task
-from graphfix.engine import facts
+from graphfix.engine.extracts.claims import claims_of
 
 MOST = 1.1
 """How many times as long the runs may take."""
@@ -46,7 +46,7 @@ def measure(model: Path, turns: int, folder: Path) -> tuple[float, float, int]:
     """Return the median seconds without and with claims, and how many claims there are."""
     fixed = folder / f"fixed{model.suffix}"
     graphfix.fix_file(model, fixed, check_result=False)
-    claims = facts.claims(graphfix.load(model))
+    claims = claims_of(graphfix.load(model))
     without = Task(
         Pair(model, fixed, tflite=model.suffix == ".tflite"), None, 4, 0, Criterion(), "without", lambda _: None
     )

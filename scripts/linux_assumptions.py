@@ -76,8 +76,8 @@ ELSEWHERE: Mapping[tuple[str, str], tuple[str, str]] = {
     ("graphfix/batch/jobs/scratch.py", TEXT_MODE): ("graphfix/batch/jobs/scratch.py", "held"),
     ("graphfix/batch/process/sessions.py", "os.kill"): ("graphfix/batch/jobs/scratch.py", "held"),
     ("graphfix/runtimes/pipes.py", "start_new_session="): ("graphfix/batch/jobs/scratch.py", "held"),
-    ("graphfix/runtimes/cgroups.py", "/proc"): ("graphfix/runtimes/cgroups.py", "files"),
-    ("graphfix/runtimes/cgroups.py", "/sys/fs/cgroup"): ("graphfix/runtimes/cgroups.py", "files"),
+    ("graphfix/runtimes/memory.py", "/proc"): ("graphfix/runtimes/memory.py", "limit_files"),
+    ("graphfix/runtimes/memory.py", "/sys/fs/cgroup"): ("graphfix/runtimes/memory.py", "limit_files"),
 }
 """A use (file, name) and the function (file, name) that makes it unreachable, or harmless, where the system lacks it.
 
@@ -86,8 +86,8 @@ The function must raise GraphfixError behind a `hasattr`, or catch OSError.
 HARMLESS: Mapping[tuple[str, str], str] = {
     ("graphfix/cli/terminal.py", TEXT_MODE): "the null device",
     ("graphfix/cli/standard_streams.py", TEXT_MODE): "the null device",
-    ("graphfix/results/regular_files.py", "/dev/fd"): "compared with a path; nothing is opened",
-    ("graphfix/results/regular_files.py", r"/proc/\d+(/task/\d+)?/fd"): "compared with a path; nothing is opened",
+    ("graphfix/results/files/regular_files.py", "/dev/fd"): "compared with a path; nothing is opened",
+    ("graphfix/results/files/regular_files.py", r"/proc/\d+(/task/\d+)?/fd"): "compared with a path; nothing is opened",
 }
 """A use (file, name) that does no harm where the system lacks it, with the reason."""
 

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Literal
 from graphfix.api import pipeline
 from graphfix.engine.request import NONE, Request, Texts
 from graphfix.results import GraphfixError, Outcome, Verdict
+from graphfix.results.files.regular_files import file_path
 from graphfix.results.progress import Progress
-from graphfix.results.regular_files import file_path
 
 if TYPE_CHECKING:
     from onnx import ModelProto
@@ -293,7 +293,7 @@ def explain(
     '# GF101 rank-mismatch'
     """
     from graphfix.api import explaining
-    from graphfix.results.documentation import with_addresses
+    from graphfix.results.installation import with_addresses
 
     if target_file is not None:
         if topic:

@@ -9,7 +9,7 @@ from pathlib import Path
 from types import ModuleType
 
 from graphfix.results import GraphfixError, RewriteError
-from graphfix.results.regular_files import refuse_pipe
+from graphfix.results.files.regular_files import refuse_pipe
 
 PREFIX = "graphfix_own_rewrites."
 """In front of a file's name in `sys.modules`: it hides no module of the same name."""

@@ -93,12 +93,10 @@ def _process(source: Path, request: Request) -> AbstractContextManager[Child | N
 def _rewritten(
     source: Path, output: Path, request: Request, policy: Policy, steps: Sequence[Step], process: Child | None
 ) -> Outcome:
-    from graphfix.engine import facts
-
     seconds: Seconds = {}
     model, sizes = _loaded(source, request, seconds, output)
     with named(source), timed(seconds, "plan"):
-        claims = facts.claims(model) if request.check_result else None
+        claims = _claims(model) if request.check_result else None
         report = _run(model, request, policy, steps, "changed")
         report.sites[:0] = loading.function_sites(source, request)
     outcome = _outcome("fix", source, model, report, request, seconds, sizes)
@@ -122,9 +120,15 @@ def _rewritten(
     return replace(outcome, output=str(output))
 
 
+def _claims(model: Model) -> Claims:
+    from graphfix.engine.extracts.claims import claims_of
+
+    return claims_of(model)
+
+
 def plan_file(source: Path, output: Path | None, request: Request) -> Outcome:
     """What `fix_file` would do where no run says otherwise: nothing is written or verified. Raises GraphfixError."""
-    from graphfix.engine.extracts import changes, excerpt
+    from graphfix.engine.extracts import excerpt
 
     policy = asked.policy(request)
     steps = _chosen(request, policy)
@@ -138,7 +142,7 @@ def plan_file(source: Path, output: Path | None, request: Request) -> Outcome:
         before = excerpt.snapshot(model.graphs) if request.diff else None
         report = _run(model, request, policy, steps, "changed")
         report.sites[:0] = loading.function_sites(source, request)
-        pairs = changes.changes(before, excerpt.snapshot(model.graphs)) if before is not None else ()
+        pairs = excerpt.changes(before, excerpt.snapshot(model.graphs)) if before is not None else ()
         outcome = _outcome("fix", source, model, report, request, seconds, sizes)
         return replace(outcome, dry_run=True, changes=list(pairs))
 
@@ -302,7 +306,7 @@ def _outcome(
     seconds: Seconds,
     sizes: Sizes | None = None,
 ) -> Outcome:
-    from graphfix.engine import unknown_operators
+    from graphfix.engine.sites import unknown_operators
     from graphfix.targets import limits
 
     unasked = () if request.only else limits.unasked(request.goal, model.format)
@@ -317,7 +321,7 @@ def _outcome(
         assumes=(*(sizes.by_default if sizes is not None else ()), *model.assumes, *report.assumes),
         open_sizes=tuple(report.open_sizes),
         excerpt=report.excerpt,
-        notes=(*unasked, *unknown_operators.notes(model.graphs)),
+        notes=(*unasked, *unknown_operators(model.graphs)),
         seconds=seconds,
         own_codes=report.own_codes,
     )

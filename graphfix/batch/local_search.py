@@ -9,7 +9,7 @@ from pathlib import Path
 from graphfix.batch import globs
 from graphfix.batch.globs import Glob, Pattern
 from graphfix.results import GraphfixError
-from graphfix.results.file_kinds import folder_kind
+from graphfix.results.files.file_kinds import folder_kind
 
 SUFFIXES = (".onnx", ".tflite")
 """What a folder is searched for."""

@@ -288,7 +288,7 @@ def refuse_empty(text: str, wanted: str = "a file or a folder") -> None:
 def _local(text: str) -> Path:
     """Return the path of a local file. Raises ArgumentTypeError for a URL, of which Path drops a slash."""
     if "://" in text:
-        from graphfix.results.regular_files import url_fault
+        from graphfix.results.files.regular_files import url_fault
 
         if fault := url_fault(text):
             raise argparse.ArgumentTypeError(fault)

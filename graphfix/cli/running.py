@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from argparse import ArgumentTypeError, Namespace
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from types import MappingProxyType
 
 from graphfix.cli import answers, interrupts, streams, terminal
@@ -111,12 +113,39 @@ def _doctor(options: Namespace) -> int:
 
 
 def _completion(options: Namespace) -> int:
-    from graphfix.cli import completion
-
-    text = completion.script(options.shell)
+    text = completion_script(options.shell)
     if not options.quiet:
         print(text)
     return DONE
+
+
+def completion_script(shell: str) -> str:
+    """Return shtab's script that completes command lines in bash, zsh or fish.
+
+    It completes commands, options, their choices, and files. Raises GraphfixError if shtab is not installed.
+    """
+    from graphfix.cli.options import file_or_stream, new_file
+    from graphfix.cli.parser import commands_of, parser
+    from graphfix.report import pages
+    from graphfix.targets import registry
+
+    try:
+        import shtab
+    except ImportError:
+        raise GraphfixError("completion needs the package shtab: pip install shtab") from None
+    whole = parser()
+    every = (whole, *commands_of(whole).values())
+    for action in (action for command in every for action in command._actions):  # noqa: SLF001  # argparse lists them nowhere else
+        if action.help:
+            action.help = re.split(r"[:;(]", action.help)[0].strip()  # shells show it beside each word
+        if action.type in (Path, file_or_stream, new_file):
+            action.complete = shtab.FILE  # type: ignore[attr-defined]  # shtab reads it from the parser
+        if action.dest in ("only", "skip"):
+            action.choices = registry.REWRITES
+        if action.dest == "topic":
+            action.choices = (*registry.REWRITES, *registry.TARGETS, *pages.codes())
+    text: str = shtab.complete(whole, shell)
+    return text.rstrip("\n")
 
 
 COMMANDS: Mapping[str, Callable[[Namespace], int]] = MappingProxyType(

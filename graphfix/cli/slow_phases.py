@@ -9,7 +9,6 @@ from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 from typing import Self
 
-from graphfix.cli.notices import notices
 from graphfix.report import printable
 from graphfix.results.progress import PHASES_OF_RUNS, Notice
 from graphfix.results.records import dataclass, field
@@ -123,3 +122,9 @@ class SlowModels:
 
 def _print(text: str, seconds: float, hint: str = "") -> None:
     print(f"graphfix: {printable(text)} ({seconds:.0f} s so far){hint}", file=sys.stderr, flush=True)
+
+
+def notices(text: str, _done: int = 0, _total: int = 0, /) -> None:
+    """Print `text` on stderr if it is a notice; ignore the names of steps."""
+    if isinstance(text, Notice):
+        print(f"graphfix: {printable(text)}", file=sys.stderr, flush=True)

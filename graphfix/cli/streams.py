@@ -21,8 +21,8 @@ from typing import BinaryIO, Final, TypeVar
 from graphfix.cli import terminal
 from graphfix.report import Entry, Failure
 from graphfix.results import GraphfixError
+from graphfix.results.files.regular_files import is_descriptor
 from graphfix.results.records import dataclass, field
-from graphfix.results.regular_files import is_descriptor
 
 STREAM: Final = Path("-")
 """The word of the command line for stdin as a model, and for stdout as an output."""

@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING, TypeAlias
 from graphfix import operators
 from graphfix.graph.broadcast import align, has_ranks, is_run_time_form
 from graphfix.graph.edits import Assume, Bypass, Canonicalize, Edit, Fold, Leave, Lift, Restate, Stretch
-from graphfix.graph.other_operands import with_rank
-from graphfix.graph.passing import carried_from, is_carried
+from graphfix.graph.operand_replacement import with_rank
 from graphfix.graph.protocols import ModelRewrite, Rewrite
+from graphfix.graph.redundant_nodes import carried_from, is_carried
 from graphfix.graph.view import Graph, Node, Value
 from graphfix.results import GraphfixError
 from graphfix.results.records import dataclass

@@ -8,15 +8,13 @@ from dataclasses import replace
 from functools import partial
 from typing import Literal, TypeAlias
 
-from graphfix.engine.labels import Labels
 from graphfix.engine.open_sizes import CODE, Seen, meetings, open_sizes
 from graphfix.engine.plans import Known, Plans
 from graphfix.engine.policy import EQUALIZE, Policy, unless_fused
-from graphfix.engine.sites import SiteFields, fields, kept, left, operand_of, stated_in_file
+from graphfix.engine.sites import Labels, SiteFields, fields, kept, left, operand_of, stated_in_file
 from graphfix.graph.edits import Assume, Edit, Inline, Leave, Lift, Refused, Replace, Stretch
 from graphfix.graph.protocols import Applier, Model, ModelRewrite, Rewrite, Step, UntilNothingChanges, flat
-from graphfix.graph.unknown import StaleShape, UnrankedOperand
-from graphfix.graph.view import Graph, Node
+from graphfix.graph.view import Graph, Node, StaleShape, UnrankedOperand
 from graphfix.results import Excerpt, GraphfixError, OpenSizes, RewriteError, Site
 from graphfix.results.records import dataclass, field
 from graphfix.results.sites import Sites

@@ -1,11 +1,17 @@
-"""What a report says of the edits of a node: carried out, left with a reason, or kept on purpose."""
+"""What a report says of a run: a site for each edit or operand left alone, names of nodes, and unknown operators.
+
+`Labels` names a node that has no name in the file `Op#index`, with its index in the file that was read. A format builds
+its view again where edits made more known, and a new view counts the nodes of the file together with inserted ones.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TypeAlias
 
+from graphfix import operators
 from graphfix.graph.edits import (
     Assume,
     Bypass,
@@ -20,12 +26,21 @@ from graphfix.graph.edits import (
     Stretch,
     Upgrade,
 )
-from graphfix.graph.view import Node, Value
+from graphfix.graph.view import Graph, Node, Value
+from graphfix.operators.row import TFLITE, standard
 from graphfix.results import JsonShape, Site
+from graphfix.results.records import dataclass, field
+from graphfix.results.sites import Sites
 from graphfix.shapes.shape import with_axes
 
 SiteFields: TypeAlias = tuple[str, int | None, JsonShape, JsonShape]
 """Of one edit: its code, the operand, and the operand's shape before and after."""
+
+
+MOST_LISTED = 3
+"""The most operators that the note lists by name."""
+Names = Mapping[tuple[str, str], str]
+"""By graph and by label in a view: the name of the node in reports."""
 
 
 def left(code: str, node: Node, operand: int | None, reason: str, rewrite: str | None) -> Site:
@@ -92,3 +107,90 @@ def operand_of(edit: Edit) -> int | None:
 
 def _json(value: Value | None) -> JsonShape:
     return value.shape.json if value is not None else None
+
+
+def unknown_operators(graphs: Sequence[Graph]) -> Iterator[str]:
+    """Yield a note about the nodes whose operators are in neither list of the catalogue, if there are any.
+
+    A call of one of the model's functions is not unknown.
+    """
+    known = {(row.domain, row.op) for row in operators.rows()} | operators.NOT_BROADCASTING
+    paths = {graph.path for graph in graphs}
+    found = Counter(
+        (standard(node.domain), node.op)
+        for graph in graphs
+        for node in graph.nodes
+        if node.row is None and f"function {node.domain}.{node.op}" not in paths
+    )
+    unknown = {operator: number for operator, number in found.items() if operator not in known}
+    if not unknown:
+        return
+    number = sum(unknown.values())
+    names = [f"{domain}.{op}" if domain and not domain.startswith(TFLITE) else op for domain, op in unknown]
+    more = [f"{len(names) - MOST_LISTED} more"] if len(names) > MOST_LISTED else []
+    listed = ", ".join([*names[:MOST_LISTED], *more])
+    nodes = "1 node has an operator" if number == 1 else f"{number} nodes have operators"
+    yield f"{nodes} that graphfix does not know and did not check: {listed}"
+
+
+@dataclass(slots=True)
+class Labels:
+    """The names that reports use for nodes: those of the view with which a run began."""
+
+    first: Sequence[Graph]
+    began: Mapping[str, Sequence[Node]] = field(init=False)
+    known: dict[tuple[str, str], str] = field(default_factory=dict)
+    """By graph and first result: the label of a node of the file."""
+    latest: tuple[Graph | None, Names] = (None, {})
+    """The main graph of the view that `names` read last, and the names that it returned."""
+
+    def __post_init__(self) -> None:
+        """Copy the lists of nodes, because edits change the lists of the graphs."""
+        self.began = {graph.path: tuple(graph.nodes) for graph in self.first}
+
+    def names(self, graphs: Sequence[Graph]) -> Names | None:
+        """Return the names of the nodes whose labels in this view differ from those in the file.
+
+        Returns None for the view that the run began with.
+        """
+        main = graphs[0]
+        if main is self.first[0]:
+            return None
+        if self.latest[0] is not main:
+            self.known = self.known or {
+                (path, _result(node)): node.label
+                for path, nodes in self.began.items()
+                for node in reversed(nodes)
+                if not node.name
+            }
+            nodes = ((graph.path, node) for graph in graphs for node in graph.nodes if not node.name)
+            called = {
+                (path, node.label): self.known.get((path, _result(node))) or _result(node) for path, node in nodes
+            }
+            self.latest = main, {key: name for key, name in called.items() if name != key[1]}
+        return self.latest[1]
+
+    def rename(self, sites: Sites, first: int, names: Names | None) -> None:
+        """Rename the nodes in the sites from index `first` on to their names in the file."""
+        for at, label, site in sites.named("#", first):
+            name = self._replaced(label, site) if names is None else names.get((site.graph, label))
+            if name is not None:
+                sites.rename(at, name)
+
+    def of(self, node: Node, names: Names | None) -> str:
+        """Return the name of a node in the file; `names` is what `names` returned for the view of the node."""
+        if names is not None:
+            return names.get((node.graph.path, node.label), node.label)
+        return node.name or self.began[node.graph.path][node.index].label
+
+    def _replaced(self, label: str, site: Site) -> str | None:
+        """Return the label in the file of a node that an edit replaced by another operator; None for any other node."""
+        op, _, index = label.rpartition("#")
+        nodes = self.began[site.graph]
+        if op != site.op or not index.isdecimal() or int(index) >= len(nodes) or nodes[int(index)].op == op:
+            return None
+        return nodes[int(index)].label
+
+
+def _result(node: Node) -> str:
+    return next((result.name for result in node.results if result is not None), node.label)

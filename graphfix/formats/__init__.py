@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from graphfix.formats import tflite
-from graphfix.results.file_kinds import refuse_foreign
+from graphfix.results.files.file_kinds import refuse_foreign
 
 if TYPE_CHECKING:
     from graphfix.formats.onnx import OnnxModel

@@ -13,7 +13,7 @@ from dataclasses import replace
 from graphfix import operators
 from graphfix.graph.broadcast import Alignment, align_anyhow
 from graphfix.graph.edits import Bypass, Edit, Leave
-from graphfix.graph.other_operands import (
+from graphfix.graph.operand_replacement import (
     Operands,
     broadcast_operands,
     is_at_hand,
@@ -23,8 +23,8 @@ from graphfix.graph.other_operands import (
     reading,
     with_rank,
 )
-from graphfix.graph.passing import asked_sizes, constant, is_carried, is_carrier, is_lift, source, sources
-from graphfix.graph.restating import restated
+from graphfix.graph.redundant_nodes import asked_sizes, constant, is_carried, is_carrier, is_lift, source, sources
+from graphfix.graph.shrink_constants import restated
 from graphfix.graph.view import Graph, Node, Value
 from graphfix.results.records import dataclass, field
 from graphfix.shapes.shape import Incompatible, Shape, Size, Undecided, broadcast, same, same_shape

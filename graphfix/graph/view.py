@@ -9,11 +9,23 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Final, Literal, TypeAlias
 
-from graphfix.graph.unknown import MissingOperandError, StaleShape, UnrankedOperand
 from graphfix.operators import Row
 from graphfix.operators.row import TFLITE
 from graphfix.results.records import dataclass, field
-from graphfix.shapes.shape import Shape
+from graphfix.shapes.shape import Shape, Undecided
+
+
+class UnrankedOperand(Undecided):
+    """An operand whose rank is not known (finding code GF104)."""
+
+
+class MissingOperandError(Undecided, LookupError):
+    """A required operand is missing in the file; the runtime refuses such a node."""
+
+
+class StaleShape(Undecided):
+    """A stored shape that the computed one contradicts (finding code GF204)."""
+
 
 Scalar: TypeAlias = int | float | bool | str
 Kind = Literal["input", "constant", "overridable", "result"]

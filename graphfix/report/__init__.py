@@ -11,8 +11,8 @@ from graphfix.report.text import Entry, Failure, findings, printable
 
 if TYPE_CHECKING:
     from graphfix.report.diff import diff_lines
-    from graphfix.report.forms import FORMS, TEXTS, needs_excerpt, publish, refuse, schema_text, write
-    from graphfix.report.json import document, json_text
+    from graphfix.report.forms.json import document, json_text
+    from graphfix.report.forms.registry import FORMS, TEXTS, needs_excerpt, publish, refuse, schema_text, write
     from graphfix.report.summary import advice, statistics, totals
 
 __all__ = [
@@ -40,8 +40,8 @@ __all__ = [
 _MODULES: Mapping[str, Sequence[str]] = MappingProxyType(
     {
         "diff": ("diff_lines",),
-        "forms": ("FORMS", "TEXTS", "needs_excerpt", "publish", "refuse", "schema_text", "write"),
-        "json": ("document", "json_text"),
+        "forms.registry": ("FORMS", "TEXTS", "needs_excerpt", "publish", "refuse", "schema_text", "write"),
+        "forms.json": ("document", "json_text"),
         "summary": ("advice", "statistics", "totals"),
     }
 )

@@ -7,7 +7,7 @@ import shlex
 from collections.abc import Sequence
 from dataclasses import asdict
 
-from graphfix.report.json import SCHEMA
+from graphfix.report.forms.json import SCHEMA
 from graphfix.report.text import printable
 from graphfix.results import VERSION
 from graphfix.results.environment import Environment, Package, Probe

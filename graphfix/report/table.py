@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import re
+import sys
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 from types import MappingProxyType
 from typing import TypeAlias
 
 from graphfix.report.colour import Paint, Style, plain
-from graphfix.report.edited import done, first_operands, number_of_nodes, number_of_operands
 from graphfix.report.findings.selection import may_be_own
-from graphfix.report.lengths import SHORT, WHOLE, Lengths
 from graphfix.report.text import (
     counted,
     findings,
@@ -29,6 +28,7 @@ from graphfix.report.text import (
 from graphfix.report.tosa import conversion_lines, unconverted
 from graphfix.report.verdict import assumed, noted_lines, tolerance_lines, unproved_lines, verdict_text
 from graphfix.results import OpenSizes, Outcome, Site
+from graphfix.results.records import dataclass
 from graphfix.results.sites import Kind, kinds, of_node, rows
 
 REMOVED = "GF203"
@@ -45,6 +45,29 @@ STYLES: Mapping[str, Style] = MappingProxyType(
 """The first words of answers that are good or bad; any other is a doubt."""
 TableRow: TypeAlias = tuple[str, str, str, str, str, str]
 """`found` or nothing, codes, operator, node, operand, shapes."""
+Operand: TypeAlias = tuple[str, str, int | None]
+"""Graph, node and operand; the operand is None for a whole node."""
+DONE = ("changed", "found")
+"""The statuses of what was edited or found."""
+
+
+@dataclass(frozen=True, slots=True)
+class Lengths:
+    """The most lines of each kind that the table shows."""
+
+    edited: int
+    """Operands made explicit, or found."""
+    staying: int
+    """Operands of each status that stays."""
+    open: int
+    """Sizes whose values are unknown."""
+    assumed: int
+    grouped: bool = True
+    """Whether sites that are alike share a line."""
+
+
+SHORT = Lengths(20, 6, 4, 5)
+WHOLE = Lengths(sys.maxsize, sys.maxsize, sys.maxsize, sys.maxsize, grouped=False)
 
 
 def table(outcome: Outcome, paint: Paint = plain, *, whole: bool = False, is_piped: bool = False) -> str:
@@ -275,3 +298,41 @@ def _assumed(assumes: Sequence[str], lengths: Lengths) -> Iterator[str]:
     if len(assumes) > lengths.assumed:
         more = counted(len(assumes) - lengths.assumed, "more assumption")
         yield f"  ... and {more}; -v or --report FILE.md lists all"
+
+
+def done(kinds: Iterable[Kind]) -> list[Kind]:
+    """Return the kinds of sites whose operands were edited or found."""
+    return [kind for kind in kinds if kind[0].status in DONE]
+
+
+def number_of_operands(kinds: Iterable[Kind]) -> int:
+    """Return the number of operands in sites of these kinds; an operand with several steps counts once."""
+    return _distinct(((site.graph, site.operand), nodes) for site, nodes in kinds)
+
+
+def number_of_nodes(kinds: Iterable[Kind]) -> int:
+    """Return the number of nodes in sites of these kinds."""
+    return _distinct((site.graph, nodes) for site, nodes in kinds)
+
+
+def _distinct(named: Iterable[tuple[object, Sequence[str]]]) -> int:
+    """Return the number of pairs with different nodes or different places; no site object is created."""
+    by_place: dict[object, list[Sequence[str]]] = {}
+    for place, nodes in named:
+        by_place.setdefault(place, []).append(nodes)
+    return sum(len(set[str]().union(*nodes)) for nodes in by_place.values())
+
+
+def first_operands(sites: Sequence[Site], most: int) -> dict[Operand, list[Site]]:
+    """Return the steps of the first `most` operands that were edited or found, by operand."""
+    first: dict[Operand, list[Site]] = {}
+    for node, site in rows(sites):
+        if len(first) == most:
+            break
+        if site.status in DONE:
+            first[site.graph, node, site.operand] = []
+    names = {node for _, node, _ in first}
+    for node, site in rows(sites):
+        if node in names and site.status in DONE and (steps := first.get((site.graph, node, site.operand))) is not None:
+            steps.append(site)
+    return first

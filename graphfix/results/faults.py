@@ -5,7 +5,7 @@ from __future__ import annotations
 import traceback
 from pathlib import Path
 
-from graphfix.results.install_folder import ROOT
+from graphfix.results.installation import ROOT
 from graphfix.results.records import dataclass, field
 
 LONGEST = 300

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from importlib import metadata
 from types import MappingProxyType
 
-from graphfix.results.install_folder import ROOT
+from graphfix.results.installation import ROOT
 
 DOWNGRADES: Mapping[str, str] = MappingProxyType(
     {"tosa": "in a second virtual environment, because the extra installs older releases of numpy and onnx"}

@@ -1,4 +1,4 @@
-"""The memory of the machine, or that of the container if it is less."""
+"""The memory of the machine or of its container, and the files with the limits of control groups (cgroups(7))."""
 
 from __future__ import annotations
 
@@ -7,8 +7,34 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import Final
 
-from graphfix.runtimes.cgroups import CGROUPS, PROC, files
+PROC: Final = Path("/proc")
+CGROUPS: Final = Path("/sys/fs/cgroup")
+
+
+def limit_files(name: str, version1: tuple[str, str] | None, proc: Path, cgroups: Path) -> Iterator[Path]:
+    """Yield the paths of the files `name`, from the group of this process up to the root group.
+
+    A limit holds for all groups below it. `version1` is a controller and the name of its file in groups of version 1;
+    None if these are not read. Inside a container the path may be the host's, which does not exist there: then the
+    root is the container's own group. Not every yielded path exists.
+    """
+    try:
+        lines = (proc / "self/cgroup").read_text(encoding="utf-8").splitlines()
+    except OSError:
+        return  # no Linux
+    for line in lines:
+        _, controllers, path = line.split(":", 2)
+        if not controllers:
+            yield from _up(cgroups, path, name)
+        elif version1 is not None and version1[0] in controllers.split(","):
+            yield from _up(cgroups / version1[0], path, version1[1])
+
+
+def _up(root: Path, path: str, name: str) -> Iterator[Path]:
+    group = root / path.lstrip("/")
+    return (each / name for each in (group, *group.parents) if each.is_relative_to(root))
 
 
 def available(proc: Path = PROC, cgroups: Path = CGROUPS) -> int:
@@ -60,7 +86,7 @@ def limited(pid: int, most: int) -> Iterator[None]:
 
 
 def _allowed(proc: Path, cgroups: Path) -> list[int]:
-    limits = map(_number, files("memory.max", ("memory", "memory.limit_in_bytes"), proc, cgroups))
+    limits = map(_number, limit_files("memory.max", ("memory", "memory.limit_in_bytes"), proc, cgroups))
     return [*filter(None, limits)]
 
 

@@ -1,4 +1,4 @@
-"""A process of this package's own that answers pickles over its pipes, and why a process ended."""
+"""Child processes of this package that answer pickles over pipes, their time limit, and the cause of their end."""
 
 from __future__ import annotations
 
@@ -7,13 +7,19 @@ import pickle
 import signal
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
-from typing import IO, Any
+from typing import IO, Any, Self
 
 GONE = (EOFError, BrokenPipeError, ConnectionError, pickle.UnpicklingError)
 """What `ask` raises where the process has ended, or ends in the middle of its answer."""
+
+
+EVERY = 0.2
+"""Seconds between two calls of `look`."""
 
 
 class AskedProcess:
@@ -109,3 +115,39 @@ def _close(pipe: IO[bytes]) -> None:
         pipe.close()
     except BrokenPipeError:
         return  # the child is gone, and what was left for it
+
+
+class Watch:
+    """Kills a process after a time limit, or when `look` returns true, so that the reader of its pipe sees the end."""
+
+    def __init__(self, kill: Callable[[], None], seconds: float, look: Callable[[], bool] | None = None) -> None:
+        """`look` returns whether there is another reason to kill the process."""
+        self.killed = False
+        self.expired = False
+        """Whether the process was killed because of the time limit."""
+        self._kill = kill
+        self._seconds = seconds
+        self._look = look
+        self._over = threading.Event()
+        self._thread = threading.Thread(target=self._watch, daemon=True)
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._over.set()
+        self._thread.join()  # otherwise the thread could kill the process during the next question
+
+    def _watch(self) -> None:
+        end = time.monotonic() + self._seconds
+        while not self._over.wait(self._pause(end)):
+            self.expired = time.monotonic() >= end
+            if self.expired or (self._look is not None and self._look()):
+                self.killed = True
+                self._kill()
+                return
+
+    def _pause(self, end: float) -> float:
+        left = max(end - time.monotonic(), 0.0)
+        return left if self._look is None else min(left, EVERY)

@@ -62,22 +62,22 @@ def main(name: str, seconds: str) -> None:
 
 
 def _onnxruntime() -> None:
-    from graphfix.runtimes import onnxruntime
+    from graphfix.runtimes.onnx import onnxruntime
 
     _compare(onnxruntime.load(ONNX).run({"x": _input()}))
 
 
 def _onnx_reference() -> None:
-    from graphfix.runtimes import onnx_reference
+    from graphfix.runtimes.onnx import reference_evaluator
 
     with tempfile.TemporaryDirectory() as scratch:
-        _compare(onnx_reference.load(_file(scratch, "add.onnx", ONNX)).run({"x": _input()}))
+        _compare(reference_evaluator.load(_file(scratch, "add.onnx", ONNX)).run({"x": _input()}))
 
 
 def _litert(kernels: str) -> None:
-    from graphfix.runtimes import litert_session
+    from graphfix.runtimes.litert import interpreter
 
-    _compare(litert_session.load(TFLITE, kernels=kernels).run({"x": _input()}))
+    _compare(interpreter.load(TFLITE, kernels=kernels).run({"x": _input()}))
 
 
 def _tflite_reader() -> None:

@@ -11,10 +11,9 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from graphfix.results.faults import InternalError
 from graphfix.results.records import dataclass
-from graphfix.runtimes.pipes import GONE, AskedProcess, cause, environment, module
+from graphfix.runtimes.pipes import GONE, AskedProcess, Watch, cause, environment, module
 from graphfix.runtimes.session import RefusedError
 from graphfix.runtimes.sessions import LONGEST_SECONDS, Sessions
-from graphfix.runtimes.watch import Watch
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -10,7 +10,6 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from graphfix.results.records import dataclass, field
-from graphfix.runtimes.more_outputs import more_outputs
 from graphfix.runtimes.session import RefusedError
 
 if TYPE_CHECKING:
@@ -76,7 +75,7 @@ class Sessions(ABC):
         folder: Path | None = None,
         arena: bool = True,
     ) -> OnnxSession:
-        """Load an ONNX model as graphfix.runtimes.onnxruntime does. Raises RefusedError.
+        """Load an ONNX model as graphfix.runtimes.onnx.onnxruntime does. Raises RefusedError.
 
         `expose` names values of the main graph that become outputs, behind the model's own; `observe` pairs values
         with names for their shapes, which `run_observed` returns. `folder` contains the external data of a
@@ -92,7 +91,7 @@ class Sessions(ABC):
     def load_tflite(
         self, model: Path | bytes, kernels: str, *, signature: str | None = None, expose: Sequence[str] = ()
     ) -> LitertSession:
-        """Load a TFLite model as graphfix.runtimes.litert_session does. Raises RefusedError."""
+        """Load a TFLite model as graphfix.runtimes.litert.interpreter does. Raises RefusedError."""
         options = {"kernels": kernels, "signature": signature, "expose": tuple(expose)}
         request = LoadRequest("LiteRT", model, tuple(options.items()))
         interface: ModelDetails = self._load(request)
@@ -252,3 +251,23 @@ class LitertSession:
             self.request, "run_observed", dict(feeds), tuple(tensors)
         )
         return answer
+
+
+def more_outputs(expose: Sequence[str], observe: Sequence[tuple[str, str]]) -> bytes:
+    """Return a serialized ModelProto with the outputs `expose`, then shapes; `observe`: (value, name of its shape).
+
+    Appended to the bytes of a model, it makes these inner values come out, and the model need not be read: protobuf
+    merges concatenated messages, so a second ModelProto adds its nodes and outputs to those of the file.
+    """
+    if not (expose or observe):
+        return b""
+    from graphfix.results.onnx_messages import ModelProto  # a run of TFLite imports no protobuf
+
+    model = ModelProto()
+    for name in expose:
+        model.graph.output.add().name = name
+    for value, shape in observe:
+        model.graph.node.add(op_type="Shape", input=[value], output=[shape])
+        model.graph.output.add().name = shape
+    serialized: bytes = model.SerializeToString()
+    return serialized

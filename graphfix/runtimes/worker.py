@@ -35,7 +35,7 @@ from graphfix.runtimes.session import RefusedError
 if TYPE_CHECKING:
     import onnx
 
-_MODULES = {"onnxruntime": "graphfix.runtimes.onnxruntime", "LiteRT": "graphfix.runtimes.litert_session"}
+_MODULES = {"onnxruntime": "graphfix.runtimes.onnx.onnxruntime", "LiteRT": "graphfix.runtimes.litert.interpreter"}
 
 
 _PIPELINES = ("torch-onnx-to-torch-backend-pipeline", "torch-backend-to-tosa-backend-pipeline")

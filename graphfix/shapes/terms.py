@@ -11,14 +11,14 @@ and may be negative.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import reduce
 from math import inf, prod
 
 from graphfix.results.records import dataclass, field
 from graphfix.shapes import name_table
 from graphfix.shapes import polynomial as poly
-from graphfix.shapes.dim import UNKNOWN, Dim, Parts, Size
+from graphfix.shapes.dim import UNKNOWN, Dim, Parts, Size, same
 from graphfix.shapes.name_table import LONGEST, Bound, Interval, NameTable, times
 from graphfix.shapes.polynomial import Polynomial, TooLongError
 
@@ -138,6 +138,26 @@ class Terms:
             return UNKNOWN
         exact = poly.quotient(dividend, divisor)
         return UNKNOWN if exact is None else self._size(exact)
+
+    def missing_size(self, source: Sequence[Size], others: Sequence[Size]) -> Size:
+        """Return the size that, multiplied by `others`, gives the product of `source`: the -1 of a Reshape.
+
+        Equal sizes on both sides cancel. A quotient by a number is rounded down, because the runtime refuses a reshape
+        with a remainder. Returns UNKNOWN if numbers do not divide, and if no quotient by a name is provable.
+        """
+        left, divisor = list(source), list[Size]()
+        for size in others:  # a size without a name cancels nothing
+            match = next((at for at, have in enumerate(left) if same(have, size)), None)
+            if match is None:
+                divisor.append(size)
+            else:
+                left.pop(match)
+        whole, by = self.mul(*left), self.mul(*divisor)
+        if isinstance(whole, int) and isinstance(by, int):
+            return whole // by if by and whole % by == 0 else UNKNOWN
+        if not isinstance(by, int):
+            return as_size(self.quotient(whole, by))
+        return as_size(self.floordiv(whole, by)) if by > 0 else UNKNOWN
 
     def mod(self, a: Size, by: Size) -> Size:
         """The rest of the quotient rounded down: it has the sign of the divisor."""

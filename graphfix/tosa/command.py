@@ -12,8 +12,8 @@ from graphfix.api import format_of, loading, pipeline
 from graphfix.engine.request import NONE, Request, Texts
 from graphfix.formats.neutral import publish
 from graphfix.results import GraphfixError, Outcome
+from graphfix.results.files.regular_files import file_path
 from graphfix.results.progress import Progress
-from graphfix.results.regular_files import file_path
 from graphfix.targets.tosa import questions
 from graphfix.tosa import convert
 

@@ -26,7 +26,7 @@ from collections.abc import Iterator
 
 from graphfix.graph.broadcast import Alignment, BroadcastOperand, align, has_ranks, over_limit
 from graphfix.graph.edits import Edit, Leave, Lift
-from graphfix.graph.other_operands import left_reason
+from graphfix.graph.operand_replacement import left_reason
 from graphfix.graph.protocols import BROADCASTING
 from graphfix.graph.view import Node
 from graphfix.operators import Row

@@ -30,7 +30,7 @@ from itertools import chain
 from graphfix.graph.compacting import Compaction, every_node
 from graphfix.graph.edits import Bypass, Edit, Fold
 from graphfix.graph.liveness import served_nothing_else
-from graphfix.graph.passing import does_nothing, is_lift, passed_operand
+from graphfix.graph.redundant_nodes import does_nothing, is_lift, passed_operand
 from graphfix.graph.view import Graph, Node
 from graphfix.shapes.shape import Incompatible
 

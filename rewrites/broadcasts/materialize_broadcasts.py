@@ -38,7 +38,7 @@ from graphfix.graph.broadcast import (
     over_limit,
 )
 from graphfix.graph.edits import Edit, Leave, Stretch
-from graphfix.graph.other_operands import left_reason
+from graphfix.graph.operand_replacement import left_reason
 from graphfix.graph.protocols import BROADCASTING
 from graphfix.graph.view import Node
 from graphfix.shapes.axis import Certainty

@@ -16,10 +16,10 @@ import graphfix
 from graphfix.checker.files.onnx import external_data
 from graphfix.checker.files.onnx.skeleton import read
 from graphfix.results import GraphfixError
-from graphfix.runtimes import onnxruntime
-from graphfix.runtimes.more_outputs import more_outputs
+from graphfix.runtimes.onnx import onnxruntime
 from graphfix.runtimes.process import Child
 from graphfix.runtimes.session import RefusedError
+from graphfix.runtimes.sessions import more_outputs
 from models.builders.tflite.text import model as tflite
 from tests.support.checked import verify
 from tests.support.written import Written
@@ -93,9 +93,9 @@ def test_the_proof_imports_nothing_of_the_house_but_results_itself_and_the_reade
         "graphfix.results.records.field",
         "graphfix.results.axis_names.axis_fault",  # the text of an error; it decides nothing
         "graphfix.results.runtime_facts.MOST_AXES",  # a limit of numpy: more axes are not folded
-        "graphfix.runtimes.onnx_inference.InferenceError",  # onnx's inference, as onnxruntime asks it at load
-        "graphfix.runtimes.onnx_inference.infer_shapes",
-        "graphfix.runtimes.onnx_inference.start",
+        "graphfix.runtimes.onnx.shape_inference.InferenceError",  # onnx's inference, as onnxruntime asks it at load
+        "graphfix.runtimes.onnx.shape_inference.infer_shapes",
+        "graphfix.runtimes.onnx.shape_inference.start",
     }
 
 

@@ -37,7 +37,7 @@ def test_a_proof_alone_imports_no_runtime_and_nothing_of_the_rewriter(name: str,
     assert names.isdisjoint({"onnxruntime", "ai_edge_litert.interpreter", "rewrites"})
     ours = {each for each in names if each.startswith("graphfix.") and not each.startswith("graphfix.checker.")}
     ours -= {each for each in ours if each.startswith("graphfix.results.")}
-    inference = {"graphfix.runtimes.onnx_inference", "graphfix.runtimes.onnx_inference_worker"}
+    inference = {f"graphfix.runtimes.onnx{name}" for name in ("", ".shape_inference", ".shape_inference_worker")}
     assert ours <= {"graphfix.version", "graphfix.results", "graphfix.checker", "graphfix.runtimes"} | inference
 
 

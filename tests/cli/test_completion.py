@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from graphfix.cli import completion
+from graphfix.cli import running
 from graphfix.results import GraphfixError
 from graphfix.targets import registry
 from tests.support.asking import ask
@@ -63,7 +63,7 @@ def offered_by(shell: str, program: str, folder: Path, line: str) -> str:
     scripts = folder / "scripts"
     scripts.mkdir()
     script = scripts / "_graphfix"
-    script.write_text(completion.script(shell) + "\n", encoding="utf-8")
+    script.write_text(running.completion_script(shell) + "\n", encoding="utf-8")
     run = (
         [found, "--no-config", "-c", program]
         if shell == "fish"
@@ -105,4 +105,4 @@ def test_every_rewrite_target_and_code_is_known_to_the_script(capsys: pytest.Cap
 def test_without_shtab_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "shtab", None)
     with pytest.raises(GraphfixError, match="pip install shtab"):
-        completion.script("bash")
+        running.completion_script("bash")

@@ -238,7 +238,7 @@ NOTHING = "interrupted; nothing written"
         ("graphfix.api:explain", ["explain", "GF101"]),
         ("graphfix.runtimes.doctor:examine", ["doctor"]),
         ("graphfix.cli.configuration.command:answer", ["config"]),
-        ("graphfix.cli.completion:script", ["completion", "bash"]),
+        ("graphfix.cli.running:completion_script", ["completion", "bash"]),
         ("graphfix.batch.sources:models", ["batch", "zoo", "-o", "out"]),
     ],
     ids=lambda value: value if isinstance(value, str) else value[0],

@@ -47,7 +47,7 @@ UNUSED = {
     "graphfix.targets.tosa.onnx",
     "graphfix.targets.tosa.tflite",
     "graphfix.targets.files",
-    "graphfix.report.forms",
+    "graphfix.report.forms.registry",
     "graphfix.report.pages",
     "graphfix.runtimes.process",
     "rewrites.tosa",

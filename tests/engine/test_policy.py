@@ -12,7 +12,7 @@ from graphfix.engine.policy import Policy
 from graphfix.engine.request import Request, policy
 from graphfix.graph.edits import Assume, Edit, Leave, Lift, Stretch
 from graphfix.graph.protocols import Rewrite
-from graphfix.graph.unknown import UnrankedOperand
+from graphfix.graph.view import UnrankedOperand
 from graphfix.results import GraphfixError
 from graphfix.targets import target as targets
 from graphfix.targets.target import Target

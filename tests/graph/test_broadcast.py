@@ -13,7 +13,7 @@ from graphfix.graph.broadcast import (
     product_axes,
     taking_part,
 )
-from graphfix.graph.unknown import UnrankedOperand
+from graphfix.graph.view import UnrankedOperand
 from graphfix.operators import Exempt
 from graphfix.shapes.shape import Incompatible, Undecided
 from tests.support.notation import node

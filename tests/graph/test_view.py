@@ -6,8 +6,7 @@ import pytest
 
 import graphfix
 from graphfix.graph.edits import Fold, Lift
-from graphfix.graph.unknown import StaleShape, UnrankedOperand
-from graphfix.graph.view import Graph, Value
+from graphfix.graph.view import Graph, StaleShape, UnrankedOperand, Value
 from graphfix.shapes.shape import parse
 from tests.support.notation import model, node, parsed
 from tests.support.places import ROOT

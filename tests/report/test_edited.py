@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from graphfix.report.edited import done, first_operands, number_of_nodes, number_of_operands
+from graphfix.report.table import done, first_operands, number_of_nodes, number_of_operands
 from graphfix.results import Site
 from graphfix.results.sites import Sites, kinds
 

@@ -12,7 +12,7 @@ import pytest
 from graphfix import report
 from graphfix.cli import commands
 from graphfix.report import html, pages
-from graphfix.report.html import added_bytes, code_pages, data
+from graphfix.report.html import added_bytes, data, sections
 from graphfix.results import Conversion, Excerpt, Gap, Outcome, Verdict
 from tests.report import page_models
 from tests.support.page_reader import Reader, data_of
@@ -154,15 +154,15 @@ def test_the_pages_of_the_codes_that_occur_are_there() -> None:
 
 @pytest.mark.parametrize("code", pages.codes())
 def test_nothing_of_a_code_page_stays_markdown(code: str) -> None:
-    found = Reader(f"<div>{code_pages.markup(pages.page(code))}</div>")
+    found = Reader(f"<div>{sections.markup(pages.page(code))}</div>")
     assert found.text
-    prose = re.sub(r"<pre.*?</pre>", "", code_pages.markup(pages.page(code)), flags=re.DOTALL)
+    prose = re.sub(r"<pre.*?</pre>", "", sections.markup(pages.page(code)), flags=re.DOTALL)
     assert not re.search(r"`|^#|\n- |\]\(", prose)
 
 
 def test_markdown_becomes_paragraphs_headings_lists_and_code() -> None:
     text = "## Why\n\none `a<b`\ntwo\n\n    x = 1\n\n    y\n\n- p\n  q\n- r\n\nend"
-    assert code_pages.markup(text) == (
+    assert sections.markup(text) == (
         '<h4>Why</h4><p>one <code>a&lt;b</code> two</p><pre tabindex="0">x = 1\n\ny</pre>'
         "<ul><li>p q</li><li>r</li></ul><p>end</p>"
     )

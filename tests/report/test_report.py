@@ -637,7 +637,7 @@ def test_a_model_that_fails_with_optimizations_on_is_a_note_that_decides_nothing
 @pytest.mark.parametrize("form", ["markdown", "html"])
 def test_a_report_says_beside_a_run_with_optimizations_that_it_never_decides(form: str) -> None:
     run = Run({}, "on", "different", outputs=1, largest_difference=0.25)
-    text = report.forms.FORMS[{"markdown": ".md", "html": ".html"}[form]](
+    text = report.FORMS[{"markdown": ".md", "html": ".html"}[form]](
         [Outcome("verify", "a", "onnx", output="b", verdict=Verdict("equal", (run,)))]
     )
     assert "on (these runs never decide)" in text

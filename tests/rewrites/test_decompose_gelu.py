@@ -9,7 +9,7 @@ import pytest
 
 import graphfix
 from graphfix.graph.edits import Replace
-from graphfix.graph.unknown import UnrankedOperand
+from graphfix.graph.view import UnrankedOperand
 from rewrites.tosa.decompose_gelu import plan
 from tests.support.named import rules
 from tests.support.notation import node

@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from graphfix.graph.edits import Leave, Lift
-from graphfix.graph.unknown import StaleShape
-from graphfix.graph.view import Value
+from graphfix.graph.view import StaleShape, Value
 from graphfix.shapes.shape import Incompatible
 from rewrites.broadcasts.equalize_ranks import plan
 from tests.support.notation import node

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from graphfix.graph.edits import Edit, Leave, Stretch
-from graphfix.graph.unknown import UnrankedOperand
+from graphfix.graph.view import UnrankedOperand
 from graphfix.shapes.shape import UNRANKED, Incompatible, parse
 from rewrites.broadcasts.materialize_broadcasts import plan
 from tests.support.notation import node

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from graphfix.graph.edits import Canonicalize, Edit, Fold, Leave, Lift
-from graphfix.graph.unknown import UnrankedOperand
+from graphfix.graph.view import UnrankedOperand
 from graphfix.shapes.shape import Undecided, parse
 from rewrites.broadcasts.normalize_expand import plan
 from tests.support.notation import node

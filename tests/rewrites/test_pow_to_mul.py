@@ -10,7 +10,7 @@ import onnx
 import pytest
 
 from graphfix.graph.edits import New, Replace
-from graphfix.graph.unknown import UnrankedOperand
+from graphfix.graph.view import UnrankedOperand
 from graphfix.shapes.shape import Shape
 from rewrites.tosa.pow_to_mul import CUBED, plan
 from tests.support.bits import random_bits, same_bits

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from graphfix.graph.edits import Edit, Lift, Upgrade
-from graphfix.graph.unknown import UnrankedOperand
+from graphfix.graph.view import UnrankedOperand
 from graphfix.shapes.shape import Incompatible
 from rewrites.broadcasts.upgrade_legacy_broadcast import plan, plan_model
 from tests.support.notation import node

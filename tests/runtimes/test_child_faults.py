@@ -15,7 +15,8 @@ from graphfix.batch.process.child import Child as BatchChild
 from graphfix.engine.request import Request
 from graphfix.report import Failure
 from graphfix.results.faults import InternalError
-from graphfix.runtimes import onnxruntime, tosa, worker
+from graphfix.runtimes import tosa, worker
+from graphfix.runtimes.onnx import onnxruntime
 from graphfix.runtimes.process import Child
 from graphfix.runtimes.session import RefusedError
 from graphfix.runtimes.sessions import LoadRequest

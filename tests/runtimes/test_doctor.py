@@ -13,7 +13,7 @@ import pytest
 
 from graphfix.results.environment import Probe
 from graphfix.runtimes import doctor, extras, probe, tosa
-from graphfix.runtimes.litert import KERNELS
+from graphfix.runtimes.litert.evaluation import KERNELS
 from models.builders.tflite.text import model as tflite
 from tests.support.notation import model as onnx_model
 from tests.support.places import ROOT

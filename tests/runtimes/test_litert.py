@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import graphfix
-from graphfix.runtimes.litert import KERNELS, Shapes, shapes
+from graphfix.runtimes.litert.evaluation import KERNELS, Shapes, shapes
 from graphfix.runtimes.process import Child
 from graphfix.runtimes.session import RefusedError
 from models.builders.tflite.text import Signature, pack, tree
@@ -177,7 +177,7 @@ def test_the_parent_needs_no_numpy_for_shapes(tmp_path: Path) -> None:
     path = tmp_path / "m.tflite"
     path.write_bytes(ADD)
     code = (
-        "import sys, pathlib; from graphfix.runtimes.litert import shapes\n"
+        "import sys, pathlib; from graphfix.runtimes.litert.evaluation import shapes\n"
         "print(shapes(pathlib.Path(sys.argv[1]), {0: (3, 4)}).invoked[0][2], 'numpy' in sys.modules)"
     )
     root = str(Path(graphfix.__file__).parent.parent)

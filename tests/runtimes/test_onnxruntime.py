@@ -7,7 +7,7 @@ import numpy as np
 import onnx
 import pytest
 
-from graphfix.runtimes.onnxruntime import load
+from graphfix.runtimes.onnx.onnxruntime import load
 
 
 @pytest.mark.parametrize("shape", [(), (1,), (2, 3), (0, 2)], ids=str)

@@ -155,3 +155,28 @@ def test_the_order_of_random_arithmetic_holds(seed: int) -> None:
 def test_what_is_positive_is_not_below_0_inside_of_a_quotient() -> None:
     terms = Terms()
     assert bounds(terms.floordiv(terms.maximum(terms.sub(Dim(("N",)), 1), 0), 8))[0] == 0
+
+
+MISSING: dict[str, tuple[tuple[Size, ...], tuple[Size, ...], Callable[[Terms], Size]]] = {
+    "numbers that divide": ((2, 6), (4,), lambda _: 3),
+    "numbers that do not divide": ((2, 5), (4,), lambda _: UNKNOWN),
+    "a product of nothing": ((), (), lambda _: 1),
+    "a division by 0": ((2, 3), (0,), lambda _: UNKNOWN),
+    "a name divided by 0": ((N, 3), (0,), lambda _: UNKNOWN),
+    "names on both sides cancel": ((N, M, 8), (M, 4), lambda t: t.mul(N, 2)),
+    "sizes without a name do not cancel": ((UNKNOWN, 8), (UNKNOWN,), lambda _: UNKNOWN),
+    "a name divided by a number is rounded down": ((N,), (2,), lambda t: t.floordiv(N, 2)),
+    "an exact quotient by a name": ((N, 6), (N, 3), lambda _: 2),
+    "a quotient by a name that is not provable": ((N,), (M,), lambda _: UNKNOWN),
+    "a size that occurs once cancels once": ((N, 4), (N, N), lambda _: UNKNOWN),
+    "a range without a name": ((Dim((), 2, 7), 2), (2,), lambda _: Dim((), 2, 7)),
+}
+"""The sizes of an operand, the other sizes of a reshaped result, and the size that is left."""
+
+
+@pytest.mark.parametrize(("source", "others", "size"), MISSING.values(), ids=MISSING)
+def test_the_size_that_is_missing(
+    source: tuple[Size, ...], others: tuple[Size, ...], size: Callable[[Terms], Size]
+) -> None:
+    terms = Terms()
+    assert terms.missing_size(source, others) == size(terms)

@@ -132,8 +132,8 @@ def _work() -> None:
 if __name__ == "__main__":
     import onnxruntime  # noqa: F401 -- loaded once, before the forks
 
-    import graphfix.runtimes.litert_session
-    import graphfix.runtimes.onnxruntime
+    import graphfix.runtimes.litert.interpreter
+    import graphfix.runtimes.onnx.onnxruntime
     import graphfix.runtimes.worker  # noqa: F401
 
     _serve(socket.socket(fileno=int(sys.argv[1])))

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 import graphfix
-from graphfix.results import GraphfixError, toml_files
+from graphfix.results import GraphfixError
+from graphfix.results.files import toml_files
 from graphfix.targets import files as target_files
 from graphfix.targets import target as targets
 from models.builders.tflite.text import model

@@ -14,7 +14,7 @@ from onnx import ModelProto
 from graphfix import api
 from graphfix.graph.view import Graph
 from graphfix.results import GraphfixError
-from graphfix.runtimes import onnx_reference, onnxruntime
+from graphfix.runtimes.onnx import onnxruntime, reference_evaluator
 from graphfix.runtimes.session import RefusedError
 from graphfix.targets import target as targets
 from tests.support.onnx.backend_cases import Case, all_cases
@@ -54,7 +54,7 @@ def by_onnxruntime(model: ModelProto, case: Case, folder: Path) -> Results:
 def by_reference(model: ModelProto, case: Case, folder: Path) -> Results:
     path = folder / "model.onnx"
     path.write_bytes(model.SerializeToString())
-    session = onnx_reference.load(path)
+    session = reference_evaluator.load(path)
     return [session.run(case.feeds(inputs)) for inputs, _ in case.sets]
 
 

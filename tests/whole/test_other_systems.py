@@ -139,7 +139,7 @@ def test_a_named_pipe_is_refused_on_windows(tmp_path: Path) -> None:
 
 def test_an_inference_that_does_not_end_is_stopped_without_signals() -> None:
     """The worker imports no site packages, so the names are deleted in the process that runs it."""
-    worker = ROOT / "graphfix" / "runtimes" / "onnx_inference_worker.py"
+    worker = ROOT / "graphfix" / "runtimes" / "onnx" / "shape_inference_worker.py"
     endless = onnx.parser.parse_model(
         '<ir_version: 8, opset_import: ["" : 17]> g (float[2] o, float[2] p) => (float y) '
         '{ y = Einsum <equation = "a2,a2->a2"> (o, p) }'

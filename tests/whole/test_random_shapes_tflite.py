@@ -26,9 +26,9 @@ from graphfix.checker.proof.neutral.constants import Constants
 from graphfix.checker.proof.tflite import compare
 from graphfix.checker.proof.tflite.closed_world.known_operators import Known
 from graphfix.checker.proof.tflite.reading.reader import Reading
-from graphfix.formats.tflite.infer import rules
-from graphfix.formats.tflite.infer.rules_layout import NO_SIZE_IS_0
-from graphfix.formats.tflite.infer.rules_windows import WINDOWS_FIT
+from graphfix.formats.tflite.infer.operators import elementwise, registry
+from graphfix.formats.tflite.infer.operators.layout import NO_SIZE_IS_0
+from graphfix.formats.tflite.infer.operators.products import WINDOWS_FIT
 from graphfix.shapes.shape import Dim
 from models.builders.tflite.text import model
 from tests.support.audit_terms import Observed, contradicted
@@ -205,5 +205,5 @@ def test_no_free_size_is_said_that_litert_contradicts(seeds: range) -> None:
 
 
 def test_a_rule_that_is_wrong_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(rules.RULES, "TILE", rules.first)  # type: ignore[arg-type]
+    monkeypatch.setitem(registry.SHAPE_RULES, "TILE", elementwise.first)  # type: ignore[arg-type]
     assert examine_free(range(FEW), ["TILE"])[0]

@@ -10,7 +10,7 @@ import pytest
 
 import graphfix
 from graphfix.cli.commands import main
-from graphfix.runtimes import onnx_inference
+from graphfix.runtimes.onnx import shape_inference
 from tests.support.onnx.meeting import KINDS, PLACES, feeds_of, meeting, run
 
 FAILING = [name for name in KINDS if name not in ("transposed-shape", "unsqueeze")]
@@ -127,7 +127,7 @@ def test_sizes_that_alone_let_the_file_fail_are_not_bound(
 def test_sites_are_left_where_onnx_never_reads_an_equation_to_its_end(
     equation: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(onnx_inference, "SECONDS", 1.0)
+    monkeypatch.setattr(shape_inference, "SECONDS", 1.0)
     nodes = f'v = Einsum <equation = "{equation}"> (x, w) s = ReduceSum <keepdims = 0> (v) y = Add(z, s)'
     head = '<ir_version: 8, opset_import: ["" : 18]>'
     text = f"{head} g (float[1] x, float[2] w, float[2,3] z) => (float[2,3] y) {{ {nodes} }}"

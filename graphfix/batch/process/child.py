@@ -11,8 +11,7 @@ from graphfix.batch.jobs.job import Limits
 from graphfix.batch.process import sessions
 from graphfix.results.faults import InternalError
 from graphfix.runtimes import memory
-from graphfix.runtimes.pipes import GONE, AskedProcess, cause, module
-from graphfix.runtimes.watch import Watch
+from graphfix.runtimes.pipes import GONE, AskedProcess, Watch, cause, module
 
 KEPT: Final = 256 << 20
 """Bytes; a process that holds more after a model makes way for a new one."""

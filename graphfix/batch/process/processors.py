@@ -6,13 +6,13 @@ import math
 import os
 from pathlib import Path
 
-from graphfix.runtimes.cgroups import CGROUPS, PROC, files
+from graphfix.runtimes.memory import CGROUPS, PROC, limit_files
 
 
 def available(proc: Path = PROC, cgroups: Path = CGROUPS) -> int:
     """Those that it may run on, and no more than the share of time that its container has."""
     allowed = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return max(1, min([allowed, *map(_share, files("cpu.max", None, proc, cgroups))]))
+    return max(1, min([allowed, *map(_share, limit_files("cpu.max", None, proc, cgroups))]))
 
 
 def _share(file: Path) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from graphfix.results.file_kinds import refuse_foreign
+from graphfix.results.files.file_kinds import refuse_foreign
 
 if TYPE_CHECKING:
     from pathlib import Path

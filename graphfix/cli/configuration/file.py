@@ -21,7 +21,8 @@ from graphfix.batch import globs
 from graphfix.batch.globs import Glob
 from graphfix.cli.configuration import keys
 from graphfix.cli.configuration.keys import Options
-from graphfix.results import GraphfixError, toml_files
+from graphfix.results import GraphfixError
+from graphfix.results.files import toml_files
 from graphfix.results.records import dataclass
 from graphfix.results.shown import shown
 

@@ -8,7 +8,7 @@ from collections.abc import Set as AbstractSet
 
 from graphfix.graph.broadcast import Alignment, align
 from graphfix.graph.view import Graph, Node, Value
-from graphfix.results import Excerpt, NodeExcerpt, OperandAxis, OperandExcerpt, Site
+from graphfix.results import Change, Excerpt, NodeExcerpt, OperandAxis, OperandExcerpt, Site
 from graphfix.results.records import dataclass
 from graphfix.shapes.shape import Incompatible, Undecided
 
@@ -191,3 +191,19 @@ def _itemsize(dtype: str) -> int | None:
     if bits is None:
         return 1 if dtype == "bool" else None
     return int(bits[1]) // 8 or None
+
+
+def changes(before: Snapshot, after: Snapshot) -> Iterator[Change]:
+    """Yield the notation of each node before the edits and after them, in one order: the lines of a diff.
+
+    The time is linear in the number of nodes. A node is identified by its graph and its first result.
+    """
+    after = without_taken(after, before)
+    for key in merged(list(before.nodes), list(after.nodes)):
+        yield Change(key[0], _notation(before.nodes.get(key)), _notation(after.nodes.get(key)))
+
+
+def _notation(node: Node | None) -> str | None:
+    if node is None:
+        return None
+    return f"{node}    # {node.name}" if node.name else str(node)

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Final
 
 from graphfix.results import GraphfixError
-from graphfix.results.file_kinds import LFS_POINTER, refuse_no_file, refuse_pointer
+from graphfix.results.files.file_kinds import LFS_POINTER, refuse_no_file, refuse_pointer
 from graphfix.results.records import dataclass, field
 
 CHUNK: Final = 1 << 20

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from graphfix.results import GraphfixError
-from graphfix.results.regular_files import refuse_stream
+from graphfix.results.files.regular_files import refuse_stream
 
 SUFFIXES = {".onnx": "onnx", ".tflite": "tflite"}
 """What the end of a name says that a model is."""

@@ -12,7 +12,7 @@ from graphfix.formats.onnx.view import onnx_type
 from graphfix.formats.onnx.wrong_inference import FUNCTION
 from graphfix.graph.view import Node, Scalar, Value
 from graphfix.results.onnx_messages import GraphProto, ModelProto, TensorProto
-from graphfix.runtimes.onnx_inference import InferenceError, infer_shapes
+from graphfix.runtimes.onnx.shape_inference import InferenceError, infer_shapes
 
 Told: TypeAlias = tuple[int | str | None, ...]
 """The dims that inference returns: a number, a symbol of the file, or None where it returns none."""

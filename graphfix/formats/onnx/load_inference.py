@@ -19,7 +19,7 @@ from graphfix.formats.onnx.wrong_inference import FUNCTION
 from graphfix.graph.view import Graph, Node, Value
 from graphfix.results.onnx_messages import ModelProto
 from graphfix.results.records import dataclass, field
-from graphfix.runtimes.onnx_inference import InferenceError
+from graphfix.runtimes.onnx.shape_inference import InferenceError
 from graphfix.shapes.shape import Shape
 
 ALLOCATING: Final = ("If", "Scan")

@@ -30,8 +30,8 @@ from graphfix.graph.edits import EXPAND_LIMIT, Edit, Refused, StateShape, Upgrad
 from graphfix.graph.protocols import Applier, described
 from graphfix.graph.view import Graph, Node, Value
 from graphfix.results import GraphfixError, InputValue, StoredShape, StoredSize
+from graphfix.results.files.regular_files import file_path
 from graphfix.results.onnx_messages import ModelProto
-from graphfix.results.regular_files import file_path
 from graphfix.shapes.shape import Size
 
 if TYPE_CHECKING:

@@ -185,10 +185,10 @@ def _reported(container: Container, inputs: Mapping[int, Sequence[int]]) -> dict
 
     Nothing where the model is allocated but not run: shapes that follow from computed sizes are only then known.
     """
-    from graphfix.runtimes import litert  # few models are asked about
+    from graphfix.runtimes.litert import evaluation  # few models are asked about
 
     source = container.path if container.path is not None else bytes(container.source.data)
-    asked = litert.shapes(source, inputs, container.given)
+    asked = evaluation.shapes(source, inputs, container.given)
     if asked.invoked is None:
         raise RefusedError(asked.reason or "the model does not run")
     known = asked.invoked[0]

@@ -49,12 +49,12 @@ class Evaluator:
         return self._bytes[tensor]
 
     def _ask(self) -> None:
-        from graphfix.runtimes import litert  # few models are asked about
+        from graphfix.runtimes.litert import evaluation  # few models are asked about
 
         main = self.container.subgraphs[0]
         inputs = {at: main.tensors[at].shape for at in main.inputs if at != ABSENT}
         model = self.current or self.container.path or bytes(self.container.source.data)
         try:
-            self._bytes = litert.elements(model, inputs, sorted(self._tensors or ()), self.container.given)
+            self._bytes = evaluation.elements(model, inputs, sorted(self._tensors or ()), self.container.given)
         except RefusedError as error:
             self._why = str(error)

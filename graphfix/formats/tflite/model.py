@@ -12,12 +12,12 @@ from graphfix.formats.neutral.equal_sizes import Same, Sum, assumed
 from graphfix.formats.tflite import binding, set_inputs
 from graphfix.formats.tflite.edit import cleanup
 from graphfix.formats.tflite.edit.checks import check
+from graphfix.formats.tflite.edit.cleanup import state_shape, state_sizes
 from graphfix.formats.tflite.edit.inline import inline
 from graphfix.formats.tflite.edit.new_nodes import NodeBuilder
 from graphfix.formats.tflite.edit.nodes import carry_out
 from graphfix.formats.tflite.edit.operands import lift, restate, stretch
 from graphfix.formats.tflite.edit.state import State
-from graphfix.formats.tflite.edit.stated_sizes import state_shape, state_sizes
 from graphfix.formats.tflite.file.container import Container, read
 from graphfix.formats.tflite.folding import Evaluator
 from graphfix.formats.tflite.infer.analysis import analyse
@@ -26,7 +26,7 @@ from graphfix.graph.edits import EXPAND_LIMIT, Bypass, DropMetadata, Edit, Resta
 from graphfix.graph.protocols import Applier, described
 from graphfix.graph.view import Graph, Node, Value
 from graphfix.results import GraphfixError, InputValue, StoredShape, StoredSize
-from graphfix.results.regular_files import file_path
+from graphfix.results.files.regular_files import file_path
 from graphfix.shapes.shape import Size
 
 

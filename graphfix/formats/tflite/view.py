@@ -14,9 +14,8 @@ from graphfix.formats.tflite.file.records import ABSENT, Operator, Subgraph, Ten
 from graphfix.formats.tflite.file.schema import CUSTOM, TENSOR_TYPES
 from graphfix.formats.tflite.file.tables import read_scales
 from graphfix.formats.tflite.folding import Evaluator
-from graphfix.formats.tflite.infer.analysis import Facts
+from graphfix.formats.tflite.infer.analysis import Facts, trips
 from graphfix.formats.tflite.infer.names import operator_name, unique_names
-from graphfix.formats.tflite.infer.trips import trips
 from graphfix.graph.edits import Refused
 from graphfix.graph.view import LITERAL_LIMIT, Graph, Kind, Node, Repeats, Scalar, Value
 from graphfix.operators.row import TFLITE

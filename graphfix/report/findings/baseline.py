@@ -23,8 +23,8 @@ from typing import TypeAlias
 
 from graphfix.report.findings.fingerprint import fingerprints
 from graphfix.results import GraphfixError, Outcome, Site
+from graphfix.results.files.regular_files import refuse_pipe
 from graphfix.results.records import dataclass, field
-from graphfix.results.regular_files import refuse_pipe
 
 HEAD, VERSION = "graphfix-baseline", 1
 REPAIR = "mend it, or delete it and write it anew by --write-baseline"

@@ -8,7 +8,7 @@ from hashlib import sha256
 from importlib import resources
 
 from graphfix.report import drawing
-from graphfix.report.html import code_pages, data, sections
+from graphfix.report.html import data, sections
 from graphfix.report.html.elements import escaped
 from graphfix.report.text import Entry, counted, own_codes
 from graphfix.results import VERSION, Outcome
@@ -39,7 +39,7 @@ def page(entries: Sequence[Entry]) -> str:
             '<button type="button" id="scheme" hidden>Dark</button></header><main id="content" tabindex="-1">',
             sections.models(entries),
             *(sections.model(number, entry) for number, entry in enumerate(entries)),
-            code_pages.section(codes, own_codes(entries)),
+            sections.code_pages(codes, own_codes(entries)),
             f'</main><script type="application/json" id="data">{data.block(entries)}</script>',
             f"<script>{script}</script></body></html>\n",
         )

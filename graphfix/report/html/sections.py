@@ -1,10 +1,14 @@
-"""The parts of the page that need no script: the table of models, and of each its summary, bytes and verdict."""
+"""The parts of the page that need no script: the models, their summaries, bytes and verdicts, and the code pages."""
 
 from __future__ import annotations
 
+import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from html import escape
+from itertools import chain, groupby
 
+from graphfix.report import pages
 from graphfix.report.html import added_bytes, evidence
 from graphfix.report.html.elements import escaped, facts, joined, listed, option, section, table, words
 from graphfix.report.table import answer
@@ -15,6 +19,10 @@ from graphfix.results import OpenSizes, Outcome
 COUNTED = (("changed", "made explicit"), ("found", "found"), ("left", "left"), ("exempt", "exempt"))
 GOOD = {"proved", "equal", "converted", "agrees"}
 BAD = {"different", "contradicted", "differs"}
+
+
+FENCE = "    "
+HEADINGS, TITLE = re.compile(r"(#+) (.*)"), r"\2"
 
 
 def models(entries: Sequence[Entry]) -> str:
@@ -130,3 +138,51 @@ def _open(sizes: Sequence[OpenSizes]) -> Iterator[str]:
         for each in sizes
     ]
     yield section("What is not known of sizes", [listed(items, "questions")] if items else ())
+
+
+def code_pages(codes: Sequence[str], own: Mapping[str, str]) -> str:
+    """Return a closed part for each code that has a page; `own` maps the codes of own rewrites to their titles."""
+    known = set(pages.codes())
+    closed = (_closed(code, pages.page(code)) for code in codes if code in known)
+    owned = (_closed(code, f"{printable(code)}\n\n{printable(own[code])}") for code in codes if code in own)
+    return section("What the codes mean", chain(closed, owned), level=2)
+
+
+def _closed(code: str, page: str) -> str:
+    title, _, text = page.partition("\n")
+    summary = f"<summary>{escaped(title.lstrip('# '))}</summary>"
+    return f'<details class="code-page" id="{escaped(code)}">{summary}{markup(text)}</details>'
+
+
+def markup(text: str) -> str:
+    """Convert the Markdown of a page to HTML: paragraphs, headings, lists and indented code."""
+    blocks = (block for block in re.split(r"\n(?:[ ]*\n)+", text.strip("\n")))
+    return "".join(_code_blocks(kind, [*members]) for kind, members in groupby(blocks, key=_kind))
+
+
+def _kind(block: str) -> str:
+    if block.startswith(FENCE):
+        return "pre"
+    if block.startswith("- "):
+        return "ul"
+    return "h4" if HEADINGS.fullmatch(block) else "p"
+
+
+def _code_blocks(kind: str, blocks: Sequence[str]) -> str:
+    if kind == "pre":
+        code = "\n\n".join("\n".join(line.removeprefix(FENCE) for line in block.splitlines()) for block in blocks)
+        return f'<pre tabindex="0">{escape(code)}</pre>'
+    if kind == "ul":
+        return f"<ul>{''.join(f'<li>{_inline(item)}</li>' for block in blocks for item in _items(block))}</ul>"
+    return "".join(f"<{kind}>{_inline(HEADINGS.sub(TITLE, block))}</{kind}>" for block in blocks)
+
+
+def _items(block: str) -> Iterator[str]:
+    for item in re.split(r"\n(?=- )", block):
+        yield item.removeprefix("- ")
+
+
+def _inline(text: str) -> str:
+    """Return the text with <code> in place of backticks."""
+    parts = escape(" ".join(text.split()), quote=False).split("`")
+    return "".join(f"<code>{part}</code>" if at % 2 else part for at, part in enumerate(parts))

@@ -259,7 +259,7 @@ def test_what_a_function_in_the_process_raises_is_an_internal_error() -> None:
 
 def test_what_a_function_in_the_process_refuses_is_refused_here() -> None:
     with process.Child() as child:
-        child.begin("graphfix.runtimes.onnxruntime", "load", b"no model")
+        child.begin("graphfix.runtimes.onnx.onnxruntime", "load", b"no model")
         with pytest.raises(RefusedError, match="rotobuf"):
             child.finish()
 

@@ -12,8 +12,7 @@ from graphfix.formats.neutral.editing import FreshNames, bypass, remove_dead, re
 from graphfix.formats.neutral.insertion import Order
 from graphfix.graph.edits import Edit, Lift, Refused, Stretch
 from graphfix.graph.protocols import Applier
-from graphfix.graph.unknown import MissingOperandError
-from graphfix.graph.view import Graph, Kind, Node, Value
+from graphfix.graph.view import Graph, Kind, MissingOperandError, Node, Value
 from graphfix.shapes.shape import Shape
 
 

@@ -13,7 +13,7 @@ from graphfix.formats.tflite.file.container import Container, read
 from graphfix.formats.tflite.infer.names import declared, free, unique_names
 from graphfix.formats.tflite.infer.value_dependence import determined
 from graphfix.results import GraphfixError
-from graphfix.runtimes import litert
+from graphfix.runtimes.litert import evaluation
 from graphfix.runtimes.session import RefusedError
 from graphfix.shapes.shape import symbol
 from models.builders.tflite.text import Signature, model
@@ -143,19 +143,19 @@ def test_a_scalar_of_an_old_converter_is_bound_by_an_empty_shape() -> None:
 def test_litert_is_believed_before_the_own_inference(monkeypatch: pytest.MonkeyPatch) -> None:
     """A wrong report of LiteRT is written: nothing here overrules it where the shape follows from sizes alone."""
 
-    def lying(_: object, inputs: Mapping[int, Sequence[int]], __: object) -> litert.RunShapes:
+    def lying(_: object, inputs: Mapping[int, Sequence[int]], __: object) -> evaluation.RunShapes:
         reported = (tuple(inputs.get(at, (9, 9)) for at in range(2)),)
-        return litert.RunShapes(reported)
+        return evaluation.RunShapes(reported)
 
-    monkeypatch.setattr(litert, "shapes", lying)
+    monkeypatch.setattr(evaluation, "shapes", lying)
     assert shapes(bound("y[?] = NEG(x[?])", {"x[0]": 4}))["y"] == (9, 9)
 
 
 def test_where_litert_refuses_the_own_inference_says_it_and_why(monkeypatch: pytest.MonkeyPatch) -> None:
-    def refusing(*_: object) -> litert.RunShapes:
+    def refusing(*_: object) -> evaluation.RunShapes:
         raise RefusedError("LiteRT aborts the process (SIGABRT)")
 
-    monkeypatch.setattr(litert, "shapes", refusing)
+    monkeypatch.setattr(evaluation, "shapes", refusing)
     container, notes = read(model("y[?] = NEG(x[?])")), list[str]()
     assert bind(container, {"x[0]": 4}, {}, notes)
     assert shapes(container)["y"] == (4,)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from models.exporting.observed_sizes import operand, run_onnx, run_tflite
+from sizes_tables.observed import operand, run_onnx, run_tflite
 
 from tests.support import child
 

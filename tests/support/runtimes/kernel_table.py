@@ -13,7 +13,7 @@ from onnx import ModelProto, helper, numpy_helper
 
 from graphfix.operators import row
 from graphfix.operators.row import Exempt
-from graphfix.runtimes import onnxruntime as runtime
+from graphfix.runtimes.onnx import onnxruntime as runtime
 from graphfix.runtimes.session import RefusedError
 from tests.support.onnx.contrib_calls.drawing import Array, Draw
 from tests.support.pairs.onnx_instances import model_of

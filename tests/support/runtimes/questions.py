@@ -14,7 +14,7 @@ from graphfix.results.runtime_facts import (
     RANGE_DIVIDED_IN_FLOAT64,
     SIZE_0_KEEPS_AXES,
 )
-from graphfix.runtimes import onnxruntime
+from graphfix.runtimes.onnx import onnxruntime
 from graphfix.runtimes.session import RefusedError
 from tests.support.runtimes.one_node import Refused, run
 

@@ -24,7 +24,7 @@ _PLACE = re.compile(r"(.+)\[(\d+)\]", re.DOTALL)
 
 
 def unique_names(graph: Subgraph) -> list[str]:
-    """Return the names by which sessions of LiteRT (`graphfix.runtimes.litert_session`) know tensors.
+    """Return the names by which sessions of LiteRT (`graphfix.runtimes.litert.interpreter`) know tensors.
 
     An empty name, or one that several tensors have, is replaced by `t<index>`.
     """

@@ -9,7 +9,7 @@ import numpy as np
 
 from graphfix.checker.runs.inputs.seeded_inputs import Case
 from graphfix.results import GraphfixError
-from graphfix.results.regular_files import refuse_pipe
+from graphfix.results.files.regular_files import refuse_pipe
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from graphfix.results.onnx_messages import TensorProto
-from graphfix.runtimes.onnx_inference import InferenceError, infer_shapes
+from graphfix.runtimes.onnx.shape_inference import InferenceError, infer_shapes
 
 if TYPE_CHECKING:
     from onnx import GraphProto, ModelProto

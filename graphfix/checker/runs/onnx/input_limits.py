@@ -21,7 +21,7 @@ from graphfix.checker.runs.inputs.input_limits import (
 from graphfix.checker.runs.onnx.attention_sizes import attention_limits
 from graphfix.checker.runs.onnx.operand_limits import demands
 from graphfix.results.onnx_messages import ModelProto, TensorProto
-from graphfix.runtimes.onnx_inference import InferenceError, infer_shapes
+from graphfix.runtimes.onnx.shape_inference import InferenceError, infer_shapes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from graphfix.checker.files.onnx.graphs import graphs, unused_prefix
 from graphfix.checker.files.onnx.skeleton import read
 from graphfix.results.onnx_messages import NodeProto, TensorProto
-from graphfix.runtimes.onnx_inference import InferenceError, infer_shapes
+from graphfix.runtimes.onnx.shape_inference import InferenceError, infer_shapes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

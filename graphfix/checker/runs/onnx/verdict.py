@@ -30,8 +30,8 @@ from graphfix.results import Verdict
 from graphfix.results.progress import RUNS_OF_BOTH, RUNS_OF_FIRST, Notice
 from graphfix.results.records import dataclass
 from graphfix.results.runtime_facts import installed
-from graphfix.runtimes import onnx_reference
 from graphfix.runtimes.memory import unused
+from graphfix.runtimes.onnx import reference_evaluator
 from graphfix.runtimes.process import Child
 from graphfix.runtimes.session import RefusedError
 from graphfix.runtimes.sessions import LONGEST_SECONDS
@@ -217,7 +217,7 @@ def _by_reference(
     task.progress("onnxruntime lacks a kernel: running onnx's reference evaluator")
 
     def opener(data: ExternalData) -> ExposingOpener:
-        return lambda expose: onnx_reference.load(data.whole(), expose=expose)
+        return lambda expose: reference_evaluator.load(data.whole(), expose=expose)
 
     first_data, second_data = checked_data(task, models)
     openers = opener(first_data), _adapted(opener(second_data), task, models)

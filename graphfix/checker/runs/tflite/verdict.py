@@ -19,7 +19,7 @@ from graphfix.checker.runs.tflite.pace import ORDER, Pace
 from graphfix.checker.runs.witness import Witness
 from graphfix.results import GraphfixError, Run, Verdict, VerdictStatus
 from graphfix.results.runtime_facts import installed
-from graphfix.runtimes import litert
+from graphfix.runtimes.litert import evaluation
 from graphfix.runtimes.process import Child
 from graphfix.runtimes.session import ModelDetails, RefusedError
 
@@ -59,7 +59,7 @@ def _ways(task: Task, sessions: Sessions) -> Ways:
 
     return {
         _way(kernels): (partial(allocating, task.pair.before, kernels), partial(allocating, task.pair.after, kernels))
-        for kernels in litert.KERNELS
+        for kernels in evaluation.KERNELS
     }
 
 
@@ -106,7 +106,7 @@ def _by_runs(task: Task, sessions: Sessions, witness: Witness | None) -> Verdict
 def _declared(sessions: Sessions, path: Path, task: Task) -> ModelDetails | RefusedError:
     """Ask the first kernel set that loads a file. Raises GraphfixError for what is no model."""
     refusal: RefusedError | None = None
-    for kernels in ORDER if task.brief else litert.KERNELS:
+    for kernels in ORDER if task.brief else evaluation.KERNELS:
         try:
             return sessions.load_tflite(path, kernels, signature=task.pair.signature).interface
         except RefusedError as error:
@@ -142,7 +142,7 @@ def _disagreement(before: ModelDetails, after: ModelDetails, signature: str | No
 def _on_each_kernel_set(runner: KernelRunner, signature: str | None) -> Iterator[KernelRun]:
     """Run each kernel set; the inputs that the first one took are run on the others too."""
     cases: Sequence[Case] = ()
-    for kernels in reversed(litert.KERNELS[:2]) if runner.task.copied else litert.KERNELS:
+    for kernels in reversed(evaluation.KERNELS[:2]) if runner.task.copied else evaluation.KERNELS:
         kernel_run = runner.run(kernels, signature, cases)
         cases = cases or kernel_run.cases
         yield kernel_run

@@ -23,7 +23,7 @@ from graphfix.graph.edits import (
     Stretch,
 )
 from graphfix.graph.liveness import is_live
-from graphfix.graph.passing import constant
+from graphfix.graph.redundant_nodes import constant
 from graphfix.graph.view import Node, Value
 from graphfix.results.onnx_messages import AttributeProto, NodeProto
 

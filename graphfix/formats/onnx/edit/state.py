@@ -9,7 +9,7 @@ from graphfix.formats.onnx.edit.dequantized import DequantizedConstants
 from graphfix.formats.onnx.edit.new_nodes import NodeBuilder
 from graphfix.formats.onnx.file.messages import Holder
 from graphfix.formats.onnx.view import Views
-from graphfix.graph.passing import is_carrier, of_scales
+from graphfix.graph.redundant_nodes import is_carrier, of_scales
 from graphfix.graph.view import Graph, Node, Value, set_node
 from graphfix.results.onnx_messages import NodeProto
 from graphfix.results.records import dataclass, field

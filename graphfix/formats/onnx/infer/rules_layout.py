@@ -72,8 +72,12 @@ def reshape(call: Call) -> Results:
         others = [size for size in sizes if size != -1]
         if not copies and any(size.lo <= 0 for size in others if not isinstance(size, int)):
             call.scope.assumes[NO_SIZE_IS_0] = None  # where it is, onnxruntime makes of -1 what else there is
-        sizes[sizes.index(-1)] = UNKNOWN if 0 in others else _rest(call.terms, source, others)
+        sizes[sizes.index(-1)] = _missing_size(call, source, others)
     return NOTHING if any(isinstance(size, int) and size < 0 for size in sizes) else (Shape(tuple(sizes)),)
+
+
+def _missing_size(call: Call, source: tuple[Size, ...] | None, others: list[Size]) -> Size:
+    return UNKNOWN if source is None or 0 in others else call.terms.missing_size(source, others)
 
 
 def _kept(call: Call, source: tuple[Size, ...] | None, axis: int, size: Size) -> Size:
@@ -94,26 +98,6 @@ def _kept(call: Call, source: tuple[Size, ...] | None, axis: int, size: Size) ->
 def _zero_with(terms: Terms, copied: Size, size: Size) -> bool:
     """Whether the source's size is 0 wherever the target's is."""
     return same(copied, size) or terms.quotient(copied, size) != UNKNOWN
-
-
-def _rest(terms: Terms, source: tuple[Size, ...] | None, others: list[Size]) -> Size:
-    """The size of the -1 axis: the product of the others divides the product of the source's."""
-    if source is None:
-        return UNKNOWN
-    remaining = list(source)
-    divisor: list[Size] = []
-    for size in others:  # those without a name cancel nothing
-        match = next((at for at, have in enumerate(remaining) if same(have, size)), None)
-        if match is None:
-            divisor.append(size)
-        else:
-            remaining.pop(match)
-    whole, by = terms.mul(*remaining), terms.mul(*divisor)
-    if isinstance(whole, int) and isinstance(by, int):
-        return whole // by if by and whole % by == 0 else UNKNOWN
-    if not isinstance(by, int):
-        return as_size(terms.quotient(whole, by))
-    return as_size(terms.floordiv(whole, by)) if by > 0 else UNKNOWN
 
 
 def gather(call: Call) -> Results:

@@ -42,7 +42,7 @@ from graphfix.graph.edits import (
     Stretch,
     Upgrade,
 )
-from graphfix.graph.other_operands import becomes_square
+from graphfix.graph.operand_replacement import becomes_square
 from graphfix.graph.view import Node, Value
 from graphfix.operators.row import TFLITE
 from graphfix.shapes.shape import Shape, same_shape, with_axes

@@ -1,12 +1,22 @@
-"""What follows once all edits are carried out: dead operators go, and the new parts that nothing names."""
+"""Steps after the last edit: dead operators and unused new parts are dropped, and proven sizes are written.
+
+A size is written for a result without a rank, and where the stored shapes would look like a broadcast:
+
+ADD(a[?,8,8], b[?,8,8])    a is stored as [1,8,1] with a free last size; a reader of stored shapes sees it stretched
+"""
 
 from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
 
 from graphfix.formats.neutral import editing
 from graphfix.formats.tflite.edit.state import State
 from graphfix.formats.tflite.file.container import Container
 from graphfix.formats.tflite.file.records import ABSENT, NEW, Subgraph
-from graphfix.graph.view import Node
+from graphfix.formats.tflite.infer.names import FREE, declared
+from graphfix.formats.tflite.view import SubgraphView
+from graphfix.graph.broadcast import taking_part
+from graphfix.graph.view import Node, Value
 
 REMOVABLE = frozenset(
     "SHAPE BROADCAST_ARGS DEQUANTIZE PACK STRIDED_SLICE SLICE GATHER CONCATENATION CAST RESHAPE EXPAND_DIMS SQUEEZE"
@@ -14,6 +24,10 @@ REMOVABLE = frozenset(
     " TILE BROADCAST_TO STABLEHLO_BROADCAST_IN_DIM EQUAL SELECT_V2".split()
 )
 """Operators without a side effect that only served what was edited; others stay, read or not."""
+
+
+MATRIX = 2
+"""The number of last axes of a matrix product's operand, which do not broadcast."""
 
 
 def drop_dead(state: State) -> None:
@@ -79,3 +93,53 @@ def drop_buffers(container: Container) -> None:
         for tensor in subgraph.tensors:
             tensor.buffer = moved[tensor.buffer]
     container.metadata[:] = [(name, moved[buffer]) for name, buffer in container.metadata]
+
+
+def state_sizes(state: State) -> None:
+    """Write the proven sizes of results whose stored shapes wrongly look stretched, into the file and the view."""
+    for builder in state.builders.values():
+        view = builder.subgraph
+        if not any(tensor.signature is not None and FREE in declared(tensor) for tensor in view.record.tensors):
+            continue
+        assumed = set(view.facts.leaning)
+        for node in view.graph.nodes:
+            for value in _looking_stretched(view, node):
+                inner = value.kind == "result" and value.stale is None and value not in view.graph.outputs
+                if inner and view.tensors[value] not in assumed:
+                    _state(view, value)
+
+
+def state_shape(view: SubgraphView, value: Value) -> None:
+    """Write the shape of a value into its record; unknown sizes become free sizes, an unknown rank no shape."""
+    axes = value.shape.axes
+    view.tensor(value).state(None if axes is None else [size if isinstance(size, int) else FREE for size in axes])
+    view.record.changed = True
+
+
+def _looking_stretched(view: SubgraphView, node: Node) -> Iterator[Value]:
+    """Yield the operands with a stored 1 on an axis where another operand has a stored size other than 1."""
+    values = [value for _, value in taking_part(node)]
+    last = MATRIX if node.row is not None and node.row.style == "matmul" else 0
+    stored = [_aligned(view.tensor(value).shape, last) for value in values]
+    for value, sizes in zip(values, stored, strict=True):
+        if any(axis in sizes and sizes[axis] == 1 and other[axis] != 1 for other in stored for axis in other):
+            yield value
+
+
+def _aligned(shape: Sequence[int], last: int) -> dict[int, int]:
+    """Return the stored sizes by their axis counted from the right, without the `last` axes."""
+    return {at - len(shape): size for at, size in enumerate(shape[: len(shape) - last])}
+
+
+def _state(view: SubgraphView, value: Value) -> None:
+    """Write the number that the view has for a size which the signature leaves free."""
+    record, sizes = view.tensor(value), value.shape.axes
+    free = declared(record)
+    if sizes is None or record.signature is None or len(sizes) != len(free) or FREE not in free:
+        return
+    known = [size if isinstance(size, int) and had == FREE else None for size, had in zip(sizes, free, strict=True)]
+    if all(size is None for size in known):
+        return
+    record.shape = tuple([old if size is None else size for size, old in zip(known, record.shape, strict=True)])
+    record.signature = tuple([old if size is None else size for size, old in zip(known, record.signature, strict=True)])
+    record.changed = view.record.changed = True

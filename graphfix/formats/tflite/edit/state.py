@@ -1,17 +1,58 @@
-"""What the edits of a TFLite model share: operands are replaced and nodes removed, in file and view alike."""
+"""The state that all edits of a TFLite model share, and the constants of a subgraph by their bytes."""
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 
-from graphfix.formats.tflite.edit.held_constants import HeldConstants
 from graphfix.formats.tflite.edit.inline import Decided
 from graphfix.formats.tflite.edit.new_nodes import NodeBuilder
 from graphfix.formats.tflite.file.container import Container
+from graphfix.formats.tflite.file.records import Quantization
 from graphfix.formats.tflite.folding import Evaluator
 from graphfix.formats.tflite.view import SubgraphView
 from graphfix.graph.view import Graph, Node, Value, set_node
 from graphfix.results.records import dataclass, field
+from graphfix.shapes.shape import Shape
+
+Key = tuple[str, tuple[int, ...], Quantization | None]
+"""The element type, the dims and the quantization."""
+
+
+@dataclass(slots=True, eq=False, repr=False)
+class HeldConstants:
+    """The constants of static shape in a subgraph, by their bytes; each constant is read at most once.
+
+    Constants that are added after the creation of this object are not included.
+    """
+
+    subgraph: SubgraphView
+    data: Callable[[int], bytes]
+    """Returns the bytes of a buffer."""
+    _unread: dict[Key, list[Value]] = field(default_factory=dict)
+    _read: dict[Key, dict[bytes, Value]] = field(default_factory=dict)
+    """By key and digest: the first constant with these bytes."""
+
+    def __post_init__(self) -> None:
+        for value in self.subgraph.values:
+            if value.kind == "constant" and value.shape.static:
+                tensor = self.subgraph.tensor(value)
+                if not (tensor.sparse or tensor.external or tensor.variable):
+                    key = value.dtype, value.shape.numbers, tensor.quantization
+                    self._unread.setdefault(key, []).append(value)
+
+    def first(self, like: Value, shape: Shape, data: bytes) -> Value | None:
+        """Return the first constant with these bytes and this shape, and with the type and quantization of `like`."""
+        key = like.dtype, shape.numbers, self.subgraph.tensor(like).quantization
+        read = self._read.setdefault(key, {})
+        for value in self._unread.pop(key, ()):
+            read.setdefault(_digest(self.data(self.subgraph.tensor(value).buffer)), value)
+        return read.get(_digest(data)) if read else None
+
+
+def _digest(data: bytes) -> bytes:
+    from hashlib import sha256  # few models have such constants
+
+    return sha256(data).digest()
 
 
 @dataclass(slots=True, eq=False, repr=False)

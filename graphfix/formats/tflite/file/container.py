@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 from graphfix.formats.neutral.files import Piece, Source, open_source, reason, staged
 from graphfix.formats.neutral.publish import refuse_name
 from graphfix.formats.tflite import IDENTIFIER, IDENTIFIER_AT, validate
-from graphfix.formats.tflite.file import zip as archive
+from graphfix.formats.tflite.file import zip_archive
 from graphfix.formats.tflite.file.options import read_options
 from graphfix.formats.tflite.file.reader import FlatBuffer, MalformedError
 from graphfix.formats.tflite.file.rebuild import Rebuilder
@@ -235,7 +235,7 @@ class Container:
         except TooLongError:
             what = "its tables and the new ones would pass 2 GiB, which the format can't address"
             raise GraphfixError(f"{self.source.name}: {what}; add less, or keep weights outside of them") from None
-        return [block, *_patched(size, archive.moved(self.source, len(block)))]
+        return [block, *_patched(size, zip_archive.moved(self.source, len(block)))]
 
     def _reach(self) -> int:
         """Where the tables end at the latest: payloads that lie outside of them stand behind."""
@@ -244,7 +244,7 @@ class Container:
         return min([len(self.source.data), *outside, *starts])
 
 
-def _patched(size: int, patches: Sequence[archive.Patch]) -> Iterator[Piece]:
+def _patched(size: int, patches: Sequence[zip_archive.Patch]) -> Iterator[Piece]:
     """The old file in pieces, with the bytes of the patches at their positions."""
     start = 0
     for position, data in patches:

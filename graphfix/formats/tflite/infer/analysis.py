@@ -9,18 +9,27 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from types import MappingProxyType
+from typing import Final
 
 from graphfix.formats.neutral.equal_sizes import NO_SUMS, Sum
 from graphfix.formats.tflite.file.container import Container
+from graphfix.formats.tflite.file.records import Operator
 from graphfix.formats.tflite.infer.names import free_axes, operator_name, unique_names, unknown_name
-from graphfix.formats.tflite.infer.scope import GraphScope
-from graphfix.formats.tflite.infer.subgraphs import Analysis
+from graphfix.formats.tflite.infer.scope import INTEGER_TYPES, GraphScope
+from graphfix.formats.tflite.infer.subgraphs import Analysis, Known
+from graphfix.graph.view import Node, Trips, Value
 from graphfix.results import StoredShape, assumptions
 from graphfix.results.records import dataclass, field
-from graphfix.shapes.shape import Dim, Shape, Size
+from graphfix.shapes.shape import UNRANKED, Dim, Shape, Size
 from graphfix.shapes.terms import Terms
 
 NONE_EQUAL: Mapping[str, str] = MappingProxyType({})
+
+
+MOST_OPERATORS: Final = 1 << 14
+"""The most operators that are followed in all trips of a loop together."""
+UNKNOWN_TRIPS: Final = 1 << 6
+"""The trips that a loop inside another loop counts for; its real number is known when the outer loop is unrolled."""
 
 
 @dataclass(slots=True)
@@ -87,3 +96,48 @@ def _facts(scope: GraphScope) -> Facts:
         [*scope.assumes, *assumes],
         sorted(scope.assumed | scope.doubtful),
     )
+
+
+def trips(container: Container, node: Node, operator: Operator) -> Trips | None:
+    """Return how often a WHILE runs its body; None for another operator, and if a condition is not known.
+
+    The condition and the body are evaluated trip by trip, on the shapes and the integers of the previous trip.
+    """
+    options = container.options(operator)
+    bodies = [options.get(name) for name in ("cond_subgraph_index", "body_subgraph_index")]
+    test, body = (at if isinstance(at, int) and 0 < at < len(container.subgraphs) else None for at in bodies)
+    if test is None or body is None:
+        return None
+    nodes = _weight(container, body, {})
+    analysis, values = Analysis(container, {}), [_shape_and_elements(value) for value in node.operands]
+    for count in range(1 + MOST_OPERATORS // max(1, nodes)):
+        decisions = [elements for _, elements in analysis.evaluated(test, values)]
+        if decisions not in ([(0,)], [(1,)]):
+            return None
+        if decisions == [(0,)]:
+            return Trips(count, nodes)
+        values = analysis.evaluated(body, values)
+    return None
+
+
+def _weight(container: Container, index: int, known: dict[int, int]) -> int:
+    """Return the nodes of one trip, with the loops inside it unrolled: unrolling the outer loop unrolls them too."""
+    if index not in known:
+        operators = container.subgraphs[index].operators
+        known[index] = len(operators) + sum(_weight_inside(container, each, known) for each in operators)
+    return known[index]
+
+
+def _weight_inside(container: Container, operator: Operator, known: dict[int, int]) -> int:
+    """Return the nodes that unrolling an operator adds: a WHILE's body so many times; 0 for any other operator."""
+    body = container.options(operator).get("body_subgraph_index")
+    if not isinstance(body, int) or not 0 < body < len(container.subgraphs):
+        return 0
+    return UNKNOWN_TRIPS * _weight(container, body, known)
+
+
+def _shape_and_elements(value: Value | None) -> Known:
+    if value is None:
+        return UNRANKED, None
+    elements = value.elements if value.dtype in INTEGER_TYPES else None
+    return value.shape, tuple(map(int, elements)) if elements is not None else None

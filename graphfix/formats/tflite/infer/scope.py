@@ -17,6 +17,8 @@ from graphfix.shapes.terms import ANY, LEAST, Terms
 
 INTEGERS = {INT32: "i", INT64: "q", BOOL: "?"}
 """The element types that are followed, as struct writes them."""
+INTEGER_TYPES = frozenset({TENSOR_TYPES[element][0] for element in INTEGERS})
+"""The names of these types: shapes and indices have them, and quantized tensors do not."""
 FOLLOWED = {**INTEGERS, FLOAT32: "f"}
 """Scalars are followed as float32 too, where they are whole numbers: sizes pass through it on their way to a RANGE."""
 LARGE = 1 << 24

@@ -13,9 +13,8 @@ from graphfix import operators
 from graphfix.formats.tflite.file.container import Container
 from graphfix.formats.tflite.file.records import ABSENT, Operator
 from graphfix.formats.tflite.file.schema import CUSTOM, OPERATORS, TENSOR_TYPES, UNSHAPED
-from graphfix.formats.tflite.infer import integer_values
-from graphfix.formats.tflite.infer.operands import Call, Results, Rule
-from graphfix.formats.tflite.infer.rules import rule
+from graphfix.formats.tflite.infer.call import Call, Results, Rule
+from graphfix.formats.tflite.infer.operators import registry
 from graphfix.formats.tflite.infer.scope import GraphScope, scope_of
 from graphfix.operators import Row
 from graphfix.operators.row import TFLITE
@@ -126,8 +125,8 @@ class Analysis:
                 scope.set_shape(tensor, computed, trusted, stated=op in STATED)
         if scope.assumed and not (trusted and scope.assumed.isdisjoint(operator.outputs)):
             scope.doubtful.update(operator.outputs)
-        if op in integer_values.FOLLOW:
-            integer_values.follow(call)
+        if op in registry.ELEMENT_RULES:
+            registry.follow_elements(call)
 
     def _run_bodies(self, call: Call) -> Results:
         """The results of an operator that runs subgraphs."""
@@ -209,7 +208,7 @@ def _kind(builtin: int, version: int) -> Kind:
         return "CUSTOM", None, None
     op = OPERATORS[builtin]
     row = operators.row(TFLITE, op, version)
-    return op, row, rule(op, row)
+    return op, row, registry.shape_rule(op, row)
 
 
 def _any_unranked(scope: GraphScope, operator: Operator) -> bool:

@@ -1,4 +1,4 @@
-"""Which tensors' shapes follow from the sizes of the inputs alone, so that one run shows them for every run."""
+"""Find the tensors whose shapes follow from the sizes of the inputs alone: one run shows these shapes for all runs."""
 
 from __future__ import annotations
 
@@ -6,7 +6,9 @@ from graphfix import operators
 from graphfix.formats.tflite.file.container import Container
 from graphfix.formats.tflite.file.records import ABSENT, Operator
 from graphfix.formats.tflite.file.schema import CUSTOM, OPERATORS, TENSOR_TYPES
-from graphfix.formats.tflite.infer.rules import BY_DATA, SHAPE_OPERANDS, rule
+from graphfix.formats.tflite.infer.operators.registry import OPERATORS as DEFINITIONS
+from graphfix.formats.tflite.infer.operators.registry import UNLISTED, shape_rule
+from graphfix.formats.tflite.infer.scope import INTEGER_TYPES
 from graphfix.operators.row import TFLITE
 from graphfix.results.records import dataclass, field
 
@@ -15,41 +17,36 @@ RECURRENT = frozenset(
     " BIDIRECTIONAL_SEQUENCE_RNN".split()
 )
 """Operators without a rule here whose results' shapes LiteRT computes from those of the operands."""
-SIZES = frozenset({"SHAPE", "RANK"})
-"""Operators whose results are the sizes of an operand, whatever its elements are."""
-WHOLE = frozenset({"int32", "int64", "bool"})
-"""The element types of shapes and indices; quantized ones are weights."""
-RANDOM = frozenset({"RANDOM_UNIFORM", "RANDOM_STANDARD_NORMAL"})
 
 
 @dataclass(slots=True)
 class _Known:
-    """What follows from the sizes of the inputs alone, by tensor."""
+    """The tensors of which something follows from the sizes of the inputs alone."""
 
     shapes: set[int] = field(default_factory=set)
     elements: set[int] = field(default_factory=set)
     sizes: set[int] = field(default_factory=set)
-    """Those of `elements` that follow from a size: shape arithmetic, whatever its type."""
+    """The tensors in `elements` that follow from a size: shape arithmetic, of any element type."""
 
 
 def determined(container: Container) -> frozenset[int]:
-    """The tensors of the main subgraph whose shapes do not follow from the elements of inputs or variables.
+    """Return the tensors of the main subgraph whose shapes do not follow from the elements of inputs or variables.
 
-    What custom operators, IF and WHILE return is not among them, nor is what follows from it.
+    The results of custom operators, IF and WHILE are not included, and neither is what follows from them.
     """
     return frozenset(_known(container).shapes)
 
 
 def computed(container: Container) -> tuple[frozenset[int], frozenset[int]]:
-    """The results in the main subgraph whose elements follow from constants and from the sizes of the inputs alone.
+    """Return the results in the main subgraph whose elements follow from constants and sizes of the inputs alone.
 
-    The second set has those that are shape arithmetic: whole numbers and truth values, and what follows from a size.
+    The second set has those of them that are shape arithmetic: integers, bools, and what follows from a size.
     """
     main = container.subgraphs[0]
     produced = {tensor for operator in main.operators for tensor in operator.outputs}
     known = _known(container)
     results = known.elements & produced
-    whole = {tensor for tensor in results if TENSOR_TYPES[main.tensors[tensor].type][0] in WHOLE}
+    whole = {tensor for tensor in results if TENSOR_TYPES[main.tensors[tensor].type][0] in INTEGER_TYPES}
     return frozenset(results), frozenset(whole | (results & known.sizes))
 
 
@@ -68,15 +65,17 @@ def _known(container: Container) -> _Known:
 
 def _follow(known: _Known, operator: Operator, op: str, version: int) -> None:
     operands = [tensor for tensor in operator.inputs if tensor != ABSENT]
-    has_rule = op in RECURRENT or rule(op, operators.row(TFLITE, op, version)) is not None
-    if not has_rule or op in BY_DATA or not known.shapes.issuperset(operands):
+    definition = DEFINITIONS.get(op, UNLISTED)
+    has_rule = op in RECURRENT or shape_rule(op, operators.row(TFLITE, op, version)) is not None
+    if not has_rule or definition.has_data_dependent_shape or not known.shapes.issuperset(operands):
         return
-    held = [operator.inputs[at] for at in SHAPE_OPERANDS.get(op, ()) if at < len(operator.inputs)]
+    held = [operator.inputs[at] for at in definition.shape_operands if at < len(operator.inputs)]
     if not known.elements.issuperset(tensor for tensor in held if tensor != ABSENT):
         return
     results = [tensor for tensor in operator.outputs if tensor != ABSENT]
     known.shapes.update(results)
-    if op in SIZES or (op not in RANDOM and known.elements.issuperset(operands)):
+    is_size = definition.contents == "sizes"
+    if is_size or (definition.contents != "random" and known.elements.issuperset(operands)):
         known.elements.update(results)
-        if op in SIZES or not known.sizes.isdisjoint(operands):
+        if is_size or not known.sizes.isdisjoint(operands):
             known.sizes.update(results)

@@ -15,7 +15,7 @@ from onnx import ModelProto, NodeProto, TensorProto, helper, numpy_helper
 from graphfix.checker.proof.core.sizes import Size
 from graphfix.checker.proof.core.terms import View
 from graphfix.checker.proof.neutral.integer_values import LARGE, SMALL
-from graphfix.runtimes import onnxruntime
+from graphfix.runtimes.onnx import onnxruntime
 from graphfix.runtimes.process import Child
 from graphfix.runtimes.session import RefusedError
 from tests.support.last_results import every_result, last_results

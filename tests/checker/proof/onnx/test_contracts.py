@@ -15,7 +15,7 @@ import pytest
 from onnx import ModelProto, TensorProto, helper, numpy_helper
 
 from graphfix.results import GraphfixError
-from graphfix.runtimes import onnxruntime
+from graphfix.runtimes.onnx import onnxruntime
 from graphfix.runtimes.session import RefusedError
 from tests.support.proving import prove
 

@@ -19,7 +19,7 @@ from graphfix.checker.proof.core.result import UnprovedError
 from graphfix.checker.proof.neutral import constant_folding
 from graphfix.checker.proof.neutral.constant_folding import converted, paired
 from graphfix.checker.proof.onnx.operators.registry import FOLDS, VIEWS
-from graphfix.runtimes import onnxruntime
+from graphfix.runtimes.onnx import onnxruntime
 from graphfix.runtimes.session import RefusedError
 from tests.support.last_results import last_results
 from tests.support.notation import model as notation

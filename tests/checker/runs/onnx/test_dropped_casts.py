@@ -19,7 +19,7 @@ from graphfix.checker.runs.onnx import kept_casts
 from graphfix.checker.runs.onnx.kept_casts import with_kept_casts
 from graphfix.cli import commands
 from graphfix.report.verdict import verdict_text
-from graphfix.runtimes import onnxruntime
+from graphfix.runtimes.onnx import onnxruntime
 from tests.support.checked import verify
 
 HALF, SINGLE = TensorProto.FLOAT16, TensorProto.FLOAT

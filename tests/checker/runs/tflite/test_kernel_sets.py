@@ -14,7 +14,7 @@ from graphfix.checker.runs.tflite.kernel_run import KernelRun
 from graphfix.checker.runs.tflite.verdict import _only
 from graphfix.report.verdict import verdict_text
 from graphfix.results import GraphfixError, Outcome, Verdict
-from graphfix.runtimes.litert import KERNELS
+from graphfix.runtimes.litert.evaluation import KERNELS
 from models.builders.grammar import constant
 from models.builders.tflite.text import Quantized, Signature
 from models.builders.tflite.text import model as tflite

@@ -21,7 +21,7 @@ from graphfix.checker.files.onnx.graphs import bodies, every_graph, every_node, 
 from graphfix.checker.proof.core.sizes import result_sizes
 from graphfix.checker.proof.onnx.closed_world.wrong_inference import SUSPECT, is_suspect
 from graphfix.checker.proof.onnx.reading.operands import domain_of
-from graphfix.runtimes.onnx_inference import InferenceError, infer_shapes, start
+from graphfix.runtimes.onnx.shape_inference import InferenceError, infer_shapes, start
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence

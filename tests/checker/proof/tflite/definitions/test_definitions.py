@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from graphfix.checker.proof.tflite.definitions.maker import OPERATORS
-from graphfix.runtimes.litert import KERNELS
+from graphfix.runtimes.litert.evaluation import KERNELS
 from graphfix.runtimes.process import Child
 from models.builders.tflite.text import model as tflite
 from tests.support.proving import prove

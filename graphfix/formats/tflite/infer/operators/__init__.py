@@ -1,0 +1,1 @@
+"""What inference knows of each TFLite operator, a module a family of operators; `registry` lists them all."""

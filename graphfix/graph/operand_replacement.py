@@ -1,0 +1,158 @@
+"""Decide whether a broadcasting node keeps its result, in shape and bits, if its operands are replaced."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import TypeAlias
+
+from graphfix.graph.broadcast import (
+    MATRIX,
+    Alignment,
+    BroadcastOperand,
+    align_anyhow,
+    exemption,
+    over_limit,
+    taking_part,
+)
+from graphfix.graph.liveness import is_live
+from graphfix.graph.redundant_nodes import constant
+from graphfix.graph.view import Node, Value
+from graphfix.operators.row import TFLITE
+from graphfix.shapes.shape import Incompatible, Shape, broadcast, same, same_shape
+
+PAIR = 2
+Operands: TypeAlias = Mapping[int, Value]
+"""By operand index: the value that the node would read."""
+
+
+def left_reason(node: Node, alignment: Alignment, operand: BroadcastOperand, *, stretched: bool) -> str | None:
+    """Return why an operand is not lifted, or not stretched; None if the edit keeps every bit."""
+    why = operand.operand.keep_dims if stretched else operand.operand.keep_rank
+    found = exemption(alignment, operand, why)
+    if found is not None or node.domain != TFLITE:
+        return found
+    from graphfix.graph.litert.kernels import other_kernel
+
+    return other_kernel(node, alignment, operand, stretched=stretched)
+
+
+def broadcast_operands(node: Node) -> Iterator[tuple[int, Value]]:
+    """Return the operands that are broadcast, without the operand that the others are broadcast onto."""
+    onto = node.row.onto if node.row is not None else None
+    return ((operand.index, value) for operand, value in taking_part(node) if operand.index != onto)
+
+
+def reading(node: Node, read: Operands) -> Node:
+    """Return a copy of the node with other operands, to compute its alignment."""
+    return node.reading(tuple(read.get(at, value) for at, value in enumerate(node.operands)))
+
+
+def keeps_result(node: Node, before: Alignment, read: Operands, *, lifts: bool = False) -> bool:
+    """Return whether the result keeps its shape if the node reads other operands.
+
+    `lifts`: the new operands only lack unit axes in front, so only the rank of the result may differ.
+    """
+    if not all(_is_matrix(node, node.operand(at), value) for at, value in read.items()) or becomes_square(node, read):
+        return False
+    other = reading(node, read)
+    if node.domain == TFLITE:
+        from graphfix.graph.litert.lookup_tables import changes_table
+
+        if changes_table(node, other):
+            return False
+    try:
+        after = align_anyhow(other)
+    except Incompatible:
+        return False
+    if after is None or after.rank != before.rank:
+        return False
+    if lifts and before.rank:
+        return True
+    return same_shape(after.result, before.result) and not (before.onto and _checks_less(before, read))
+
+
+def becomes_square(node: Node, read: Operands) -> bool:
+    """Return whether an 8-bit product would read one value twice, because XNNPACK rounds a square differently."""
+    if node.domain != TFLITE or node.op != "MUL" or len(node.operands) != PAIR:
+        return False
+    if node.operand(0).dtype not in ("int8", "uint8"):
+        return False
+    one, two = (read.get(at, node.operand(at)) for at in range(PAIR))
+    return one is two and node.operands[0] is not node.operands[1]
+
+
+def _checks_less(before: Alignment, read: Operands) -> bool:
+    """Return whether an operand that is broadcast onto a shape would no longer require one of its sizes."""
+    rank = before.result.rank
+    return any(
+        not (same(was, now) or same_shape(Shape((was,)), broadcast(Shape((now,)), Shape((whole,)))))
+        for operand in before.operands
+        if operand.index in read
+        for was, now, whole in zip(
+            with_rank(operand.shape, rank).dims,
+            with_rank(read[operand.index].ranked, rank).dims,
+            before.result.dims,
+            strict=True,
+        )
+    )
+
+
+def _is_matrix(node: Node, was: Value, now: Value) -> bool:
+    """Return whether an operand of a matrix product keeps its last two axes, which do not broadcast."""
+    if node.row is None or node.row.style != "matmul" or was is now:
+        return True
+    ours, theirs = was.ranked, now.ranked
+    whole = ours.rank >= MATRIX and theirs.rank >= MATRIX
+    return whole and same_shape(Shape(ours.dims[-MATRIX:]), Shape(theirs.dims[-MATRIX:]))
+
+
+def keeps_bits(node: Node, before: Alignment, read: Operands) -> bool:
+    """Return whether the new operands can be lifted and stretched to the present ones with the same bits."""
+    old = {operand.index: operand for operand in before.operands}
+    try:
+        after = align_anyhow(reading(node, read))
+    except Incompatible:
+        return False
+    if after is None or over_limit(node, after) is not None:
+        return False
+    changed = [(operand, old[operand.index].value) for operand in after.operands if operand.index in read]
+    return not any(
+        (_is_lifted(operand.value, to) and left_reason(node, after, operand, stretched=False) is not None)
+        or (_is_stretched(operand.value, to) and left_reason(node, after, operand, stretched=True) is not None)
+        for operand, to in changed
+    )
+
+
+def _is_lifted(value: Value, to: Value) -> bool:
+    """Return whether a lift is needed to make `to` from a value; true if a rank is unknown."""
+    return not (value.shape.ranked and to.shape.ranked) or value.shape.rank < to.shape.rank
+
+
+def _is_stretched(value: Value, to: Value) -> bool:
+    """Return whether a stretch is needed to make `to` from a value; true if a rank is unknown."""
+    if not (value.shape.ranked and to.shape.ranked):
+        return True
+    rank = max(value.shape.rank, to.shape.rank)
+    return not same_shape(with_rank(value.shape, rank), with_rank(to.shape, rank))
+
+
+def with_rank(shape: Shape, rank: int) -> Shape:
+    """Return the shape with unit axes in front, so that it has at least this rank."""
+    return Shape((1,) * (rank - shape.rank) + shape.dims)
+
+
+def may_lift(node: Node, before: Alignment, at: int) -> bool:
+    """Return whether equalize-ranks would lift an operand that has fewer axes than the result."""
+    operand = next(operand for operand in before.operands if operand.index == at)
+    return left_reason(node, before, operand, stretched=False) is None
+
+
+def is_alone(value: Value) -> bool:
+    """Return whether exactly one live operand reads a value, and the value is no output of its graph."""
+    return value not in value.graph.outputs and sum(is_live(reader) for reader, _ in value.reads) == 1
+
+
+def is_at_hand(value: Value) -> bool:
+    """Return whether a value is a constant that can be written in another shape."""
+    held = constant(value)
+    return held is not None and held.repeats is not None and (held is value or is_alone(value))

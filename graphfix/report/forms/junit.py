@@ -1,0 +1,172 @@
+"""JUnit XML: a suite for each model, a case for each question that a command asks about it.
+
+`check` asks about each finding code; `fix`, `verify` and `tosa` about the proof, the runs, the sizes that were claimed
+and the conversion. A question that was not asked, or has no answer that counts, is a skipped case.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Literal
+
+from graphfix.report import pages
+from graphfix.report.forms.file_references import relative_path
+from graphfix.report.text import Entry, Failure, change_text, counted, findings, place_text, printable
+from graphfix.report.tosa import conversion_texts
+from graphfix.report.verdict import verdict_text
+from graphfix.results import Conversion, Facts, Outcome, Site, Verdict
+from graphfix.results.records import dataclass
+
+if TYPE_CHECKING:
+    from xml.etree.ElementTree import Element
+
+LISTED = 200
+"""Sites that a failure lists."""
+Answer = Literal["passed", "failure", "error", "skipped"]
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """A question, its answer in a line, and what else there is to read."""
+
+    name: str
+    answer: Answer
+    message: str = ""
+    lines: Sequence[str] = ()
+    seconds: float = 0.0
+
+
+def junit_text(entries: Sequence[Entry]) -> str:
+    """The document; names are written with their control characters spelled out, for XML has no way to hold them."""
+    from xml.etree import ElementTree as ET
+
+    root = ET.Element("testsuites", name="graphfix")
+    suites = [_suite(entry, ET.SubElement(root, "testsuite")) for entry in entries]
+    _count(root, [case for cases in suites for case in cases])
+    ET.indent(root)
+    return f'<?xml version="1.0" encoding="UTF-8"?>\n{ET.tostring(root, encoding="unicode")}\n'
+
+
+def _suite(entry: Entry, suite: Element) -> list[Case]:
+    cases = list(_cases(entry))
+    suite.set("name", printable(f"graphfix {entry.command} {entry.model}"))
+    for case in cases:
+        _write(case, entry, suite)
+    _count(suite, cases)
+    return cases
+
+
+def _count(element: Element, cases: Sequence[Case]) -> None:
+    """Set how many cases there are, and of which kind."""
+    element.set("tests", str(len(cases)))
+    for name, answer in (("failures", "failure"), ("errors", "error"), ("skipped", "skipped")):
+        element.set(name, str(sum(case.answer == answer for case in cases)))
+    element.set("time", f"{sum(case.seconds for case in cases):.6f}")
+
+
+def _write(case: Case, entry: Entry, suite: Element) -> None:
+    from xml.etree.ElementTree import SubElement
+
+    written = SubElement(suite, "testcase", name=printable(case.name), classname=printable(entry.model))
+    written.set("file", printable(relative_path(entry.model) or entry.model))
+    written.set("time", f"{case.seconds:.6f}")
+    text = "\n".join(map(printable, case.lines))
+    if case.answer == "passed":
+        if text or case.message:
+            SubElement(written, "system-out").text = text or printable(case.message)
+        return
+    said = SubElement(written, case.answer, message=printable(case.message))
+    if case.answer != "skipped":
+        said.set("type", printable(case.name.split(" ")[0]))
+    said.text = text or None
+
+
+# --- the questions ----------------------------------------------------------------------------------------------------
+
+
+def _cases(entry: Entry) -> Iterator[Case]:
+    if isinstance(entry, Failure):
+        yield Case(entry.command, "error", entry.error)
+        return
+    if entry.command == "check":
+        yield from _codes(entry)
+    verdict = entry.verdict
+    if verdict is not None:
+        yield _proof(verdict, entry)
+        yield _runs(verdict, entry)
+        yield _facts(verdict.facts)
+    if entry.conversion is not None:
+        yield _conversion(entry, entry.conversion)
+
+
+def _codes(outcome: Outcome) -> Iterator[Case]:
+    """Yield a case for each code; all come from one walk over the model, whose time they share."""
+    codes = (*pages.codes(), *outcome.own_codes)
+    share = sum(outcome.seconds.values()) / len(codes)
+    for code in codes:
+        sites = [site for site in findings(outcome) if site.code == code]
+        said = f"{counted(len(sites), 'site')} for target {outcome.target}" if sites else ""
+        more = [f"... and {len(sites) - LISTED} more"] if len(sites) > LISTED else []
+        yield Case(
+            pages.title(code), "failure" if sites else "passed", said, [*map(_site, sites[:LISTED]), *more], share
+        )
+
+
+def _site(site: Site) -> str:
+    return f"{site.status} {place_text(site)}: {change_text(site)}"
+
+
+def _proof(verdict: Verdict, outcome: Outcome) -> Case:
+    """Whether the two are proved equal; that no proof was found is no failure where the runs decide."""
+    seconds = outcome.seconds.get("proof", 0.0)
+    if verdict.proof is None:
+        return Case("proof", "skipped", "no proof was asked for", seconds=seconds)
+    status = str(verdict.proof.get("status"))
+    said = f"{status}: {verdict.proof['reason']}" if verdict.proof.get("reason") else status
+    return Case("proof", "passed" if status == "proved" else "skipped", said, seconds=seconds)
+
+
+ANSWERS: dict[str, Answer] = {
+    "proved": "passed",
+    "equal": "passed",
+    "different": "failure",
+    "contradicted": "failure",
+    "undecided": "error",
+    "skipped": "skipped",
+}
+"""What the runs answer, which decide where nothing is proved."""
+
+
+def _runs(verdict: Verdict, outcome: Outcome) -> Case:
+    """What decides where nothing is proved: it is an error that neither of them does."""
+    seconds = sum(spent for step, spent in outcome.seconds.items() if step != "proof")
+    answer = ANSWERS[verdict.status]
+    if verdict.status == "proved" and not verdict.runs:
+        answer = "skipped"
+    return Case("runs", answer, verdict_text(verdict), seconds=seconds)
+
+
+def _facts(facts: Facts | None) -> Case:
+    """Whether the sizes that the rewriter went by are those that the runtime gave."""
+    if facts is None:
+        return Case("facts", "skipped", "no size was claimed")
+    said = f"{facts.claimed} claimed, {facts.observed} observed, {facts.contradicted} contradicted"
+    if facts.contradicted:
+        return Case("facts", "failure", said, [str(facts.first)] if facts.first is not None else [])
+    return Case("facts", "passed", said)
+
+
+CONVERTED: dict[str, Answer] = {
+    "converted": "passed",
+    "agrees": "passed",
+    "differs": "failure",
+    "unpredictable": "failure",
+    "refused": "error",
+    "not run": "error",
+}
+
+
+def _conversion(outcome: Outcome, done: Conversion) -> Case:
+    """What the TOSA tools say."""
+    lines = conversion_texts(outcome, done)
+    return Case("conversion", CONVERTED[done.status], lines[-1], lines)

@@ -1,0 +1,141 @@
+"""List the forms of a report by suffix and by name, and write reports; `graphfix.report` exports these names."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from importlib import resources
+from pathlib import Path
+from types import MappingProxyType
+from typing import TypeAlias
+
+from graphfix.report.forms.github import github_text
+from graphfix.report.forms.json import json_text
+from graphfix.report.forms.junit import junit_text
+from graphfix.report.forms.markdown import markdown
+from graphfix.report.forms.node_data import node_data_text
+from graphfix.report.forms.sarif import sarif_text
+from graphfix.report.text import Entry
+from graphfix.results import GraphfixError
+from graphfix.results.files.regular_files import refuse_pipe, refuse_stream
+
+
+def _page(entries: Sequence[Entry]) -> str:
+    from graphfix.report import html  # its assets are read where a page is asked for
+
+    return html.page(entries)
+
+
+Form: TypeAlias = Callable[[Sequence[Entry]], str]
+TEXTS: Mapping[str, Form] = MappingProxyType(
+    {"json": json_text, "markdown": markdown, "sarif": sarif_text, "junit": junit_text, "github": github_text}
+)
+"""Name of a form that is printed -> what makes it."""
+ROOM = 1 << 16
+"""Bytes that are written into a report's folder as a trial, before a model is touched."""
+NODE_DATA = ".node_data.json"
+FORMS: Mapping[str, Form] = MappingProxyType(
+    {
+        ".json": TEXTS["json"],
+        ".md": TEXTS["markdown"],
+        ".html": _page,
+        ".sarif": TEXTS["sarif"],
+        ".xml": TEXTS["junit"],
+        NODE_DATA: node_data_text,
+    }
+)
+"""Suffix of a report file -> what makes it; of two that fit the longer one counts."""
+DRAWN = frozenset({".html", NODE_DATA})
+"""The forms that show where in the model a site is."""
+
+
+def schema_text() -> str:
+    """The JSON Schema (draft 2020-12) of what `json_text` writes, as published: `graphfix/report/schema`."""
+    return resources.files("graphfix.report").joinpath("schema/graphfix-1.json").read_text(encoding="utf-8")
+
+
+def needs_excerpt(path: Path) -> bool:
+    """Whether the form of this report draws the model around the sites: the request has to ask for it."""
+    return _suffix(path) in DRAWN
+
+
+def _suffix(path: Path) -> str | None:
+    """The longest suffix of a form that the name ends with."""
+    name = path.name.lower()
+    return max((suffix for suffix in FORMS if name.endswith(suffix)), key=len, default=None)
+
+
+def refuse(path: Path, models: int = 1, *, folder_is_made: bool = False) -> None:
+    """Raise GraphfixError if `write` could not succeed for this number of models; called before a model is touched.
+
+    A trial file is written into the report's folder, and removed. `folder_is_made`: the folder need not exist yet.
+    """
+    _refuse_name(path, models, folder_is_made=folder_is_made)
+    if path.parent.is_dir():
+        _try_to_write(path)
+
+
+def _refuse_name(path: Path, models: int, *, folder_is_made: bool = False) -> None:
+    """Raise GraphfixError for a name that `write` can't write for this number of models."""
+    if _suffix(path) is None:
+        raise GraphfixError(f"{path}: the form of a report is chosen by its suffix; known: {', '.join(FORMS)}")
+    if models > 1 and _suffix(path) == NODE_DATA:
+        raise GraphfixError(f"{path}: node data is of one model, these are {models}; name one, or another form")
+    if path.is_dir():
+        raise GraphfixError(f"{path}: a folder; name the report's file")
+    _refuse_stream(path, "the report")
+    if not (folder_is_made or path.parent.is_dir()):
+        raise GraphfixError(f"{path}: the folder of the report does not exist; create it first")
+
+
+def _refuse_stream(path: Path, wanted: str) -> None:
+    """Raise GraphfixError for a pipe, a device or an open file of the process; links are followed."""
+    refuse_stream(path)
+    if path.exists():
+        refuse_pipe(path, f"a file for {wanted}")
+
+
+def write(path: Path, entries: Sequence[Entry]) -> None:
+    """Write a report in the form that the suffix names; it appears whole or not at all. Raises GraphfixError."""
+    _refuse_name(path, len(entries))
+    publish(path, FORMS[_suffix(path) or ""](entries), "report")
+
+
+def _try_to_write(path: Path) -> None:
+    """Raise GraphfixError if a file of ROOM bytes can't be written into the folder."""
+    scratch = _scratch(path)
+    try:
+        scratch.write_bytes(bytes(ROOM))
+    except OSError as error:
+        raise _unwritable(path, "report", error) from None
+    finally:
+        _remove(scratch)
+
+
+def _scratch(path: Path) -> Path:
+    return path.with_name(f".{path.name}.{secrets.token_hex(8)}.tmp")
+
+
+def _unwritable(path: Path, what: str, error: OSError) -> GraphfixError:
+    why = f"can't be written: {error.strerror}; make room or choose another place"
+    return GraphfixError(f"{path}: the {what} {why}")
+
+
+def _remove(scratch: Path) -> None:
+    with suppress(OSError):  # if the folder can't be written, the file does not exist
+        scratch.unlink(missing_ok=True)
+
+
+def publish(path: Path, text: str, what: str) -> None:
+    """Write a file that is `what`; it appears whole or not at all. Raises GraphfixError."""
+    _refuse_stream(path, f"the {what}")
+    scratch = _scratch(path)
+    try:
+        with scratch.open("x", encoding="utf-8", errors="backslashreplace", newline="\n") as file:
+            file.write(text)
+        scratch.replace(path)
+    except OSError as error:
+        raise _unwritable(path, what, error) from None
+    finally:
+        _remove(scratch)

@@ -1,0 +1,265 @@
+"""Load a TFLite model into LiteRT with one thread and run it; the worker process imports this module."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from ai_edge_litert.interpreter import Interpreter, OpResolverType
+
+from graphfix.runtimes.session import ModelDetails, RefusedError, TensorDetails, one_line, utf8_name
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from graphfix.runtimes.litert.evaluation import Shapes
+
+_RESOLVERS = {
+    "reference": OpResolverType.BUILTIN_REF,
+    "builtin": OpResolverType.BUILTIN_WITHOUT_DEFAULT_DELEGATES,
+    "xnnpack": OpResolverType.AUTO,
+    "preserving": OpResolverType.BUILTIN_WITHOUT_DEFAULT_DELEGATES,
+}
+_STRINGS, _VALUELESS = "bytes", "object"
+_ERRORS = (ValueError, RuntimeError, TypeError, KeyError, OSError, MemoryError)
+# What keeps a state that no reset reaches: such a model gets a new interpreter for each run.
+_STATEFUL = frozenset("VAR_HANDLE CALL_ONCE HASHTABLE MULTINOMIAL RANDOM_UNIFORM RANDOM_STANDARD_NORMAL".split())
+_CUSTOM = re.compile(r"unresolved custom op: (.*?)\.\s+See instructions|Node number \d+ \((Flex\w+)\)", re.DOTALL)
+_RUN_TOGETHER = re.compile(r"(?<=\S)\.?\s*Node(?= number \d)")
+_LACKS = ("Didn't find op for builtin opcode", "Didn't find custom operator", "Unsupported data type")
+
+
+class InterpreterSession:
+    """One interpreter, which is created again after a failure, and for each run of a model that keeps a state."""
+
+    def __init__(self, model: Path | bytes, kernels: str, signature: str | None, expose: Sequence[str]) -> None:
+        self._model, self._kernels = model, kernels
+        self._preserved = kernels == "preserving" or bool(expose)
+        self._interpreter: Interpreter | None = None
+        with self._refusing():
+            core = self._core()
+            self._subgraph = int(core.GetSubgraphIndexFromSignature(signature)) if signature else 0
+            self._counts = [int(core.NumTensors(at)) for at in range(core.NumSubgraphs())]
+            self._stateful = _stateful(core, self._counts)
+            self._names = _unique_names(core, self._subgraph)
+            self.interface = _interface(core, self._subgraph, self._names, signature, expose)
+
+    def run(self, feeds: Mapping[str, object]) -> list[object]:
+        """Run once; variables start anew. Raises RefusedError."""
+        with self._refusing():
+            if self._stateful:
+                self._interpreter = None
+            core, subgraph = self._core(), self._subgraph
+            values = {spec.index: np.asarray(feeds[spec.name], order="C") for spec in self.interface.inputs}
+            for index, value in values.items():
+                if tuple(core.TensorSize(index, subgraph)) != value.shape:
+                    core.ResizeInputTensor(index, np.array(value.shape, np.int32), False, subgraph)
+            core.AllocateTensors(subgraph)
+            core.ResetVariableTensors()
+            for index, value in values.items():
+                core.SetTensor(index, value, subgraph)
+            core.Invoke(subgraph)
+            return [_value(core, spec, subgraph) for spec in self.interface.outputs]
+
+    def run_observed(
+        self, feeds: Mapping[str, object], tensors: Sequence[int]
+    ) -> tuple[list[object], list[tuple[int, ...]]]:
+        """Run once; return the shapes that tensors of the same subgraph have then, too. Raises RefusedError."""
+        outputs = self.run(feeds)
+        with self._refusing():
+            core = self._core()
+            sizes = [core.TensorSize(index, self._subgraph) for index in tensors]
+            keys = [size.tobytes() for size in sizes]
+            shapes = {key: tuple(size.tolist()) for key, size in dict(zip(keys, sizes, strict=True)).items()}
+            # one tuple for equal shapes: a pickle of 10,000s of different ones takes longer than the run
+            return outputs, [shapes[key] for key in keys]
+
+    def tensors(self) -> list[str]:
+        """Return the names of all tensors of the subgraph that is run, each once, by index."""
+        return self._names
+
+    def allocate(self, inputs: Mapping[int, Sequence[int]]) -> Shapes:
+        """Resize inputs of subgraph 0, and return the planned shapes. Raises RefusedError."""
+        with self._refusing():
+            core = self._core()
+            for index, shape in inputs.items():
+                core.ResizeInputTensor(index, np.array(shape, np.int32), False, 0)
+            core.AllocateTensors()
+            return self._shapes(core)
+
+    def invoke_on_zeros(self, given: Mapping[int, np.ndarray[Any, Any]]) -> Shapes:
+        """Run what was allocated, on zeros but for inputs that are given; return the shapes after it.
+
+        Raises RefusedError.
+        """
+        with self._refusing():
+            core = self._core()
+            for spec in self.interface.inputs:
+                if spec.index in given:
+                    core.SetTensor(spec.index, given[spec.index], 0)
+                    continue
+                size = tuple(core.TensorSize(spec.index, 0))
+                zeros = np.full(size, b"", object) if spec.dtype == _STRINGS else np.zeros(size, spec.dtype)
+                core.SetTensor(spec.index, zeros, 0)
+            core.Invoke()
+            return self._shapes(core)
+
+    def elements(self, tensors: Sequence[int]) -> list[bytes]:
+        """Return what tensors of subgraph 0 hold after a run, as they lie in memory. Raises RefusedError."""
+        with self._refusing():
+            core = self._core()
+            return [core.GetTensor(index, 0).tobytes() for index in tensors]
+
+    def _shapes(self, core: Any) -> Shapes:  # noqa: ANN401 - LiteRT has no types
+        """Return the shapes of all tensors, those that kernels have added behind the file's own included."""
+        return tuple(tuple(_shape(core, index, at) for index in range(count)) for at, count in enumerate(self._counts))
+
+    def _core(self) -> Any:  # noqa: ANN401 - LiteRT has no types
+        """Return the native interpreter, which alone reaches the subgraphs behind the first."""
+        if self._interpreter is None:
+            if isinstance(self._model, Path):
+                with utf8_name(self._model) as name:
+                    self._interpreter = self._made(model_path=name)
+            else:
+                self._interpreter = self._made(model_content=self._model)
+        return self._interpreter._interpreter  # noqa: SLF001 - LiteRT's own SignatureRunner reaches it so
+
+    def _made(self, **model: str | bytes) -> Interpreter:
+        return Interpreter(
+            **model,
+            experimental_op_resolver_type=_RESOLVERS[self._kernels],
+            experimental_preserve_all_tensors=self._preserved,
+            num_threads=1,
+        )
+
+    @contextmanager
+    def _refusing(self) -> Iterator[None]:
+        """Turn LiteRT's exceptions into a refusal; an interpreter that has raised one is not used again."""
+        try:
+            yield
+        except _ERRORS as error:
+            self._interpreter = None
+            raise _refused(error) from None
+
+
+def load(
+    model: Path | bytes, *, kernels: str, signature: str | None = None, expose: Sequence[str] = ()
+) -> InterpreterSession:
+    """Load a model by its path (it is mapped, not read) or from bytes.
+
+    `kernels` is one of graphfix.runtimes.litert.evaluation.KERNELS, or "preserving": the builtin ones, for shapes.
+    `signature` is the key of the SignatureDef whose subgraph is run under its names, None runs subgraph 0.
+    `expose` names tensors of that subgraph that become outputs behind its own. Raises RefusedError.
+    """
+    return InterpreterSession(model, kernels, signature, expose)
+
+
+def _shape(core: Any, index: int, subgraph: int) -> tuple[int, ...]:  # noqa: ANN401 - LiteRT has no types
+    """Return the shape of a tensor; () for one that a kernel has added and does not use."""
+    try:
+        return tuple(map(int, core.TensorSize(index, subgraph)))
+    except ValueError:
+        return ()
+
+
+def _stateful(core: Any, counts: Sequence[int]) -> bool:  # noqa: ANN401 - LiteRT has no types
+    """Whether something keeps a state; of the other subgraphs LiteRT lists no operators, but tensors: of resources."""
+    return any(core.NodeName(at) in _STATEFUL for at in range(core.NumNodes())) or any(
+        core.TensorType(index, at) is np.object_ for at in range(1, len(counts)) for index in range(counts[at])
+    )
+
+
+def _interface(
+    core: Any,  # noqa: ANN401 - see above
+    subgraph: int,
+    names: Sequence[str],
+    signature: str | None,
+    expose: Sequence[str],
+) -> ModelDetails:
+    keys = core.GetSignatureDefs()
+    where = {str(key): int(core.GetSubgraphIndexFromSignature(key)) for key in keys}
+    exposed = tuple(_spec(core, subgraph, names.index(name), name) for name in expose)
+    if signature is not None:
+        sides = [
+            tuple(_spec(core, subgraph, int(index), str(name)) for name, index in keys[signature][side].items())
+            for side in ("inputs", "outputs")
+        ]
+    else:
+        aliases = _aliases([keys[key] for key in keys if where[key] == 0])
+        sides = [
+            tuple(
+                replace(_spec(core, 0, int(index), names[index]), alias=aliases.get(int(index), "")) for index in side
+            )
+            for side in (core.InputIndices(), core.OutputIndices())
+        ]
+    return ModelDetails(sides[0], sides[1] + exposed, tuple(where.items()))
+
+
+def _aliases(signatures: Sequence[Any]) -> dict[int, str]:
+    """Return what the first SignatureDef that has it calls a tensor."""
+    found: dict[int, str] = {}
+    for signature in signatures:
+        for side in ("inputs", "outputs"):
+            for name, index in signature[side].items():
+                found.setdefault(int(index), str(name))
+    return found
+
+
+def _unique_names(core: Any, subgraph: int) -> list[str]:  # noqa: ANN401 - see above
+    names = [str(core.TensorName(index, subgraph)) for index in range(core.NumTensors(subgraph))]
+    counts = Counter(names)
+    taken = {name for name, count in counts.items() if name and count == 1}
+    unique = []
+    for index, name in enumerate(names):
+        made = name if name in taken else f"t{index}"
+        while name not in taken and made in taken:
+            made += "_"
+        unique.append(made)
+    return unique
+
+
+def _spec(core: Any, subgraph: int, index: int, name: str) -> TensorDetails:  # noqa: ANN401 - see above
+    kind = core.TensorType(index, subgraph)
+    if not kind:
+        raise RefusedError(f"LiteRT: numpy has no type for the tensor '{name}'", missing_kernel=True)
+    scales, zero_points, axis, *_ = core.TensorQuantizationParameters(index, subgraph)
+    return TensorDetails(
+        name=name,
+        index=index,
+        dtype=np.dtype(kind).name,
+        shape=tuple(map(int, core.TensorSize(index, subgraph))),
+        shape_signature=tuple(map(int, core.TensorSizeSignature(index, subgraph))),
+        scales=tuple(map(float, scales)),
+        zero_points=tuple(map(int, zero_points)),
+        quantized_axis=int(axis),
+    )
+
+
+def _value(core: Any, spec: TensorDetails, subgraph: int) -> object:  # noqa: ANN401 - see above
+    """Copy a tensor; a resource has no values, and asking for them ends the process.
+
+    One without elements may have no memory, and LiteRT then refuses to hand it out ("Invalid tensor size.").
+    """
+    if spec.dtype == _VALUELESS:
+        return None
+    size = tuple(core.TensorSize(spec.index, subgraph))
+    if 0 in size:
+        return np.empty(size, object if spec.dtype == _STRINGS else spec.dtype)
+    return core.GetTensor(spec.index, subgraph)
+
+
+def _refused(error: Exception) -> RefusedError:
+    text = str(error)
+    found = _CUSTOM.search(text)
+    if found is not None:
+        custom = found[1] or found[2]
+        message = f"LiteRT has no kernel for the custom operator '{custom}'"
+        return RefusedError(message, missing_kernel=True, custom=custom)
+    missing = any(words in text for words in _LACKS)
+    message = one_line(_RUN_TOGETHER.sub("; node", text))
+    return RefusedError(f"LiteRT: {message or type(error).__name__}", missing_kernel=missing)
