@@ -10,9 +10,10 @@ from collections.abc import Mapping, Sequence
 
 from graphfix import operators
 from graphfix.formats.onnx.file.messages import Step
-from graphfix.formats.onnx.infer import bodies, element_types, integer_values, rules, sequence_values
-from graphfix.formats.onnx.infer.calls import Calls
-from graphfix.formats.onnx.infer.operands import Call, attributes, attributes_of, held_by
+from graphfix.formats.onnx.infer import bodies, element_types, integer_values
+from graphfix.formats.onnx.infer.call import Call, attributes, attributes_of, held_by
+from graphfix.formats.onnx.infer.functions import Calls
+from graphfix.formats.onnx.infer.operators import registry, sequences
 from graphfix.formats.onnx.infer.plain_nodes import Alike, Answer, PlainNodes
 from graphfix.formats.onnx.infer.scope import GraphScope, Known, TensorType
 from graphfix.formats.onnx.infer.stored_names import Hypotheses
@@ -97,7 +98,7 @@ class ForwardPass:
 
     def _nodes(self, scope: GraphScope, inside: Mapping[int, Sequence[GraphScope]]) -> None:
         """The nodes in their order; the answer for a plain one is looked up."""
-        steps, types, alone = scope.steps, scope.types, rules.SHAPES_ALONE
+        steps, types, alone = scope.steps, scope.types, registry.SHAPES_ALONE
         alike: Alike = {}
         for index, (operator, _, inputs, outputs, bare) in enumerate(steps.rows()):
             found = alike.get((operator, len(outputs), *map(types.get, inputs))) if bare else None
@@ -130,7 +131,7 @@ class ForwardPass:
         held = [scope.dtype(name) if name else 0 for name in step.inputs]
         node = None if step.bare else message
         codes = element_types.of_results(step.op, step.domain, version, held, node)
-        rule = rules.rule(step.domain, step.op, call.row)
+        rule = registry.rule(step.domain, step.op, call.row)
         try:
             return () if rule is None else rule(call), codes
         except Incompatible:
@@ -160,12 +161,12 @@ class ForwardPass:
             scope.leaning.update(name for name in step.outputs if name)
         if not step.outputs or (message is None and not step.bare):
             return
-        op = step.op if not step.domain else rules.moves(step.domain, step.op)
+        op = step.op if not step.domain else registry.moves(step.domain, step.op)
         first = scope.types.get(step.outputs[0])
         if first is not None and (op, first.dtype) in integer_values.FOLLOWED:
             integer_values.follow(call or self._asked(scope, step, message), op, step.outputs[0])
-        elif op in sequence_values.FOLLOW:
-            sequence_values.follow(call or self._asked(scope, step, message), step.outputs[0])
+        elif op in sequences.FOLLOW:
+            sequences.follow(call or self._asked(scope, step, message), step.outputs[0])
 
     def _constant(self, scope: GraphScope, node: NodeProto, name: str) -> None:
         for attribute in node.attribute:
@@ -260,7 +261,7 @@ class ForwardPass:
         if not step.domain or (step.domain, step.op) in self.calls.functions:
             return False
         row = operators.row(step.domain, step.op, scope.versions.get(step.domain, 1))
-        return rules.rule(step.domain, step.op, row) is None
+        return registry.rule(step.domain, step.op, row) is None
 
     def _claim(self, scope: GraphScope, name: str) -> int:
         """The element type that the file declares of a value, 0 where there is none."""

@@ -11,10 +11,10 @@ from collections.abc import Callable, Mapping
 from math import prod
 
 from graphfix.formats.onnx.file.tensors import elements_of
+from graphfix.formats.onnx.infer.call import Call
 from graphfix.formats.onnx.infer.integer_arithmetic import ARITHMETIC, negated, rest, rest_of_c
-from graphfix.formats.onnx.infer.integer_operands import LIMIT, Elements, Tensor, columns, joined, operand
-from graphfix.formats.onnx.infer.operands import Call
-from graphfix.formats.onnx.infer.rules_parts import AXES_AT, cut, slice_bounds
+from graphfix.formats.onnx.infer.operators.integers import LIMIT, Elements, Tensor, columns, joined, operand
+from graphfix.formats.onnx.infer.operators.slicing import AXES_AT, cut, slice_bounds
 from graphfix.formats.onnx.infer.scope import INTEGERS, GraphScope
 from graphfix.results.onnx_messages import TensorProto
 from graphfix.shapes.shape import UNKNOWN, Size

@@ -6,7 +6,8 @@ from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
 from graphfix.formats.onnx.file.messages import Step
-from graphfix.formats.onnx.infer import integer_values, sequence_values
+from graphfix.formats.onnx.infer import integer_values
+from graphfix.formats.onnx.infer.operators import sequences
 from graphfix.formats.onnx.infer.scope import ABSENT, GraphScope, TensorType
 from graphfix.results.records import dataclass, field
 from graphfix.shapes.shape import Shape
@@ -50,5 +51,5 @@ def _whole(step: Step, answer: Answer) -> TensorType | None:
     shapes, codes = answer
     if not len(shapes) == len(codes) == len(step.outputs) == 1 or shapes[0] is None or not shapes[0].named:
         return None
-    followed = step.op in sequence_values.FOLLOW or (step.op, codes[0]) in integer_values.FOLLOWED
+    followed = step.op in sequences.FOLLOW or (step.op, codes[0]) in integer_values.FOLLOWED
     return None if not codes[0] or (followed and not step.domain) else TensorType(shapes[0], codes[0])

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from graphfix.formats.onnx.infer.operands import NOTHING, Call, Results
-from graphfix.formats.onnx.infer.sizes import positive
+from graphfix.formats.onnx.infer.call import NOTHING, Call, Results
+from graphfix.formats.onnx.infer.operators.sizes import positive
 from graphfix.shapes.shape import UNKNOWN, Shape, Size, same
 
 RANK = 3

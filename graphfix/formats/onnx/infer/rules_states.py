@@ -5,8 +5,8 @@ Sources: the ONNX operator specification; onnxruntime's operators of the same na
 
 from __future__ import annotations
 
-from graphfix.formats.onnx.infer.operands import NOTHING, Call, Results
-from graphfix.formats.onnx.infer.sizes import positive, product, quotient, ranked, total
+from graphfix.formats.onnx.infer.call import NOTHING, Call, Results
+from graphfix.formats.onnx.infer.operators.sizes import positive, product, quotient, ranked, total
 from graphfix.shapes.shape import UNKNOWN, Shape, Size
 
 SEQUENCE = 3

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from graphfix.formats.onnx.infer.call import NOTHING, Call, Results
 from graphfix.formats.onnx.infer.contrib.operator import BOOL, MICROSOFT, SAME, UINT32, Attributes, Operator, like
-from graphfix.formats.onnx.infer.operands import NOTHING, Call, Results
-from graphfix.formats.onnx.infer.rules_elementwise import dequantized, first, multidirectional
-from graphfix.formats.onnx.infer.rules_parts import replaced
-from graphfix.formats.onnx.infer.sizes import quotient, ranked
+from graphfix.formats.onnx.infer.operators.elementwise import dequantized, first, multidirectional
+from graphfix.formats.onnx.infer.operators.sizes import quotient, ranked
+from graphfix.formats.onnx.infer.operators.slicing import replaced
 from graphfix.results.onnx_messages import TensorProto
 from graphfix.shapes.shape import Shape
 

@@ -8,9 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from graphfix.formats.onnx.infer import rules_layout as layout
-from graphfix.formats.onnx.infer import rules_parts as parts
-from graphfix.formats.onnx.infer import rules_windows as windows
+from graphfix.formats.onnx.infer.call import NOTHING, Call, Results
 from graphfix.formats.onnx.infer.contrib.operator import (
     BOOL,
     FLOAT,
@@ -26,12 +24,14 @@ from graphfix.formats.onnx.infer.contrib.operator import (
     since,
     type_attribute,
 )
-from graphfix.formats.onnx.infer.operands import NOTHING, Call, Results
-from graphfix.formats.onnx.infer.rules_elementwise import always
-from graphfix.formats.onnx.infer.rules_layout import unknowns
-from graphfix.formats.onnx.infer.rules_parts import placed, replaced
-from graphfix.formats.onnx.infer.rules_reductions import reduce
-from graphfix.formats.onnx.infer.sizes import positive, product, ranked, scalar, total
+from graphfix.formats.onnx.infer.operators import reshaping as layout
+from graphfix.formats.onnx.infer.operators import slicing as parts
+from graphfix.formats.onnx.infer.operators import windows
+from graphfix.formats.onnx.infer.operators.elementwise import always
+from graphfix.formats.onnx.infer.operators.reductions import reduce
+from graphfix.formats.onnx.infer.operators.reshaping import unknowns
+from graphfix.formats.onnx.infer.operators.sizes import positive, product, ranked, scalar, total
+from graphfix.formats.onnx.infer.operators.slicing import placed, replaced
 from graphfix.results.onnx_messages import TensorProto
 from graphfix.shapes.shape import UNKNOWN, Shape, Size
 from graphfix.shapes.terms import as_size, bounds

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from graphfix.formats.onnx.infer.call import NOTHING, Call, Results
 from graphfix.formats.onnx.infer.contrib.operator import (
     FLOAT,
     MICROSOFT,
@@ -16,12 +17,11 @@ from graphfix.formats.onnx.infer.contrib.operator import (
     like,
     type_attribute,
 )
-from graphfix.formats.onnx.infer.operands import NOTHING, Call, Results
-from graphfix.formats.onnx.infer.rules_elementwise import first
-from graphfix.formats.onnx.infer.rules_layout import unknowns
-from graphfix.formats.onnx.infer.rules_parts import replaced
-from graphfix.formats.onnx.infer.rules_products import MATRIX, gemm, matmul, multiplied
-from graphfix.formats.onnx.infer.sizes import positive, product, quotient, ranked
+from graphfix.formats.onnx.infer.operators.elementwise import first
+from graphfix.formats.onnx.infer.operators.products import MATRIX, gemm, matmul, multiplied
+from graphfix.formats.onnx.infer.operators.reshaping import unknowns
+from graphfix.formats.onnx.infer.operators.sizes import positive, product, quotient, ranked
+from graphfix.formats.onnx.infer.operators.slicing import replaced
 from graphfix.results.onnx_messages import TensorProto
 from graphfix.shapes.shape import UNKNOWN, Shape, Size
 

@@ -8,8 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from graphfix.formats.onnx.infer import rules_layout as layout
-from graphfix.formats.onnx.infer import rules_windows as windows
+from graphfix.formats.onnx.infer.call import NOTHING, Call, Results, Rule
 from graphfix.formats.onnx.infer.contrib.operator import (
     CHANNELS,
     INT64,
@@ -21,10 +20,11 @@ from graphfix.formats.onnx.infer.contrib.operator import (
     like,
     reading,
 )
-from graphfix.formats.onnx.infer.operands import NOTHING, Call, Results, Rule
-from graphfix.formats.onnx.infer.rules_elementwise import batch_normalization, first, rank_of_first
-from graphfix.formats.onnx.infer.rules_layout import unknowns
-from graphfix.formats.onnx.infer.sizes import positive, product, ranked
+from graphfix.formats.onnx.infer.operators import reshaping as layout
+from graphfix.formats.onnx.infer.operators import windows
+from graphfix.formats.onnx.infer.operators.elementwise import batch_normalization, first, rank_of_first
+from graphfix.formats.onnx.infer.operators.reshaping import unknowns
+from graphfix.formats.onnx.infer.operators.sizes import positive, product, ranked
 from graphfix.shapes.shape import UNKNOWN, Shape, Size
 
 NCHWC = "com.microsoft.nchwc"

@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from math import prod
 
-from graphfix.formats.onnx.infer.operands import NOTHING, Call, Results
-from graphfix.formats.onnx.infer.rules_layout import divided, unknowns
+from graphfix.formats.onnx.infer.call import NOTHING, Call, Results
+from graphfix.formats.onnx.infer.operators.reshaping import divided, unknowns
 from graphfix.results.records import dataclass
 from graphfix.shapes.shape import UNKNOWN, Shape, Size, same
 from graphfix.shapes.terms import Terms, as_size, bounds

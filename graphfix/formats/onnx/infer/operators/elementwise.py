@@ -5,8 +5,8 @@ Sources: the ONNX operator specification; broadcasting operators follow their ro
 
 from __future__ import annotations
 
-from graphfix.formats.onnx.infer.operands import NOTHING, Call, Results, Rule
-from graphfix.formats.onnx.infer.rules_layout import unknowns
+from graphfix.formats.onnx.infer.call import NOTHING, Call, Results, Rule
+from graphfix.formats.onnx.infer.operators.reshaping import unknowns
 from graphfix.results.onnx_messages import TensorProto
 from graphfix.shapes import shape as shapes
 from graphfix.shapes.shape import UNKNOWN, Shape, never_one, same

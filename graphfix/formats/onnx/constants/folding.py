@@ -15,7 +15,7 @@ import numpy as np
 import onnx
 from numpy.typing import NDArray
 
-from graphfix.formats.onnx.contract import allowed
+from graphfix.formats.onnx.constants.contract import allowed
 from graphfix.graph.view import Node, Scalar, Value
 from graphfix.results.onnx_messages import NodeProto, TensorProto
 from graphfix.results.records import dataclass, field

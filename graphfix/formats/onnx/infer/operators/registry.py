@@ -7,16 +7,15 @@ shape a result, or None where it does not know it; it never guesses.
 from __future__ import annotations
 
 from graphfix import operators
-from graphfix.formats.onnx.infer import contrib, sequence_values
-from graphfix.formats.onnx.infer import rules_attention as attention
-from graphfix.formats.onnx.infer import rules_layout as layout
-from graphfix.formats.onnx.infer import rules_parts as parts
-from graphfix.formats.onnx.infer import rules_reductions as reductions
+from graphfix.formats.onnx.infer import contrib
 from graphfix.formats.onnx.infer import rules_sequences as sequences
 from graphfix.formats.onnx.infer import rules_states as states
-from graphfix.formats.onnx.infer import rules_windows as windows
-from graphfix.formats.onnx.infer.operands import NOTHING, Call, Results, Rule
-from graphfix.formats.onnx.infer.rules_elementwise import (
+from graphfix.formats.onnx.infer.call import NOTHING, Call, Results, Rule
+from graphfix.formats.onnx.infer.operators import attention, reductions, windows
+from graphfix.formats.onnx.infer.operators import reshaping as layout
+from graphfix.formats.onnx.infer.operators import sequences as sequence_values
+from graphfix.formats.onnx.infer.operators import slicing as parts
+from graphfix.formats.onnx.infer.operators.elementwise import (
     always,
     batch_normalization,
     dequantized,
@@ -29,8 +28,8 @@ from graphfix.formats.onnx.infer.rules_elementwise import (
     rank_of_first,
     unidirectional,
 )
-from graphfix.formats.onnx.infer.rules_layout import unknowns
-from graphfix.formats.onnx.infer.rules_products import gemm, legacy, matmul
+from graphfix.formats.onnx.infer.operators.products import gemm, legacy, matmul
+from graphfix.formats.onnx.infer.operators.reshaping import unknowns
 from graphfix.operators import Row
 from graphfix.shapes import shape as shapes
 from graphfix.shapes.shape import UNKNOWN, Shape, never_one

@@ -7,9 +7,9 @@ from typing import Final
 
 import numpy as np
 
+from graphfix.formats.onnx.constants.folding import Array, Evaluator
 from graphfix.formats.onnx.edit.unroll import names_read
 from graphfix.formats.onnx.file.messages import declared
-from graphfix.formats.onnx.folding import Array, Evaluator
 from graphfix.graph.view import Graph, Node, Trips, Value
 from graphfix.results.onnx_messages import GraphProto
 from graphfix.results.records import dataclass, field

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from math import prod
 from typing import TypeAlias
 
-from graphfix.formats.onnx.infer.operands import Call
+from graphfix.formats.onnx.infer.call import Call
 from graphfix.results.records import dataclass
 from graphfix.shapes.shape import Size, broadcast, of
 

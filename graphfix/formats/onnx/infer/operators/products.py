@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from graphfix.formats.onnx.infer.operands import NOTHING, Call, Results
-from graphfix.formats.onnx.infer.rules_elementwise import first
-from graphfix.formats.onnx.infer.rules_layout import unknowns
+from graphfix.formats.onnx.infer.call import NOTHING, Call, Results
+from graphfix.formats.onnx.infer.operators.elementwise import first
+from graphfix.formats.onnx.infer.operators.reshaping import unknowns
 from graphfix.shapes import shape as shapes
 from graphfix.shapes.shape import Shape, Size
 

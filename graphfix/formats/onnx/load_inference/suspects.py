@@ -1,6 +1,6 @@
 """Operators for which onnx's shape inference sometimes returns another size than onnxruntime computes.
 
-`load_inference` runs onnx's inference only for models that contain such a node. docs/load-inference.md has the
+`wrong_shapes` runs onnx's inference only for models that contain such a node. docs/load-inference.md has the
 measurements; a condition here may be wider than the measured one.
 """
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from graphfix.formats.onnx.infer.operands import NOTHING, Call, Results
-from graphfix.formats.onnx.infer.rules_layout import unknowns
-from graphfix.formats.onnx.infer.rules_parts import placed
+from graphfix.formats.onnx.infer.call import NOTHING, Call, Results
+from graphfix.formats.onnx.infer.operators.reshaping import unknowns
+from graphfix.formats.onnx.infer.operators.slicing import placed
 from graphfix.shapes.shape import Shape, Size
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from graphfix.formats.onnx.infer.operands import NOTHING, Call, Results
+from graphfix.formats.onnx.infer.call import NOTHING, Call, Results
 from graphfix.shapes.shape import UNKNOWN, Shape, Size, never_one, same, with_axes
 from graphfix.shapes.terms import Terms, as_size, maybe_negative
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from graphfix.formats.onnx.inferred_shapes import Told
-from graphfix.formats.onnx.load_inference import CROWDED, LoadInference
-from graphfix.formats.onnx.wrong_inference import FUNCTION
+from graphfix.formats.onnx.load_inference.inferred_shapes import Told
+from graphfix.formats.onnx.load_inference.suspects import FUNCTION
+from graphfix.formats.onnx.load_inference.wrong_shapes import CROWDED, LoadInference
 from graphfix.graph.edits import (
     Bypass,
     Canonicalize,

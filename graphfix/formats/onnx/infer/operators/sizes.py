@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from graphfix.formats.onnx.infer.operands import Call
-from graphfix.formats.onnx.infer.rules_layout import divided
+from graphfix.formats.onnx.infer.call import Call
+from graphfix.formats.onnx.infer.operators.reshaping import divided
 from graphfix.shapes.shape import UNKNOWN, Size
 from graphfix.shapes.terms import Terms, as_size
 

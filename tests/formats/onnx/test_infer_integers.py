@@ -7,7 +7,7 @@ from itertools import permutations, product
 import numpy as np
 import pytest
 
-from graphfix.formats.onnx.infer.integer_operands import Tensor, joined
+from graphfix.formats.onnx.infer.operators.integers import Tensor, joined
 
 SHAPES = [(), (1,), (4,), (2, 3), (1, 3), (3, 1), (2, 1, 3), (0,), (0, 2), (2, 0, 3)]
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from graphfix.formats.onnx.infer.operands import NOTHING, Call, Results
-from graphfix.formats.onnx.infer.rules_layout import unknowns
-from graphfix.formats.onnx.infer.sizes import positive, product, quotient, ranked, total
+from graphfix.formats.onnx.infer.call import NOTHING, Call, Results
+from graphfix.formats.onnx.infer.operators.reshaping import unknowns
+from graphfix.formats.onnx.infer.operators.sizes import positive, product, quotient, ranked, total
 from graphfix.shapes.shape import UNKNOWN, Shape, Size
 
 MERGED = 3

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TypeAlias
 
-from graphfix.formats.onnx.infer.operands import NOTHING, Call, Results
-from graphfix.formats.onnx.infer.rules_layout import unknowns
+from graphfix.formats.onnx.infer.call import NOTHING, Call, Results
+from graphfix.formats.onnx.infer.operators.reshaping import unknowns
 from graphfix.results.onnx_messages import TensorProto
 from graphfix.shapes.shape import UNKNOWN, Shape, Size
 from graphfix.shapes.terms import GREATEST, Terms, as_size, bounds

@@ -2,7 +2,7 @@
 
 onnxruntime plans buffers by inferred shapes. A wrong shape is harmless until a value of the same shape may share the
 buffer: then the run ends with "Shape mismatch attempting to re-use buffer". An If or a Scan allocates its results by
-their inferred shapes. `edit/load_checks` refuses the edits that could make a wrong shape count.
+their inferred shapes. `edit_checks` refuses the edits that could make a wrong shape count.
 
 A stored shape does not correct a wrong one: onnxruntime infers the sizes again after each optimization. So the stored
 shapes of suspect values are not given to the inference.
@@ -13,9 +13,9 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Final, TypeAlias
 
-from graphfix.formats.onnx.inferred_shapes import MAIN, Names, Told, ToldShapes, inferred_shapes
+from graphfix.formats.onnx.load_inference.inferred_shapes import MAIN, Names, Told, ToldShapes, inferred_shapes
+from graphfix.formats.onnx.load_inference.suspects import FUNCTION
 from graphfix.formats.onnx.view import Views
-from graphfix.formats.onnx.wrong_inference import FUNCTION
 from graphfix.graph.view import Graph, Node, Value
 from graphfix.results.onnx_messages import ModelProto
 from graphfix.results.records import dataclass, field
@@ -114,7 +114,7 @@ def _planned_shapes(graph: Graph, claims: Mapping[str, Claim]) -> Mapping[Told, 
 
 
 def examine(proto: ModelProto, views: Views, suspects: Sequence[Node]) -> LoadInference:
-    """Return the shapes that are inferred wrongly of `suspects`, the nodes of `wrong_inference`, and behind them."""
+    """Return the shapes that are inferred wrongly of `suspects`, the nodes that `suspects` lists, and behind them."""
     sources = {value for node in suspects for value in node.results if value is not None}
     inside = _bodies(views)
     flows = list(_flows(views, inside))

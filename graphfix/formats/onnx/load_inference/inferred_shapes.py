@@ -8,8 +8,8 @@ from typing import Final, TypeAlias
 
 from graphfix.formats.onnx.edit.unroll import every_node
 from graphfix.formats.onnx.file.messages import declared, label, subgraphs, write_dims
+from graphfix.formats.onnx.load_inference.suspects import FUNCTION
 from graphfix.formats.onnx.view import onnx_type
-from graphfix.formats.onnx.wrong_inference import FUNCTION
 from graphfix.graph.view import Node, Scalar, Value
 from graphfix.results.onnx_messages import GraphProto, ModelProto, TensorProto
 from graphfix.runtimes.onnx_inference import InferenceError, infer_shapes
