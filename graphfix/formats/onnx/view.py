@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 from graphfix.formats.neutral.repeated import least_sizes
 from graphfix.formats.onnx.constants.integer_bounds import IntegerBounds
+from graphfix.formats.onnx.file.attributes import held_by
 from graphfix.formats.onnx.file.messages import Holder, body_of, is_standard
-from graphfix.formats.onnx.infer.call import held_by
+from graphfix.formats.onnx.infer.operators.integers import Bounds
 from graphfix.formats.onnx.infer.scope import GraphScope
-from graphfix.formats.onnx.integer_bounds_rules import Bounds
 from graphfix.graph.view import Graph, Node, Repeats, Scalar, Trips, Value
 from graphfix.results.onnx_messages import NodeProto, TensorProto
 from graphfix.results.records import dataclass, field

@@ -7,10 +7,10 @@ from math import prod
 from typing import TYPE_CHECKING
 
 from graphfix import operators
+from graphfix.formats.onnx.file.attributes import attributes_of
 from graphfix.formats.onnx.file.messages import Holder, Step, body_of
 from graphfix.formats.onnx.file.tensors import elements_of
 from graphfix.formats.onnx.infer.analysis import Facts
-from graphfix.formats.onnx.infer.call import attributes_of
 from graphfix.formats.onnx.infer.scope import GraphScope
 from graphfix.formats.onnx.view import SCALARS, Views, constant_tensor, dtype_name, scalars
 from graphfix.graph.view import LITERAL_LIMIT, NO_ATTRIBUTES, Graph, Kind, Node, Scalar, Value

@@ -369,7 +369,7 @@ def test_every_operator_with_a_kernel_has_a_rule_and_types() -> None:
     named = {key for key in kernels if key[0] in DOMAINS} | {key for key in schemas if key[0] == DOMAINS[2]}
     assert sorted(named - OPERATORS.keys()) == []
     for domain, op in OPERATORS:
-        assert registry.rule(domain, op, operators.row(domain, op, 1)) is not None
+        assert registry.shape_rule(domain, op, operators.row(domain, op, 1)) is not None
         assert element_types.of_results(op, domain, 1, [1] * 9, None), op
 
 

@@ -7,7 +7,7 @@ from itertools import permutations, product
 import numpy as np
 import pytest
 
-from graphfix.formats.onnx.infer.operators.integers import Tensor, joined
+from graphfix.formats.onnx.infer.operators.integers import Tensor, concatenated
 
 SHAPES = [(), (1,), (4,), (2, 3), (1, 3), (3, 1), (2, 1, 3), (0,), (0, 2), (2, 0, 3)]
 
@@ -53,7 +53,7 @@ def test_tensors_are_joined(axis: int) -> None:
     shapes = [(2, 3), (2, 3)] if axis in (0, -2) else [(2, 1), (2, 3), (2, 2)]
     pairs = [pair(shape, 100 * at) for at, shape in enumerate(shapes)]
     wanted = np.concatenate([array for _, array in pairs], axis).reshape(-1).tolist()
-    assert list(joined([tensor for tensor, _ in pairs], axis)) == wanted
+    assert list(concatenated([tensor for tensor, _ in pairs], axis)) == wanted
 
 
 def test_a_huge_size_beside_a_0_costs_nothing() -> None:

@@ -283,4 +283,4 @@ def test_every_new_standard_operator_has_a_rule() -> None:
         "OptionalGetElement",
         "SplitToSequence",
     }  # no shape by a rule
-    assert sorted(op for op in new - typed if registry.rule("", op, operators.row("", op, 28)) is None) == []
+    assert sorted(op for op in new - typed if registry.shape_rule("", op, operators.row("", op, 28)) is None) == []

@@ -12,7 +12,7 @@ from math import prod
 import onnx
 
 from graphfix.formats.onnx.constants.contract_values import CONTRACTS, Array, Question, nothing_more
-from graphfix.formats.onnx.infer.call import attributes
+from graphfix.formats.onnx.file.attributes import attributes
 from graphfix.formats.onnx.schemas import KINDS, Schema, schema
 from graphfix.results.onnx_messages import AttributeProto, NodeProto, TensorProto
 

@@ -1,10 +1,10 @@
-"""How large whole numbers can get before the model runs: from constants, sizes, and what an operator can return.
+"""The bounds of integers before the model runs: from constants, sizes, and the rules of operators.
 
     i:int64[1,8] = Slice(c:const[1,512]{0..511}, ...)      0..511
     k:int64[2,1] = ArgMax(x[2,7])                          0..6
     t:int64[1,8] = Add(i, Cast(b:bool[1,8]))               0..512
 
-A node that may leave its element type's range says nothing of its result: whole numbers wrap.
+A result that may leave its element type's range wraps, so its bounds are those of the type.
 """
 
 from __future__ import annotations
@@ -12,24 +12,25 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from types import MappingProxyType
 
-from graphfix.formats.onnx.integer_bounds_rules import RULES, TYPES, Bounds
+from graphfix.formats.onnx.infer.operators.integers import TYPES, Bounds
+from graphfix.formats.onnx.infer.operators.registry import BOUNDS
 from graphfix.graph.view import Value
 from graphfix.results.records import dataclass, field
 
 INDEXING = MappingProxyType({"Gather": 0, "GatherElements": 0})
-"""Operators whose operand 1 counts along an axis of operand 0, and that axis by default: a runtime refuses others."""
+"""The default axis of operators whose operand 1 has positions of an axis of operand 0. Runtimes refuse others."""
 
 
 @dataclass(slots=True, eq=False, repr=False)
 class IntegerBounds:
-    """The bounds of one view: each is computed once, when it is asked for."""
+    """The bounds of the values of one view; each is computed once, at the first request."""
 
     constant: Callable[[Value], Bounds | None]
-    """The least and the largest element of a constant of whole numbers, None where they can't be read."""
+    """Returns the least and the largest element of an integer constant; None if they can't be read."""
     _known: dict[Value, Bounds | None] = field(default_factory=dict)
 
     def of(self, value: Value) -> Bounds | None:
-        """The bounds of a value's elements, at worst those of its type; None where it holds no whole numbers."""
+        """Return the bounds of a value's elements, at worst those of its type; None if the value holds no integers."""
         pending = [value]
         while pending:
             top = pending[-1]
@@ -56,7 +57,7 @@ class IntegerBounds:
 
     def _computed(self, value: Value) -> Bounds | None:
         node = value.producer
-        rule = RULES.get(node.op) if node is not None and not node.domain else None
+        rule = BOUNDS.get(node.op) if node is not None and not node.domain else None
         if node is None or rule is None:
             return None
         given = [None if each is None else self._known.get(each) for each in node.operands]
@@ -65,13 +66,13 @@ class IntegerBounds:
 
 def _reads(value: Value) -> Sequence[Value]:
     node = value.producer if value.dtype in TYPES and value.kind == "result" else None
-    if node is None or node.domain or node.op not in RULES:
+    if node is None or node.domain or node.op not in BOUNDS:
         return ()
     return [each for each in node.operands if each is not None]
 
 
 def _indexed(value: Value) -> Bounds | None:
-    """The bounds that a node which always runs demands of an index."""
+    """Return the bounds of indices, from the nodes of the main graph that read them; None if there is no such node."""
     if value.dtype != "int64" or value.graph.path != "main":
         return None
     found: Bounds | None = None

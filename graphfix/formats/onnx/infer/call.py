@@ -1,75 +1,18 @@
-"""One node as a shape rule sees it: its operands' shapes and elements, and its attributes."""
+"""One node as a rule sees it: the shapes and elements of its operands, and its attributes."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
-from graphfix.formats.onnx.file.messages import Step
-from graphfix.formats.onnx.file.tensors import elements_of
 from graphfix.formats.onnx.infer.scope import INTEGERS, GraphScope
 from graphfix.operators import Row
-from graphfix.results.onnx_messages import AttributeProto, NodeProto, TensorProto
 from graphfix.results.records import dataclass
 from graphfix.shapes.shape import Shape, Size
 from graphfix.shapes.terms import Terms
 
-FLOATS = (TensorProto.FLOAT16, TensorProto.FLOAT, TensorProto.DOUBLE)
 MOST_AXES = 64
-"""A vector of more elements is no shape, and names no axes."""
-
-READ: Mapping[int, Callable[[AttributeProto], object]] = {
-    AttributeProto.INT: lambda held: held.i,
-    AttributeProto.INTS: lambda held: tuple(held.ints),
-    AttributeProto.FLOAT: lambda held: held.f,
-    AttributeProto.FLOATS: lambda held: tuple(held.floats),
-    AttributeProto.STRING: lambda held: held.s.decode("utf-8", "replace"),
-    AttributeProto.STRINGS: lambda held: tuple(each.decode("utf-8", "replace") for each in held.strings),
-}
-
-
-def attributes(node: NodeProto) -> dict[str, object]:
-    """Return the attributes that are numbers, text, or lists of these (as tuples), by name; no references.
-
-    Of the tensor that a ConstantOfShape is filled with the one number, None where it holds anything else.
-    """
-    found: dict[str, object] = {}
-    for attribute in node.attribute:
-        if attribute.ref_attr_name:
-            continue
-        kind = attribute.type
-        read = READ.get(kind)
-        if read is not None:
-            found[attribute.name] = read(attribute)
-        elif kind == AttributeProto.TENSOR and node.op_type == "ConstantOfShape":
-            found[attribute.name] = _number(attribute.t)
-    return found
-
-
-def held_by(attribute: AttributeProto) -> tuple[Any, ...] | None:
-    """Return what an attribute holds, one thing or several; None where it is of no type that is read, or refers."""
-    read = READ.get(attribute.type)
-    if read is None or attribute.ref_attr_name:
-        return None
-    held = read(attribute)
-    return held if isinstance(held, tuple) else (held,)
-
-
-def attributes_of(step: Step) -> dict[str, object]:
-    """Return the same of a node that is read, once."""
-    if step.attributes is None:
-        step.attributes = attributes(step.message)
-    return step.attributes
-
-
-def _number(tensor: TensorProto) -> int | float | None:
-    """The one element of a tensor: what a ConstantOfShape is filled with; a bool is 0 or 1."""
-    if tensor.data_type not in (*INTEGERS, *FLOATS, TensorProto.BOOL) or tuple(tensor.dims) not in ((), (1,)):
-        return None
-    if tensor.data_location == TensorProto.EXTERNAL:
-        return None
-    (number,) = elements_of(tensor)
-    return number if isinstance(number, float) else int(number)
+"""The length of longer vectors is not read: they hold neither shapes nor axes."""
 
 
 @dataclass(slots=True)
@@ -87,10 +30,10 @@ class Call:
     """How many results the node lists."""
     attributes: Mapping[str, object]
     first_shape: Shape | None = None
-    """The shape that operand 0 is read with in place of its own, where a rule has the axes in another order."""
+    """The shape to read for operand 0 in place of its own, where a rule expects the axes in another order."""
 
     def reading(self, operands: Sequence[int]) -> Call:
-        """Return the call with these operands as operands 0, 1, 2 ...; what is not there is absent."""
+        """Return the call with these operands as operands 0, 1, 2 ...; missing ones are absent."""
         inputs = [self.inputs[at] if at < len(self.inputs) else "" for at in operands]
         first = None if operands and operands[0] else self.first_shape
         return Call(self.scope, self.row, self.op, self.version, inputs, self.results, self.attributes, first)
@@ -123,7 +66,7 @@ class Call:
         return shape.axes if shape is not None else None
 
     def has(self, index: int) -> bool:
-        """Whether the operand is there."""
+        """Return whether the operand is present."""
         return index < len(self.inputs) and bool(self.inputs[index])
 
     def dtype(self, index: int) -> int:
@@ -131,11 +74,11 @@ class Call:
         return self.scope.dtype(self.inputs[index]) if self.has(index) else 0
 
     def whole(self, index: int) -> bool:
-        """Whether the operand's elements are known to be int64 or int32."""
+        """Return whether the operand's elements are known to be int64 or int32."""
         return self.dtype(index) in INTEGERS
 
     def content(self, index: int) -> Shape | None:
-        """Return the shape that the operand holds."""
+        """Return the shape that the operand, an integer vector, holds; None if it is not followed."""
         return self.scope.content(self.inputs[index]) if index < len(self.inputs) else None
 
     def elements(self, index: int) -> tuple[Size, ...] | None:
@@ -186,6 +129,6 @@ class Call:
 
 
 Results: TypeAlias = tuple[Shape | None, ...]
-"""One shape a result, None (or nothing) where a rule does not know it; a size that it does not know is UNKNOWN."""
+"""One shape for each result, None or no entry where a rule does not know it; an unknown size is UNKNOWN."""
 Rule: TypeAlias = Callable[[Call], Results]
 NOTHING: Results = ()

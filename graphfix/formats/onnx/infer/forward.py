@@ -6,23 +6,68 @@ named after the value's axis.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from typing import TypeAlias
 
 from graphfix import operators
+from graphfix.formats.onnx.file.attributes import attributes, attributes_of, held_by
 from graphfix.formats.onnx.file.messages import Step
 from graphfix.formats.onnx.infer import bodies, element_types, integer_values
-from graphfix.formats.onnx.infer.call import Call, attributes, attributes_of, held_by
+from graphfix.formats.onnx.infer.call import Call
 from graphfix.formats.onnx.infer.functions import Calls
 from graphfix.formats.onnx.infer.operators import registry, sequences
-from graphfix.formats.onnx.infer.plain_nodes import Alike, Answer, PlainNodes
-from graphfix.formats.onnx.infer.scope import GraphScope, Known, TensorType
+from graphfix.formats.onnx.infer.scope import ABSENT, GraphScope, Known, TensorType
 from graphfix.formats.onnx.infer.stored_names import Hypotheses
 from graphfix.results.onnx_messages import AttributeProto, NodeProto, TensorProto
 from graphfix.results.records import dataclass, field
 from graphfix.shapes.shape import Dim, Incompatible, Shape, Size
 from graphfix.shapes.terms import Terms
 
+Answer: TypeAlias = tuple[Sequence[Shape | None], Sequence[int]]
+"""Shapes and element types by result. The last type of a list that is too short is that of all further results."""
 UNANSWERED: Answer = ((), ())
+PlainAnswer: TypeAlias = tuple[Answer, TensorType | None]
+"""An answer; beside it the type of the only result, if nothing else is to be recorded of it."""
+Alike: TypeAlias = dict[object, PlainAnswer]
+"""The answers in one scope, by operator, number of results, and the very objects that are known of the operands."""
+
+
+@dataclass(slots=True, eq=False, repr=False)
+class PlainNodes:
+    """The answers of one analysis for nodes without attributes whose results follow from shapes and types alone.
+
+    A model has few distinct ones.
+    """
+
+    answer: Callable[[GraphScope, Step], Answer]
+    """Computes the answer for a node."""
+    _known: dict[object, PlainAnswer] = field(default_factory=dict)
+
+    def find(self, scope: GraphScope, step: Step, alike: Alike) -> PlainAnswer:
+        """Return the answer for a node, and enter it into `alike`, where other nodes of the scope look it up."""
+        held = [scope.type_of(name) for name in step.inputs]
+        look = (step.operator, len(step.outputs), *held)
+        found = alike.get(look)
+        if found is None:
+            types = [(None if known is ABSENT else known.shape, known.dtype) for known in held]
+            question = (step.operator, scope.versions.get(step.domain, 1), len(step.outputs), *types)
+            found = alike[look] = self._known.get(question) or self._answered(scope, step, question)
+        return found
+
+    def _answered(self, scope: GraphScope, step: Step, question: object) -> PlainAnswer:
+        """Compute and keep the answer to a question."""
+        answer = self.answer(scope, step)
+        known = self._known[question] = answer, _only_result(step, answer)
+        return known
+
+
+def _only_result(step: Step, answer: Answer) -> TensorType | None:
+    """Return the type of the only result if no size is left to be named, and no elements are to be followed."""
+    shapes, codes = answer
+    if not len(shapes) == len(codes) == len(step.outputs) == 1 or shapes[0] is None or not shapes[0].named:
+        return None
+    followed = step.op in sequences.FOLLOW or (step.op, codes[0]) in integer_values.FOLLOWED
+    return None if not codes[0] or (followed and not step.domain) else TensorType(shapes[0], codes[0])
 
 
 @dataclass(slots=True)
@@ -131,7 +176,7 @@ class ForwardPass:
         held = [scope.dtype(name) if name else 0 for name in step.inputs]
         node = None if step.bare else message
         codes = element_types.of_results(step.op, step.domain, version, held, node)
-        rule = registry.rule(step.domain, step.op, call.row)
+        rule = registry.shape_rule(step.domain, step.op, call.row)
         try:
             return () if rule is None else rule(call), codes
         except Incompatible:
@@ -261,7 +306,7 @@ class ForwardPass:
         if not step.domain or (step.domain, step.op) in self.calls.functions:
             return False
         row = operators.row(step.domain, step.op, scope.versions.get(step.domain, 1))
-        return registry.rule(step.domain, step.op, row) is None
+        return registry.shape_rule(step.domain, step.op, row) is None
 
     def _claim(self, scope: GraphScope, name: str) -> int:
         """The element type that the file declares of a value, 0 where there is none."""

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from graphfix.formats.onnx.infer.call import NOTHING, Call, Results
 from graphfix.formats.onnx.infer.contrib.operator import MICROSOFT, SAME, Attributes, Operator, like
 from graphfix.formats.onnx.infer.operators.elementwise import first
-from graphfix.formats.onnx.infer.operators.sizes import positive, product, quotient, ranked, scalar, total
+from graphfix.formats.onnx.infer.sizes import positive, product, quotient, ranked, scalar, total
 from graphfix.results.onnx_messages import TensorProto
 from graphfix.shapes.shape import UNKNOWN, Shape, Size, same
 

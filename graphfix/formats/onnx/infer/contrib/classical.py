@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from graphfix.formats.onnx.infer.call import NOTHING, Call, Results
 from graphfix.formats.onnx.infer.contrib.operator import FLOAT, NO_TENSOR, SAME, Attributes, Operator
 from graphfix.formats.onnx.infer.operators.elementwise import first
-from graphfix.formats.onnx.infer.operators.sizes import product
+from graphfix.formats.onnx.infer.sizes import product
 from graphfix.results.onnx_messages import TensorProto
 from graphfix.shapes.shape import UNKNOWN, Shape, Size
 

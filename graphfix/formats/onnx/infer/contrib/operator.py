@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TypeAlias
 
 from graphfix.formats.onnx.infer.call import NOTHING, Call, Results, Rule
-from graphfix.formats.onnx.infer.operators.reshaping import unknowns
+from graphfix.formats.onnx.infer.sizes import unknowns
 from graphfix.results.onnx_messages import TensorProto
 from graphfix.results.records import dataclass
 from graphfix.shapes.shape import Shape

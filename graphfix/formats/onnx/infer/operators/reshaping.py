@@ -1,23 +1,34 @@
-"""Shape rules of the operators that move, cut or regroup elements. Source: the ONNX operator specification."""
+"""Rules of the operators that regroup or reorder all elements: Reshape, Squeeze, Flatten, Transpose, DepthToSpace.
+
+Source: the ONNX operator specification.
+"""
 
 from __future__ import annotations
 
-from graphfix.formats.onnx.infer.call import NOTHING, Call, Results
+from collections.abc import Mapping
+
+from graphfix.formats.onnx.infer.call import NOTHING, Call, Results, Rule
+from graphfix.formats.onnx.infer.operators.integers import (
+    BoundsRule,
+    Elements,
+    IntegerRule,
+    bounds_of_first,
+    operand,
+    same_elements,
+)
+from graphfix.formats.onnx.infer.sizes import divided, unknowns
 from graphfix.shapes.shape import UNKNOWN, Shape, Size, never_one, same, with_axes
 from graphfix.shapes.terms import Terms, as_size, maybe_negative
 
 NO_SIZE_IS_0 = "no size that a Reshape is given as a term is 0, which would stand for another"
 IMAGE = 4
-"""[batch, channels, height, width]."""
+"""The rank of [batch, channels, height, width]."""
 
-
-def unknowns(rank: int) -> Shape:
-    """[?, ?, ...] of that rank."""
-    return Shape((UNKNOWN,) * rank)
+# --- Unsqueeze and Squeeze --------------------------------------------------------------------------------------------
 
 
 def unsqueeze(call: Call) -> Results:
-    """Unit axes at the positions of the result that `axes` names."""
+    """Insert unit axes at the positions of the result that `axes` lists."""
     dims, axes = call.dims(0), call.ints(1, "axes")
     if dims is None or axes is None:
         length = call.length(1)
@@ -25,7 +36,7 @@ def unsqueeze(call: Call) -> Results:
     rank = len(dims) + len(axes)
     places = {axis % rank for axis in axes if -rank <= axis < rank}
     if len(places) < len(axes):
-        return NOTHING  # an axis twice, or one that is not there: the runtime's error
+        return NOTHING  # an axis twice, or outside the rank: the runtime refuses the model
     return (with_axes(Shape(dims), sorted(places)),)
 
 
@@ -46,17 +57,14 @@ def squeeze(call: Call) -> Results:
     return (Shape(tuple(size for axis, size in enumerate(dims) if axis not in gone)),)
 
 
-def transpose(call: Call) -> Results:
-    """Axes permuted; reversed without `perm`."""
-    dims, perm = call.dims(0), call.list("perm")
-    if dims is None:
-        return NOTHING
-    order = perm if perm is not None else tuple(reversed(range(len(dims))))
-    return (Shape(tuple(dims[axis] for axis in order)),) if sorted(order) == list(range(len(dims))) else NOTHING
+# --- Reshape and Flatten ----------------------------------------------------------------------------------------------
 
 
 def reshape(call: Call) -> Results:
-    """The target's sizes: 0 copies (unless allowzero), one -1 takes what is left; else only the rank is known."""
+    """Return the target's sizes: 0 copies a size (unless allowzero), one -1 becomes the remaining size.
+
+    If the target is computed, only the rank is known.
+    """
     given = call.list("shape")
     target = given if given is not None else call.elements(1)
     if target is None:
@@ -67,37 +75,37 @@ def reshape(call: Call) -> Results:
         return (unknowns(len(target)),)
     copies = not keeps_zero
     target = tuple([UNKNOWN if not isinstance(size, int) and maybe_negative(size) else size for size in target])
-    sizes = [_kept(call, source, axis, size) if copies else size for axis, size in enumerate(target)]
+    sizes = [_target_size(call, source, axis, size) if copies else size for axis, size in enumerate(target)]
     if -1 in sizes:
         others = [size for size in sizes if size != -1]
         if not copies and any(size.lo <= 0 for size in others if not isinstance(size, int)):
-            call.scope.assumes[NO_SIZE_IS_0] = None  # where it is, onnxruntime makes of -1 what else there is
-        sizes[sizes.index(-1)] = UNKNOWN if 0 in others else _rest(call.terms, source, others)
+            call.scope.assumes[NO_SIZE_IS_0] = None  # if a size is 0, onnxruntime computes the -1 from other sizes
+        sizes[sizes.index(-1)] = UNKNOWN if 0 in others else _remaining_size(call.terms, source, others)
     return NOTHING if any(isinstance(size, int) and size < 0 for size in sizes) else (Shape(tuple(sizes)),)
 
 
-def _kept(call: Call, source: tuple[Size, ...] | None, axis: int, size: Size) -> Size:
-    """What a size of the target means where 0 copies the source's; there must be one to copy.
+def _target_size(call: Call, source: tuple[Size, ...] | None, axis: int, size: Size) -> Size:
+    """Return the size that an element of the target means if 0 copies the source's size; there must be one to copy.
 
-    A named one may be 0 and mean the source's. Where that is 0 too, it means the same.
+    A named element may be 0 and mean the source's size. If the source's size is 0 too, both mean the same.
     """
     if source is None or axis >= len(source):
         return UNKNOWN if source is None or size == 0 else size
     copied = source[axis]
     if isinstance(size, int):
         return copied if size == 0 else size
-    if size.lo <= 0 and size.parts and not _zero_with(call.terms, copied, size):
+    if size.lo <= 0 and size.parts and not _is_zero_with(call.terms, copied, size):
         call.scope.assumes[NO_SIZE_IS_0] = None
     return size
 
 
-def _zero_with(terms: Terms, copied: Size, size: Size) -> bool:
-    """Whether the source's size is 0 wherever the target's is."""
+def _is_zero_with(terms: Terms, copied: Size, size: Size) -> bool:
+    """Return whether the source's size is 0 wherever the target's size is 0."""
     return same(copied, size) or terms.quotient(copied, size) != UNKNOWN
 
 
-def _rest(terms: Terms, source: tuple[Size, ...] | None, others: list[Size]) -> Size:
-    """The size of the -1 axis: the product of the others divides the product of the source's."""
+def _remaining_size(terms: Terms, source: tuple[Size, ...] | None, others: list[Size]) -> Size:
+    """Return the size of the -1 axis: the product of the source's sizes divided by that of the other target sizes."""
     if source is None:
         return UNKNOWN
     remaining = list(source)
@@ -116,52 +124,35 @@ def _rest(terms: Terms, source: tuple[Size, ...] | None, others: list[Size]) -> 
     return as_size(terms.floordiv(whole, by)) if by > 0 else UNKNOWN
 
 
-def gather(call: Call) -> Results:
-    """data[:axis] + indices + data[axis+1:]."""
-    data, indices = call.dims(0), call.dims(1)
-    if data is None or indices is None:
-        return NOTHING
-    axis = call.number("axis", 0)
-    if not -len(data) <= axis < len(data):
-        return NOTHING
-    axis %= len(data)
-    return (Shape((*data[:axis], *indices, *data[axis + 1 :])),)
-
-
-def gather_elements(call: Call) -> Results:
-    """One element an index."""
-    return (call.shape(1),)
-
-
-def gather_nd(call: Call) -> Results:
-    """indices[:-1] + data[batch_dims + indices[-1]:]."""
-    data, indices, batch = call.dims(0), call.dims(1), call.number("batch_dims", 0)
-    if data is None or not indices or not isinstance(indices[-1], int) or batch < 0:
-        return NOTHING
-    if batch + indices[-1] > len(data) or batch >= len(indices):
-        return NOTHING
-    return (Shape((*indices[:-1], *data[batch + indices[-1] :])),)
-
-
-def tile(call: Call) -> Results:
-    """Each size times its repeats; a size that is repeated once stays what it is."""
-    dims, repeats = call.dims(0), call.elements(1)
-    if dims is None:
-        return NOTHING
-    if repeats is None or len(repeats) != len(dims) or call.version < 6:  # noqa: PLR2004 -- one axis before
-        return (unknowns(len(dims)),)
-    if any(isinstance(times, int) and times < 0 for times in repeats):
-        return (unknowns(len(dims)),)
-    return (Shape(tuple(as_size(call.terms.mul(*pair)) for pair in zip(dims, repeats, strict=True))),)
-
-
 def flatten(call: Call) -> Results:
-    """Two axes: what is before the axis, and the rest."""
+    """Return two sizes: the product of those before the axis, and the product of the others."""
     dims, axis = call.dims(0), call.number("axis", 1)
     if dims is None or not -len(dims) <= axis <= len(dims):
         return (unknowns(2),)
     axis += len(dims) if axis < 0 else 0
     return (Shape((as_size(call.terms.mul(*dims[:axis])), as_size(call.terms.mul(*dims[axis:])))),)
+
+
+# --- Transpose, DepthToSpace, SpaceToDepth ----------------------------------------------------------------------------
+
+
+def transpose(call: Call) -> Results:
+    """Return the permuted axes; without `perm` the axes are reversed."""
+    dims, perm = call.dims(0), call.list("perm")
+    if dims is None:
+        return NOTHING
+    order = perm if perm is not None else tuple(reversed(range(len(dims))))
+    return (Shape(tuple(dims[axis] for axis in order)),) if sorted(order) == list(range(len(dims))) else NOTHING
+
+
+def _transposed_elements(call: Call, _: str) -> Elements | None:
+    held, order = operand(call, 0), call.list("perm")
+    if held is None:
+        return None
+    axes = range(len(held.shape))
+    if order is not None and sorted(order) != list(axes):
+        return None
+    return held.transposed(axes[::-1] if order is None else order)
 
 
 def depth_to_space(call: Call) -> Results:
@@ -186,6 +177,17 @@ def space_to_depth(call: Call) -> Results:
     return (Shape((batch, as_size(terms.mul(channels, block * block)), *cut)),)
 
 
-def divided(terms: Terms, size: Size, by: int) -> Size:
-    """The quotient: with a rest the model fails."""
-    return UNKNOWN if isinstance(size, int) and size % by else as_size(terms.floordiv(size, by))
+SHAPES: Mapping[str, Rule] = {
+    "DepthToSpace": depth_to_space,
+    "Flatten": flatten,
+    "Reshape": reshape,
+    "SpaceToDepth": space_to_depth,
+    "Squeeze": squeeze,
+    "Transpose": transpose,
+    "Unsqueeze": unsqueeze,
+}
+INTEGERS: Mapping[str, IntegerRule] = {
+    **dict.fromkeys(("Unsqueeze", "Squeeze", "Reshape", "Flatten"), same_elements),
+    "Transpose": _transposed_elements,
+}
+BOUNDS: Mapping[str, BoundsRule] = dict.fromkeys(SHAPES, bounds_of_first)

@@ -1,7 +1,7 @@
-"""What sequences of tensors hold: the shape of each, where a node says how many there are.
+"""Rules of sequences of tensors: the shape of each tensor, where the number of tensors is known.
 
-Exporters write `torch.split` as SplitToSequence and one SequenceAt for each part. A sequence that a body or a function
-is given, or returns, is not followed.
+Exporters write `torch.split` as SplitToSequence and one SequenceAt for each part. Sequences that enter or leave a body
+or a function are not followed.
 """
 
 from __future__ import annotations
@@ -9,38 +9,40 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TypeAlias
 
-from graphfix.formats.onnx.infer.call import NOTHING, Call, Results
-from graphfix.formats.onnx.infer.operators.slicing import placed, replaced
+from graphfix.formats.onnx.infer.call import NOTHING, Call, Results, Rule
+from graphfix.formats.onnx.infer.operators.elementwise import always
+from graphfix.formats.onnx.infer.sizes import normalized_axes, with_size
 from graphfix.shapes.shape import UNKNOWN, Shape, Size, same
 from graphfix.shapes.terms import as_size
 
 MOST = 64
 """Longer sequences are not followed."""
-Held: TypeAlias = tuple[Shape, ...]
+Tensors: TypeAlias = tuple[Shape, ...]
+"""The shapes of the tensors in a sequence."""
 
 
 def follow(call: Call, result: str) -> None:
-    """Note what the sequence holds that an operator of FOLLOW returns."""
+    """Record the shapes in the sequence that an operator of FOLLOW returns."""
     held = FOLLOW[call.op](call)
     if held is not None and len(held) <= MOST:
         call.scope.sequences[result] = held
 
 
-def _held(call: Call, index: int) -> Held | None:
+def _tensors(call: Call, index: int) -> Tensors | None:
     name = call.inputs[index] if call.has(index) else ""
     at = call.scope.find(name) if name else None
     return at.sequences.get(name) if at is not None else None
 
 
-def _constructed(call: Call) -> Held | None:
+def _constructed(call: Call) -> Tensors | None:
     shapes = [call.shape(index) for index in range(len(call.inputs))]
     return tuple([shape for shape in shapes if shape is not None])
 
 
-def _split(call: Call) -> Held | None:
-    """Parts of the sizes that operand 1 says; a scalar is the size of all but the last, without one it is 1."""
+def _split(call: Call) -> Tensors | None:
+    """Return parts of the sizes in operand 1; a scalar is the size of all parts but the last, 1 by default."""
     dims, keeps = call.dims(0), call.flag("keepdims", 1)
-    at = None if dims is None else placed((call.number("axis", 0),), len(dims))
+    at = None if dims is None else normalized_axes((call.number("axis", 0),), len(dims))
     if dims is None or at is None or keeps is None or (call.has(1) and not keeps):
         return None
     sizes = _sizes(call, dims[at[0]])
@@ -48,7 +50,7 @@ def _split(call: Call) -> Held | None:
         return None
     if not keeps:
         return tuple([Shape((*dims[: at[0]], *dims[at[0] + 1 :])) for _ in sizes])
-    return tuple([replaced(dims, at[0], size) for size in sizes])
+    return tuple([with_size(dims, at[0], size) for size in sizes])
 
 
 def _sizes(call: Call, whole: Size) -> Sequence[int] | None:
@@ -65,29 +67,29 @@ def _sizes(call: Call, whole: Size) -> Sequence[int] | None:
     return [size] * (whole // size) + [whole % size] * (whole % size > 0)
 
 
-def _inserted(call: Call) -> Held | None:
-    """Before the tensor at that place; a place of as many tensors as there are is behind the last, as without one."""
-    held, shape = _held(call, 0), call.shape(1)
+def _inserted(call: Call) -> Tensors | None:
+    """Insert a tensor in front of a position; without a position, or at one past the last, append the tensor."""
+    held, shape = _tensors(call, 0), call.shape(1)
     if held is None or shape is None:
         return None
     behind = not call.has(2) or call.scalar(2) == len(held)
-    at = len(held) if behind else _place(call, 2, len(held))
+    at = len(held) if behind else _position(call, 2, len(held))
     return None if at is None else (*held[:at], shape, *held[at:])
 
 
-def _erased(call: Call) -> Held | None:
-    held = _held(call, 0)
-    at = None if held is None else _place(call, 1, len(held)) if call.has(1) else len(held) - 1
+def _erased(call: Call) -> Tensors | None:
+    held = _tensors(call, 0)
+    at = None if held is None else _position(call, 1, len(held)) if call.has(1) else len(held) - 1
     return None if held is None or at is None or at < 0 else (*held[:at], *held[at + 1 :])
 
 
-def _place(call: Call, index: int, count: int) -> int | None:
-    """A place in a sequence, counted from its end where it is below 0."""
+def _position(call: Call, index: int, count: int) -> int | None:
+    """Return a position in a sequence; negative positions count from the end. None if it is unknown or outside."""
     at = call.scalar(index)
     return at % count if isinstance(at, int) and -count <= at < count else None
 
 
-FOLLOW: Mapping[str, Callable[[Call], Held | None]] = {
+FOLLOW: Mapping[str, Callable[[Call], Tensors | None]] = {
     "SequenceConstruct": _constructed,
     "SequenceEmpty": lambda _: (),
     "SequenceErase": _erased,
@@ -96,21 +98,21 @@ FOLLOW: Mapping[str, Callable[[Call], Held | None]] = {
 }
 
 
-def taken(call: Call) -> Results:
-    """SequenceAt: the tensor at that place."""
-    held = _held(call, 0)
-    at = None if held is None else _place(call, 1, len(held))
+def sequence_at(call: Call) -> Results:
+    """SequenceAt: the tensor at this position."""
+    held = _tensors(call, 0)
+    at = None if held is None else _position(call, 1, len(held))
     return NOTHING if held is None or at is None else (held[at],)
 
 
-def joined(call: Call) -> Results:
-    """ConcatFromSequence: the sizes along the axis are added, or new_axis adds one; the others are equal."""
-    held, new = _held(call, 0), call.flag("new_axis", 0)
+def concat_from_sequence(call: Call) -> Results:
+    """ConcatFromSequence: add the sizes along the axis, or stack along a new axis; the other sizes are equal."""
+    held, new = _tensors(call, 0), call.flag("new_axis", 0)
     if not held or new is None or any(shape.axes is None for shape in held):
         return NOTHING
     every = [shape.dims for shape in held]
     rank = len(every[0])
-    at = placed((call.number("axis", 0),), rank + new)
+    at = normalized_axes((call.number("axis", 0),), rank + new)
     if at is None or any(len(dims) != rank for dims in every):
         return NOTHING
     columns = list(zip(*every, strict=True))
@@ -119,4 +121,12 @@ def joined(call: Call) -> Results:
         return (Shape((*sizes[: at[0]], len(held), *sizes[at[0] :])),)
     total = as_size(call.terms.add(*columns[at[0]]))
     alike = not any(size == UNKNOWN for axis, size in enumerate(sizes) if axis != at[0])
-    return (replaced(tuple(sizes), at[0], total if alike else UNKNOWN),)
+    return (with_size(tuple(sizes), at[0], total if alike else UNKNOWN),)
+
+
+SHAPES: Mapping[str, Rule] = {
+    "ConcatFromSequence": concat_from_sequence,
+    "OptionalHasElement": always(0),
+    "SequenceAt": sequence_at,
+    "SequenceLength": always(0),
+}

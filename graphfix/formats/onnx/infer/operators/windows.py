@@ -1,17 +1,19 @@
-"""Shape rules of the operators that slide windows over [N, C, D1, D2 ...], and of those that resize it.
+"""Rules of the operators that slide windows over [N, C, D1, D2 ...], sample it at points, or resize it.
 
 Sources: the ONNX operator specification, and where it leaves the size open (ceil_mode, auto_pad, output_shape) what
-onnxruntime was measured to give (tests/formats/onnx/test_infer_random.py asks it again). Where a rule is not sure it
-says the rank.
+onnxruntime was measured to return (tests/formats/onnx/test_infer_random.py asks it again). A rule that is not sure
+returns the rank alone.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from math import prod
 
-from graphfix.formats.onnx.infer.call import NOTHING, Call, Results
-from graphfix.formats.onnx.infer.operators.reshaping import divided, unknowns
+from graphfix.formats.onnx.infer.call import NOTHING, Call, Results, Rule
+from graphfix.formats.onnx.infer.operators.elementwise import rank_of_first
+from graphfix.formats.onnx.infer.operators.integers import BoundsRule, bounds_of_first
+from graphfix.formats.onnx.infer.sizes import divided, unknowns
 from graphfix.results.records import dataclass
 from graphfix.shapes.shape import UNKNOWN, Shape, Size, same
 from graphfix.shapes.terms import Terms, as_size, bounds
@@ -29,7 +31,7 @@ MOST_PARTS = 2**6
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """How a window slides along one axis."""
+    """The window of one axis: its size, and how it slides."""
 
     extent: int
     stride: int
@@ -39,17 +41,17 @@ class Window:
 
     @property
     def reach(self) -> int:
-        """How many elements it spans."""
+        """Return the number of elements that the window spans."""
         return (self.extent - 1) * self.dilation + 1
 
     @property
     def valid(self) -> bool:
-        """Whether every number is one that an operator takes."""
+        """Return whether operators take all these numbers."""
         return self.extent > 0 and self.stride > 0 and self.dilation > 0
 
 
 def windows(call: Call, extents: Sequence[Size]) -> list[Window] | None:
-    """The windows, one a spatial axis, without the padding that auto_pad chooses; None where they are not known."""
+    """Return a window for each spatial axis, without the padding that auto_pad chooses; None if they are not known."""
     count = len(extents)
     strides = call.list("strides") or (1,) * count
     dilations = call.list("dilations") or (1,) * count
@@ -65,12 +67,12 @@ def windows(call: Call, extents: Sequence[Size]) -> list[Window] | None:
 
 
 def padding(call: Call) -> str:
-    """The attribute auto_pad."""
+    """Return the attribute auto_pad."""
     return call.text("auto_pad", "NOTSET")
 
 
 def slid(call: Call, size: Size, window: Window) -> Size:
-    """How often a window fits; with SAME the size is divided by the stride and rounded up."""
+    """Return how often a window fits; with SAME the size is divided by the stride and rounded up."""
     mode, terms = padding(call), call.terms
     if mode in ("SAME_UPPER", "SAME_LOWER"):
         return terms.ceildiv(size, window.stride) if window.dilation == 1 and size != 0 else UNKNOWN
@@ -83,7 +85,7 @@ def slid(call: Call, size: Size, window: Window) -> Size:
 
 
 def pooled(call: Call, size: Size, window: Window) -> Size:
-    """The same of a pool, whose window may be larger than what it stands over, and may stand over the end."""
+    """Return how often a pool's window fits: it may be larger than the image, and may reach over its end."""
     up, terms, most = call.flag("ceil_mode", 0), call.terms, window.before + window.behind - window.reach
     if padding(call) not in ("NOTSET", "VALID"):
         return slid(call, size, window) if up is False else UNKNOWN
@@ -97,7 +99,7 @@ def pooled(call: Call, size: Size, window: Window) -> Size:
 
 
 def _rounded_down(call: Call, size: Size, most: int, stride: int) -> Size:
-    """How often a window fits over a size that is no number."""
+    """Return how often a pool's window fits over a symbolic size."""
     terms = call.terms
     if 1 + most <= -stride:
         return terms.opaque("pool", size, most, stride, low=0)
@@ -110,9 +112,10 @@ def _rounded_down(call: Call, size: Size, most: int, stride: int) -> Size:
 
 
 def _some_image(call: Call, size: Size) -> bool:
-    """Whether a pool that runs has elements to stand on: onnxruntime runs it without, for an empty batch alone.
+    """Return whether the image of a pool has elements.
 
-    Below 0 it rounds up there, so that one window is left.
+    onnxruntime runs a pool without elements only if the batch is empty. A negative count is rounded up there, so
+    that one window is left.
     """
     batch = (call.dims(0) or (0,))[0]
     return bounds(size)[0] > 0 or bounds(batch)[0] > 0
@@ -129,7 +132,7 @@ def _slid(
 
 
 def pool(call: Call) -> Results:
-    """[N,C,..] by the attribute kernel_shape; the indices of MaxPool have the same shape."""
+    """MaxPool and others: [N,C,..] by the attribute kernel_shape; the indices of MaxPool have the same shape."""
     image, extents = call.dims(0), call.list("kernel_shape")
     if image is None or len(image) < SPATIAL or extents is None:
         return NOTHING if image is None else (unknowns(len(image)),) * 2
@@ -150,7 +153,7 @@ def convolution(call: Call) -> Results:
 
 
 def quantized_convolution(call: Call) -> Results:
-    """As Conv, the weight is operand 3."""
+    """QLinearConv: as Conv, but the weight is operand 3."""
     return _convolution(call, 3)
 
 
@@ -178,7 +181,7 @@ def transposed(call: Call) -> Results:
 
 
 def _spread(call: Call, sizes: Sequence[Size], extents: Sequence[Size]) -> Sequence[Size]:
-    """The sizes that windows make of these: the attribute output_shape, or what windows laid side by side cover."""
+    """Return the attribute output_shape, or the sizes that windows laid side by side cover."""
     unknown = [UNKNOWN] * len(sizes)
     wanted, more = call.list("output_shape"), call.list("output_padding") or (0,) * len(sizes)
     if wanted is not None:
@@ -198,7 +201,7 @@ def _covered(terms: Terms, size: Size, window: Window, more: int) -> Size:
 
 
 def roi_align(call: Call) -> Results:
-    """[N,C,..] to [R,C,h,w]: a window for each of the boxes [R,4], whose images [R] name as many."""
+    """RoiAlign: [N,C,..] to [R,C,h,w], a window for each box [R,4]; operand 2 [R] has the image of each box."""
     image, boxes, named = call.dims(0), call.dims(1), call.dims(2)
     height, width = call.number("output_height", 1), call.number("output_width", 1)
     if image is None or len(image) <= SPATIAL or not boxes or not named or min(height, width) < 0:
@@ -207,7 +210,7 @@ def roi_align(call: Call) -> Results:
 
 
 def roi_pool(call: Call) -> Results:
-    """[N,C,..] to [R,C,h,w]: a window of the attribute's size for each of the boxes [R,5]."""
+    """MaxRoiPool: [N,C,..] to [R,C,h,w], a window of the attribute's size for each of the boxes [R,5]."""
     image, boxes, sizes = call.dims(0), call.dims(1), call.list("pooled_shape")
     if image is None or len(image) <= SPATIAL or not boxes or sizes is None or min(sizes, default=0) < 0:
         return NOTHING
@@ -215,7 +218,7 @@ def roi_pool(call: Call) -> Results:
 
 
 def grid_sample(call: Call) -> Results:
-    """[N,C,..] at the points of a grid [N,..,axes]."""
+    """GridSample: [N,C,..] at the points of a grid [N,..,axes]."""
     image, grid = call.dims(0), call.dims(1)
     if image is None or grid is None or len(image) != len(grid):
         known = image or grid
@@ -223,8 +226,16 @@ def grid_sample(call: Call) -> Results:
     return (Shape((*image[:2], *grid[1:-1])),)
 
 
+def affine_grid(call: Call) -> Results:
+    """Return points [N,H,W,2] or [N,D,H,W,3] of the size [N,C,(D,)H,W] that operand 1 holds."""
+    sizes, length = call.elements(1), call.length(1)
+    if sizes is None or len(sizes) not in (4, 5):  # two or three spatial axes
+        return (unknowns(length),) if length in (4, 5) else NOTHING
+    return (Shape((*map(as_size, (sizes[0], *sizes[2:])), len(sizes) - 2)),)
+
+
 def image_of_columns(call: Call) -> Results:
-    """Col2Im: blocks [N,C*block,L] to an image [N,C,..], whose sizes operand 1 holds, those of a block operand 2."""
+    """Col2Im: blocks [N,C*block,L] to an image [N,C,..]; operand 1 has its sizes, operand 2 the sizes of a block."""
     columns, image, block = call.dims(0), call.content(1), call.ints(2, "")
     length = call.length(1)
     sizes = image.axes if image is not None and image.axes is not None else None
@@ -240,7 +251,7 @@ def image_of_columns(call: Call) -> Results:
 
 
 def upsample(call: Call) -> Results:
-    """Each size times its scale, an attribute or (from opset 9) operand 1."""
+    """Upsample: each size times its scale, which is an attribute or (from opset 9) operand 1."""
     dims, scales = call.dims(0), call.attributes.get("scales") if call.version < 9 else call.floats(1)  # noqa: PLR2004
     if dims is None:
         return NOTHING
@@ -248,7 +259,7 @@ def upsample(call: Call) -> Results:
 
 
 def resize(call: Call) -> Results:
-    """The sizes that operand 3 holds, or each size times its scale (operand 1 before opset 11, then 2)."""
+    """Resize: the sizes in operand 3, or each size times its scale (operand 1 before opset 11, then 2)."""
     dims = call.dims(0)
     if dims is None:
         return NOTHING
@@ -285,9 +296,9 @@ def _scaled(terms: Terms, dims: tuple[Size, ...], scales: tuple[float, ...] | No
 
 
 def times(terms: Terms, size: Size, scale: float) -> Size:
-    """The product rounded down, where float32 and exact arithmetic round it alike; else a name for it.
+    """Return the product rounded down if float32 and exact arithmetic round alike; else a name for it, or unknown.
 
-    A named size is taken to be below 2**24: float32 has every whole number up to there.
+    A symbolic size is assumed to be below 2**24: float32 has every whole number up to there.
     """
     if not 0 < scale < EXACT:
         return UNKNOWN
@@ -306,3 +317,21 @@ def times(terms: Terms, size: Size, scale: float) -> Size:
     rounding = Fraction(1, PARTS)
     low, high = int(exact * (1 - rounding)), int(exact * (1 + rounding))
     return low if low == high else UNKNOWN
+
+
+SHAPES: Mapping[str, Rule] = {
+    **dict.fromkeys(("AveragePool", "LpPool", "MaxPool"), pool),
+    **dict.fromkeys(("GlobalAveragePool", "GlobalLpPool", "GlobalMaxPool"), global_pool),
+    **dict.fromkeys(("Conv", "ConvInteger", "DeformConv"), convolution),
+    "AffineGrid": affine_grid,
+    "Col2Im": image_of_columns,
+    "ConvTranspose": transposed,
+    "GridSample": grid_sample,
+    "MaxRoiPool": roi_pool,
+    "MaxUnpool": rank_of_first,
+    "QLinearConv": quantized_convolution,
+    "Resize": resize,
+    "RoiAlign": roi_align,
+    "Upsample": upsample,
+}
+BOUNDS: Mapping[str, BoundsRule] = {"MaxPool": bounds_of_first}
