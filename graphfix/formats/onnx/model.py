@@ -23,7 +23,7 @@ from graphfix.formats.onnx.file.container import Container, read
 from graphfix.formats.onnx.file.messages import Steps, note, steps
 from graphfix.formats.onnx.infer.analysis import Facts, analyse
 from graphfix.formats.onnx.infer.stored_names import StoredNames
-from graphfix.formats.onnx.inputs import binding, stated_axes
+from graphfix.formats.onnx.inputs import binding
 from graphfix.formats.onnx.load_inference.suspects import is_suspect
 from graphfix.formats.onnx.view import Views
 from graphfix.formats.onnx.view_builder import build
@@ -249,7 +249,7 @@ class OnnxModel:
         self._rebuild_view()
         if changed and not failed:
             self._check_bound()
-        if self._ranges and stated_axes.state_axes(self.proto, self._facts.main, self._fresh):
+        if self._ranges and binding.state_axes(self.proto, self._facts.main, self._fresh):
             self.changed = True
             self._rebuild_view()
 
@@ -282,9 +282,9 @@ class OnnxModel:
 
     def narrow_inputs(self, kept: Collection[str]) -> Sequence[str]:
         """Declare the inputs of int64 but these as int32, before any edit; return their names."""
-        from graphfix.formats.onnx.inputs import narrow_inputs
+        from graphfix.formats.onnx.inputs import set_inputs
 
-        if names := narrow_inputs.narrow(self.proto, kept, self._fresh):
+        if names := set_inputs.narrow(self.proto, kept, self._fresh):
             self._rebuild_view()
             self.changed = True
         self._narrowed += names
@@ -336,13 +336,13 @@ class OnnxModel:
             stored_shapes.drop_underived(scope, graph)
         for builder in state.builders.values():
             cleanup.share_payloads(state, builder, self.container.is_cut)
-            value_infos = cleanup.declare_shapes(builder, state.removed.get(builder.graph, ()), self._equal_names)
+            value_infos = stored_shapes.declare_shapes(builder, state.removed.get(builder.graph, ()), self._equal_names)
             messages = builder.graph is not self.graphs[0] or bool(state.decided)
             builder.arrange(value_infos, messages=messages)
             if not messages:
                 self.container.additions = Additions(builder.records, value_infos)
         for graph, names in state.removed.items():
-            cleanup.drop_claims(self._views.holders[graph], names)
+            stored_shapes.drop_claims(self._views.holders[graph], names)
         inline(self.container.skeleton, state.decided, self._fresh)
 
     def _rebuild_and_complete(self) -> None:

@@ -1,4 +1,4 @@
-"""What nodes compute before the model runs: elements that follow from constants and from sizes that are numbers.
+"""Evaluate nodes before the model runs: their elements follow from constants and from known sizes.
 
 Only what every runtime computes to the same bits is folded: elements that move, whole numbers, comparisons, and the
 float32 and float64 operations that IEEE 754 rounds correctly. The operators themselves are those of onnx's reference,
@@ -24,32 +24,32 @@ from graphfix.results.runtime_facts import MOST_AXES
 Array: TypeAlias = NDArray[Any]
 
 LIMIT = 4096
-"""Elements that a known value, or a constant which one is computed from, may have."""
+"""The largest number of elements of a value that is kept, and of a constant that is read."""
 MOST_BYTES = 1 << 62
 """The limit of a numpy array."""
 MOST_COMPUTED = 1 << 20
-"""Elements that one node may compute: a result of more than LIMIT is not kept, and operands may stretch each other."""
+"""The largest number of elements that one node may compute: operands may stretch each other."""
 MOST_HELD = 1 << 27
-"""Bytes of all values that are held: others are not known then."""
+"""The largest number of bytes of all kept values. Further values are not known."""
 MOVES = frozenset(
     "Identity Reshape Squeeze Unsqueeze Flatten Transpose Gather Slice Concat Split NonZero And Or Xor Not".split()
 )
-"""No element is computed: any element type will do."""
+"""Operators that compute no element: any element type is evaluated."""
 LOGIC = frozenset(("And", "Or", "Xor"))
-"""Of these the operands broadcast."""
+"""The operators of MOVES whose operands broadcast."""
 GROWS = frozenset(("Expand", "Tile", "ConstantOfShape"))
-"""These move too, but few elements can become many: the result's size must be known first."""
+"""Operators that move elements and can make many of few: the result's size must be known first."""
 WHOLE = frozenset("ReduceSum ReduceProd CumSum Range Mod".split())
-"""Exact for whole numbers alone: a float's rounding follows the order of the additions. (Not in a Range.)"""
+"""Operators that are exact for integers alone: a float sum depends on the order of the additions. (Not in a Range.)"""
 COUNTED_UNTIL = 1 << 22
-"""Below it whole numbers, their differences and how many steps there are between two are exact in float32."""
+"""Below this number, integers, their differences and the number of steps between them are exact in float32."""
 ROUNDED_ONCE = frozenset(
     "Where Add Sub Mul Div Neg Abs Sign Floor Ceil Sqrt Min Max ReduceMin ReduceMax "
     "Equal Greater Less GreaterOrEqual LessOrEqual".split()
 )
-"""Exact for whole numbers, and for finite floats without a negative zero (onnxruntime's Where drops its sign)."""
+"""Operators that are exact for integers, and for finite floats except -0 (onnxruntime's Where drops its sign)."""
 SIZES = frozenset(("Shape", "Size"))
-"""Their operand's shape says all."""
+"""Operators whose result follows from the operand's shape."""
 FLOATS = ("float32", "float64")
 CASTS = {
     TensorProto.FLOAT: np.float32, TensorProto.DOUBLE: np.float64, TensorProto.BOOL: np.bool_,
@@ -61,23 +61,23 @@ FOLDED = MOVES | GROWS | WHOLE | ROUNDED_ONCE | SIZES | {"Cast"}
 
 @dataclass(slots=True, eq=False, repr=False)
 class Evaluator:
-    """The known values of one view: each is computed once, when it is asked for."""
+    """The known values of one view; each is computed once, at the first request."""
 
     message: Callable[[Node], NodeProto]
-    """A node of the file as it stands there."""
+    """Returns the message of a node."""
     tensor: Callable[[Value], TensorProto | None]
-    """The tensor of a constant, None where its payload is not at hand."""
+    """Returns the tensor of a constant; None if its payload is not in memory."""
     _arrays: dict[Value, Array | None] = field(default_factory=dict)
     _held: int = 0
-    """Bytes of the values that were computed."""
+    """The bytes of the kept values."""
 
     def elements(self, value: Value) -> tuple[Scalar, ...] | None:
-        """The elements in row-major order, None where they are not known."""
+        """Return the elements in row-major order; None if they are not known."""
         array = self.array(value)
         return None if array is None else tuple(array.reshape(-1).tolist())
 
     def array(self, value: Value) -> Array | None:
-        """The value itself, None where it is not known."""
+        """Return the value as an array; None if it is not known."""
         pending = [value]
         while pending:
             top = pending[-1]
@@ -91,21 +91,21 @@ class Evaluator:
         return self._arrays[value]
 
     def _reads(self, value: Value) -> Sequence[Value]:
-        """What must be known first."""
+        """Return the operands that are needed to evaluate a value."""
         node = self._folded(value)
         if node is None or node.op in SIZES:
             return ()
         return [operand for operand in node.operands if operand is not None]
 
     def _folded(self, value: Value) -> Node | None:
-        """The node of the file that computes it, if it is one that can be computed here."""
+        """Return the node of the file that computes a value, if its operator is in FOLDED."""
         node = value.producer if value.kind == "result" else None
         if node is None or node.index < 0 or node.domain or node.op not in FOLDED:
             return None
         return node
 
     def _enter(self, value: Value) -> None:
-        """Note what is known of a value, all that its node reads being noted."""
+        """Evaluate a value, whose operands are evaluated."""
         self._arrays[value] = self._constant(value) if value.kind == "constant" else None
         node = self._folded(value)
         results = self._results(node) if node is not None else None
@@ -119,13 +119,13 @@ class Evaluator:
                 self._arrays[result] = self._kept(array) if array is not None and _fits(result, array) else None
 
     def _kept(self, array: Array) -> Array | None:
-        """The value if there is room for it; without its base, which may be larger, as that of a Slice is."""
+        """Return an array to keep, or None beyond MOST_HELD. A view is copied, because its base may be larger."""
         own = array if array.base is None else array.copy()
         self._held += own.nbytes
         return own if self._held <= MOST_HELD else None
 
     def _constant(self, value: Value) -> Array | None:
-        """A small constant: an initializer or the tensor of a Constant node, or a Constant node of plain numbers."""
+        """Return a small constant: an initializer, the tensor of a Constant node, or the numbers of one."""
         tensor = self.tensor(value)
         if tensor is not None:
             if not _is_small(tensor.dims) or tensor.data_type == TensorProto.STRING:
@@ -139,7 +139,7 @@ class Evaluator:
         return np.asarray(literal, np.float32 if value.dtype == "float32" else np.int64).reshape(value.shape.numbers)
 
     def _results(self, node: Node) -> Sequence[Array | None] | None:
-        """Return what the node computes, None where that is not known."""
+        """Return the results of a node; None if they are not known."""
         if node.op in SIZES:
             value = node.operand(0)
             if not _sized(value) or len(value.shape.numbers) > MOST_AXES or prod(value.shape.numbers) > MOST_BYTES:
@@ -160,7 +160,7 @@ class Evaluator:
 
 
 def _computed(node: Node, message: NodeProto, arrays: Sequence[Array]) -> int:
-    """How many elements a node computes at most, before it is asked for them: operands may stretch each other."""
+    """Return an upper bound of the elements that a node computes: operands may stretch each other."""
     if node.op == "Gather" and len(arrays) == 2:  # noqa: PLR2004  # the data and the indices
         axis = next((attribute.i for attribute in message.attribute if attribute.name == "axis"), 0)
         data, indices = arrays
@@ -179,7 +179,7 @@ def _is_small(dims: Sequence[int]) -> bool:
 
 
 def _followed(value: Value) -> Array | None:
-    """The sizes that a vector holds, where inference followed them and all are numbers: one axis of a shape."""
+    """Return the sizes that a vector holds, if inference followed them and all are numbers."""
     content = value.content if value.dtype == "int64" else None
     if content is None or not content.static or not _sized(value) or prod(value.shape.numbers) != content.rank:
         return None
@@ -189,12 +189,12 @@ def _followed(value: Value) -> Array | None:
 
 
 def _sized(value: Value) -> bool:
-    """Whether every size is a number, and the stored shape says nothing else."""
+    """Return whether every size is a number, and the stored shape does not contradict."""
     return value.stale is None and value.shape.static
 
 
 def _fits(value: Value, array: Array) -> bool:
-    """Whether an array is what the view says of the value."""
+    """Return whether an array has the shape and the type of the value in the view."""
     shape = value.shape
     ranked = not shape.ranked or (
         len(shape.dims) == array.ndim
@@ -204,7 +204,7 @@ def _fits(value: Value, array: Array) -> bool:
 
 
 def _exact(node: Node, message: NodeProto, arrays: Sequence[Array]) -> bool:
-    """Whether every runtime computes the same bits, and not too many of them."""
+    """Return whether every runtime computes the same bits, and the result is small."""
     if node.op in GROWS:
         result = node.results[0]
         return result is not None and _sized(result) and prod(result.shape.numbers) <= LIMIT
@@ -219,7 +219,7 @@ def _exact(node: Node, message: NodeProto, arrays: Sequence[Array]) -> bool:
 
 
 def _defined(node: Node, message: NodeProto, arrays: Sequence[Array]) -> bool:
-    """Whether the operator's text leaves nothing open on these operands."""
+    """Return whether the specification defines the result for these operands."""
     match node.op:
         case "Sqrt":
             return not bool((arrays[0] < 0).any())
@@ -232,7 +232,7 @@ def _defined(node: Node, message: NodeProto, arrays: Sequence[Array]) -> bool:
 
 
 def _plain(array: Array) -> bool:
-    """Whole numbers, or finite floats among which no zero is negative."""
+    """Return whether the elements are integers, or finite floats without a negative zero."""
     if array.dtype.kind in "iub":
         return True
     return array.dtype.name in FLOATS and bool(
@@ -241,24 +241,24 @@ def _plain(array: Array) -> bool:
 
 
 def _counts(array: Array) -> bool:
-    """Whole numbers as floats, far below what float32 can't tell apart."""
+    """Return whether the elements are whole numbers below COUNTED_UNTIL."""
     return _plain(array) and bool((np.abs(array) < COUNTED_UNTIL).all() and (array == np.floor(array)).all())
 
 
 def _divides(message: NodeProto, left: Array, right: Array) -> bool:
-    """Whether the quotient is the same however it is rounded: no division by 0, no negative whole number."""
+    """Return whether every rounding gives the same quotient: no division by 0, no negative integer."""
     if any(attribute.name == "fmod" and attribute.i for attribute in message.attribute):
         return False
     return bool((right != 0).all()) and (left.dtype.kind == "f" or bool((left >= 0).all() and (right > 0).all()))
 
 
 def _short(start: Array, stop: Array, step: Array) -> bool:
-    """Whether a Range has few elements."""
+    """Return whether a Range has at most LIMIT elements."""
     return bool((step != 0).all() and (np.abs(stop - start) <= LIMIT * np.abs(step)).all())
 
 
 def _casts(message: NodeProto, array: Array) -> bool:
-    """Whether the element type is one of those that every runtime casts to alike, and every element is in its range."""
+    """Return whether every runtime casts to the type alike, and every element is in its range."""
     target = next((attribute.i for attribute in message.attribute if attribute.name == "to"), 0)
     kind = CASTS.get(TensorProto.DataType.ValueType(target))
     if kind is None or array.dtype.kind not in "iubf" or not (array.dtype.kind in "iub" or _plain(array)):
@@ -270,7 +270,7 @@ def _casts(message: NodeProto, array: Array) -> bool:
 
 
 def _run(message: NodeProto, version: int, operands: Sequence[Array | None]) -> Sequence[Array | None] | None:
-    """Let onnx's reference compute one node; None where it refuses the operands, as a runtime would."""
+    """Evaluate one node with onnx's reference; return None if it refuses the operands, as a runtime would."""
     from onnx.reference import ReferenceEvaluator  # takes 0.3 s: only where a rule asks
 
     alone = NodeProto()

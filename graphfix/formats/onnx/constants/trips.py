@@ -1,4 +1,4 @@
-"""How often a Loop or Scan runs its body, where constants and sizes that are numbers decide it."""
+"""The number of trips of a Loop or Scan, if constants and known sizes decide it."""
 
 from __future__ import annotations
 
@@ -15,37 +15,37 @@ from graphfix.results.onnx_messages import GraphProto
 from graphfix.results.records import dataclass, field
 
 MOST: Final = 1 << 14
-"""Nodes of all trips that a loop is followed through."""
+"""The largest number of trips that is counted."""
 MOST_FOLLOWED: Final = 256
-"""Trips whose condition is computed, one after the other."""
+"""The largest number of trips whose condition is computed, one after the other."""
 UNKNOWN_TRIPS: Final = 1 << 10
-"""So often a loop inside another one counts where its trips are not known: they may be, once the outer is unrolled."""
+"""The trips that are assumed of a loop inside another one. They may become known once the outer loop is unrolled."""
 NUMBER, CONDITION = 0, 1
 SCANS_ALONE_SINCE: Final = 9
-"""Before it a Scan has an axis of batches in front."""
+"""Before this version a Scan has a batch axis in front."""
 
 
 @dataclass(slots=True)
 class Body:
-    """What a Loop runs."""
+    """The body of a Loop or Scan."""
 
     message: GraphProto
     graph: Graph
     evaluator: Evaluator
-    """That of the view, which knows nothing of single trips."""
+    """The evaluator of the view, which does not evaluate single trips."""
     weight: int
-    """How many nodes a trip takes, loops inside it unrolled."""
+    """The number of nodes of a trip, with the loops inside it unrolled."""
     values: Mapping[str, Value] = field(init=False)
-    """Everything that is read or made in it, by name."""
+    """The values that the body reads or computes, by name."""
 
     def __post_init__(self) -> None:
-        """Find its values."""
+        """Collect the values."""
         nodes = self.graph.nodes
         values = [value for node in nodes for value in (*node.operands, *node.results) if value is not None]
         self.values = {value.name: value for value in (*values, *self.graph.inputs)}
 
     def needed(self) -> set[int]:
-        """The inputs that the condition follows from, by place."""
+        """Return the positions of the inputs from which the condition is computed."""
         makers = {name: node for node in self.message.node for name in node.output if name}
         places = {value.name: at for at, value in enumerate(self.message.input)}
         pending, seen = [self.message.output[0].name], set[str]()
@@ -61,7 +61,7 @@ class Body:
         return {at for name, at in places.items() if name in seen}
 
     def run(self, given: Mapping[int, Array]) -> dict[int, Array] | None:
-        """What a trip returns for each of these inputs; None where one of it, or the condition, is not known."""
+        """Return a trip's results for these inputs, by position; None if a result, or the condition, is not known."""
         names = [value.name for value in self.message.input]
         known: dict[Value, Array | None] = {self.values[names[at]]: array for at, array in given.items()}
         evaluator = Evaluator(self.evaluator.message, self.evaluator.tensor, known)
@@ -76,7 +76,7 @@ class Body:
 
 
 def trips(node: Node, body: Body) -> Trips | None:
-    """How often a Loop runs; None where its count or its condition is not known."""
+    """Return the trips of a Loop or Scan; None if its count or its condition is not known."""
     nodes = body.weight
     if node.op == "Scan":
         return _scanned(node, nodes)
@@ -97,7 +97,7 @@ def trips(node: Node, body: Body) -> Trips | None:
 
 
 def _scanned(node: Node, nodes: int) -> Trips | None:
-    """A Scan runs as often as what it scans is long."""
+    """Return the trips of a Scan: the size of the scanned axis."""
     count = node.attributes.get("num_scan_inputs")
     if not isinstance(count, int) or not 0 < count <= len(node.operands) or node.version < SCANS_ALONE_SINCE:
         return None
@@ -109,7 +109,7 @@ def _scanned(node: Node, nodes: int) -> Trips | None:
 
 
 def _followed(node: Node, body: Body, most: int, *, stated: bool) -> int | None:
-    """How many trips there are, `most` at most; None where a condition is not known.
+    """Return the number of trips, at most `most`; None if a condition is not known.
 
     A condition that is not `stated` is ignored by the specification, and not by onnxruntime: it must be true.
     """

@@ -1,7 +1,7 @@
-"""The pass over a graph in the order of execution: what is known of each node's results.
+"""The pass over a graph in the order of execution, which infers the shapes and types of each node's results.
 
-A node's results are what the rule of its operator says; without a rule nothing is known. What stays open is a term
-named after the value's axis.
+The results follow from the rule of the operator; without a rule nothing is known of them. A size that stays unknown
+gets a term that is named after the value's axis.
 """
 
 from __future__ import annotations
@@ -78,22 +78,22 @@ class ForwardPass:
     overridable: bool
     """Whether callers may override initializers that are inputs too."""
     trust: bool | None
-    """What is believed of stored shapes (`analysis.analyse`)."""
+    """Which stored shapes are believed (`trust` of `analysis.analyse`)."""
     terms: Terms = field(default_factory=Terms)
     assumes: dict[str, None] = field(default_factory=dict)
     hypotheses: Hypotheses | None = None
     """The stored sizes that may be believed; None if no stored shape is believed."""
     leaning: bool = False
-    """Whether anything leans on another program so far."""
+    """Whether any value so far leans on a stored shape."""
     _plain: PlainNodes = field(init=False)
     _claimed: dict[GraphScope, dict[str, int]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        """Answer each question of plain nodes once."""
+        """Make the cache of the answers for plain nodes."""
         self._plain = PlainNodes(lambda scope, step: self._answer(scope, step, step.message))
 
     def read(self, scope: GraphScope, inputs: Mapping[str, Known]) -> None:
-        """Infer a scope and the bodies inside it, knowing this of its inputs."""
+        """Infer a scope and the bodies inside it; `inputs` is what is known of its inputs."""
         scope.clear()
         scope.readings += 1
         if scope.path != "main":
@@ -113,7 +113,7 @@ class ForwardPass:
         self._nodes(scope, inside)
 
     def _constants(self, scope: GraphScope) -> dict[str, int]:
-        """Enter the initializers; of those that callers may override return the element types alone."""
+        """Enter the initializers; return the element types of those that callers may override instead."""
         overridden: dict[str, int] = {}
         if scope.graph is None:
             return overridden
@@ -142,7 +142,7 @@ class ForwardPass:
     # --- nodes --------------------------------------------------------------------------------------------------------
 
     def _nodes(self, scope: GraphScope, inside: Mapping[int, Sequence[GraphScope]]) -> None:
-        """The nodes in their order; the answer for a plain one is looked up."""
+        """Infer the nodes in their order; the answers for plain nodes are looked up."""
         steps, types, alone = scope.steps, scope.types, registry.SHAPES_ALONE
         alike: Alike = {}
         for index, (operator, _, inputs, outputs, bare) in enumerate(steps.rows()):
@@ -247,7 +247,7 @@ class ForwardPass:
     # --- bodies -------------------------------------------------------------------------------------------------------
 
     def _over(self, scope: GraphScope, step: Step, message: NodeProto | None, inside: Sequence[GraphScope]) -> Answer:
-        """What is known of the results of a node with bodies; the bodies are read."""
+        """Infer the bodies of a node, and return the shapes and types of its results."""
         call = self._asked(scope, step, message)
         op = "" if step.domain or message is None else step.op
         if op == "Loop":
@@ -309,7 +309,7 @@ class ForwardPass:
         return registry.shape_rule(step.domain, step.op, row) is None
 
     def _claim(self, scope: GraphScope, name: str) -> int:
-        """The element type that the file declares of a value, 0 where there is none."""
+        """Return the element type that the file declares of a value, 0 where it declares none."""
         if scope.graph is None:
             return 0
         if scope not in self._claimed:
@@ -329,14 +329,14 @@ _CONSTANTS = {
 
 
 def _term(scope: GraphScope, name: str) -> str:
-    """What names a value: in a body that is read again another name, for the size may be another (in its range too)."""
+    """Return the name for a value's sizes; a body that is read again gets new names, because its sizes may differ."""
     if scope.path == "main":
         return f"?{name}"
     return f"?{scope.path}:{name}" if scope.readings == 1 else f"?{scope.path}:{scope.readings}:{name}"
 
 
 def _named(scope: GraphScope, name: str, axes: Sequence[Size]) -> Shape:
-    """The shape with each open size named after its axis."""
+    """Return the shape with each unknown size named after its axis."""
     term = _term(scope, name)
     return Shape(
         tuple(

@@ -1,4 +1,4 @@
-"""Local functions: what a call returns, read of the body for the shapes of that call; which nodes are such calls."""
+"""Local functions: which nodes call one, and the results of a call, inferred from the body for that call's operands."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ from graphfix.shapes.shape import Dim, Shape, Size
 FunctionKey: TypeAlias = tuple[str, str]
 """(domain, name)."""
 DEPTH = 100
-"""Functions inside functions are followed so far."""
+"""Calls inside functions are followed to this depth."""
 RUNTIMES_OWN = frozenset(
     "ai.onnx.ml ai.onnx.training ai.onnx.preview ai.onnx.preview.training com.microsoft com.microsoft.nchwc"
     " com.microsoft.experimental com.microsoft.dml com.ms.internal.nhwc org.pytorch.aten".split()
 )
-"""Domains with operators of runtimes: onnxruntime runs those, not a function that has the name of one."""
+"""Domains of runtimes' own operators: onnxruntime runs the operator, not a local function of the same name."""
 
 
 def local_functions(functions: Sequence[FunctionProto]) -> dict[FunctionKey, FunctionProto]:
-    """The functions that a node can call: not those in a domain in which runtimes have operators of their own.
+    """Return the functions that a node can call.
 
-    Nor those of which there are several by one name (overloads).
+    Left out are those in `RUNTIMES_OWN`, and those of which several have one name (overloads).
     """
     keys = [(function.domain, function.name) for function in functions]
     return {
@@ -39,19 +39,19 @@ def local_functions(functions: Sequence[FunctionProto]) -> dict[FunctionKey, Fun
 
 @dataclass(slots=True)
 class Calls:
-    """The functions of a model, and what was read of them for single calls."""
+    """The functions of a model, and the results that were inferred for single calls."""
 
     functions: Mapping[FunctionKey, FunctionProto]
     budget: Budget = field(default_factory=Budget)
-    """A call of a function that is longer than what is left of it tells nothing."""
+    """Bounds the work. A function that is longer than the rest of the budget is not read: its results are unknown."""
     _steps: dict[FunctionKey, Steps] = field(default_factory=dict)
     _returned: dict[object, list[Known]] = field(default_factory=dict)
     _open: list[FunctionKey] = field(default_factory=list)
-    """The functions that are being read: one that calls itself is refused by every runtime."""
+    """The functions that are being read. Every runtime refuses a function that calls itself."""
     _count: int = 0
 
     def results(self, read: Read, scope: GraphScope, node: NodeProto) -> Sequence[Known]:
-        """What a call returns, by result; nothing where its function can't be read."""
+        """Return what is known of each result of a call; () if its function can't be read."""
         key = (node.domain, node.op_type)
         if key in self._open or len(self._open) > DEPTH:
             return ()
@@ -93,14 +93,14 @@ class Calls:
 
 
 def _given(scope: GraphScope, name: str) -> Known:
-    """What is known of an operand; an absent one has no shape and no type."""
+    """Return what is known of an operand; an absent operand has no shape and no type."""
     if not name:
         return NOTHING_KNOWN
     return Known(scope.shape(name), scope.dtype(name), scope.vector(name), scope.leans(name))
 
 
 def _outside(inner: GraphScope, name: str, path: str) -> Known:
-    """A result as the caller sees it: the names of sizes inside mean nothing there."""
+    """Return a result for the caller, without the names of sizes inside the function: they mean nothing outside."""
     shape, elements = inner.shape(name), inner.vector(name)
     own = f"?{path}"
     outer = None if shape.axes is None else Shape(tuple([_renamed(size, own) for size in shape.axes]))
@@ -119,7 +119,7 @@ def _renamed(size: Size, own: str) -> Size:
 
 
 def bound(function: FunctionProto, calls: Sequence[tuple[GraphScope, NodeProto]]) -> dict[str, AttributeProto | None]:
-    """The attributes that calls give a function, by name; None for one that they do not agree on, or that is open."""
+    """Return the attributes that calls pass to a function, by name; None if calls differ, or it is not known."""
     defaults = {attribute.name: attribute for attribute in function.attribute_proto}
     found: dict[str, AttributeProto | None] = {}
     for name in (*function.attribute, *defaults):
@@ -129,7 +129,7 @@ def bound(function: FunctionProto, calls: Sequence[tuple[GraphScope, NodeProto]]
 
 
 def _attribute(scope: GraphScope, node: NodeProto, name: str, default: AttributeProto | None) -> AttributeProto | None:
-    """The attribute of a call, from the function around it where it refers to one there."""
+    """Return the attribute of a call; a reference is resolved by the function around the call."""
     given = next((attribute for attribute in node.attribute if attribute.name == name), None)
     if given is None:
         return default

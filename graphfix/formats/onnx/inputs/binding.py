@@ -1,18 +1,24 @@
-"""Free dims of the inputs bound to numbers, or stated to be equal, and every stored shape updated to the numbers."""
+"""Bind free dims of the inputs to numbers, state that some are equal, and update every stored shape.
+
+`--dim`, `--shape` and `--same` are carried out here.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 
 from graphfix.formats.neutral.equal_sizes import Group, Member, Same, Sum, groups, member, met, place
 from graphfix.formats.onnx.file.container import Container
-from graphfix.formats.onnx.file.messages import declared, subgraphs, write_dims
-from graphfix.formats.onnx.infer.scope import GraphScope, unknown_name
+from graphfix.formats.onnx.file.messages import declared, holds_initializers, is_standard, subgraphs, write_dims
+from graphfix.formats.onnx.infer.scope import GraphScope, unknown_name, versions_of
 from graphfix.results import GraphfixError
 from graphfix.results.axis_names import axis_fault
-from graphfix.results.onnx_messages import GraphProto, ModelProto, ValueInfoProto
-from graphfix.shapes.shape import Size
+from graphfix.results.onnx_messages import GraphProto, ModelProto, NodeProto, ValueInfoProto
+from graphfix.shapes.shape import Size, never_one
+
+AXES_ARE_OPERANDS_SINCE = 13
+"""The version from which Squeeze has its axes as an operand."""
 
 
 def _free(graph: GraphProto) -> list[str]:
@@ -33,7 +39,7 @@ def bind(
     shapes: Mapping[str, Sequence[int | None]],
     same: Sequence[Sequence[Member]] = (),
 ) -> bool:
-    """Write numbers into the inputs, and into every stored shape that has one of the bound names; say if any changed.
+    """Write numbers into the inputs, and into every stored shape with a bound name; return whether one changed.
 
     `dims`: by name; a size that is no number only narrows a range and changes nothing here. `shapes`: by input, None
     leaves a size free. `same`: what is equal to a number is that number. Raises GraphfixError for an unknown name and
@@ -92,7 +98,7 @@ def _bind_places(inputs: Mapping[str, ValueInfoProto], places: Iterable[object],
 
 
 def located(container: Container, same: Same) -> list[list[Member]]:
-    """The same statements, an axis of an input in place of each symbol: a symbol that is bound has no name any more."""
+    """Return the statements with an axis of an input in place of each symbol: bound symbols leave the file."""
     places: dict[str, str] = {}
     for value in _free_inputs(container.proto.graph):
         for axis, size in enumerate(declared(value) or ()):
@@ -113,9 +119,9 @@ def _axes(graph: GraphProto) -> Iterator[tuple[ValueInfoProto, int]]:
 def equal_ranges(
     container: Container, same: Sequence[Sequence[Member]], ranges: Mapping[str, Size]
 ) -> tuple[dict[str, Size], dict[str, Sum]]:
-    """By label: one size for all that are equal, in the range that all of theirs leave; and the sums of sizes.
+    """Return, by label, one size for all equal sizes, in the range that all their ranges allow; and the sums of sizes.
 
-    What is equal to itself alone is not in it. Raises GraphfixError.
+    Sizes that are equal to no other one are left out. Raises GraphfixError for statements that contradict.
     """
     symbols, where = _free(container.proto.graph), str(container.path or "the model")
     found: dict[str, Size] = {}
@@ -133,14 +139,14 @@ def equal_ranges(
 
 
 def _equal(container: Container, same: Sequence[Sequence[Member]]) -> list[Group]:
-    """The groups of sizes that are one, by what the file declares now. Raises GraphfixError."""
+    """Return the groups of equal sizes, by the dims that the file declares now. Raises GraphfixError."""
     where = str(container.path or "the model")
     inputs = {value.name: value for value in _free_inputs(container.proto.graph)}
     return groups(where, same, partial(_size_of, where, inputs, _free(container.proto.graph)))
 
 
 def _size_of(where: str, inputs: Mapping[str, ValueInfoProto], symbols: Sequence[str], text: str) -> int | str:
-    """What an axis of an input is declared as: a number, a symbol, or its own label. Raises GraphfixError."""
+    """Return the declared size of an input's axis: a number, a symbol, or its own label. Raises GraphfixError."""
     at = place(text)
     if at is None or at[0] not in inputs:
         known = f"inputs: {', '.join(inputs) or 'none'}; symbols: {', '.join(symbols) or 'none'}"
@@ -158,7 +164,7 @@ def _size_of(where: str, inputs: Mapping[str, ValueInfoProto], symbols: Sequence
 
 
 def _rename(proto: ModelProto, bound: Mapping[str, int]) -> None:
-    """Replace the names that are bound by their numbers, in every stored shape."""
+    """Replace bound names by their numbers, in every stored shape."""
     for value in _stored(proto.graph):
         for dim in value.type.tensor_type.shape.dim if value.type.HasField("tensor_type") else ():
             if dim.dim_param in bound:
@@ -172,7 +178,7 @@ def _stored(graph: GraphProto) -> Iterator[ValueInfoProto]:
 
 
 def update_shapes(main: GraphScope) -> None:
-    """Write the computed sizes that are numbers into the stored shapes, whatever those say."""
+    """Write the computed numbers into the stored shapes, in place of any stored size."""
     for _, value, sizes in _computed(main):
         stored = declared(value)
         if stored is None:
@@ -206,3 +212,47 @@ def _computed(main: GraphScope) -> Iterator[tuple[GraphScope, ValueInfoProto, Se
             shape = scope.own_shape(value.name)
             if shape is not None and shape.axes is not None:
                 yield scope, value, shape.axes
+
+
+# --- ranges of sizes --------------------------------------------------------------------------------------------------
+
+
+def state_axes(proto: ModelProto, main: GraphScope, fresh: Callable[[str], str]) -> bool:
+    """Add axes to each Squeeze without axes that a range of sizes decides; return whether a node was changed.
+
+    The file does not contain the range. Without these axes, a later reader would not know the rank of the result.
+    """
+    found = [(node, axes) for scope in main.walk() for node, axes in _decided_axes(scope)]
+    if not found:
+        return False
+    import numpy as np
+    from onnx import helper, numpy_helper
+
+    version = versions_of(proto.opset_import).get("", 1)
+    for node, axes in found:
+        if version < AXES_ARE_OPERANDS_SINCE:
+            node.attribute.append(helper.make_attribute("axes", axes))
+            continue
+        tensor = numpy_helper.from_array(np.asarray(axes, np.int64), fresh(f"{node.output[0]}_axes"))
+        if holds_initializers(proto.graph, proto.ir_version):
+            proto.graph.initializer.append(tensor)
+        else:
+            made = helper.make_node("Constant", [], [tensor.name], fresh(tensor.name), value=tensor)
+            proto.graph.node.insert(0, made)
+        node.input[:] = [node.input[0], tensor.name]
+    return True
+
+
+def _decided_axes(scope: GraphScope) -> Iterator[tuple[NodeProto, list[int]]]:
+    """Yield each Squeeze without axes whose operand has a symbolic size, and the axes that it drops."""
+    for node in scope.graph.node if scope.graph is not None else ():
+        if node.op_type != "Squeeze" or not is_standard(node.domain) or any(node.input[1:]) or node.attribute:
+            continue
+        sizes = scope.shape(node.input[0]).axes or ()
+        gone = [axis for axis, size in enumerate(sizes) if size == 1]
+        if (
+            gone
+            and any(not isinstance(size, int) for size in sizes)
+            and all(size == 1 or never_one(size) for size in sizes)
+        ):
+            yield node, gone

@@ -1,8 +1,11 @@
-"""Inputs that are taken for constants: whoever reads one reads an initializer (before IR version 4 a Constant node)."""
+"""Inputs whose readers read another value: a constant (`--set`), or the Cast of an int32 input (`--narrow-inputs`).
+
+The constant is an initializer, or before IR version 4 a Constant node.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 
 from onnx import helper, numpy_helper
 
@@ -16,7 +19,7 @@ from graphfix.results.onnx_messages import ModelProto, TensorProto, ValueInfoPro
 
 
 def shapes_of(container: Container, values: Mapping[str, InputValue]) -> dict[str, list[int]]:
-    """The shape of each value whose input has a free size. Raises GraphfixError for what does not fit."""
+    """Return the shape of each value whose input has a free size. Raises GraphfixError if a value does not fit."""
     graph = container.proto.graph
     held = {tensor.name for tensor in graph.initializer}
     sizes = {value.name: declared(value) for value in graph.input if value.name not in held}
@@ -37,7 +40,7 @@ def shapes_of(container: Container, values: Mapping[str, InputValue]) -> dict[st
 
 
 def set_inputs(container: Container, values: Mapping[str, InputValue], fresh: Callable[[str], str]) -> None:
-    """Let every reader of these inputs read a constant. Raises GraphfixError."""
+    """Let every reader of these inputs read a constant. Raises GraphfixError for a value that does not fit."""
     proto = container.proto
     tensors = _tensors(container, values)
     names = {name: fresh(f"{name}_value") for name in values}
@@ -52,7 +55,7 @@ def set_inputs(container: Container, values: Mapping[str, InputValue], fresh: Ca
 
 
 def drop(container: Container, values: Mapping[str, InputValue]) -> None:
-    """Take inputs that nobody reads out of the signature, with their defaults. Raises GraphfixError."""
+    """Remove inputs that nobody reads, with their defaults. Raises GraphfixError for one that is an output as well."""
     graph, where = container.proto.graph, str(container.path or "the model")
     for name in values:
         if any(output.name == name for output in graph.output):
@@ -79,7 +82,43 @@ def _tensors(container: Container, values: Mapping[str, InputValue]) -> dict[str
 
 
 def _inputs(proto: ModelProto) -> dict[str, ValueInfoProto]:
-    """What a caller may give, with and without a default."""
+    """Return the inputs that a caller may give, with and without a default."""
     held = {tensor.name for tensor in proto.graph.initializer}
     inner = set() if proto.ir_version >= INITIALIZER_ALONE_SINCE_IR else held
     return {value.name: value for value in proto.graph.input if value.name not in inner}
+
+
+# --- int32 for int64 --------------------------------------------------------------------------------------------------
+
+
+def narrow(proto: ModelProto, kept: Collection[str], fresh: Callable[[str], str]) -> list[str]:
+    """Declare every input of int64 but `kept` that has no default as int32; return their names.
+
+        ids:int64[N,T] -> Gather        ids:int32[N,T] -> Cast -> ids_int64 -> Gather
+
+    All readers of the input, in bodies too, read the result of the Cast. An input that is an output is not narrowed.
+    """
+    graph, held = proto.graph, {tensor.name for tensor in proto.graph.initializer} | set(kept)
+    held |= {tensor.values.name for tensor in graph.sparse_initializer}
+    wide = [value for value in graph.input if value.name not in held and _is_wide(value.type.tensor_type.elem_type)]
+    if not wide:
+        return []
+    outputs = {value.name for value in graph.output}
+    narrowed = [value.name for value in wide if value.name not in outputs]  # one name can't have two types
+    names = {name: fresh(f"{name}_int64") for name in narrowed}
+    rename_values(graph.node, names)
+    for value in wide:
+        if value.name in names:
+            value.type.tensor_type.elem_type = TensorProto.INT32
+    casts = [
+        helper.make_node("Cast", [name], [wide_name], fresh(f"{name}_cast"), to=TensorProto.INT64)
+        for name, wide_name in names.items()
+    ]
+    nodes = [*casts, *graph.node]
+    del graph.node[:]
+    graph.node.extend(nodes)
+    return narrowed
+
+
+def _is_wide(element_type: int) -> bool:
+    return element_type == TensorProto.INT64
