@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from graphfix.formats.neutral import editing, set_values
 from graphfix.formats.neutral.editing import FreshNames
 from graphfix.formats.neutral.equal_sizes import Member, Same, Sum, assumed
-from graphfix.formats.onnx import binding, stated_axes, validate
+from graphfix.formats.onnx import validate
 from graphfix.formats.onnx.edit import cleanup, stored_shapes
 from graphfix.formats.onnx.edit.checks import check
 from graphfix.formats.onnx.edit.inline import inline
@@ -23,9 +23,10 @@ from graphfix.formats.onnx.file.container import Container, read
 from graphfix.formats.onnx.file.messages import Steps, note, steps
 from graphfix.formats.onnx.infer.analysis import Facts, analyse
 from graphfix.formats.onnx.infer.stored_names import StoredNames
+from graphfix.formats.onnx.inputs import binding
+from graphfix.formats.onnx.load_inference.suspects import is_suspect
 from graphfix.formats.onnx.view import Views
 from graphfix.formats.onnx.view_builder import build
-from graphfix.formats.onnx.wrong_inference import is_suspect
 from graphfix.graph.edits import EXPAND_LIMIT, Edit, Refused, StateShape, Upgrade
 from graphfix.graph.protocols import Applier, described
 from graphfix.graph.view import Graph, Node, Value
@@ -35,7 +36,7 @@ from graphfix.results.onnx_messages import ModelProto
 from graphfix.shapes.shape import Size
 
 if TYPE_CHECKING:
-    from graphfix.formats.onnx.load_inference import LoadInference
+    from graphfix.formats.onnx.load_inference.wrong_shapes import LoadInference
 
 INLINED = "_inlfunc_"
 """A part of the names that onnxruntime gives to inlined nodes of functions, also in models that it saves."""
@@ -179,7 +180,7 @@ class OnnxModel:
         inference = self._load_inference()
         if inference is None:
             return apply
-        from graphfix.formats.onnx.edit.load_checks import check_load
+        from graphfix.formats.onnx.load_inference.edit_checks import check_load
 
         def checked(node: Node) -> Node:
             check_load(inference, node, edits)  # by names, so for each of the nodes that look the same
@@ -193,7 +194,7 @@ class OnnxModel:
             self._examined = True
             suspects = [node for graph in self._views.graphs for node in graph.nodes if is_suspect(node)]
             if suspects:
-                from graphfix.formats.onnx.load_inference import examine  # few models have any
+                from graphfix.formats.onnx.load_inference.wrong_shapes import examine  # few models have any
 
                 self._inference = examine(self.proto, self._views, suspects)
         return self._inference
@@ -248,7 +249,7 @@ class OnnxModel:
         self._rebuild_view()
         if changed and not failed:
             self._check_bound()
-        if self._ranges and stated_axes.state_axes(self.proto, self._facts.main, self._fresh):
+        if self._ranges and binding.state_axes(self.proto, self._facts.main, self._fresh):
             self.changed = True
             self._rebuild_view()
 
@@ -267,7 +268,7 @@ class OnnxModel:
 
     def set_inputs(self, values: Mapping[str, InputValue], *, drop: bool) -> None:
         """Let the readers of inputs read constants; every stored shape is updated. Raises GraphfixError."""
-        from graphfix.formats.onnx import set_inputs
+        from graphfix.formats.onnx.inputs import set_inputs
 
         self.bind({}, set_inputs.shapes_of(self.container, values))
         set_inputs.set_inputs(self.container, values, self._fresh)
@@ -281,9 +282,9 @@ class OnnxModel:
 
     def narrow_inputs(self, kept: Collection[str]) -> Sequence[str]:
         """Declare the inputs of int64 but these as int32, before any edit; return their names."""
-        from graphfix.formats.onnx import narrow_inputs
+        from graphfix.formats.onnx.inputs import set_inputs
 
-        if names := narrow_inputs.narrow(self.proto, kept, self._fresh):
+        if names := set_inputs.narrow(self.proto, kept, self._fresh):
             self._rebuild_view()
             self.changed = True
         self._narrowed += names
@@ -335,13 +336,13 @@ class OnnxModel:
             stored_shapes.drop_underived(scope, graph)
         for builder in state.builders.values():
             cleanup.share_payloads(state, builder, self.container.is_cut)
-            value_infos = cleanup.declare_shapes(builder, state.removed.get(builder.graph, ()), self._equal_names)
+            value_infos = stored_shapes.declare_shapes(builder, state.removed.get(builder.graph, ()), self._equal_names)
             messages = builder.graph is not self.graphs[0] or bool(state.decided)
             builder.arrange(value_infos, messages=messages)
             if not messages:
                 self.container.additions = Additions(builder.records, value_infos)
         for graph, names in state.removed.items():
-            cleanup.drop_claims(self._views.holders[graph], names)
+            stored_shapes.drop_claims(self._views.holders[graph], names)
         inline(self.container.skeleton, state.decided, self._fresh)
 
     def _rebuild_and_complete(self) -> None:

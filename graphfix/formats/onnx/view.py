@@ -7,18 +7,18 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from graphfix.formats.neutral.repeated import least_sizes
+from graphfix.formats.onnx.constants.integer_bounds import IntegerBounds
+from graphfix.formats.onnx.file.attributes import held_by
 from graphfix.formats.onnx.file.messages import Holder, body_of, is_standard
-from graphfix.formats.onnx.infer.operands import held_by
+from graphfix.formats.onnx.infer.operators.integers import Bounds
 from graphfix.formats.onnx.infer.scope import GraphScope
-from graphfix.formats.onnx.integer_bounds import IntegerBounds
-from graphfix.formats.onnx.integer_bounds_rules import Bounds
 from graphfix.graph.view import Graph, Node, Repeats, Scalar, Trips, Value
 from graphfix.results.onnx_messages import NodeProto, TensorProto
 from graphfix.results.records import dataclass, field
 from graphfix.shapes.shape import Shape
 
 if TYPE_CHECKING:  # numpy, and what needs it, is imported where a model asks for it
-    from graphfix.formats.onnx.folding import Array, Evaluator
+    from graphfix.formats.onnx.constants.folding import Array, Evaluator
 
 NUMPY_NAMES = {"float": "float32", "double": "float64", "undefined": "?"}
 ONNX_NAMES = {numpy: name for name, numpy in NUMPY_NAMES.items()}
@@ -70,7 +70,7 @@ class Views:
     @property
     def evaluator(self) -> Evaluator:
         """What nodes of constants compute."""
-        from graphfix.formats.onnx.folding import Evaluator
+        from graphfix.formats.onnx.constants.folding import Evaluator
 
         if self._evaluator is None:
             self._evaluator = Evaluator(lambda node: self.protos[node.graph][node.index], self.at_hand)
@@ -91,7 +91,7 @@ class Views:
         bodies = self._bodies_of(node)
         if node.op not in ("Loop", "Scan") or node.domain or len(bodies) != 1:
             return None
-        from graphfix.formats.onnx.trips import Body, trips
+        from graphfix.formats.onnx.constants.trips import Body, trips
 
         (graph,) = bodies
         message = body_of(self.protos[node.graph][node.index], "body")
@@ -111,7 +111,7 @@ class Views:
         inside = sum(map(self._weight, self._bodies_of(node)))
         if not inside or node.domain or node.op not in ("Loop", "Scan"):
             return inside
-        from graphfix.formats.onnx.trips import UNKNOWN_TRIPS
+        from graphfix.formats.onnx.constants.trips import UNKNOWN_TRIPS
 
         known = self.trips(node)
         return inside * (UNKNOWN_TRIPS if known is None else max(1, known.number))

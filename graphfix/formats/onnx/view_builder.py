@@ -7,10 +7,10 @@ from math import prod
 from typing import TYPE_CHECKING
 
 from graphfix import operators
+from graphfix.formats.onnx.file.attributes import attributes_of
 from graphfix.formats.onnx.file.messages import Holder, Step, body_of
 from graphfix.formats.onnx.file.tensors import elements_of
 from graphfix.formats.onnx.infer.analysis import Facts
-from graphfix.formats.onnx.infer.operands import attributes_of
 from graphfix.formats.onnx.infer.scope import GraphScope
 from graphfix.formats.onnx.view import SCALARS, Views, constant_tensor, dtype_name, scalars
 from graphfix.graph.view import LITERAL_LIMIT, NO_ATTRIBUTES, Graph, Kind, Node, Scalar, Value
@@ -19,7 +19,7 @@ from graphfix.results.onnx_messages import FunctionProto, GraphProto, ModelProto
 from graphfix.results.records import dataclass, field
 
 if TYPE_CHECKING:  # numpy is imported where a model asks for it
-    from graphfix.formats.onnx.folding import Array
+    from graphfix.formats.onnx.constants.folding import Array
 
 PLAIN: tuple[Kind, Mapping[str, object]] = "result", NO_ATTRIBUTES
 """What the results of a node without attributes are, and its attributes."""

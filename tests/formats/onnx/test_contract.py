@@ -7,7 +7,7 @@ import pytest
 from onnx import NodeProto, TensorProto, helper
 
 import graphfix
-from graphfix.formats.onnx.contract import allowed
+from graphfix.formats.onnx.constants.contract import allowed
 from tests.support.notation import model
 
 I = np.int64  # noqa: E741 -- the type of nearly every operand here

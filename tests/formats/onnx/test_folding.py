@@ -10,7 +10,8 @@ import pytest
 from onnx import TensorProto, ValueInfoProto, helper, numpy_helper
 
 import graphfix
-from graphfix.formats.onnx import OnnxModel, folding
+from graphfix.formats.onnx import OnnxModel
+from graphfix.formats.onnx.constants import folding
 from graphfix.graph.view import Value
 from tests.support.bits import same_bits
 from tests.support.notation import model

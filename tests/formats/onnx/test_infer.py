@@ -10,7 +10,7 @@ import pytest
 
 import graphfix
 from graphfix.formats.onnx import OnnxModel
-from graphfix.formats.onnx.infer.rules_windows import SOME_IMAGE
+from graphfix.formats.onnx.infer.operators.windows import SOME_IMAGE
 from graphfix.shapes.shape import Dim
 from tests.support.notation import model
 from tests.support.onnx.fixing import fixed, printed

@@ -10,8 +10,9 @@ import pytest
 from onnxruntime.capi import onnxruntime_pybind11_state as runtime
 
 from graphfix import operators
-from graphfix.formats.onnx.infer import contrib, element_types, rules
+from graphfix.formats.onnx.infer import contrib, element_types
 from graphfix.formats.onnx.infer.contrib.registry import OPERATORS
+from graphfix.formats.onnx.infer.operators import registry
 from tests.support.onnx.node_results import cases, results
 
 MS = "com.microsoft"
@@ -368,7 +369,7 @@ def test_every_operator_with_a_kernel_has_a_rule_and_types() -> None:
     named = {key for key in kernels if key[0] in DOMAINS} | {key for key in schemas if key[0] == DOMAINS[2]}
     assert sorted(named - OPERATORS.keys()) == []
     for domain, op in OPERATORS:
-        assert rules.rule(domain, op, operators.row(domain, op, 1)) is not None
+        assert registry.shape_rule(domain, op, operators.row(domain, op, 1)) is not None
         assert element_types.of_results(op, domain, 1, [1] * 9, None), op
 
 

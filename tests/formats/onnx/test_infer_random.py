@@ -13,13 +13,9 @@ import pytest
 
 import graphfix
 from graphfix.formats.onnx import OnnxModel
-from graphfix.formats.onnx.infer import (
-    integer_arithmetic,
-    integer_values,
-    rules_layout,
-    rules_parts,
-)
-from graphfix.formats.onnx.infer.rules_layout import NO_SIZE_IS_0
+from graphfix.formats.onnx.infer import integer_values
+from graphfix.formats.onnx.infer.operators import arithmetic, reshaping, slicing
+from graphfix.formats.onnx.infer.operators.reshaping import NO_SIZE_IS_0
 from graphfix.formats.onnx.infer.scope import GraphScope
 from graphfix.shapes.shape import UNKNOWN, Shape, Size
 from graphfix.shapes.terms import Terms
@@ -141,7 +137,7 @@ TERMS: Mapping[str, Sequence[str]] = {
 
 FAULTS: Mapping[str, tuple[str, object, str, object]] = {
     "a pool's size is rounded down": ("pools", Terms, "ceildiv", Terms.floordiv),
-    "a slice's bounds are not clamped": ("chains", rules_parts, "_bound", lambda _, bound, __: bound),
+    "a slice's bounds are not clamped": ("chains", slicing, "_clamped_bound", lambda _, bound, __: bound),
     "what is not known is not negative": ("chains", integer_values, "ANY", UNKNOWN),
     "int32 holds every number": (
         "sizes through integer arithmetic",
@@ -149,9 +145,9 @@ FAULTS: Mapping[str, tuple[str, object, str, object]] = {
         "BITS",
         dict.fromkeys((1, 6, 7, 9), 63),
     ),
-    "a quotient is always rounded down": ("chains", integer_arithmetic, "bounds", lambda _: (0, 0)),
-    "a rest has the sign of the divisor": ("chains", integer_values, "rest_of_c", integer_arithmetic.rest),
-    "an assumption is not listed": ("reshapes", rules_layout, "NO_SIZE_IS_0", "something else"),
+    "a quotient is always rounded down": ("chains", arithmetic, "bounds", lambda _: (0, 0)),
+    "a rest has the sign of the divisor": ("chains", arithmetic, "c_remainder", arithmetic.floor_remainder),
+    "an assumption is not listed": ("reshapes", reshaping, "NO_SIZE_IS_0", "something else"),
 }
 
 

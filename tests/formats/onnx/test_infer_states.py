@@ -7,7 +7,7 @@ import pytest
 
 import graphfix
 from graphfix import operators
-from graphfix.formats.onnx.infer import rules
+from graphfix.formats.onnx.infer.operators import registry
 from tests.support.notation import model
 from tests.support.onnx.node_results import cases, results, shown
 
@@ -283,4 +283,4 @@ def test_every_new_standard_operator_has_a_rule() -> None:
         "OptionalGetElement",
         "SplitToSequence",
     }  # no shape by a rule
-    assert sorted(op for op in new - typed if rules.rule("", op, operators.row("", op, 28)) is None) == []
+    assert sorted(op for op in new - typed if registry.shape_rule("", op, operators.row("", op, 28)) is None) == []

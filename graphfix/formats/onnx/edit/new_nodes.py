@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from graphfix.formats.neutral.insertion import Order, rearrange
-from graphfix.formats.onnx.edit.derived_shapes import DerivedShapes
 from graphfix.formats.onnx.edit.records import records, write
 from graphfix.formats.onnx.file.messages import Holder, holds_initializers
 from graphfix.formats.onnx.file.tensors import tensor_of
@@ -15,13 +14,47 @@ from graphfix.graph.edits import New, Numbers, Refused
 from graphfix.graph.view import NO_ATTRIBUTES, Graph, Kind, Node, Value
 from graphfix.results.onnx_messages import FunctionProto, NodeProto, TensorProto
 from graphfix.results.records import dataclass, field
-from graphfix.shapes.shape import UNRANKED, Shape
+from graphfix.shapes.shape import UNKNOWN, UNRANKED, Shape, broadcast, with_axes
 
 EXPAND_SINCE = 8
 AXES_OPERAND_SINCE = 13
 RESHAPE_OPERAND_SINCE = 5
 INTEGER_CONSTANT_SINCE = 9
 """Before this opset a Constant node holds floating-point numbers only."""
+
+
+@dataclass(slots=True, eq=False, repr=False)
+class DerivedShapes:
+    """The shapes that follow from others, each made once: nodes that look alike have the very same object for a shape.
+
+    Shapes are looked up by their identity, which takes a fifth of the time that their sizes would take.
+    """
+
+    _known: dict[tuple[object, ...], tuple[Shape, ...]] = field(default_factory=dict)
+    """Last the shape that follows. The shapes before it are kept alive, because their identities are keys."""
+
+    def lifted(self, shape: Shape, axes: tuple[int, ...]) -> Shape:
+        """Return the shape with unit axes at these positions."""
+        found = self._known.get((id(shape), axes))
+        if found is None:
+            found = self._known[id(shape), axes] = shape, with_axes(shape, axes)
+        return found[-1]
+
+    def broadcast(self, shape: Shape, other: Shape) -> Shape:
+        """Return the first shape expanded to the other; the very same object if it is known that no axis repeats."""
+        found = self._known.get((id(shape), id(other)))
+        if found is None:
+            made = broadcast(shape, other)
+            made = shape if made.static and made == shape else made
+            found = self._known[id(shape), id(other)] = shape, other, made
+        return found[-1]
+
+    def vector(self, shape: Shape) -> Shape:
+        """Return the shape of the vector that holds a shape."""
+        found = self._known.get((id(shape),))
+        if found is None:
+            found = self._known[id(shape),] = shape, Shape((shape.rank if shape.ranked else UNKNOWN,))
+        return found[-1]
 
 
 @dataclass(slots=True, eq=False, repr=False)

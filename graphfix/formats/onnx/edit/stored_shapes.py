@@ -1,4 +1,4 @@
-"""Stored shapes that are wrong, or that could make an edited file fail: they are restated or dropped.
+"""The shapes that a file stores of its values: declare those of new values, restate wrong ones, drop others.
 
 onnxruntime plans buffers by stored shapes. A wrong one is harmless until a new value may share its buffer.
 """
@@ -7,15 +7,19 @@ from __future__ import annotations
 
 from collections.abc import Container, Iterator, Sequence
 
-from graphfix.formats.onnx.file.messages import Dims, declared, write_dims
+from graphfix.formats.onnx.edit.new_nodes import NodeBuilder
+from graphfix.formats.onnx.edit.records import bytes_of, encoded, text_of, value_info_head
+from graphfix.formats.onnx.file.messages import Dims, Holder, declared, write_dims
 from graphfix.formats.onnx.infer.scope import GraphScope
+from graphfix.formats.onnx.view import onnx_type
 from graphfix.graph.edits import Refused
 from graphfix.graph.view import Graph, Value
+from graphfix.results.onnx_messages import FunctionProto, GraphProto, TypeProto, ValueInfoProto
 from graphfix.shapes.shape import Size
 
 
 def restate(scope: GraphScope, value: Value, equal: Container[str]) -> None:
-    """Store the shape of a value that the file states wrongly. Raises Refused where it states no wrong one.
+    """Correct the stored shape of a value. Raises Refused if its stored shape is not wrong.
 
     A symbol that is `equal` to others stays open.
     """
@@ -35,9 +39,9 @@ def restate(scope: GraphScope, value: Value, equal: Container[str]) -> None:
 
 
 def drop_underived(scope: GraphScope, graph: Graph) -> None:
-    """Leave open what the stored shapes of a graph say beyond the rules, where a new value has that shape or reads it.
+    """Drop the stored numbers that no rule derives, where a new value has the stored shape, or reads the value.
 
-    Before new values are declared. Functions store no shapes.
+    Called before new values are declared. Functions store no shapes.
     """
     if scope.graph is None:
         return
@@ -60,7 +64,7 @@ def _static_shapes(graph: Graph) -> Iterator[Dims]:
 
 
 def _without_underived(stored: Dims, computed: Sequence[Size]) -> list[int | str | None]:
-    """Return a stored shape with an open size for each number that nothing derives: the rank stays."""
+    """Return a stored shape with an open size for each number that no rule derives; the rank stays."""
     pairs = zip(stored, computed, strict=True)
     return [None if isinstance(said, int) and not isinstance(size, int) else said for said, size in pairs]
 
@@ -68,3 +72,88 @@ def _without_underived(stored: Dims, computed: Sequence[Size]) -> list[int | str
 def _has_underived_number(stored: Dims, computed: Sequence[Size]) -> bool:
     pairs = zip(stored, computed, strict=False)
     return any(isinstance(said, int) and not isinstance(size, int) for said, size in pairs)
+
+
+# --- declarations, once all edits are carried out ---------------------------------------------------------------------
+
+SIZES = "int64"
+"""The type of shape arithmetic: every tool infers the shapes of its results, so they are not declared."""
+NO_TYPE = "?"
+"""The unknown element type, which can't be declared."""
+
+
+def drop_claims(graph: Holder, names: Container[str]) -> None:
+    """Drop the stored shapes of values that were removed, or are constants now."""
+    if isinstance(graph, GraphProto) and any(info.name in names for info in graph.value_info):
+        kept = [info for info in graph.value_info if info.name not in names]
+        del graph.value_info[:]
+        graph.value_info.extend(kept)
+
+
+def declare_shapes(builder: NodeBuilder, removed: Container[str], equal: Container[str] = ()) -> bytes:
+    """Declare the shapes of new values and of those with other dims, and copy the quantization notes of operands.
+
+    Returns the records of the new value infos, which are not in the graph's message yet. A symbol that is `equal` to
+    others is not declared, because onnxruntime plans its buffers by names, and does not know that they are equal.
+    """
+    holder = builder.holder
+    if isinstance(holder, FunctionProto):
+        return b""
+    _copy_notes(builder, holder)
+    stored = {info.name: info for info in holder.value_info}
+    made = [
+        value
+        for node in builder.graph.made
+        for value in node.results
+        if value is not None and value.dtype not in (SIZES, NO_TYPE) and value.kind == "result"
+    ]
+    made = [value for value in made if value.shape.axes is not None and value.name not in removed]
+    for value in [*made, *builder.reshaped] if stored else ():
+        if value.name in stored and value.shape.axes is not None:
+            stored[value.name].type.CopyFrom(_declared_type(value, equal))
+    return _value_infos([value for value in made if value.name not in stored] if stored else made, equal)
+
+
+def _value_infos(values: Sequence[Value], equal: Container[str]) -> bytes:
+    """Return the records of new value infos; the bytes around the name are computed once for values of one type."""
+    new: list[str] = []
+    around: dict[object, tuple[str, str]] = {}
+    for value in values:
+        name = value.name if value.name.isascii() else encoded(value.name)
+        key = len(name), value.dtype, id(value.shape)
+        known = around.get(key)
+        if known is None:
+            declared = text_of(ValueInfoProto(type=_declared_type(value, equal)).SerializeToString())
+            known = around[key] = value_info_head(len(name), declared), declared
+        new += (known[0], name, known[1])
+    return bytes_of("".join(new))
+
+
+def _copy_notes(builder: NodeBuilder, holder: GraphProto) -> None:
+    """Copy the quantization note of each value to the lifts and stretches that were made of it."""
+    notes = {note.tensor_name: note for note in holder.quantization_annotation}
+    for value, source in [*_sources(builder)] if notes else []:
+        if source.name in notes and value.name not in notes:
+            copy = holder.quantization_annotation.add()
+            copy.CopyFrom(notes[source.name])
+            copy.tensor_name = value.name
+            notes[value.name] = copy
+
+
+def _sources(builder: NodeBuilder) -> list[tuple[Value, Value]]:
+    """Return pairs of a new value and the value that it is a lift or stretch of."""
+    pairs = [(made, source) for made, (source, _) in builder.copies.items()]
+    for node in builder.graph.made:
+        value, first = node.results[0], node.operands[0] if node.operands else None
+        if value is not None and first is not None and node.op in ("Reshape", "Unsqueeze", "Expand", "Tile"):
+            pairs.append((value, first))
+    return pairs
+
+
+def _declared_type(value: Value, equal: Container[str]) -> TypeProto:
+    """Return the type of a value of known rank for a value_info; a size without a symbol of the file stays open."""
+    declared = TypeProto()
+    declared.tensor_type.elem_type = onnx_type(value.dtype)
+    dims = value.shape.json or ()
+    write_dims(declared.tensor_type, [None if isinstance(size, str) and size in equal else size for size in dims])
+    return declared

@@ -11,8 +11,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from graphfix.formats.neutral.equal_sizes import NO_SUMS, Sum, place
 from graphfix.formats.onnx.file.messages import INITIALIZER_ALONE_SINCE_IR, Steps, declared, steps, subgraphs
-from graphfix.formats.onnx.infer.calls import Calls, FunctionKey, bound, local_functions
 from graphfix.formats.onnx.infer.forward import ForwardPass
+from graphfix.formats.onnx.infer.functions import Calls, FunctionKey, bound, local_functions
 from graphfix.formats.onnx.infer.scope import (
     GraphScope,
     Known,

@@ -12,7 +12,7 @@ from dataclasses import replace
 from graphfix.formats.onnx.file.messages import Step, declared
 from graphfix.formats.onnx.file.tensors import elements_of
 from graphfix.formats.onnx.infer.budget import Budget
-from graphfix.formats.onnx.infer.operands import NOTHING, Call, Results
+from graphfix.formats.onnx.infer.call import NOTHING, Call, Results
 from graphfix.formats.onnx.infer.scope import NOTHING_KNOWN, GraphScope, Known, Read, agreed
 from graphfix.results.onnx_messages import GraphProto, TensorProto
 from graphfix.results.records import dataclass, field

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import TypeAlias
 
+from graphfix.formats.onnx.file.attributes import attributes
 from graphfix.formats.onnx.infer import contrib
-from graphfix.formats.onnx.infer.operands import attributes
 from graphfix.formats.onnx.schemas import schema
 from graphfix.results.onnx_messages import AttributeProto, NodeProto, TensorProto
 

@@ -1,27 +1,73 @@
-"""The pass over a graph in the order of execution: what is known of each node's results.
+"""The pass over a graph in the order of execution, which infers the shapes and types of each node's results.
 
-A node's results are what the rule of its operator says; without a rule nothing is known. What stays open is a term
-named after the value's axis.
+The results follow from the rule of the operator; without a rule nothing is known of them. A size that stays unknown
+gets a term that is named after the value's axis.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from typing import TypeAlias
 
 from graphfix import operators
+from graphfix.formats.onnx.file.attributes import attributes, attributes_of, held_by
 from graphfix.formats.onnx.file.messages import Step
-from graphfix.formats.onnx.infer import bodies, element_types, integer_values, rules, sequence_values
-from graphfix.formats.onnx.infer.calls import Calls
-from graphfix.formats.onnx.infer.operands import Call, attributes, attributes_of, held_by
-from graphfix.formats.onnx.infer.plain_nodes import Alike, Answer, PlainNodes
-from graphfix.formats.onnx.infer.scope import GraphScope, Known, TensorType
+from graphfix.formats.onnx.infer import bodies, element_types, integer_values
+from graphfix.formats.onnx.infer.call import Call
+from graphfix.formats.onnx.infer.functions import Calls
+from graphfix.formats.onnx.infer.operators import registry, sequences
+from graphfix.formats.onnx.infer.scope import ABSENT, GraphScope, Known, TensorType
 from graphfix.formats.onnx.infer.stored_names import Hypotheses
 from graphfix.results.onnx_messages import AttributeProto, NodeProto, TensorProto
 from graphfix.results.records import dataclass, field
 from graphfix.shapes.shape import Dim, Incompatible, Shape, Size
 from graphfix.shapes.terms import Terms
 
+Answer: TypeAlias = tuple[Sequence[Shape | None], Sequence[int]]
+"""Shapes and element types by result. The last type of a list that is too short is that of all further results."""
 UNANSWERED: Answer = ((), ())
+PlainAnswer: TypeAlias = tuple[Answer, TensorType | None]
+"""An answer; beside it the type of the only result, if nothing else is to be recorded of it."""
+Alike: TypeAlias = dict[object, PlainAnswer]
+"""The answers in one scope, by operator, number of results, and the very objects that are known of the operands."""
+
+
+@dataclass(slots=True, eq=False, repr=False)
+class PlainNodes:
+    """The answers of one analysis for nodes without attributes whose results follow from shapes and types alone.
+
+    A model has few distinct ones.
+    """
+
+    answer: Callable[[GraphScope, Step], Answer]
+    """Computes the answer for a node."""
+    _known: dict[object, PlainAnswer] = field(default_factory=dict)
+
+    def find(self, scope: GraphScope, step: Step, alike: Alike) -> PlainAnswer:
+        """Return the answer for a node, and enter it into `alike`, where other nodes of the scope look it up."""
+        held = [scope.type_of(name) for name in step.inputs]
+        look = (step.operator, len(step.outputs), *held)
+        found = alike.get(look)
+        if found is None:
+            types = [(None if known is ABSENT else known.shape, known.dtype) for known in held]
+            question = (step.operator, scope.versions.get(step.domain, 1), len(step.outputs), *types)
+            found = alike[look] = self._known.get(question) or self._answered(scope, step, question)
+        return found
+
+    def _answered(self, scope: GraphScope, step: Step, question: object) -> PlainAnswer:
+        """Compute and keep the answer to a question."""
+        answer = self.answer(scope, step)
+        known = self._known[question] = answer, _only_result(step, answer)
+        return known
+
+
+def _only_result(step: Step, answer: Answer) -> TensorType | None:
+    """Return the type of the only result if no size is left to be named, and no elements are to be followed."""
+    shapes, codes = answer
+    if not len(shapes) == len(codes) == len(step.outputs) == 1 or shapes[0] is None or not shapes[0].named:
+        return None
+    followed = step.op in sequences.FOLLOW or (step.op, codes[0]) in integer_values.FOLLOWED
+    return None if not codes[0] or (followed and not step.domain) else TensorType(shapes[0], codes[0])
 
 
 @dataclass(slots=True)
@@ -32,22 +78,22 @@ class ForwardPass:
     overridable: bool
     """Whether callers may override initializers that are inputs too."""
     trust: bool | None
-    """What is believed of stored shapes (`analysis.analyse`)."""
+    """Which stored shapes are believed (`trust` of `analysis.analyse`)."""
     terms: Terms = field(default_factory=Terms)
     assumes: dict[str, None] = field(default_factory=dict)
     hypotheses: Hypotheses | None = None
     """The stored sizes that may be believed; None if no stored shape is believed."""
     leaning: bool = False
-    """Whether anything leans on another program so far."""
+    """Whether any value so far leans on a stored shape."""
     _plain: PlainNodes = field(init=False)
     _claimed: dict[GraphScope, dict[str, int]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        """Answer each question of plain nodes once."""
+        """Make the cache of the answers for plain nodes."""
         self._plain = PlainNodes(lambda scope, step: self._answer(scope, step, step.message))
 
     def read(self, scope: GraphScope, inputs: Mapping[str, Known]) -> None:
-        """Infer a scope and the bodies inside it, knowing this of its inputs."""
+        """Infer a scope and the bodies inside it; `inputs` is what is known of its inputs."""
         scope.clear()
         scope.readings += 1
         if scope.path != "main":
@@ -67,7 +113,7 @@ class ForwardPass:
         self._nodes(scope, inside)
 
     def _constants(self, scope: GraphScope) -> dict[str, int]:
-        """Enter the initializers; of those that callers may override return the element types alone."""
+        """Enter the initializers; return the element types of those that callers may override instead."""
         overridden: dict[str, int] = {}
         if scope.graph is None:
             return overridden
@@ -96,8 +142,8 @@ class ForwardPass:
     # --- nodes --------------------------------------------------------------------------------------------------------
 
     def _nodes(self, scope: GraphScope, inside: Mapping[int, Sequence[GraphScope]]) -> None:
-        """The nodes in their order; the answer for a plain one is looked up."""
-        steps, types, alone = scope.steps, scope.types, rules.SHAPES_ALONE
+        """Infer the nodes in their order; the answers for plain nodes are looked up."""
+        steps, types, alone = scope.steps, scope.types, registry.SHAPES_ALONE
         alike: Alike = {}
         for index, (operator, _, inputs, outputs, bare) in enumerate(steps.rows()):
             found = alike.get((operator, len(outputs), *map(types.get, inputs))) if bare else None
@@ -130,7 +176,7 @@ class ForwardPass:
         held = [scope.dtype(name) if name else 0 for name in step.inputs]
         node = None if step.bare else message
         codes = element_types.of_results(step.op, step.domain, version, held, node)
-        rule = rules.rule(step.domain, step.op, call.row)
+        rule = registry.shape_rule(step.domain, step.op, call.row)
         try:
             return () if rule is None else rule(call), codes
         except Incompatible:
@@ -160,12 +206,12 @@ class ForwardPass:
             scope.leaning.update(name for name in step.outputs if name)
         if not step.outputs or (message is None and not step.bare):
             return
-        op = step.op if not step.domain else rules.moves(step.domain, step.op)
+        op = step.op if not step.domain else registry.moves(step.domain, step.op)
         first = scope.types.get(step.outputs[0])
         if first is not None and (op, first.dtype) in integer_values.FOLLOWED:
             integer_values.follow(call or self._asked(scope, step, message), op, step.outputs[0])
-        elif op in sequence_values.FOLLOW:
-            sequence_values.follow(call or self._asked(scope, step, message), step.outputs[0])
+        elif op in sequences.FOLLOW:
+            sequences.follow(call or self._asked(scope, step, message), step.outputs[0])
 
     def _constant(self, scope: GraphScope, node: NodeProto, name: str) -> None:
         for attribute in node.attribute:
@@ -201,7 +247,7 @@ class ForwardPass:
     # --- bodies -------------------------------------------------------------------------------------------------------
 
     def _over(self, scope: GraphScope, step: Step, message: NodeProto | None, inside: Sequence[GraphScope]) -> Answer:
-        """What is known of the results of a node with bodies; the bodies are read."""
+        """Infer the bodies of a node, and return the shapes and types of its results."""
         call = self._asked(scope, step, message)
         op = "" if step.domain or message is None else step.op
         if op == "Loop":
@@ -260,10 +306,10 @@ class ForwardPass:
         if not step.domain or (step.domain, step.op) in self.calls.functions:
             return False
         row = operators.row(step.domain, step.op, scope.versions.get(step.domain, 1))
-        return rules.rule(step.domain, step.op, row) is None
+        return registry.shape_rule(step.domain, step.op, row) is None
 
     def _claim(self, scope: GraphScope, name: str) -> int:
-        """The element type that the file declares of a value, 0 where there is none."""
+        """Return the element type that the file declares of a value, 0 where it declares none."""
         if scope.graph is None:
             return 0
         if scope not in self._claimed:
@@ -283,14 +329,14 @@ _CONSTANTS = {
 
 
 def _term(scope: GraphScope, name: str) -> str:
-    """What names a value: in a body that is read again another name, for the size may be another (in its range too)."""
+    """Return the name for a value's sizes; a body that is read again gets new names, because its sizes may differ."""
     if scope.path == "main":
         return f"?{name}"
     return f"?{scope.path}:{name}" if scope.readings == 1 else f"?{scope.path}:{scope.readings}:{name}"
 
 
 def _named(scope: GraphScope, name: str, axes: Sequence[Size]) -> Shape:
-    """The shape with each open size named after its axis."""
+    """Return the shape with each unknown size named after its axis."""
     term = _term(scope, name)
     return Shape(
         tuple(

@@ -8,11 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from graphfix.formats.onnx.infer.call import NOTHING, Call, Results
 from graphfix.formats.onnx.infer.contrib.operator import BOOL, MICROSOFT, SAME, UINT32, Attributes, Operator, like
-from graphfix.formats.onnx.infer.operands import NOTHING, Call, Results
-from graphfix.formats.onnx.infer.rules_elementwise import dequantized, first, multidirectional
-from graphfix.formats.onnx.infer.rules_parts import replaced
-from graphfix.formats.onnx.infer.sizes import quotient, ranked
+from graphfix.formats.onnx.infer.operators.elementwise import dequantized, first, multidirectional
+from graphfix.formats.onnx.infer.sizes import quotient, ranked, with_size
 from graphfix.results.onnx_messages import TensorProto
 from graphfix.shapes.shape import Shape
 
@@ -58,7 +57,7 @@ def _bitmask_dropout(call: Call) -> Results:
 def _halved(call: Call) -> Results:
     """BiasSplitGelu: [N,S,D] to [N,S,D/2]."""
     dims = call.dims(0)
-    return (replaced(dims, len(dims) - 1, quotient(call.terms, dims[-1], 2)),) if dims else NOTHING
+    return (with_size(dims, len(dims) - 1, quotient(call.terms, dims[-1], 2)),) if dims else NOTHING
 
 
 def _swiglu(call: Call) -> Results:

@@ -7,10 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from graphfix.formats.onnx.infer.call import Call, Results
 from graphfix.formats.onnx.infer.contrib.operator import FLOAT, INT32, MICROSOFT, Operator, like
-from graphfix.formats.onnx.infer.operands import Call, Results
-from graphfix.formats.onnx.infer.rules_layout import unknowns
-from graphfix.formats.onnx.infer.sizes import scalar
+from graphfix.formats.onnx.infer.sizes import scalar, unknowns
 from graphfix.shapes.shape import UNKNOWN, Shape, Size
 
 

@@ -8,9 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from graphfix.formats.onnx.infer import rules_layout as layout
-from graphfix.formats.onnx.infer import rules_parts as parts
-from graphfix.formats.onnx.infer import rules_windows as windows
+from graphfix.formats.onnx.infer.call import NOTHING, Call, Results
 from graphfix.formats.onnx.infer.contrib.operator import (
     BOOL,
     FLOAT,
@@ -26,12 +24,19 @@ from graphfix.formats.onnx.infer.contrib.operator import (
     since,
     type_attribute,
 )
-from graphfix.formats.onnx.infer.operands import NOTHING, Call, Results
-from graphfix.formats.onnx.infer.rules_elementwise import always
-from graphfix.formats.onnx.infer.rules_layout import unknowns
-from graphfix.formats.onnx.infer.rules_parts import placed, replaced
-from graphfix.formats.onnx.infer.rules_reductions import reduce
-from graphfix.formats.onnx.infer.sizes import positive, product, ranked, scalar, total
+from graphfix.formats.onnx.infer.operators import generators, indexing, joining, slicing, windows
+from graphfix.formats.onnx.infer.operators.elementwise import always
+from graphfix.formats.onnx.infer.operators.reductions import reduce
+from graphfix.formats.onnx.infer.sizes import (
+    normalized_axes,
+    positive,
+    product,
+    ranked,
+    scalar,
+    total,
+    unknowns,
+    with_size,
+)
 from graphfix.results.onnx_messages import TensorProto
 from graphfix.shapes.shape import UNKNOWN, Shape, Size
 from graphfix.shapes.terms import as_size, bounds
@@ -49,7 +54,7 @@ def _expand_dims(call: Call) -> Results:
     dims, axis = call.dims(0), call.scalar(1)
     if dims is None:
         return NOTHING
-    at = placed((axis,), len(dims) + 1) if isinstance(axis, int) else None
+    at = normalized_axes((axis,), len(dims) + 1) if isinstance(axis, int) else None
     return (unknowns(len(dims) + 1),) if at is None else (Shape((*dims[: at[0]], 1, *dims[at[0] :])),)
 
 
@@ -58,18 +63,18 @@ def _unfold_tensor(call: Call) -> Results:
     dims, size, step = call.dims(0), call.number("size", 0), call.number("step", 1)
     if not dims:
         return NOTHING
-    at = placed((call.number("dim", -1),), len(dims))
+    at = normalized_axes((call.number("dim", -1),), len(dims))
     if at is None or size < 1 or step < 1:
         return (unknowns(len(dims) + 1),)
     whole = dims[at[0]]
     fits = not isinstance(whole, int) or whole >= size
     count = as_size(call.terms.floordiv(whole, step, step - size)) if fits else UNKNOWN
-    return (Shape((*replaced(dims, at[0], count).dims, size)),)
+    return (Shape((*with_size(dims, at[0], count).dims, size)),)
 
 
 def _concat(call: Call) -> Results:
     """QLinearConcat: scale and zero point of the result, then (tensor, scale, zero point) for each tensor."""
-    return parts.concat(call.reading(range(2, len(call.inputs), 3)))
+    return joining.concat(call.reading(range(2, len(call.inputs), 3)))
 
 
 def _unique(call: Call) -> Results:
@@ -81,7 +86,7 @@ def _gather_block_quantized(call: Call) -> Results:
     """GatherBlockQuantized: a uint8 holds 8 / bits elements of the last axis; other types hold one element."""
     data = call.dims(0)
     indices = call.dims(1)
-    at = None if data is None else placed((call.number("gather_axis", 0),), len(data))
+    at = None if data is None else normalized_axes((call.number("gather_axis", 0),), len(data))
     if not data or indices is None or at is None:
         return NOTHING
     whole = (*data[: at[0]], *indices, *data[at[0] + 1 :])
@@ -90,7 +95,7 @@ def _gather_block_quantized(call: Call) -> Results:
         return (Shape(whole),)
     if not code or at[0] == len(data) - 1 or bits not in (2, 4, 8):
         return (unknowns(len(whole)),)
-    return (replaced(whole, len(whole) - 1, product(call.terms, data[-1], BYTE // bits)),)
+    return (with_size(whole, len(whole) - 1, product(call.terms, data[-1], BYTE // bits)),)
 
 
 def _gather_packed(call: Call) -> Results:
@@ -223,14 +228,14 @@ def _sum_type(types: Sequence[int], _: Attributes) -> int:
 
 OPERATORS: Mapping[tuple[str, str], Operator] = {
     ("", "Crop"): Operator(_crop, SAME),
-    ("", "DynamicSlice"): Operator(since(BOUNDS_ARE_OPERANDS, parts.slices), SAME),
+    ("", "DynamicSlice"): Operator(since(BOUNDS_ARE_OPERANDS, slicing.slices), SAME),
     ("", "GivenTensorFill"): Operator(_given_tensor_fill, (like(0),)),
     (MICROSOFT, "BifurcationDetector"): Operator(_bifurcation_detector, (INT64,)),
     (MICROSOFT, "DequantizeBFP"): Operator(_dequantize_bfp, (type_attribute("dtype", FLOAT),)),
     (MICROSOFT, "DynamicTimeWarping"): Operator(_dynamic_time_warping, (INT32,)),
     (MICROSOFT, "ExpandDims"): Operator(_expand_dims, SAME, moves="Unsqueeze"),
     (MICROSOFT, "GatherBlockQuantized"): Operator(_gather_block_quantized, (like(2),)),
-    (MICROSOFT, "GatherND"): Operator(layout.gather_nd, SAME),
+    (MICROSOFT, "GatherND"): Operator(indexing.gather_nd, SAME),
     (MICROSOFT, "GatherPacked"): Operator(
         _gather_packed, (type_attribute("output_dtype", fixed(TensorProto.BFLOAT16)),)
     ),
@@ -238,10 +243,10 @@ OPERATORS: Mapping[tuple[str, str], Operator] = {
     (MICROSOFT, "Irfft"): Operator(_irfft, SAME),
     (MICROSOFT, "IsAllFinite"): Operator(always(0), (BOOL,)),
     (MICROSOFT, "NGramHashMapping"): Operator(_ngram_hash_mapping, SAME),
-    (MICROSOFT, "Pad"): Operator(since(BOUNDS_ARE_OPERANDS, parts.pad), SAME),
+    (MICROSOFT, "Pad"): Operator(since(BOUNDS_ARE_OPERANDS, slicing.pad), SAME),
     (MICROSOFT, "QLinearConcat"): Operator(_concat, (like(1),)),
     (MICROSOFT, "QLinearReduceMean"): Operator(reduce, SAME),
-    (MICROSOFT, "Range"): Operator(parts.integer_range, SAME, moves="Range"),
+    (MICROSOFT, "Range"): Operator(generators.integer_range, SAME, moves="Range"),
     (MICROSOFT, "ReduceSumInteger"): Operator(reduce, (_sum_type,)),
     (MICROSOFT, "RelativePositionBias"): Operator(_relative_position_bias, SAME),
     (MICROSOFT, "RemovePadding"): Operator(_remove_padding, (like(0), INT32)),

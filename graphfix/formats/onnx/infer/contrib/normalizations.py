@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from graphfix.formats.onnx.infer.call import NOTHING, Call, Results
 from graphfix.formats.onnx.infer.contrib.operator import FLOAT, MICROSOFT, SAME, Operator, like, type_attribute
-from graphfix.formats.onnx.infer.operands import NOTHING, Call, Results
-from graphfix.formats.onnx.infer.rules_elementwise import first, normalization
+from graphfix.formats.onnx.infer.operators.elementwise import first, normalization
 from graphfix.formats.onnx.infer.sizes import positive, quotient, ranked
 from graphfix.shapes.shape import Shape
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from graphfix.formats.onnx.infer.call import NOTHING, Call, Results
 from graphfix.formats.onnx.infer.contrib.operator import (
     FLOAT,
     MICROSOFT,
@@ -16,12 +17,9 @@ from graphfix.formats.onnx.infer.contrib.operator import (
     like,
     type_attribute,
 )
-from graphfix.formats.onnx.infer.operands import NOTHING, Call, Results
-from graphfix.formats.onnx.infer.rules_elementwise import first
-from graphfix.formats.onnx.infer.rules_layout import unknowns
-from graphfix.formats.onnx.infer.rules_parts import replaced
-from graphfix.formats.onnx.infer.rules_products import MATRIX, gemm, matmul, multiplied
-from graphfix.formats.onnx.infer.sizes import positive, product, quotient, ranked
+from graphfix.formats.onnx.infer.operators.elementwise import first
+from graphfix.formats.onnx.infer.operators.products import MATRIX, gemm, matmul, multiplied
+from graphfix.formats.onnx.infer.sizes import positive, product, quotient, ranked, unknowns, with_size
 from graphfix.results.onnx_messages import TensorProto
 from graphfix.shapes.shape import UNKNOWN, Shape, Size
 
@@ -73,7 +71,7 @@ def _sparse(call: Call) -> Results:
 def _columns(call: Call) -> Results:
     """MatMulNBits: [..,K] by packed weights of `N` columns: [..,N]."""
     dims = call.dims(0)
-    return (replaced(dims, len(dims) - 1, positive(call, "N")),) if dims else NOTHING
+    return (with_size(dims, len(dims) - 1, positive(call, "N")),) if dims else NOTHING
 
 
 def _columns_of_shape(call: Call) -> Results:
@@ -82,13 +80,13 @@ def _columns_of_shape(call: Call) -> Results:
     if not dims:
         return NOTHING
     known = packed.axes if packed is not None else None
-    return (replaced(dims, len(dims) - 1, known[1] if known is not None and len(known) == MATRIX else UNKNOWN),)
+    return (with_size(dims, len(dims) - 1, known[1] if known is not None and len(known) == MATRIX else UNKNOWN),)
 
 
 def _rows_of_weight(call: Call) -> Results:
     """[..,K] by a weight [N,K]: [..,N]."""
     dims, weight = call.dims(0), ranked(call, 1, MATRIX)
-    return (replaced(dims, len(dims) - 1, weight[0] if weight else UNKNOWN),) if dims else NOTHING
+    return (with_size(dims, len(dims) - 1, weight[0] if weight else UNKNOWN),) if dims else NOTHING
 
 
 def _gated(call: Call) -> Results:
@@ -101,7 +99,7 @@ def _projected(call: Call) -> Results:
     dims = call.dims(0)
     if not dims:
         return NOTHING
-    query, key = (replaced(dims, len(dims) - 1, positive(call, name)) for name in ("Nq", "Nkv"))
+    query, key = (with_size(dims, len(dims) - 1, positive(call, name)) for name in ("Nq", "Nkv"))
     return (query, key, key, call.shape(0))
 
 
@@ -111,7 +109,7 @@ def _routed_and_gated(call: Call) -> Results:
     if not dims:
         return NOTHING
     inner = quotient(call.terms, call.terms.sub(weight[1], router), 2) if weight else UNKNOWN
-    return (replaced(dims, len(dims) - 1, router), replaced(dims, len(dims) - 1, inner))
+    return (with_size(dims, len(dims) - 1, router), with_size(dims, len(dims) - 1, inner))
 
 
 def _routed(call: Call) -> Results:

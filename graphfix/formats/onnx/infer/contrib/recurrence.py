@@ -7,10 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from graphfix.formats.onnx.infer.call import NOTHING, Call, Results
 from graphfix.formats.onnx.infer.contrib.operator import FLOAT, MICROSOFT, SAME, Operator, like
-from graphfix.formats.onnx.infer.operands import NOTHING, Call, Results
-from graphfix.formats.onnx.infer.rules_sequences import recurrent
-from graphfix.formats.onnx.infer.rules_states import causal_convolution, history_length, linear_attention
+from graphfix.formats.onnx.infer.operators.attention import (
+    causal_convolution,
+    history_length,
+    linear_attention,
+    recurrent,
+)
 from graphfix.formats.onnx.infer.sizes import ranked, total
 from graphfix.shapes.shape import UNKNOWN, Shape, Size
 

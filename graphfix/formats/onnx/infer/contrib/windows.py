@@ -8,8 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from graphfix.formats.onnx.infer import rules_layout as layout
-from graphfix.formats.onnx.infer import rules_windows as windows
+from graphfix.formats.onnx.infer.call import NOTHING, Call, Results, Rule
 from graphfix.formats.onnx.infer.contrib.operator import (
     CHANNELS,
     INT64,
@@ -21,10 +20,9 @@ from graphfix.formats.onnx.infer.contrib.operator import (
     like,
     reading,
 )
-from graphfix.formats.onnx.infer.operands import NOTHING, Call, Results, Rule
-from graphfix.formats.onnx.infer.rules_elementwise import batch_normalization, first, rank_of_first
-from graphfix.formats.onnx.infer.rules_layout import unknowns
-from graphfix.formats.onnx.infer.sizes import positive, product, ranked
+from graphfix.formats.onnx.infer.operators import reshaping, windows
+from graphfix.formats.onnx.infer.operators.elementwise import batch_normalization, first, rank_of_first
+from graphfix.formats.onnx.infer.sizes import positive, product, ranked, unknowns
 from graphfix.shapes.shape import UNKNOWN, Shape, Size
 
 NCHWC = "com.microsoft.nchwc"
@@ -125,12 +123,12 @@ OPERATORS: Mapping[tuple[str, str], Operator] = {
     (NHWC, "BatchNormalization"): Operator(batch_normalization, (like(0), like(3), like(4), like(3), like(4))),
     (NHWC, "Conv"): Operator(channels_last(windows.convolution), SAME),
     (NHWC, "ConvTranspose"): Operator(channels_last(windows.transposed), SAME),
-    (NHWC, "DepthToSpace"): Operator(channels_last(layout.depth_to_space), SAME),
+    (NHWC, "DepthToSpace"): Operator(channels_last(reshaping.depth_to_space), SAME),
     (NHWC, "GridSample"): Operator(channels_last(windows.grid_sample), SAME),
     (NHWC, "MaxPool"): Operator(_POOLED, (like(0), INT64)),
     (NHWC, "MaxUnpool"): Operator(rank_of_first, SAME),
     (NHWC, "QLinearConv"): Operator(channels_last(windows.quantized_convolution), (like(7),)),
     (NHWC, "QLinearConvTranspose"): Operator(channels_last(reading(windows.transposed, 0, 3)), (like(7),)),
     (NHWC, "Resize"): Operator(windows.resize, SAME),
-    (NHWC, "SpaceToDepth"): Operator(channels_last(layout.space_to_depth), SAME),
+    (NHWC, "SpaceToDepth"): Operator(channels_last(reshaping.space_to_depth), SAME),
 }

@@ -1,0 +1,308 @@
+"""The specification's demands on a node of constants: only a node that keeps them is computed.
+
+First the schema: the number of operands and results, their element types, the attributes and their types. Then the
+demands of the specification's text on ranks and values (`CONTRACTS`). For other nodes runtimes fail, or differ.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from math import prod
+from typing import Any, TypeAlias
+
+import numpy as np
+import onnx
+from numpy.typing import NDArray
+
+from graphfix.formats.onnx.file.attributes import attributes
+from graphfix.formats.onnx.schemas import KINDS, Schema, schema
+from graphfix.results.onnx_messages import AttributeProto, NodeProto, TensorProto
+from graphfix.results.records import dataclass
+
+Array: TypeAlias = NDArray[Any]
+NEGATIVE_AXES_SINCE = 11
+"""Before it axes count from the front."""
+BROADCASTS_SINCE = 8
+"""From 7 on pairs broadcast, from 8 on Min and Max."""
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A node with its operands' arrays."""
+
+    op: str
+    version: int
+    arrays: Sequence[Array | None]
+    """None for an absent operand."""
+    attributes: Mapping[str, object]
+    results: int
+
+    def array(self, index: int) -> Array | None:
+        """Return operand `index`, None where it is absent."""
+        return self.arrays[index] if index < len(self.arrays) else None
+
+    @property
+    def data(self) -> Array:
+        """Return operand 0, which is present: all schemas of CONTRACTS demand it."""
+        held = self.array(0)
+        return np.empty(0) if held is None else held
+
+    def vector(self, index: int, attribute: str = "") -> list[int] | None:
+        """Return the elements of a vector operand, or of the attribute; None if neither is a list of whole numbers."""
+        held = self.array(index)
+        if held is not None:
+            return [int(it) for it in held] if held.ndim == 1 else None
+        given = self.attributes.get(attribute)
+        return list(given) if isinstance(given, tuple) else None
+
+    def axis(self, default: int, rank: int, name: str = "axis") -> int | None:
+        """Return the axis of an attribute, counted from the front; None if there is no such axis."""
+        given = self.attributes.get(name, default)
+        placed = self.places([given]) if isinstance(given, int) else None
+        return placed[0] if placed is not None and placed[0] < rank else None
+
+    def places(self, axes: Sequence[int], rank: int | None = None) -> list[int] | None:
+        """Return axes counted from the front; None if one is outside the rank, or occurs twice."""
+        rank = self.data.ndim if rank is None else rank
+        low = -rank if self.version >= NEGATIVE_AXES_SINCE else 0
+        if not all(low <= axis < rank for axis in axes):
+            return None
+        found = [axis % rank for axis in axes]
+        return found if len(set(found)) == len(found) else None
+
+
+# --- the schema -------------------------------------------------------------------------------------------------------
+
+_COMPUTED = frozenset({KINDS[name] for name in ("INT", "INTS", "FLOAT", "FLOATS", "STRING", "TENSOR")})
+"""The types that attributes of a computed node may have."""
+
+
+def allowed(message: NodeProto, version: int, arrays: Sequence[Array | None]) -> bool:
+    """Return whether the specification allows this node of a standard operator on these operands."""
+    known = schema(message.op_type, "", version)
+    if known is None or known.deprecated or not _fits(known, message, arrays):
+        return False
+    question = Question(message.op_type, version, arrays, attributes(message), len(message.output))
+    return CONTRACTS.get(message.op_type, nothing_more)(question)
+
+
+def _fits(known: Schema, message: NodeProto, arrays: Sequence[Array | None]) -> bool:
+    if len(arrays) not in known.operands or len(message.output) not in known.results:
+        return False
+    return _types_fit(known, arrays) and _attributes_fit(known, message)
+
+
+def _types_fit(known: Schema, arrays: Sequence[Array | None]) -> bool:
+    """Return whether the operator takes each operand's type, and operands of one type variable have one type."""
+    chosen: dict[str, str] = {}
+    for at, array in enumerate(arrays):
+        parameter = known.inputs[min(at, len(known.inputs) - 1)]
+        if array is None:
+            if parameter.option != "optional":
+                return False
+            continue
+        kind = _type(array)
+        if kind not in parameter.types or chosen.setdefault(parameter.variable, kind) != kind:
+            return False
+    return True
+
+
+def _type(array: Array) -> str:
+    code = onnx.helper.np_dtype_to_tensor_dtype(array.dtype)
+    return f"tensor({TensorProto.DataType.Name(code).lower()})"
+
+
+def _attributes_fit(known: Schema, message: NodeProto) -> bool:
+    """Return whether the operator has each attribute, of its type and once, and the required ones are present."""
+    names = [attribute.name for attribute in message.attribute]
+    if len(set(names)) < len(names):
+        return False
+    for attribute in message.attribute:
+        asked = known.attributes.get(attribute.name)
+        if asked is None or asked.kind not in _COMPUTED or attribute.type != asked.kind:
+            return False
+    required = {name for name, asked in known.attributes.items() if asked.required}
+    return required <= set(names) and all(map(_plain, message.attribute))
+
+
+def _plain(attribute: AttributeProto) -> bool:
+    """Return whether the attribute itself has the value; a tensor must have one element (ConstantOfShape)."""
+    tensor = attribute.t
+    return not attribute.ref_attr_name and tensor.data_location != TensorProto.EXTERNAL and prod(tensor.dims) == 1
+
+
+# --- the specification's text -----------------------------------------------------------------------------------------
+
+
+def nothing_more(_: Question) -> bool:
+    """Return True: the specification demands no more than the schema."""
+    return True
+
+
+def _elementwise(question: Question) -> bool:
+    """Return whether the operands broadcast by numpy's rule; in older versions, whether they have one shape."""
+    shapes = [array.shape for array in question.arrays if array is not None]
+    if question.version < BROADCASTS_SINCE:
+        return len(set(shapes)) == 1
+    try:
+        np.broadcast_shapes(*shapes)
+    except ValueError:
+        return False
+    return True
+
+
+def _reshape(question: Question) -> bool:
+    sizes, dims = question.vector(1, "shape"), question.data.shape
+    if sizes is None or min(sizes, default=0) < -1 or sizes.count(-1) > 1:
+        return False
+    if question.attributes.get("allowzero"):
+        return not (0 in sizes and -1 in sizes)
+    return all(size != 0 or at < len(dims) for at, size in enumerate(sizes)) and _divides(sizes, dims)
+
+
+def _divides(sizes: Sequence[int], dims: Sequence[int]) -> bool:
+    """Return whether the size at -1 is defined: it is not 0 divided by 0."""
+    copied = [dims[at] if size == 0 else size for at, size in enumerate(sizes) if size != -1]
+    return -1 not in sizes or 0 not in copied
+
+
+def _squeeze(question: Question) -> bool:
+    given = question.vector(1, "axes")
+    if given is None:
+        return question.array(1) is None and "axes" not in question.attributes
+    axes = question.places(given)
+    return axes is not None and all(question.data.shape[axis] == 1 for axis in axes)
+
+
+def _unsqueeze(question: Question) -> bool:
+    given = question.vector(1, "axes")
+    return given is not None and question.places(given, question.data.ndim + len(given)) is not None
+
+
+def _flatten(question: Question) -> bool:
+    axis, rank = question.attributes.get("axis", 1), question.data.ndim
+    low = -rank if question.version >= NEGATIVE_AXES_SINCE else 0
+    return isinstance(axis, int) and low <= axis <= rank
+
+
+def _transpose(question: Question) -> bool:
+    perm = question.attributes.get("perm")
+    return perm is None or (isinstance(perm, tuple) and sorted(perm) == list(range(question.data.ndim)))
+
+
+def _gather(question: Question) -> bool:
+    axis, indices = question.axis(0, question.data.ndim), question.array(1)
+    if axis is None or indices is None:
+        return False
+    size = question.data.shape[axis]
+    low = -size if question.version >= NEGATIVE_AXES_SINCE else 0
+    return bool(((low <= indices) & (indices < size)).all())
+
+
+def _slice(question: Question) -> bool:
+    bounds = [question.vector(at, name) for at, name in enumerate(("starts", "ends", "axes", "steps"), 1)]
+    starts, ends, axes, steps = bounds
+    absent = [question.array(at) is None for at in range(1, 5)]
+    if starts is None or ends is None or any(it is None and not gap for it, gap in zip(bounds, absent, strict=True)):
+        return False
+    axes = list(range(len(starts))) if axes is None else axes
+    steps = [1] * len(starts) if steps is None else steps
+    lengths = {len(starts), len(ends), len(axes), len(steps)}
+    if len(lengths) != 1 or question.places(axes) is None or 0 in steps:
+        return False
+    return all(_taken(question.data.shape[axis], *each) for axis, *each in zip(axes, starts, ends, steps, strict=True))
+
+
+def _taken(size: int, start: int, end: int, step: int) -> bool:
+    """Return whether numpy and runtimes take the same elements. With negative steps runtimes clamp bounds otherwise."""
+    return step > 0 or (-size <= start and end <= size)
+
+
+def _concat(question: Question) -> bool:
+    shapes = [array.shape for array in question.arrays if array is not None]
+    axis = question.axis(1, question.data.ndim)
+    if axis is None or len({len(shape) for shape in shapes}) != 1:
+        return False
+    return len({(*shape[:axis], *shape[axis + 1 :]) for shape in shapes}) == 1
+
+
+def _split(question: Question) -> bool:
+    axis, sizes = question.axis(0, question.data.ndim), question.vector(1, "split")
+    if axis is None:
+        return False
+    size, count = question.data.shape[axis], question.attributes.get("num_outputs")
+    if question.array(1) is not None or "split" in question.attributes:
+        both = question.array(1) is not None and ("split" in question.attributes or count is not None)
+        return sizes is not None and not both and _cut(sizes, size, question.results)
+    if question.version >= 18 and count != question.results:  # noqa: PLR2004 -- one of the two is there from then on
+        return False
+    return bool(size % question.results == 0)
+
+
+def _cut(sizes: Sequence[int], size: int, count: int) -> bool:
+    return len(sizes) == count and sum(sizes) == size and min(sizes) >= 0
+
+
+def _reduction(question: Question) -> bool:
+    """Return whether the axes are in the rank, and the operand has elements."""
+    given = question.vector(1, "axes")
+    if given is None and (question.array(1) is not None or "axes" in question.attributes):
+        return False
+    return question.data.size > 0 and (given is None or question.places(given) is not None)
+
+
+def _cumulative(question: Question) -> bool:
+    axis = question.array(1)
+    return axis is not None and axis.ndim == 0 and question.places([int(axis)]) is not None
+
+
+def _range(question: Question) -> bool:
+    return all(array is not None and array.ndim == 0 for array in question.arrays)
+
+
+def _expand(question: Question) -> bool:
+    sizes = question.vector(1)
+    if sizes is None or min(sizes, default=0) < 0:
+        return False
+    try:
+        np.broadcast_shapes(question.data.shape, tuple(sizes))
+    except ValueError:
+        return False
+    return True
+
+
+def _tile(question: Question) -> bool:
+    repeats = question.vector(1)
+    return repeats is not None and len(repeats) == question.data.ndim and min(repeats, default=0) >= 0
+
+
+def _constant_of_shape(question: Question) -> bool:
+    sizes = question.vector(0)
+    return sizes is not None and min(sizes, default=0) >= 0
+
+
+def _non_zero(question: Question) -> bool:
+    return question.data.ndim > 0
+
+
+CONTRACTS: Mapping[str, Callable[[Question], bool]] = {
+    **dict.fromkeys("Where Add Sub Mul Div Mod Min Max And Or Xor".split(), _elementwise),
+    **dict.fromkeys("Equal Greater Less GreaterOrEqual LessOrEqual".split(), _elementwise),
+    **dict.fromkeys("ReduceSum ReduceProd ReduceMin ReduceMax".split(), _reduction),
+    "Concat": _concat,
+    "ConstantOfShape": _constant_of_shape,
+    "CumSum": _cumulative,
+    "Expand": _expand,
+    "Flatten": _flatten,
+    "Gather": _gather,
+    "NonZero": _non_zero,
+    "Range": _range,
+    "Reshape": _reshape,
+    "Slice": _slice,
+    "Split": _split,
+    "Squeeze": _squeeze,
+    "Tile": _tile,
+    "Transpose": _transpose,
+    "Unsqueeze": _unsqueeze,
+}
+"""By operator: whether a node keeps the demands of its specification beyond the schema."""

@@ -1,0 +1,89 @@
+"""The bounds of integers before the model runs: from constants, sizes, and the rules of operators.
+
+    i:int64[1,8] = Slice(c:const[1,512]{0..511}, ...)      0..511
+    k:int64[2,1] = ArgMax(x[2,7])                          0..6
+    t:int64[1,8] = Add(i, Cast(b:bool[1,8]))               0..512
+
+A result that may leave its element type's range wraps, so its bounds are those of the type.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from types import MappingProxyType
+
+from graphfix.formats.onnx.infer.operators.integers import TYPES, Bounds
+from graphfix.formats.onnx.infer.operators.registry import BOUNDS
+from graphfix.graph.view import Value
+from graphfix.results.records import dataclass, field
+
+INDEXING = MappingProxyType({"Gather": 0, "GatherElements": 0})
+"""The default axis of operators whose operand 1 has positions of an axis of operand 0. Runtimes refuse others."""
+
+
+@dataclass(slots=True, eq=False, repr=False)
+class IntegerBounds:
+    """The bounds of the values of one view; each is computed once, at the first request."""
+
+    constant: Callable[[Value], Bounds | None]
+    """Returns the least and the largest element of an integer constant; None if they can't be read."""
+    _known: dict[Value, Bounds | None] = field(default_factory=dict)
+
+    def of(self, value: Value) -> Bounds | None:
+        """Return the bounds of a value's elements, at worst those of its type; None if the value holds no integers."""
+        pending = [value]
+        while pending:
+            top = pending[-1]
+            if top not in self._known:
+                missing = [each for each in _reads(top) if each not in self._known]
+                if missing:
+                    pending += missing
+                    continue
+                self._known[top] = self._bounds(top)
+            pending.pop()
+        return self._known[value]
+
+    def _bounds(self, value: Value) -> Bounds | None:
+        whole = TYPES.get(value.dtype)
+        if whole is None:
+            return None
+        found = self.constant(value) if value.kind == "constant" else self._computed(value)
+        if found is None or found[0] < whole[0] or found[1] > whole[1]:
+            found = whole
+        indexed = _indexed(value)
+        if indexed is not None:
+            found = max(found[0], indexed[0]), min(found[1], indexed[1])
+        return found
+
+    def _computed(self, value: Value) -> Bounds | None:
+        node = value.producer
+        rule = BOUNDS.get(node.op) if node is not None and not node.domain else None
+        if node is None or rule is None:
+            return None
+        given = [None if each is None else self._known.get(each) for each in node.operands]
+        return rule(node, given, node.results.index(value))
+
+
+def _reads(value: Value) -> Sequence[Value]:
+    node = value.producer if value.dtype in TYPES and value.kind == "result" else None
+    if node is None or node.domain or node.op not in BOUNDS:
+        return ()
+    return [each for each in node.operands if each is not None]
+
+
+def _indexed(value: Value) -> Bounds | None:
+    """Return the bounds of indices, from the nodes of the main graph that read them; None if there is no such node."""
+    if value.dtype != "int64" or value.graph.path != "main":
+        return None
+    found: Bounds | None = None
+    for node, at in value.reads:
+        if node.op not in INDEXING or node.domain or at != 1 or node.graph is not value.graph:
+            continue
+        data, axis = node.operand(0), node.attributes.get("axis", INDEXING[node.op])
+        axes = data.shape.axes
+        if axes is None or not isinstance(axis, int) or not -len(axes) <= axis < len(axes) or data.stale is not None:
+            continue
+        size = axes[axis]
+        if isinstance(size, int):
+            found = (-size, size - 1) if found is None else (max(found[0], -size), min(found[1], size - 1))
+    return found

@@ -1,0 +1,258 @@
+"""Bind free dims of the inputs to numbers, state that some are equal, and update every stored shape.
+
+`--dim`, `--shape` and `--same` are carried out here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
+
+from graphfix.formats.neutral.equal_sizes import Group, Member, Same, Sum, groups, member, met, place
+from graphfix.formats.onnx.file.container import Container
+from graphfix.formats.onnx.file.messages import declared, holds_initializers, is_standard, subgraphs, write_dims
+from graphfix.formats.onnx.infer.scope import GraphScope, unknown_name, versions_of
+from graphfix.results import GraphfixError
+from graphfix.results.axis_names import axis_fault
+from graphfix.results.onnx_messages import GraphProto, ModelProto, NodeProto, ValueInfoProto
+from graphfix.shapes.shape import Size, never_one
+
+AXES_ARE_OPERANDS_SINCE = 13
+"""The version from which Squeeze has its axes as an operand."""
+
+
+def _free(graph: GraphProto) -> list[str]:
+    """List the named dims of the inputs, in order."""
+    return list(
+        dict.fromkeys(size for value in _free_inputs(graph) for size in declared(value) or () if isinstance(size, str))
+    )
+
+
+def _free_inputs(graph: GraphProto) -> list[ValueInfoProto]:
+    constants = {tensor.name for tensor in graph.initializer}
+    return [value for value in graph.input if value.name not in constants]
+
+
+def bind(
+    container: Container,
+    dims: Mapping[str, Size],
+    shapes: Mapping[str, Sequence[int | None]],
+    same: Sequence[Sequence[Member]] = (),
+) -> bool:
+    """Write numbers into the inputs, and into every stored shape with a bound name; return whether one changed.
+
+    `dims`: by name; a size that is no number only narrows a range and changes nothing here. `shapes`: by input, None
+    leaves a size free. `same`: what is equal to a number is that number. Raises GraphfixError for an unknown name and
+    for what contradicts the file.
+    """
+    proto, where = container.proto, str(container.path or "the model")
+    known = _free(proto.graph)
+    inputs = {value.name: value for value in _free_inputs(proto.graph)}
+    for name in dims:
+        if name not in known:
+            why = axis_fault(name, {each: declared(value) for each, value in inputs.items()})
+            why = why or f"no input has a dim of that name; free: {', '.join(known) or 'none'}"
+            raise GraphfixError(f"{where}: --dim {name}: {why}")
+    before = [value.SerializeToString() for value in proto.graph.input]
+    bound = {name: size for name, size in dims.items() if isinstance(size, int)}
+    for name, sizes in shapes.items():
+        if name not in inputs:
+            raise GraphfixError(f"{where}: --shape {name}: no such input; inputs: {', '.join(inputs) or 'none'}")
+        _bind_input(inputs[name], where, sizes, bound)
+    _rename(proto, bound)
+    for group in (group for _ in same for group in _equal(container, same)):  # what is bound may bind others
+        for number in (size for size in group if isinstance(size, int)):
+            _rename(proto, {size: number for size in group if isinstance(size, str)})
+            _bind_places(inputs, group, number)
+    return bool(bound) or before != [value.SerializeToString() for value in proto.graph.input]
+
+
+def _bind_input(value: ValueInfoProto, where: str, sizes: Sequence[int | None], bound: dict[str, int]) -> None:
+    """Bind one input's dims; a symbol among them is bound everywhere."""
+    tensor = value.type.tensor_type
+    stored = declared(value)
+    if stored is None:
+        stored = (None,) * len(sizes)
+        write_dims(tensor, stored)
+    text = ",".join("?" if size is None else str(size) for size in stored)
+    if len(stored) != len(sizes):
+        raise GraphfixError(f"{where}: --shape {value.name}: {len(sizes)} dims given, the input has [{text}]")
+    for dim, have, want in zip(tensor.shape.dim, stored, sizes, strict=True):
+        if want is None or have == want:
+            continue
+        if isinstance(have, int) or bound.get(have or "", want) != want:
+            raise GraphfixError(f"{where}: --shape {value.name}: {want} contradicts the input's [{text}]")
+        if isinstance(have, str):
+            bound[have] = want
+        else:
+            dim.dim_value = want
+
+
+def _bind_places(inputs: Mapping[str, ValueInfoProto], places: Iterable[object], number: int) -> None:
+    """Bind the axes without a symbol that are among these labels."""
+    for at in filter(None, (place(label) for label in places if isinstance(label, str))):
+        value = inputs.get(at[0])
+        dims = (declared(value) if value is not None else None) or ()
+        if value is not None and at[1] < len(dims) and dims[at[1]] is None:
+            value.type.tensor_type.shape.dim[at[1]].dim_value = number
+
+
+def located(container: Container, same: Same) -> list[list[Member]]:
+    """Return the statements with an axis of an input in place of each symbol: bound symbols leave the file."""
+    places: dict[str, str] = {}
+    for value in _free_inputs(container.proto.graph):
+        for axis, size in enumerate(declared(value) or ()):
+            if isinstance(size, str):
+                places.setdefault(size, f"{value.name}[{axis}]")
+    known = {*places, *(f"{value.name}[{axis}]" for value, axis in _axes(container.proto.graph))}
+    listed = [[member(text, known) for text in members] for members in same]
+    return [
+        [places.get(at, at) if isinstance(at, str) else tuple(places.get(part, part) for part in at) for at in members]
+        for members in listed
+    ]
+
+
+def _axes(graph: GraphProto) -> Iterator[tuple[ValueInfoProto, int]]:
+    return ((value, axis) for value in _free_inputs(graph) for axis in range(len(declared(value) or ())))
+
+
+def equal_ranges(
+    container: Container, same: Sequence[Sequence[Member]], ranges: Mapping[str, Size]
+) -> tuple[dict[str, Size], dict[str, Sum]]:
+    """Return, by label, one size for all equal sizes, in the range that all their ranges allow; and the sums of sizes.
+
+    Sizes that are equal to no other one are left out. Raises GraphfixError for statements that contradict.
+    """
+    symbols, where = _free(container.proto.graph), str(container.path or "the model")
+    found: dict[str, Size] = {}
+    sums: dict[str, Sum] = {}
+    for group in _equal(container, same):
+        labels = [size for size in group if isinstance(size, str)]
+        sums |= {label: size for size in group if isinstance(size, Sum) for label in labels}
+        if len(labels) == len(group) > 1:
+            name = next((label for label in labels if label in symbols), None)
+            name, axis = (name, -1) if name is not None else place(labels[0]) or (labels[0], -1)
+            found |= dict.fromkeys(
+                labels, met(where, labels, ranges, (name,) if axis < 0 else (unknown_name(name, axis),))
+            )
+    return found, sums
+
+
+def _equal(container: Container, same: Sequence[Sequence[Member]]) -> list[Group]:
+    """Return the groups of equal sizes, by the dims that the file declares now. Raises GraphfixError."""
+    where = str(container.path or "the model")
+    inputs = {value.name: value for value in _free_inputs(container.proto.graph)}
+    return groups(where, same, partial(_size_of, where, inputs, _free(container.proto.graph)))
+
+
+def _size_of(where: str, inputs: Mapping[str, ValueInfoProto], symbols: Sequence[str], text: str) -> int | str:
+    """Return the declared size of an input's axis: a number, a symbol, or its own label. Raises GraphfixError."""
+    at = place(text)
+    if at is None or at[0] not in inputs:
+        known = f"inputs: {', '.join(inputs) or 'none'}; symbols: {', '.join(symbols) or 'none'}"
+        raise GraphfixError(
+            f"{where}: --same {text}: neither an axis of an input, such as ids[0], nor a symbol; {known}"
+        )
+    name, axis = at
+    dims = declared(inputs[name])
+    if dims is None:
+        raise GraphfixError(f"{where}: --same {text}: the rank of '{name}' is not known; give its --shape too")
+    if axis >= len(dims):
+        raise GraphfixError(f"{where}: --same {text}: '{name}' has {len(dims)} axes, the first is {name}[0]")
+    size = dims[axis]
+    return f"{name}[{axis}]" if size is None else size
+
+
+def _rename(proto: ModelProto, bound: Mapping[str, int]) -> None:
+    """Replace bound names by their numbers, in every stored shape."""
+    for value in _stored(proto.graph):
+        for dim in value.type.tensor_type.shape.dim if value.type.HasField("tensor_type") else ():
+            if dim.dim_param in bound:
+                dim.dim_value = bound[dim.dim_param]
+
+
+def _stored(graph: GraphProto) -> Iterator[ValueInfoProto]:
+    yield from (*graph.input, *graph.output, *graph.value_info)
+    for _, _, body in subgraphs(graph.node):
+        yield from _stored(body)
+
+
+def update_shapes(main: GraphScope) -> None:
+    """Write the computed numbers into the stored shapes, in place of any stored size."""
+    for _, value, sizes in _computed(main):
+        stored = declared(value)
+        if stored is None:
+            continue
+        dims = value.type.tensor_type.shape.dim
+        if len(stored) != len(sizes):
+            write_dims(value.type.tensor_type, [None] * len(sizes))
+        for dim, size in zip(dims, sizes, strict=True):
+            if isinstance(size, int):
+                dim.dim_value = size
+
+
+def complete_shapes(main: GraphScope) -> None:
+    """Write the computed numbers where a stored size is open; declare the shape of an output that has none."""
+    for scope, value, sizes in _computed(main):
+        tensor, stored = value.type.tensor_type, declared(value)
+        if value.name in scope.stale:
+            continue
+        if stored is not None:
+            for dim, have, size in zip(tensor.shape.dim, stored, sizes, strict=False):
+                if isinstance(size, int) and not isinstance(have, int):
+                    dim.dim_value = size
+        elif value.type.HasField("tensor_type") and all(isinstance(size, int) for size in sizes):
+            write_dims(tensor, [size for size in sizes if isinstance(size, int)])
+
+
+def _computed(main: GraphScope) -> Iterator[tuple[GraphScope, ValueInfoProto, Sequence[Size]]]:
+    """Yield every value with a stored type whose rank was computed: its scope, its value_info, its sizes."""
+    for scope in main.walk():
+        for value in (*scope.graph.output, *scope.graph.value_info) if scope.graph is not None else ():
+            shape = scope.own_shape(value.name)
+            if shape is not None and shape.axes is not None:
+                yield scope, value, shape.axes
+
+
+# --- ranges of sizes --------------------------------------------------------------------------------------------------
+
+
+def state_axes(proto: ModelProto, main: GraphScope, fresh: Callable[[str], str]) -> bool:
+    """Add axes to each Squeeze without axes that a range of sizes decides; return whether a node was changed.
+
+    The file does not contain the range. Without these axes, a later reader would not know the rank of the result.
+    """
+    found = [(node, axes) for scope in main.walk() for node, axes in _decided_axes(scope)]
+    if not found:
+        return False
+    import numpy as np
+    from onnx import helper, numpy_helper
+
+    version = versions_of(proto.opset_import).get("", 1)
+    for node, axes in found:
+        if version < AXES_ARE_OPERANDS_SINCE:
+            node.attribute.append(helper.make_attribute("axes", axes))
+            continue
+        tensor = numpy_helper.from_array(np.asarray(axes, np.int64), fresh(f"{node.output[0]}_axes"))
+        if holds_initializers(proto.graph, proto.ir_version):
+            proto.graph.initializer.append(tensor)
+        else:
+            made = helper.make_node("Constant", [], [tensor.name], fresh(tensor.name), value=tensor)
+            proto.graph.node.insert(0, made)
+        node.input[:] = [node.input[0], tensor.name]
+    return True
+
+
+def _decided_axes(scope: GraphScope) -> Iterator[tuple[NodeProto, list[int]]]:
+    """Yield each Squeeze without axes whose operand has a symbolic size, and the axes that it drops."""
+    for node in scope.graph.node if scope.graph is not None else ():
+        if node.op_type != "Squeeze" or not is_standard(node.domain) or any(node.input[1:]) or node.attribute:
+            continue
+        sizes = scope.shape(node.input[0]).axes or ()
+        gone = [axis for axis, size in enumerate(sizes) if size == 1]
+        if (
+            gone
+            and any(not isinstance(size, int) for size in sizes)
+            and all(size == 1 or never_one(size) for size in sizes)
+        ):
+            yield node, gone

@@ -1,0 +1,124 @@
+"""Inputs whose readers read another value: a constant (`--set`), or the Cast of an int32 input (`--narrow-inputs`).
+
+The constant is an initializer, or before IR version 4 a Constant node.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping
+
+from onnx import helper, numpy_helper
+
+from graphfix.formats.neutral.set_values import array_of
+from graphfix.formats.onnx.edit.inline import rename_values
+from graphfix.formats.onnx.file.container import Container
+from graphfix.formats.onnx.file.messages import INITIALIZER_ALONE_SINCE_IR, declared, holds_initializers
+from graphfix.formats.onnx.view import dtype_name
+from graphfix.results import GraphfixError, InputValue
+from graphfix.results.onnx_messages import ModelProto, TensorProto, ValueInfoProto
+
+
+def shapes_of(container: Container, values: Mapping[str, InputValue]) -> dict[str, list[int]]:
+    """Return the shape of each value whose input has a free size. Raises GraphfixError if a value does not fit."""
+    graph = container.proto.graph
+    held = {tensor.name for tensor in graph.initializer}
+    sizes = {value.name: declared(value) for value in graph.input if value.name not in held}
+    tensors = _tensors(container, values)
+    known: dict[str, int] = {}
+    for name, tensor in tensors.items():
+        for symbol, size in zip(sizes.get(name) or (), tensor.dims, strict=False):
+            if isinstance(symbol, str) and known.setdefault(symbol, size) != size:
+                where, other = container.path or "the model", known[symbol]
+                raise GraphfixError(
+                    f"{where}: --set {name}: it gives {symbol} as {size}, another one as {other}; let them agree"
+                )
+    return {
+        name: list(tensor.dims)
+        for name, tensor in tensors.items()
+        if name in sizes and sizes[name] != tuple(tensor.dims)
+    }
+
+
+def set_inputs(container: Container, values: Mapping[str, InputValue], fresh: Callable[[str], str]) -> None:
+    """Let every reader of these inputs read a constant. Raises GraphfixError for a value that does not fit."""
+    proto = container.proto
+    tensors = _tensors(container, values)
+    names = {name: fresh(f"{name}_value") for name in values}
+    rename_values(proto.graph.node, names)
+    for name, tensor in tensors.items():
+        tensor.name = names[name]
+        if holds_initializers(proto.graph, proto.ir_version):
+            proto.graph.initializer.add().CopyFrom(tensor)
+        else:
+            label = fresh(tensor.name)
+            proto.graph.node.insert(0, helper.make_node("Constant", [], [tensor.name], label, value=tensor))
+
+
+def drop(container: Container, values: Mapping[str, InputValue]) -> None:
+    """Remove inputs that nobody reads, with their defaults. Raises GraphfixError for one that is an output as well."""
+    graph, where = container.proto.graph, str(container.path or "the model")
+    for name in values:
+        if any(output.name == name for output in graph.output):
+            raise GraphfixError(f"{where}: --drop-set-inputs: the input '{name}' is an output as well; leave it out")
+    for held in (graph.input, graph.initializer, graph.value_info):
+        for at in reversed([at for at, each in enumerate(held) if each.name in values]):
+            del held[at]
+    for at in reversed([at for at, each in enumerate(graph.sparse_initializer) if each.values.name in values]):
+        del graph.sparse_initializer[at]
+
+
+def _tensors(container: Container, values: Mapping[str, InputValue]) -> dict[str, TensorProto]:
+    where, inputs = str(container.path or "the model"), _inputs(container.proto)
+    found = {}
+    for name, value in values.items():
+        if name not in inputs:
+            known = ", ".join(inputs) or "none"
+            raise GraphfixError(f"{where}: --set {name}: no such input; inputs: {known}")
+        if not inputs[name].type.HasField("tensor_type"):
+            raise GraphfixError(f"{where}: --set {name}: the input is no tensor; only tensors can be set")
+        dtype = dtype_name(inputs[name].type.tensor_type.elem_type)
+        found[name] = numpy_helper.from_array(array_of(where, name, value, dtype, declared(inputs[name])))
+    return found
+
+
+def _inputs(proto: ModelProto) -> dict[str, ValueInfoProto]:
+    """Return the inputs that a caller may give, with and without a default."""
+    held = {tensor.name for tensor in proto.graph.initializer}
+    inner = set() if proto.ir_version >= INITIALIZER_ALONE_SINCE_IR else held
+    return {value.name: value for value in proto.graph.input if value.name not in inner}
+
+
+# --- int32 for int64 --------------------------------------------------------------------------------------------------
+
+
+def narrow(proto: ModelProto, kept: Collection[str], fresh: Callable[[str], str]) -> list[str]:
+    """Declare every input of int64 but `kept` that has no default as int32; return their names.
+
+        ids:int64[N,T] -> Gather        ids:int32[N,T] -> Cast -> ids_int64 -> Gather
+
+    All readers of the input, in bodies too, read the result of the Cast. An input that is an output is not narrowed.
+    """
+    graph, held = proto.graph, {tensor.name for tensor in proto.graph.initializer} | set(kept)
+    held |= {tensor.values.name for tensor in graph.sparse_initializer}
+    wide = [value for value in graph.input if value.name not in held and _is_wide(value.type.tensor_type.elem_type)]
+    if not wide:
+        return []
+    outputs = {value.name for value in graph.output}
+    narrowed = [value.name for value in wide if value.name not in outputs]  # one name can't have two types
+    names = {name: fresh(f"{name}_int64") for name in narrowed}
+    rename_values(graph.node, names)
+    for value in wide:
+        if value.name in names:
+            value.type.tensor_type.elem_type = TensorProto.INT32
+    casts = [
+        helper.make_node("Cast", [name], [wide_name], fresh(f"{name}_cast"), to=TensorProto.INT64)
+        for name, wide_name in names.items()
+    ]
+    nodes = [*casts, *graph.node]
+    del graph.node[:]
+    graph.node.extend(nodes)
+    return narrowed
+
+
+def _is_wide(element_type: int) -> bool:
+    return element_type == TensorProto.INT64

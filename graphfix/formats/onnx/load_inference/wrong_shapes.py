@@ -1,0 +1,228 @@
+"""Find the values for which onnx's shape inference, which onnxruntime runs at load, contradicts the rules.
+
+onnxruntime plans buffers by inferred shapes. A wrong shape is harmless until a value of the same shape may share the
+buffer: then the run ends with "Shape mismatch attempting to re-use buffer". An If or a Scan allocates its results by
+their inferred shapes. `edit_checks` refuses the edits that could make a wrong shape count.
+
+A stored shape does not correct a wrong one: onnxruntime infers the sizes again after each optimization. So the stored
+shapes of suspect values are not given to the inference.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from typing import Final, TypeAlias
+
+from graphfix.formats.onnx.load_inference.inferred_shapes import MAIN, Names, Told, ToldShapes, inferred_shapes
+from graphfix.formats.onnx.load_inference.suspects import FUNCTION
+from graphfix.formats.onnx.view import Views
+from graphfix.graph.view import Graph, Node, Value
+from graphfix.results.onnx_messages import ModelProto
+from graphfix.results.records import dataclass, field
+from graphfix.runtimes.onnx.shape_inference import InferenceError
+from graphfix.shapes.shape import Shape
+
+ALLOCATING: Final = ("If", "Scan")
+"""Operators whose results onnxruntime allocates by the inferred shapes of their bodies' results."""
+
+
+CROWDED: Final = "another value may get its buffer"
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """A shape that onnx infers of a value, and that its result does not have, or may not have."""
+
+    name: str
+    told: Told
+    shape: Shape
+    """The shape by the rules."""
+    of_output: bool = False
+    """Whether the value is an output of the main graph: no other value gets its buffer."""
+
+    def __str__(self) -> str:
+        """Return the clause for a report."""
+        right = _notation(tuple(self.shape.json)) if self.shape.json is not None else "of unknown rank"
+        return f"onnx's inference at load takes {_notation(self.told)} for '{self.name}', which is {right}"
+
+    @property
+    def is_certain(self) -> bool:
+        """Whether the result surely has another rank or another number."""
+        right = self.shape.json
+        if right is None or len(right) != len(self.told):
+            return right is not None
+        pairs = zip(self.told, right, strict=True)
+        return any(isinstance(one, int) and isinstance(other, int) and one != other for one, other in pairs)
+
+    @property
+    def shares(self) -> bool:
+        """Whether all sizes are inferred: onnxruntime shares no buffer of an unknown size."""
+        return None not in self.told
+
+
+@dataclass(slots=True, eq=False, repr=False)
+class LoadInference:
+    """The shapes of a model that onnx infers wrongly at load."""
+
+    wrong: Mapping[Graph, Mapping[str, Claim]]
+    """By graph and name. The claims of functions are in every graph: onnxruntime puts their nodes in place of calls."""
+    hidden: Mapping[Graph, Mapping[str, Claim]]
+    """The shapes that are inferred wrongly once the sizes and small constants that the rules know are in the file."""
+    above: Names
+    """The values from which hidden claims are computed."""
+    inside: Mapping[tuple[Graph, int], list[Graph]]
+    """The bodies by the graph and the place of their node."""
+    failure: str = ""
+    """Why onnx's inference does not end in the usual way: it is not known then which shapes are wrong."""
+    crowded: dict[Graph, Claim] = field(default_factory=dict)
+    """A wrong shape that values of other shapes have, for the graphs with such values: they may share a buffer."""
+
+    def __post_init__(self) -> None:
+        """Look for values of other shapes that have a wrong shape's sizes."""
+        for graph, claims in self.wrong.items():
+            beside = _planned_shapes(graph, claims)
+            for claim in sorted(claims.values(), key=lambda claim: claim.is_certain):
+                if claim.shares and any(dims != claim.shape.json for dims in beside.get(claim.told, ())):
+                    self.crowded[graph] = claim
+
+    @property
+    def danger(self) -> str | None:
+        """Why the file as it is may fail when it runs; None where no wrong shape can count."""
+        for (graph, index), bodies in self.inside.items():
+            op = graph.nodes[index].op
+            for body in bodies if op in ALLOCATING else ():
+                returned = {value.name for value in body.outputs}
+                for claim in self.wrong.get(body, {}).values():
+                    if claim.name in returned and claim.shares and claim.is_certain:
+                        return f"{claim}: the {op} allocates its result by it"
+        surely = (claim for claim in self.crowded.values() if claim.is_certain)
+        return next((f"{claim}: {CROWDED}" for claim in surely), None)
+
+
+def _planned_shapes(graph: Graph, claims: Mapping[str, Claim]) -> Mapping[Told, list[object]]:
+    """Return, by the shape that is inferred, the right shapes of the values that take part in sharing buffers."""
+    found: dict[Told, list[object]] = {}
+    for node in graph.nodes:
+        for value in node.results:
+            if value is None or value in graph.outputs or value.kind == "constant":
+                continue
+            claim, dims = claims.get(value.name), value.shape.json
+            told = claim.told if claim is not None else None if dims is None else tuple(dims)
+            if told is not None and None not in told:
+                found.setdefault(told, []).append(dims)
+    return found
+
+
+def examine(proto: ModelProto, views: Views, suspects: Sequence[Node]) -> LoadInference:
+    """Return the shapes that are inferred wrongly of `suspects`, the nodes that `suspects` lists, and behind them."""
+    sources = {value for node in suspects for value in node.results if value is not None}
+    inside = _bodies(views)
+    flows = list(_flows(views, inside))
+    found = _closure(sources, flows)
+    results = [value for graph in views.graphs for node in graph.nodes for value in node.results if value is not None]
+    reached, visible = (
+        [value for value in results if value in found],
+        [value for value in results if value not in found],
+    )
+    doubtful = _names(found)
+    try:
+        wrong = _claims(inferred_shapes(proto, doubtful), reached)
+        hidden = _claims(inferred_shapes(proto, doubtful, visible, suspects), reached)
+    except InferenceError as error:
+        return LoadInference({}, {}, frozenset(), inside, failure=str(error))
+    if any(node.domain for graph in views.graphs for node in graph.nodes) or any(it.graph.outer for it in sources):
+        # onnxruntime infers more than onnx: it knows other operators, and reads constants around a body
+        wrong, hidden = _merged(hidden, wrong), {}
+    hidden = {graph: {name: it for name, it in claims.items() if it != wrong.get(graph, {}).get(name)}
+              for graph, claims in hidden.items()}  # fmt: skip
+    late = {value for value in reached if value.name in hidden.get(value.graph, {})}
+    above = _closure(late, [(results, operands) for operands, results in reversed(flows)]) if late else set()
+    return LoadInference(_everywhere(wrong, views), hidden, _names(above), inside)
+
+
+Claims: TypeAlias = dict[Graph, dict[str, Claim]]
+
+
+def _merged(one: Claims, other: Claims) -> Claims:
+    """Return the claims of both; of a value that both have, the claim of `other`."""
+    return {graph: one.get(graph, {}) | other.get(graph, {}) for graph in (*one, *other)}
+
+
+def _everywhere(claims: Claims, views: Views) -> Claims:
+    """Return the claims, those of functions for every graph."""
+    inlined: dict[str, Claim] = {}
+    for graph in claims:
+        if graph.path.startswith(FUNCTION):
+            inlined |= claims[graph]
+    return {graph: {**inlined, **claims.get(graph, {})} for graph in (views.graphs if inlined else claims)}
+
+
+def _names(values: Iterable[Value]) -> Names:
+    return frozenset((value.graph.path, value.name) for value in values)
+
+
+Flow: TypeAlias = tuple[Collection[Value | None], Collection[Value | None]]
+"""Values, and those that are computed from them."""
+
+
+def _bodies(views: Views) -> Mapping[tuple[Graph, int], list[Graph]]:
+    """Return the graphs inside nodes."""
+    graphs = {id(scope): graph for graph, scope in views.scopes.items()}
+    found: dict[tuple[Graph, int], list[Graph]] = {}
+    for graph, scope in views.scopes.items():
+        for (index, _), child in scope.children.items():
+            found.setdefault((graph, index), []).append(graphs[id(child)])
+    return found
+
+
+def _flows(views: Views, inside: Mapping[tuple[Graph, int], list[Graph]]) -> Iterator[Flow]:
+    """Yield what is computed from what, through bodies and functions too."""
+    functions = {graph.path: graph for graph in views.graphs if graph.path.startswith(FUNCTION)}
+    for graph in views.graphs:
+        for node in graph.nodes:
+            yield node.operands, node.results
+            called = functions.get(f"{FUNCTION}{node.domain}.{node.op}")
+            for body in (*inside.get((graph, node.index), ()), *([called] if called is not None else ())):
+                yield node.operands, body.inputs
+                yield body.outputs, node.results
+                yield body.outputs, body.inputs  # the next trip
+
+
+def _closure(values: Collection[Value], flows: Collection[Flow]) -> set[Value]:
+    """Return the values, and all that flow from them."""
+    found, size = set(values), -1
+    while len(found) > size:
+        size = len(found)
+        for sources, targets in flows:
+            if not found.isdisjoint(sources):
+                found.update(value for value in targets if value is not None)
+    return found
+
+
+def _claims(told: ToldShapes, reached: Sequence[Value]) -> Claims:
+    """Return the inferred shapes of suspect values that contradict the rules, or that no rule confirms."""
+    found: Claims = {}
+    for value in reached:
+        every = told.get((value.graph.path, value.name), ())
+        dims = next((dims for dims in sorted(every, key=repr) if _differs(dims, value.shape)), None)
+        if dims is not None:
+            of_output = value.graph.path == MAIN and value in value.graph.outputs
+            found.setdefault(value.graph, {})[value.name] = Claim(value.name, dims, value.shape, of_output)
+    return found
+
+
+def _differs(told: Told, shape: Shape) -> bool:
+    """Return whether an inferred shape has a rank, a number or a symbol that the right one does not have."""
+    dims = shape.json
+    if dims is None:
+        return any(size is not None for size in told)
+    if len(told) != len(dims):
+        return True
+    pairs = zip(told, dims, strict=True)
+    return any(
+        size not in (None, right) and not (isinstance(size, str) and isinstance(right, int)) for size, right in pairs
+    )
+
+
+def _notation(dims: Told) -> str:
+    return f"[{','.join('?' if dim is None else str(dim) for dim in dims)}]"
