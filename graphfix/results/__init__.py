@@ -268,8 +268,8 @@ class Outcome:
     """What `fix`, `check`, `verify` or `tosa` did with one model."""
 
     command: str
-    model: str
-    """The path as it was given."""
+    source: str
+    """The model's path as it was given; of a model without a path a name such as `<bytes>` or `<ModelProto>`."""
     format: str
     """`onnx` or `tflite`."""
     target: str | None = None
@@ -307,5 +307,7 @@ class Outcome:
     """For `fix`: the number of findings that `check` of the output has."""
     check_options: Sequence[str] = ()
     """The options of the `check` command that lists these sites."""
+    model: Any = field(default=None, repr=False, compare=False)
+    """For `graphfix.fix`: the rewritten `graphfix.Model`; None for other commands. JSON does not have it."""
     reused: bool = False
     """Of a batch: whether it was made before, of the same bytes, with the same options and version."""

@@ -50,7 +50,7 @@ def test_what_the_signature_does_not_reach_goes_and_bodies_come_along(two: Path,
     assert outcome.verdict is not None
     assert outcome.verdict.status == "proved"
     assert "callers use the signature 'choose' alone" in outcome.verdict.assumes
-    assert outcome.model == str(two)
+    assert outcome.source == str(two)
     names = [graph.path for graph in formats.load(after).graphs]
     assert [name.partition(".")[2] for name in names] == ["", "then", "else"]
     signature = Interpreter(model_path=str(after)).get_signature_runner("choose")
