@@ -91,7 +91,11 @@ def fix(
     []
     """
     request = arguments.request(locals())
-    model = _loaded("fix", source, folder, request.data_roots)
+    return fix_loaded(_loaded("fix", source, folder, request.data_roots), request)
+
+
+def fix_loaded(model: Model, request: Request) -> Outcome:
+    """Rewrite a loaded model in place by a request. Raises GraphfixError."""
     with sources.naming({sources.NO_NAME: name_of(model)}):
         return replace(pipeline.fix(engine_model(model), request, name=name_of(model)), model=model)
 

@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Mapping
 from typing import Any
 
-from graphfix.engine.option_texts import PARSERS
+from graphfix.engine.option_texts import PARSERS, parse_fields
 from graphfix.engine.request import Request
 
 
@@ -18,19 +18,26 @@ def request(keywords: Mapping[str, Any], **changed: object) -> Request:
     """
     asked = {**keywords, **changed}
     for field in PARSERS:
-        value = typed(field, asked.get(field))
-        if value is not asked.get(field):
-            what = "is a text of the command line, which the next version will refuse"
-            warnings.warn(f"{field}={asked[field]!r} {what}; write {field}={value!r}", DeprecationWarning, stacklevel=3)
-            asked[field] = value
+        texts = _texts(field, asked.get(field))
+        if not texts:
+            continue
+        parsed = parse_fields({field: texts})
+        asked["fault"] = asked.get("fault") or parsed.get("fault")
+        asked[field] = _typed(asked[field], parsed.get(field))
+        what = "has texts as the command line takes them, which the next minor version refuses"
+        warnings.warn(f"{field} {what}; write {field}={asked[field]!r}", DeprecationWarning, stacklevel=3)
     return Request.of(asked)
 
 
-def typed(field: str, given: object) -> object:
-    """Return an argument with each text parsed, and the argument itself if it has no texts. Raises GraphfixError."""
-    parse = PARSERS[field]
-    if isinstance(given, Mapping) and any(isinstance(each, str) for each in given.values()):
-        return {key: parse(key, each) if isinstance(each, str) else each for key, each in given.items()}
-    if isinstance(given, (list, tuple)) and any(isinstance(each, str) for each in given):
-        return [parse("", each) if isinstance(each, str) else each for each in given]
-    return given
+def _texts(field: str, given: object) -> dict[str, str] | list[str]:
+    """Return the values of an argument that are texts."""
+    if field == "same":
+        return [each for each in given if isinstance(each, str)] if isinstance(given, (list, tuple)) else []
+    return {key: each for key, each in given.items() if isinstance(each, str)} if isinstance(given, Mapping) else {}
+
+
+def _typed(given: Any, parsed: Any) -> object:  # noqa: ANN401 -- a mapping or a list
+    """Return an argument with parsed values in place of its texts, or without its texts if they can't be parsed."""
+    if isinstance(given, Mapping):
+        return {key: each for key, each in given.items() if not isinstance(each, str)} | (parsed or {})
+    return [*(each for each in given if not isinstance(each, str)), *(parsed or ())]

@@ -86,14 +86,14 @@ def test_nothing_to_do_is_a_copy_byte_for_byte(tmp_path: Path) -> None:
 
 def test_binding_is_a_change(tmp_path: Path) -> None:
     source, output = write(tmp_path / "m.onnx", FREE), tmp_path / "f.onnx"
-    outcome = graphfix.fix_file(source, output, dims={"N": "4"})
+    outcome = graphfix.fix_file(source, output, dims={"N": 4})
     assert outcome.changed
     assert [dim.dim_value for dim in onnx.load(output).graph.output[0].type.tensor_type.shape.dim] == [4, 3]
 
 
 def test_a_range_is_no_change(tmp_path: Path) -> None:
     source, output = write(tmp_path / "m.onnx", FREE), tmp_path / "f.onnx"
-    assert not graphfix.fix_file(source, output, dims={"N": "2..64"}).changed
+    assert not graphfix.fix_file(source, output, dims={"N": (2, 64)}).changed
     assert output.read_bytes() == source.read_bytes()
 
 
@@ -154,9 +154,9 @@ REFUSED = {
         "--dim N=four: give a number such as 4, or a range",
     ),
     "a range upside down": ({"dims": {"N": "8..2"}}, "--dim N=8..2"),
-    "a dim that is not there": ({"dims": {"K": "2"}}, "--dim K: no input has a dim of that name; free: N"),
+    "a dim that is not there": ({"dims": {"K": 2}}, "--dim K: no input has a dim of that name; free: N"),
     "a shape that is none": ({"shapes": {"x": "2,N"}}, "--shape x=2,N: give sizes such as"),
-    "a shape of no input": ({"shapes": {"q": "2"}}, "--shape q: no such input; inputs: x, b"),
+    "a shape of no input": ({"shapes": {"q": (2,)}}, "--shape q: no such input; inputs: x, b"),
 }
 
 
@@ -504,7 +504,7 @@ def test_verify_after_fix(tmp_path: Path) -> None:
 
 def test_show_gives_lines(tmp_path: Path) -> None:
     source = write(tmp_path / "m.onnx", FREE)
-    assert "    y[4,3] = Add(x[4,3], b[4,3])" in list(graphfix.show(source, dims={"N": "4"}))
+    assert "    y[4,3] = Add(x[4,3], b[4,3])" in list(graphfix.show(source, dims={"N": 4}))
 
 
 @pytest.mark.parametrize(
@@ -544,7 +544,7 @@ def test_an_if_that_an_input_decides_names_the_option_that_makes_a_constant_of_t
     (site,) = (site for site in graphfix.check(path, target="tosa").sites if site.op == "If")
     assert site.code == "GF305"
     assert "--set NAME=VALUE" in str(site.reason)
-    assert {site.code for site in graphfix.check(path, target="tosa", values={"c": "true"}).sites} == {"GF303"}
+    assert {site.code for site in graphfix.check(path, target="tosa", values={"c": True}).sites} == {"GF303"}
 
 
 def test_the_text_of_a_loaded_model_has_its_format_its_file_and_the_number_of_nodes(tmp_path: Path) -> None:
@@ -567,7 +567,7 @@ def test_a_size_that_one_file_states_and_the_other_leaves_free_names_the_options
     before, after = (paths[number] for number in order)
     verdict = graphfix.verify(before, after, proof="only")
     assert "takes other shapes; compare them at one size: --shape x=4,3, or --dim" in str(verdict.proof)
-    assert graphfix.verify(before, after, proof="only", shapes={"x": "4,3"}).status == "proved"
+    assert graphfix.verify(before, after, proof="only", shapes={"x": (4, 3)}).status == "proved"
 
 
 @pytest.mark.parametrize("order", [(0, 1), (1, 0)])
@@ -580,7 +580,7 @@ def test_a_size_of_tflite_that_one_file_states_and_the_other_leaves_free_names_t
     before, after = (paths[number] for number in order)
     verdict = graphfix.verify(before, after, proof="only")
     assert "another declared shape; compare them at one size: --shape x=4,3, or --dim" in str(verdict.proof)
-    assert graphfix.verify(before, after, proof="only", shapes={"x": "4,3"}).status == "proved"
+    assert graphfix.verify(before, after, proof="only", shapes={"x": (4, 3)}).status == "proved"
 
 
 def test_sizes_that_both_files_state_name_no_options(tmp_path: Path) -> None:

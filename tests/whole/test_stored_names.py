@@ -249,7 +249,7 @@ def test_names_that_hold_below_a_bound_are_not_refuted() -> None:
 
 
 @pytest.mark.parametrize(
-    "asked", [{"dims": {"N": "3"}}, {"shapes": {"x": "3,4"}}, {"dims": {"N": "2..9"}}], ids=["dim", "shape", "range"]
+    "asked", [{"dims": {"N": 3}}, {"shapes": {"x": (3, 4)}}, {"dims": {"N": (2, 9)}}], ids=["dim", "shape", "range"]
 )
 def test_names_follow_the_sizes_that_are_bound(tmp_path: Path, asked: Mapping[str, Mapping[str, str]]) -> None:
     after = tmp_path / "after.onnx"
