@@ -9,7 +9,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Literal
 
-from graphfix.api import arguments, pipeline, sources
+from graphfix.api import arguments, notebooks, pipeline, sources
 from graphfix.api.model import Model, Source, engine_model, name_of
 from graphfix.api.on_disk import arrays_on_disk, is_in_memory, on_disk
 from graphfix.engine.request import NONE, Dims, Request, Same, Shapes, Values
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     from graphfix.graph.protocols import Step
 
+notebooks.add_html()
 # Each function hands its keywords over by `arguments.request(locals())`, so that they stand once, in its signature; a
 # test compares the signatures with the record.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, get_args
 
 from graphfix.results.claims import (
     ClaimedShape,
@@ -110,10 +110,23 @@ class Site:
     inexact: Final[str | None] = None
     """Why the numbers may differ, and by how much at most; None where every bit is the same."""
 
+    def __repr__(self) -> str:
+        """Return `<Site: GF101 changed, Add 'head/add' operand 1: [4] -> [1,1,4]>`."""
+        operand = "" if self.operand is None else f" operand {self.operand}"
+        shapes = f"{_shape_text(self.before)} -> {_shape_text(self.after)}" if self.after else _shape_text(self.before)
+        return f"<Site: {self.code} {self.status}, {self.op} {self.node!r}{operand}: {shapes}>"
+
     @property
     def is_finding(self) -> bool:
         """Whether `check` ends with 1 for it: what it found, and what it could not decide."""
         return self.status in ("found", "left")
+
+
+def _shape_text(shape: JsonShape) -> str:
+    """Return `[2,N,?]`, or `[..]` for a shape without a rank."""
+    if shape is None:
+        return "[..]"
+    return f"[{','.join('?' if dim is None else str(dim) for dim in shape)}]"
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,7 +175,12 @@ class Load:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What `verify` says of two files."""
+    """Whether two models compute the same: what `verify` returns.
+
+    `status` is `proved` (for all inputs), `equal` (in all runs), `different`, `contradicted` (a size that was taken for
+    granted is another one), `undecided` or `skipped`. `reason`, `proof` and `first_difference` say why, `runs` lists
+    what was run, and `assumes` what was taken for granted.
+    """
 
     status: VerdictStatus
     runs: Sequence[Run] = ()
@@ -188,6 +206,13 @@ class Verdict:
     """Of the files `before` and `after`."""
     newer: Sequence[str] = ()
     """A sentence for each runtime that is newer than the versions with which graphfix was measured."""
+
+    def __repr__(self) -> str:
+        """Return `<Verdict: proved, 2 of 2 runs equal, 1 assumption>`."""
+        equal, number = sum(run.status == "equal" for run in self.runs), len(self.assumes)
+        parts = [f"{equal} of {len(self.runs)} run{'s' * (len(self.runs) != 1)} equal"] if self.runs else []
+        parts += [f"{number} assumption{'s' * (number != 1)}"] if number else []
+        return f"<Verdict: {', '.join([self.status, *parts])}>"
 
     @property
     def is_no(self) -> bool:
@@ -265,7 +290,12 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What `fix`, `check`, `verify` or `tosa` did with one model."""
+    """What `fix`, `check`, `verify` or `tosa` did with one model.
+
+    `sites` has a Site for each operand that was changed, found, left or exempt; `rewrites` counts edits by rewrite, and
+    `changed` says whether there were any. `model` is the result of `fix` in memory, `output` the file that was written.
+    `verdict` says whether the result computes the same, `assumes` what was taken for granted of sizes.
+    """
 
     command: str
     source: str
@@ -311,3 +341,15 @@ class Outcome:
     """For `graphfix.fix`: the rewritten `graphfix.Model`; None for other commands. JSON does not have it."""
     reused: bool = False
     """Of a batch: whether it was made before, of the same bytes, with the same options and version."""
+
+    def __repr__(self) -> str:
+        """Return `<Outcome: fix m.onnx for ranks: 20 changed, 2 left, proved>`."""
+        statuses = [site.status for site in self.sites]
+        counts = [f"{number} {status}" for status in get_args(Status) if (number := statuses.count(status))]
+        said = [
+            *(counts or ["no sites"] * (self.command != "verify")),
+            *([self.verdict.status] if self.verdict else []),
+        ]
+        files = f"{self.source} -> {self.output}" if self.output else self.source
+        target = f" for {self.target}" if self.target else ""
+        return f"<Outcome: {self.command} {files}{target}: {', '.join(said)}>"

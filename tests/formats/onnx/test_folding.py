@@ -166,7 +166,7 @@ def test_nothing_is_computed_where_nobody_asks() -> None:
         "import sys, graphfix; from graphfix import fix; import onnx.helper as h; "
         "n = h.make_node('Shape', ['x'], ['y']); i = h.make_tensor_value_info('x', 1, [2]); "
         "o = h.make_tensor_value_info('y', 7, [1]); "
-        "m = engine.load(h.make_model(h.make_graph([n], 'g', [i], [o]), ir_version=8)); fix(m); "
+        "m = graphfix.load(h.make_model(h.make_graph([n], 'g', [i], [o]), ir_version=8)); fix(m); "
         "print('onnx.reference' in sys.modules)"
     )
     done = subprocess.run([sys.executable, "-c", program], check=True, capture_output=True, text=True)
