@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 import onnx_ir
 
 from graphfix.api import fix_loaded, load
-from graphfix.engine.request import Request
+from graphfix.engine.request import Request, policy
 from graphfix.results import Outcome
 from graphfix.targets.registry import Broadcasts, TargetName, Unknown
 
@@ -46,6 +46,7 @@ class ExplicitBroadcastsPass(onnx_ir.passes.FunctionalPass):
     ) -> None:
         """Keep what `call` asks of `graphfix.fix`. Raises GraphfixError for an argument that `fix` refuses."""
         self.asked = Request.of(locals())
+        policy(self.asked)  # it refuses choices that do not fit together
         self.outcome: Outcome | None = None
         """What the last call did; None before the first one."""
 
