@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING, Literal
 from graphfix.api import arguments, notebooks, pipeline, sources
 from graphfix.api.model import Model, Source, engine_model, name_of
 from graphfix.api.on_disk import arrays_on_disk, is_in_memory, on_disk
-from graphfix.engine.request import NONE, Dims, Request, Same, Shapes, Values
+from graphfix.engine.request import NONE, Dims, Request, Same, Shapes, Values, is_path
 from graphfix.results import GraphfixError, Outcome, Verdict
 from graphfix.results.progress import Progress
 from graphfix.results.regular_files import file_path
+from graphfix.results.shown import shown
 from graphfix.targets.registry import Broadcasts, TargetName, Unknown
 
 if TYPE_CHECKING:
@@ -239,6 +240,9 @@ def verify(
     >>> verdict.status, verdict.assumes[0]
     ('proved', "the dims named 'batch' are equal: input_ids[0], attention_mask[0]")
     """
+    if not (inputs is None or isinstance(inputs, Mapping) or is_path(inputs)):
+        what = "the path of a file, a mapping of names to arrays, or None"
+        raise GraphfixError(f"inputs is {shown(inputs)}; give {what}")
     request = arguments.request(locals(), inputs=None if isinstance(inputs, Mapping) else inputs)
     with ExitStack() as stack:
         first = stack.enter_context(on_disk("verify", before, folder if is_in_memory(before) else None))

@@ -301,11 +301,11 @@ def _value(what: str, value: object) -> InputValue:
     raise GraphfixError(f"{what} is {shown(value)}; give a number, True or False, or a flat list such as [1, 2, 3]")
 
 
-def _same(name: str, given: object) -> list[tuple[str, ...]]:
+def _same(name: str, given: object) -> tuple[tuple[str, ...], ...]:
     groups = given if is_list(given, _is_group) else None
     if groups is None:
         raise GraphfixError(f"{name} is {shown(given)}; give groups of names, such as {EXAMPLES[name]}")
-    return [tuple(group) for group in groups]  # type: ignore[attr-defined]  # checked above
+    return tuple(tuple(group) for group in groups)  # type: ignore[attr-defined]  # checked above
 
 
 def _is_group(value: Any) -> bool:  # noqa: ANN401 -- an argument of any type

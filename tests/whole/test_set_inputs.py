@@ -280,8 +280,8 @@ def test_an_input_that_is_an_output_is_not_dropped(tmp_path: Path) -> None:
         api.fix_file(path, tmp_path / "after.onnx", values={"rate": 1}, drop_set_inputs=True)
 
 
-@pytest.mark.parametrize("named", [{"k": "2.5"}, {"factor": "2.5"}], ids=str)
-def test_a_tflite_input_goes_from_the_signatures_too(tmp_path: Path, named: dict[str, str]) -> None:
+@pytest.mark.parametrize("named", [{"k": 2.5}, {"factor": 2.5}], ids=str)
+def test_a_tflite_input_goes_from_the_signatures_too(tmp_path: Path, named: dict[str, float]) -> None:
     path, after = tmp_path / "m.tflite", tmp_path / "after.tflite"
     signatures = {"serve": Signature("main", {"image": "x", "factor": "k"}, {"scores": "y"})}
     path.write_bytes(tflite("y[2,3] = MUL(x[2,3], k[])", signatures=signatures))

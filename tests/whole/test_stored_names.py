@@ -12,6 +12,7 @@ import graphfix
 from graphfix import api
 from graphfix.formats.onnx.infer.analysis import analyse
 from graphfix.results import StoredSize
+from tests.support import engine
 from tests.support.checked import verify
 
 if TYPE_CHECKING:
@@ -296,6 +297,6 @@ def test_a_size_that_two_others_leave_open_is_believed_of_their_sum() -> None:
         [helper.make_tensor_value_info("out", FLOAT, [2, None])],
         value_info=[helper.make_tensor_value_info("sum", FLOAT, [2, "N"])],
     )
-    opened = graphfix.load(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8))
+    opened = engine.load(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8))
     opened.trust_stored(trust=True)
     assert opened.believed == [StoredSize("sum", 1, "N")]
