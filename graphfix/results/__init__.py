@@ -17,6 +17,7 @@ from graphfix.results.claims import (
     equal_dims,
 )
 from graphfix.results.excerpt import Certainty, Excerpt, JsonShape, NodeExcerpt, OperandAxis, OperandExcerpt
+from graphfix.results.field_texts import described
 from graphfix.results.records import dataclass, field
 from graphfix.version import VERSION
 
@@ -77,6 +78,7 @@ class OverwriteError(GraphfixError):
     """A report would replace a file that is read: none is written."""
 
 
+@described
 @dataclass(slots=True)
 class Site:
     """One operand of one node (or the node itself, `operand` None) that a finding is about.
@@ -144,6 +146,7 @@ class InexactSite:
     """ONNX: whether a body holds it, whose values no run can show."""
 
 
+@described
 @dataclass(frozen=True, slots=True)
 class Run:
     """Both models run on the same inputs under one binding of the free dims."""
@@ -161,6 +164,7 @@ class Run:
     """The SignatureDef that was run, where it is not the model's main graph."""
 
 
+@described
 @dataclass(frozen=True, slots=True)
 class Load:
     """Where the load of the second file was observed: a runtime decides much when it loads a file."""
@@ -173,6 +177,7 @@ class Load:
     """Why the second file does not load in a way in which the first file does."""
 
 
+@described
 @dataclass(frozen=True, slots=True)
 class Verdict:
     """Whether two models compute the same: what `verify` returns.
@@ -220,6 +225,7 @@ class Verdict:
         return self.status in ("different", "contradicted")
 
 
+@described
 @dataclass(frozen=True, slots=True)
 class Gap:
     """How far one output of a converted model is from the original's, at worst over all runs."""
@@ -238,6 +244,7 @@ class Gap:
     """The largest difference in steps of the output's quantization; None for one that is not quantized."""
 
 
+@described
 @dataclass(frozen=True, slots=True)
 class Conversion:
     """What the TOSA tools made of a model."""
@@ -262,6 +269,7 @@ class Conversion:
     versions: Mapping[str, str] = field(default_factory=dict)
 
 
+@described
 @dataclass(frozen=True, slots=True)
 class OpenSizes:
     """Sizes that are not known: whether they are equal, so that no operand is stretched, or which numbers they are."""
@@ -276,6 +284,7 @@ class OpenSizes:
     """All of that in one sentence."""
 
 
+@described
 @dataclass(slots=True)
 class Change:
     """A node as `show` prints it, before the edits and after them; None where it is not there.
@@ -288,6 +297,7 @@ class Change:
     after: Final[str | None]
 
 
+@described
 @dataclass(frozen=True, slots=True)
 class Outcome:
     """What `fix`, `check`, `verify` or `tosa` did with one model.

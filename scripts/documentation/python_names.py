@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import inspect
 import re
 from collections.abc import Callable, Iterator
@@ -13,6 +12,7 @@ import graphfix
 from documentation.command_line import told
 from graphfix.batch import batch_files
 from graphfix.cli.parser import commands_of, parser
+from graphfix.results.field_texts import annotated
 from graphfix.tosa import tosa_file
 
 OF_A_VIEW = {
@@ -37,7 +37,7 @@ outcome.model.save("ranks.onnx")
 ```
 
 [graphfix in Python](../guides/python.md) shows what a model may be, sizes, notebooks and the pass of onnx-ir. A
-*Source* is any of the forms there; `graphfix.typing` has this type and the others of the signatures.
+*Source* is any of the forms there; `graphfix.api.typing` has this type and the others of the signatures.
 
 A *shape* in an outcome is a tuple: an int is a size, a text the name of a free size, None a size that is not known;
 in place of a shape None says that not even the rank is known. Sizes count elements, `bytes` counts bytes, `seconds`
@@ -151,16 +151,8 @@ def _fields(record: type[Any]) -> Iterator[tuple[str, str, str]]:
     """Name, type and the text below each field of a record, as the source says them."""
     module = inspect.getmodule(record)
     assert isinstance(module, ModuleType)  # noqa: S101 -- a class of this project has one
-    (found,) = (
-        node
-        for node in ast.parse(inspect.getsource(module)).body
-        if isinstance(node, ast.ClassDef) and node.name == record.__name__
-    )
-    for node, after in zip(found.body, [*found.body[1:], None], strict=True):
-        if isinstance(node, ast.AnnAssign):
-            kind = re.sub(r"^Final\[(.*)\]$", r"\1", ast.unparse(node.annotation)).replace("|", r"\|")
-            told = isinstance(after, ast.Expr) and isinstance(after.value, ast.Constant)
-            yield ast.unparse(node.target), kind, _line(str(after.value.value)) if told else ""
+    for name, annotation, text in annotated(inspect.getsource(module), record.__name__):
+        yield name, re.sub(r"^Final\[(.*)\]$", r"\1", annotation).replace("|", r"\|"), _line(text)
 
 
 def _line(text: str) -> str:

@@ -16,7 +16,7 @@ import onnx
 import pytest
 
 import graphfix
-import graphfix.typing
+import graphfix.api.typing
 from graphfix.batch import batch_files
 from graphfix.engine.request import Request
 from graphfix.report import pages
@@ -636,7 +636,7 @@ def test_every_class_in_the_signature_of_a_public_function_is_public(name: str) 
     signature = inspect.signature(getattr(graphfix, name))
     texts = [str(each.annotation) for each in signature.parameters.values()] + [str(signature.return_annotation)]
     words = {word for text in texts for word in re.findall(r"[A-Za-z]\w+", text)}
-    assert words <= {*graphfix.__all__, *graphfix.typing.__all__, *PLAIN}, words
+    assert words <= {*graphfix.__all__, *graphfix.api.typing.__all__, *PLAIN}, words
 
 
 PLAIN = {
