@@ -7,13 +7,11 @@ file.
 from __future__ import annotations
 
 import os
-import shutil
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import TypeVar
-from zipfile import ZipFile
 
 from graphfix import formats
 from graphfix.api import sources
@@ -55,6 +53,8 @@ def on_disk(function: str, source: Source, folder: str | Path | None = None) -> 
 
 def _written(given: sources.Content, stack: ExitStack) -> Path:
     """Return a temporary file with the bytes, beside the model's external data if it has any. Raises GraphfixError."""
+    import shutil  # a command that names files needs none
+
     path = sources.temporary(stack, None)
     try:
         path.write_bytes(given.data)
@@ -106,6 +106,8 @@ def arrays_on_disk(arrays: Mapping[str, object]) -> Iterator[Path]:
 
     `numpy.savez` takes the names as keywords and has parameters of its own, so that it can't write an input `file`.
     """
+    from zipfile import ZipFile  # imported here, as numpy is: few calls have arrays
+
     import numpy as np
 
     with ExitStack() as stack:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import sys
-import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -125,6 +124,8 @@ def temporary(stack: ExitStack, folder: Path | None) -> Path:
 
     With a `folder` the file lies in it, because the locations of external data are relative to the model's folder.
     """
+    import tempfile  # a command that names files needs none
+
     if folder is None:
         made = stack.enter_context(tempfile.TemporaryDirectory(prefix="graphfix-"))
         return Path(os.path.realpath(made)) / "model"

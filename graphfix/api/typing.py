@@ -1,4 +1,4 @@
-"""The types in the signatures of the public functions, for programs that annotate their own, as `pandas.api.typing` has them."""
+"""The types in the signatures of the public functions, for programs that annotate their own functions."""
 
 from graphfix.api.model import Source
 from graphfix.engine.request import Dims, Same, Shapes, Values

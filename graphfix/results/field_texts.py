@@ -39,7 +39,7 @@ class RecordSignature:
         kinds = {False: Parameter.POSITIONAL_OR_KEYWORD, True: Parameter.KEYWORD_ONLY}
         return Signature(
             [
-                Parameter(each.name, kinds[each.kw_only], default=_default(each), annotation=each.type)
+                Parameter(each.name, kinds[bool(each.kw_only)], default=_default(each), annotation=each.type)
                 for each in dataclasses.fields(cls)
                 if each.init
             ]

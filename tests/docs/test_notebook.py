@@ -1,4 +1,4 @@
-"""The notebook of docs/examples: a real kernel runs it, and its cells show the report and the notation."""
+"""The notebook of docs/notebooks: a real kernel runs it, and its cells show the report and the notation."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import nbformat
 import pytest
 
 ROOT = Path(__file__).parents[2]
-NOTEBOOK = ROOT / "docs" / "examples" / "in_memory.ipynb"
+NOTEBOOK = ROOT / "docs" / "notebooks" / "in_memory.ipynb"
 
 
 @pytest.mark.ci
