@@ -47,7 +47,10 @@ class Model:
 
     @property
     def graphs(self) -> Sequence[Graph]:
-        """The main graph, then the bodies and functions inside it; each has `path`, `nodes`, `inputs` and `outputs`."""
+        """The main graph, then the bodies and functions inside it; each has `path`, `nodes`, `inputs` and `outputs`.
+
+        Nodes that `fix` made are not among them: `graphfix.show` prints the model as it is now.
+        """
         return self._model.graphs
 
     @property
