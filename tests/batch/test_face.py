@@ -143,7 +143,7 @@ def test_on_a_system_without_fork_nothing_is_begun(
         ({"memory_limit": -1}, "memory_limit is -1"),
         ({"target": "none"}, "none"),
         ({"rewrites": ["none.py"]}, "none.py"),
-        ({"dims": {"n": 4}}, "dims 'n' is 4"),
+        ({"dims": {"n": 4.5}}, "dims 'n' is 4.5"),
     ],
 )
 def test_what_can_not_be_asked_is_refused_before_the_work(zoo: Path, keywords: dict[str, object], said: str) -> None:
