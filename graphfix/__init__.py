@@ -3,17 +3,50 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from graphfix.version import VERSION
 
 if TYPE_CHECKING:
     from graphfix.api import check, explain, fix, fix_file, load, show, verify
-    from graphfix.results import GraphfixError, Outcome, Verdict
+    from graphfix.api.model import Model
+    from graphfix.graph.view import Graph, Node, Value
+    from graphfix.results import Change, Conversion, GraphfixError, Load, OpenSizes, Outcome, Run, Site, Verdict
 
 __version__ = VERSION
-__all__ = ["GraphfixError", "Outcome", "Verdict", "check", "explain", "fix", "fix_file", "load", "show", "verify"]
-_RESULTS = ("GraphfixError", "Outcome", "Verdict")
+HOMES: Mapping[str, tuple[str, ...]] = MappingProxyType(
+    {
+        "graphfix.api.model": ("Model",),
+        "graphfix.api": ("check", "explain", "fix", "fix_file", "load", "show", "verify"),
+        "graphfix.results": tuple("Change Conversion GraphfixError Load OpenSizes Outcome Run Site Verdict".split()),
+        "graphfix.graph.view": ("Graph", "Node", "Value"),
+    }
+)
+"""By module: the public names that it defines."""
+__all__ = [
+    "Change",
+    "Conversion",
+    "Graph",
+    "GraphfixError",
+    "Load",
+    "Model",
+    "Node",
+    "OpenSizes",
+    "Outcome",
+    "Run",
+    "Site",
+    "Value",
+    "Verdict",
+    "check",
+    "explain",
+    "fix",
+    "fix_file",
+    "load",
+    "show",
+    "verify",
+]
 
 os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")
 """onnxruntime 1.32 reads this variable when it is imported, and without it writes an identifier below the home folder.
@@ -24,13 +57,14 @@ The variable is set here because every process that graphfix starts imports this
 
 def __getattr__(name: str) -> object:
     """Import a public name when it is asked for: the package itself imports neither rewrites nor a format."""
-    if name not in __all__:
-        raise AttributeError(f"module 'graphfix' has no attribute {name!r}")
-    from importlib import import_module
+    for home, names in HOMES.items():
+        if name in names:
+            from importlib import import_module
 
-    return getattr(import_module("graphfix.results" if name in _RESULTS else "graphfix.api"), name)
+            return getattr(import_module(home), name)
+    raise AttributeError(f"module 'graphfix' has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:
-    """The public names too, which are imported when they are asked for."""
-    return sorted({*globals(), *__all__})
+    """List the public names, which are imported when they are asked for."""
+    return ["__version__", *__all__]

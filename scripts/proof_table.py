@@ -18,6 +18,8 @@ from tosa_tables.zoo import ONNX, ZOO
 
 import graphfix
 from graphfix import GraphfixError, Verdict
+from graphfix.engine.option_texts import parse_fields
+from graphfix.engine.request import Shapes
 from graphfix.targets import target as targets
 
 SUFFIXES = (".onnx", ".tflite")
@@ -32,11 +34,11 @@ def models(paths: Sequence[Path]) -> Iterator[Path]:
             yield path
 
 
-def shapes_of(path: Path) -> Mapping[str, str]:
+def shapes_of(path: Path) -> Shapes:
     """Return the sizes that a real model is bound to; none where the default ones do."""
     resolved = path.resolve()
     name = "/".join(resolved.parts[-2:]) if ZOO.resolve() in resolved.parents else ""
-    return ONNX[name].shapes if name in ONNX else {}
+    return parse_fields({"shapes": ONNX[name].shapes})["shapes"] if name in ONNX else {}
 
 
 Sizes = Mapping[str, Sequence[int]]
@@ -57,8 +59,7 @@ def fixed(path: Path, after: Path, target: str) -> Sizes:
 
 def proved(path: Path, after: Path, target: str) -> Verdict:
     """Fix a model, and prove the result at the sizes that it was fixed for. Raises GraphfixError."""
-    shapes = {name: ",".join(map(str, sizes)) for name, sizes in fixed(path, after, target).items()}
-    return graphfix.verify(path, after, shapes=shapes, proof="only")
+    return graphfix.verify(path, after, shapes=fixed(path, after, target), proof="only")
 
 
 def main() -> int:

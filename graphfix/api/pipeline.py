@@ -29,15 +29,19 @@ if TYPE_CHECKING:
     from graphfix.runtimes.process import Child
 
 
-def fix(model: Model, request: Request, steps: Sequence[Step] | None = None) -> Outcome:
-    """Rewrite a loaded model in place, by `steps` or by what was asked. Raises GraphfixError."""
+def fix(model: Model, request: Request, steps: Sequence[Step] | None = None, *, name: str = "model") -> Outcome:
+    """Bind and rewrite a loaded model in place, by `steps` or by what was asked. Raises GraphfixError.
+
+    `name` is what the model is called in errors and in the outcome.
+    """
     seconds: Seconds = {}
+    sizes = binding.bind(model, Path(name), request)
     with timed(seconds, "plan"):
         policy = asked.policy(request)
         asked.limit(model, request)
         steps = _chosen(request, policy) if steps is None else steps
         report = _run(model, request, policy, steps, "changed")
-    return _outcome("fix", Path("model"), model, report, request, seconds)
+    return _outcome("fix", Path(name), model, report, request, seconds, sizes)
 
 
 def fix_file(source: Path, output: Path, request: Request) -> Outcome:
@@ -63,7 +67,7 @@ def _sites_left(outcome: Outcome, output: Path, request: Request) -> int:
     """
     left = any(site.is_finding for site in outcome.sites)
     refused = any(text.startswith(SHAPES_INFERRED) for text in outcome.assumes)
-    ranges = any(".." in size for size in request.dims.values())
+    ranges = any(isinstance(size, tuple) for size in request.dims.values())
     if not (left or refused or ranges or request.same or request.rewrites):
         return 0
     found = check(output, asked.without_bindings(request)).sites
@@ -262,7 +266,7 @@ def compare(
     from graphfix.checker.files.pair import Pair
     from graphfix.checker.task import Criterion, Task
 
-    sizes = binding.parse(before, request) if sizes is None else sizes
+    sizes = binding.requested(before, request) if sizes is None else sizes
     with timed(seconds, "verify"):
         pair = Pair(
             before,

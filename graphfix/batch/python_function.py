@@ -9,7 +9,7 @@ from numbers import Integral, Real
 from pathlib import Path
 from typing import Any
 
-from graphfix.api import own_rewrites
+from graphfix.api import arguments, own_rewrites
 from graphfix.batch import sources
 from graphfix.batch.globs import Glob
 from graphfix.batch.jobs import executors, scratch
@@ -17,12 +17,13 @@ from graphfix.batch.jobs import run as running
 from graphfix.batch.jobs.batch_settings import Orders
 from graphfix.batch.jobs.job import Command, Finished
 from graphfix.batch.jobs.run import Workers
-from graphfix.engine.request import NONE, Request, Texts, is_list, is_path
+from graphfix.engine.request import NONE, Dims, Request, Same, Shapes, Values, is_list, is_path
 from graphfix.report import Entry
 from graphfix.results import GraphfixError
 from graphfix.results.did_you_mean import not_one_of
 from graphfix.results.progress import Progress, silent
 from graphfix.results.shown import shown
+from graphfix.targets.registry import Broadcasts, TargetName, Unknown
 
 COMMANDS: tuple[Command, ...] = ("fix", "check", "tosa")
 
@@ -39,16 +40,16 @@ def batch_files(
     time_limit: float = 600.0,
     memory_limit: int | None = None,
     again: bool = False,
-    target: str = "explicit",
+    target: TargetName = "explicit",
     target_file: str | Path | None = None,
-    broadcasts: str | None = None,
-    unknown: str = "expand",
+    broadcasts: Broadcasts | None = None,
+    unknown: Unknown = "expand",
     data_root: str | Path | Sequence[str | Path] = (),
-    dims: Texts = NONE,
-    shapes: Texts = NONE,
-    same: Sequence[str] = (),
+    dims: Dims = NONE,
+    shapes: Shapes = NONE,
+    same: Same = (),
     trust_stored: bool | None = None,
-    values: Texts = NONE,
+    values: Values = NONE,
     signature: str | None = None,
     drop_set_inputs: bool = False,
     narrow_inputs: bool = False,
@@ -80,18 +81,16 @@ def batch_files(
     The example reads a model of graphfix's repository, in the root of a clone.
 
     >>> from graphfix.batch import batch_files
-    >>> [entry.output for entry in batch_files(["models/encoder.onnx"], "out", jobs=1, dims={"batch": "1"})]
+    >>> [entry.output for entry in batch_files(["models/encoder.onnx"], "out", jobs=1, dims={"batch": 1})]
     ['out/encoder.onnx']
     """
     asked = {**locals(), "progress": None}
     _refuse_types({"models": models, "exclude": exclude, "rewrites": rewrites}, output)
     _refuse_settings(client, retries, again)
     _refuse(command, {"jobs": jobs, "time_limit": time_limit, "memory_limit": memory_limit})
-    # the request is pickled for other processes, and pickle refuses a MappingProxyType
-    asked |= {name: dict(each) for name in ("dims", "shapes", "values") if isinstance(each := asked[name], Mapping)}
     asked["rewrites"] = [str(Path(each).absolute()) if str(each).endswith(".py") else str(each) for each in rewrites]
     asked["data_root"] = [each.absolute() for each in Request.of({"data_root": data_root}).data_roots]
-    request = Request.of(asked)
+    request = arguments.request(asked)
     own_rewrites.load(request.rewrites)  # what is wrong with them is said once
     found = sources.models([str(each) for each in models], [Glob(str(each)) for each in exclude], str(output), command)
     here = jobs if client is None else 0

@@ -6,6 +6,7 @@ from argparse import Namespace
 from collections.abc import Sequence
 
 from graphfix import report
+from graphfix.engine.option_texts import PARSERS, parse_fields
 from graphfix.engine.request import Request
 from graphfix.results import GraphfixError
 from graphfix.results.progress import Progress
@@ -13,14 +14,18 @@ from graphfix.results.progress import Progress
 
 def request(options: Namespace, progress: Progress | None) -> Request:
     """What was asked: the parser keeps each option under the name of the request's field."""
-    bound = {
-        "dims": _once("--dim", options.dims),
-        "shapes": _once("--shape", options.shapes),
-        "values": _once("--set", options.values),
-    }
+    bound = parse_fields(
+        {
+            "dims": _once("--dim", options.dims),
+            "shapes": _once("--shape", options.shapes),
+            "same": options.same,
+            "values": _once("--set", options.values),
+        }
+    )
+    texts = dict.fromkeys(PARSERS)
     reports = tuple(getattr(options, "report", ()))
     drawn = any(report.needs_excerpt(path) for path in reports)
-    return Request.of({**vars(options), **bound, "report": reports, "excerpt": drawn, "progress": progress})
+    return Request.of({**vars(options), **texts, **bound, "report": reports, "excerpt": drawn, "progress": progress})
 
 
 def _once(option: str, pairs: Sequence[tuple[str, str]]) -> dict[str, str]:

@@ -56,10 +56,10 @@ class Streams:
 
     def renamed_entry(self, entry: Entry) -> Entry:
         """Replace the paths of temporary files in an outcome or a failure by the names that the user gave."""
-        model = self.renamed(entry.model)
+        model = self.renamed(entry.source)
         if isinstance(entry, Failure):
-            return replace(entry, model=model, error=self.renamed(entry.error))
-        return replace(entry, model=model, output=entry.output and self.renamed(entry.output))
+            return replace(entry, source=model, error=self.renamed(entry.error))
+        return replace(entry, source=model, output=entry.output and self.renamed(entry.output))
 
     def refusing_data_files(self, ask: Callable[..., Answer], models: list[Path]) -> Callable[..., Answer]:
         """Return a function that refuses models with data files if a stream is involved, and then calls `ask`."""

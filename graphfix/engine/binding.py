@@ -2,27 +2,24 @@
 
 from __future__ import annotations
 
-import re
 import shlex
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from graphfix.results import GraphfixError, InputNumber, InputValue, Site, Verdict
+from graphfix.results import GraphfixError, InputValue, Site, Verdict
 from graphfix.results.records import dataclass, field
 from graphfix.targets.target import Target
 
 if TYPE_CHECKING:
-    from graphfix.engine.request import Request
+    from graphfix.engine.request import Dims, Request
     from graphfix.graph.protocols import Model
     from graphfix.graph.view import Value
     from graphfix.shapes.dim import Parts, Size
 
 BY_DEFAULT, AS_ASKED = ", by default", ", as asked for"
 """The ends of sentences about assumed sizes: they tell who bound the sizes."""
-TRUTH: Mapping[str, bool] = MappingProxyType({"true": True, "false": False, "True": True, "False": False})
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +28,7 @@ class Sizes:
 
     dims: Mapping[str, Size]
     shapes: Mapping[str, Sequence[int | None]]
-    same: Sequence[tuple[str, ...]] = ()
+    same: Sequence[Sequence[str]] = ()
     """The members of each statement that sizes are equal: symbols, or `input[axis]`."""
     values: Mapping[str, InputValue] = field(default_factory=dict)
     by_default: tuple[str, ...] = ()
@@ -57,7 +54,7 @@ class Sizes:
 
 def bind(model: Model, path: Path, request: Request) -> Sizes:
     """Bind free sizes by name, by input and by a value; return them. Raises GraphfixError."""
-    sizes = parse(path, request)
+    sizes = requested(path, request)
     if request.trust_stored is not None:
         model.trust_stored(trust=request.trust_stored)
     if sizes.dims or sizes.shapes or sizes.same:
@@ -90,66 +87,25 @@ def with_defaults_named(verdict: Verdict, sizes: Sizes) -> Verdict:
     return replace(verdict, assumes=tuple(map(named, verdict.assumes)), proof=proof)
 
 
-# --- what the user says ---------------------------------------------------------------------------------------------
+# --- the sizes of a request -----------------------------------------------------------------------------------------
 
 
-def parse(path: Path, request: Request) -> Sizes:
-    """The sizes that the texts of a request say. Raises GraphfixError."""
-    return Sizes(
-        {name: _size(path, name, text) for name, text in request.dims.items()},
-        {name: _sizes(path, name, text) for name, text in request.shapes.items()},
-        [_members(path, text) for text in request.same],
-        {name: _value(path, name, text) for name, text in request.values.items()},
-    )
+def requested(path: Path, request: Request) -> Sizes:
+    """Return the sizes of a request. Raises GraphfixError, with the model's path, for texts that can't be parsed."""
+    if request.fault is not None:
+        raise GraphfixError(f"{path}: {request.fault}")
+    return Sizes(dims_of(request.dims), request.shapes, request.same, request.constants)
 
 
-def _size(path: Path, name: str, text: str) -> Size:
-    """A number, or a range LO..HI."""
-    match = re.fullmatch(r"(\d{1,19})(?:\.\.(\d{1,19}))?", text.strip())
-    if match is None or (match[2] is not None and int(match[2]) < int(match[1])):
-        raise GraphfixError(f"{path}: --dim {name}={text}: give a number such as 4, or a range such as 2..64")
-    if match[2] is None:
-        return int(match[1])
+def dims_of(dims: Dims) -> dict[str, Size]:
+    """Return the size of each name: a number, or a symbol within a range."""
+    return {name: size if isinstance(size, int) else _range(name, *size) for name, size in dims.items()}
+
+
+def _range(name: str, least: int, most: int) -> Size:
     from graphfix.shapes.shape import symbol
 
-    return symbol(name, int(match[1]), int(match[2]))
-
-
-def _sizes(path: Path, name: str, text: str) -> list[int | None]:
-    """The sizes of one input; None for one that stays free."""
-    listed = text.strip().strip("[]")
-    parts = [part.strip() for part in listed.split(",")] if listed else []
-    if not all(re.fullmatch(r"\d{1,19}|\?", part) for part in parts):
-        raise GraphfixError(f"{path}: --shape {name}={text}: give sizes such as 1,3,224,224 (? leaves one free)")
-    return [None if part == "?" else int(part) for part in parts]
-
-
-def _members(path: Path, text: str) -> tuple[str, ...]:
-    """The members of `a=b=c`; names such as `ceil(T=2)` occur, so that a `=` in parentheses is part of one."""
-    members = [member.strip() for member in re.split(r"=(?![^()]*\))", text)]
-    if len(members) == 1 or not all(members):
-        raise GraphfixError(f"{path}: --same {text}: give two sizes or more, such as ids[0]=mask[0] or batch=batch2")
-    return tuple(members)
-
-
-def _value(path: Path, name: str, text: str) -> InputValue:
-    """A scalar, or a list of elements: where there is a comma or a bracket."""
-    listed = text.strip()
-    elements = [each.strip() for each in listed.removeprefix("[").removesuffix("]").split(",")]
-    if elements == [""] and listed == "[]":
-        return ()
-    numbers = tuple(_number(path, name, text, each) for each in elements)
-    return numbers[0] if len(numbers) == 1 and not listed.startswith("[") else numbers
-
-
-def _number(path: Path, name: str, text: str, element: str) -> InputNumber:
-    if element in TRUTH:
-        return TRUTH[element]
-    try:
-        return int(element) if re.fullmatch(r"[+-]?\d+", element) else float(element)
-    except ValueError:
-        why = "give a number such as 16000, true or false, or a flat list such as 1,2,3"
-        raise GraphfixError(f"{path}: --set {name}={text}: {why}") from None
+    return symbol(name, least, most)
 
 
 # --- what is free, and what it is by default ------------------------------------------------------------------------

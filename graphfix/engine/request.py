@@ -8,23 +8,30 @@ from dataclasses import fields
 from numbers import Integral, Real
 from pathlib import Path
 from types import MappingProxyType, ModuleType
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
-from graphfix.results import GraphfixError
+from graphfix.results import GraphfixError, InputNumber, InputValue
 from graphfix.results.did_you_mean import not_one_of
 from graphfix.results.progress import Progress, silent
 from graphfix.results.records import dataclass, field
 from graphfix.results.shown import shown
 from graphfix.targets import registry
 from graphfix.targets import target as targets
+from graphfix.targets.registry import Broadcasts, TargetName, Unknown
 
 if TYPE_CHECKING:
     from graphfix.engine.policy import Policy
     from graphfix.graph.protocols import Model, Step
 
-Texts = Mapping[str, str]
-NONE: Texts = MappingProxyType({})
-EXAMPLES: Texts = MappingProxyType({"dims": "4", "shapes": "1,3,224,224", "values": "16000"})
+Dims: TypeAlias = Mapping[str, int | tuple[int, int]]
+"""By the name of a dim: its size, or the least and the greatest size that it may have."""
+Shapes: TypeAlias = Mapping[str, Sequence[int | None]]
+"""By the name of an input: its sizes, with None for a size that stays free."""
+Values: TypeAlias = Mapping[str, InputNumber | Sequence[InputNumber]]
+"""By the name of an input: a scalar, or the flat list of its elements."""
+Same: TypeAlias = Sequence[Sequence[str]]
+"""Groups of names of sizes that are equal: `("ids[0]", "mask[0]")`."""
+NONE: Mapping[str, Any] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,14 +45,14 @@ class Request:
     """The folders of `data_root`."""
 
     # what is made explicit
-    target: str = "explicit"
+    target: TargetName = "explicit"
     target_file: str | Path | None = None
     """A target of the user's own, in place of `target`."""
     goal: targets.Target = field(init=False, repr=False, compare=False)
     """What either of them says."""
-    broadcasts: str | None = None
+    broadcasts: Broadcasts | None = None
     """None: what the target does."""
-    unknown: str = "expand"
+    unknown: Unknown = "expand"
     only: Sequence[str] = ()
     skip: Sequence[str] = ()
     rewrites: Sequence[ModuleType | Step | str | Path] = ()
@@ -54,17 +61,19 @@ class Request:
     max_expand_bytes: int | None = None
     """None: the default of the format."""
 
-    # the free sizes: name -> text, as `--dim` and `--shape` take them
-    dims: Texts = field(default_factory=dict)
-    shapes: Texts = field(default_factory=dict)
-    same: Sequence[str] = ()
-    """Sizes that are equal, as `--same` takes them: `ids[0]=mask[0]`."""
+    # the free sizes
+    dims: Dims = field(default_factory=dict)
+    shapes: Shapes = field(default_factory=dict)
+    same: Same = ()
+    """Sizes that are equal: `[("ids[0]", "mask[0]")]`."""
     trust_stored: bool | None = None
     """Whether stored sizes that are neither proved nor refuted are believed. None: the shapes of results of operators
     without a rule alone, which are custom ones; False: nothing that is stored."""
     bind_defaults: bool = False
-    values: Texts = field(default_factory=dict)
-    """Inputs that are constants: name -> text, as `--set` takes them."""
+    values: Values = field(default_factory=dict)
+    """Inputs that are constants."""
+    fault: str | None = None
+    """The error for a text of the command line that is no size and no value; raised where sizes are bound."""
     signature: str | None = None
     """The signature that is the model (TFLite); None: the main subgraph, and every signature is run."""
     drop_set_inputs: bool = False
@@ -111,8 +120,8 @@ class Request:
             if each.init:
                 _check_type(each.name, str(each.type), getattr(self, each.name))
         object.__setattr__(self, "run_on", tuple(map(Path, self.run_on)))
-        for name in ("dims", "shapes", "values"):
-            _check_texts(name, getattr(self, name))
+        for name, checked in BINDINGS.items():
+            object.__setattr__(self, name, checked(name, getattr(self, name)))
         object.__setattr__(self, "data_roots", _folders(self.data_root))
         if self.target_file == "":
             raise GraphfixError("target_file is an empty text; give the path of a TOML file, or None")
@@ -120,6 +129,11 @@ class Request:
             raise GraphfixError(f"{self.target_file}: a target file and target {self.target!r}: say one of them")
         goal = targets.named(self.target) if self.target_file is None else _read(self.target_file)
         object.__setattr__(self, "goal", goal)
+
+    @property
+    def constants(self) -> Mapping[str, InputValue]:
+        """The inputs that are constants, each with a scalar or a tuple."""
+        return {name: tuple(value) if isinstance(value, Sequence) else value for name, value in self.values.items()}
 
     @classmethod
     def of(cls, asked: Mapping[str, Any]) -> Request:
@@ -206,6 +220,9 @@ def _is_text(value: object) -> bool:
 ACCEPTED: Mapping[str, tuple[Callable[[Any], bool], str]] = MappingProxyType(
     {
         "str": (_is_text, "a text"),
+        "TargetName": (_is_text, "a text"),
+        "Unknown": (_is_text, "a text"),
+        "Broadcasts | None": (_is_text, "a text, or None"),
         "str | None": (_is_text, "a text, or None"),
         "str | Path | None": (is_path, "the path of a file, or None"),
         "str | Path | Sequence[str | Path]": (
@@ -231,9 +248,9 @@ ACCEPTED: Mapping[str, tuple[Callable[[Any], bool], str]] = MappingProxyType(
     }
 )
 """By the type of a field, as text: a test for its values, and the words of the error for any other value."""
-KEYWORDS: Texts = MappingProxyType({"run_on": "inputs"})
+KEYWORDS: Mapping[str, str] = MappingProxyType({"run_on": "inputs"})
 """By field: the keyword of the Python functions, if it differs from the field's name."""
-EXAMPLES_OF_LISTS: Texts = MappingProxyType({"same": "['x[0]=y[0]']", "only": "['equalize-ranks']"})
+EXAMPLES_OF_LISTS: Mapping[str, str] = MappingProxyType({"only": "['equalize-ranks']"})
 
 
 def _check_type(name: str, kind: str, value: object) -> None:
@@ -254,14 +271,70 @@ def _read(target_file: str | Path) -> targets.Target:
     return target_files.read(Path(target_file))
 
 
-def _check_texts(name: str, texts: object) -> None:
-    """Raise GraphfixError for what is no mapping of texts."""
-    if not isinstance(texts, Mapping):
-        raise GraphfixError(f"{name} is a mapping of names to texts, not {texts!r}; give {{'x': {EXAMPLES[name]!r}}}")
-    for key, text in texts.items():
-        if not isinstance(text, str):
-            how = f"give a text, as the command line takes it: {EXAMPLES[name]!r}"
-            raise GraphfixError(f"{name} {key!r} is {text!r}; {how}")
+def _mapping(name: str, given: object, checked: Callable[[str, Any], object]) -> dict[str, Any]:
+    """Return a mapping with its values checked. Raises GraphfixError for what is no mapping of names."""
+    if not isinstance(given, Mapping) or not all(map(_is_text, given)):
+        raise GraphfixError(f"{name} is {shown(given)}; give a mapping of names, such as {EXAMPLES[name]}")
+    return {key: checked(f"{name} {key!r}", value) for key, value in given.items()}
+
+
+def _dim(what: str, size: object) -> int | tuple[int, int]:
+    if _is_size(size):
+        return int(size)  # type: ignore[call-overload, no-any-return]  # checked above
+    if is_list(size, _is_size) and len(size) == 2 and size[0] <= size[1]:  # type: ignore[arg-type, index]  # noqa: PLR2004
+        return int(size[0]), int(size[1])  # type: ignore[index]  # as above
+    raise GraphfixError(f"{what} is {shown(size)}; give a size such as 4, or the ends of a range such as (2, 64)")
+
+
+def _shape(what: str, sizes: object) -> tuple[int | None, ...]:
+    if not is_list(sizes, lambda size: size is None or _is_size(size)):
+        raise GraphfixError(f"{what} is {shown(sizes)}; give sizes such as (1, 3, 224, 224), with None for a free one")
+    return tuple(None if size is None else int(size) for size in sizes)  # type: ignore[attr-defined]  # checked above
+
+
+def _value(what: str, value: object) -> InputValue:
+    plain = value.tolist() if hasattr(value, "tolist") else value  # of numpy
+    if isinstance(plain, bool | int | float):
+        return plain
+    if is_list(plain, lambda each: isinstance(each, bool | int | float)):
+        return tuple(plain)  # type: ignore[arg-type]  # checked above
+    raise GraphfixError(f"{what} is {shown(value)}; give a number, True or False, or a flat list such as [1, 2, 3]")
+
+
+def _same(name: str, given: object) -> tuple[tuple[str, ...], ...]:
+    groups = given if is_list(given, _is_group) else None
+    if groups is None:
+        raise GraphfixError(f"{name} is {shown(given)}; give groups of names, such as {EXAMPLES[name]}")
+    return tuple(tuple(group) for group in groups)  # type: ignore[attr-defined]  # checked above
+
+
+def _is_group(value: Any) -> bool:  # noqa: ANN401 -- an argument of any type
+    return is_list(value, _is_text) and len(value) > 1
+
+
+def _is_size(value: object) -> bool:
+    return _is_whole(value) and 0 <= int(value) < MOST_DIGITS  # type: ignore[call-overload]  # a whole number
+
+
+MOST_DIGITS = 10**19
+"""The command line takes sizes of at most 19 digits, and so does Python."""
+EXAMPLES: Mapping[str, str] = MappingProxyType(
+    {
+        "dims": "{'batch': 4, 'seq': (2, 64)}",
+        "shapes": "{'x': (1, 3, 224, 224)}",
+        "values": "{'rate': 16000}",
+        "same": "[('ids[0]', 'mask[0]')]",
+    }
+)
+BINDINGS: Mapping[str, Callable[[str, Any], object]] = MappingProxyType(
+    {
+        "dims": lambda name, given: _mapping(name, given, _dim),
+        "shapes": lambda name, given: _mapping(name, given, _shape),
+        "values": lambda name, given: _mapping(name, given, _value),
+        "same": _same,
+    }
+)
+"""By field: the function that returns the argument as plain data, or raises GraphfixError."""
 
 
 def policy(request: Request) -> Policy:
@@ -282,7 +355,7 @@ def policy(request: Request) -> Policy:
     keep_fusions = request.keep_fusions or target.keep_fusions
     broadcasts = request.broadcasts or target.broadcasts
     movement, folds = target.movement, FOLD in wanted
-    made = Policy(broadcasts, request.unknown, keep_fusions, folds, movement)  # type: ignore[arg-type]  # checked above
+    made = Policy(broadcasts, request.unknown, keep_fusions, folds, movement)
     for maker in (EQUALIZE, targets.MATERIALIZE):
         if folds and maker in wanted and maker not in made.left_out:
             how = f"skip one of them, or run {FOLD} first and {maker} on its output"

@@ -21,10 +21,13 @@ def format_of(source: Path | bytes) -> str:
     return "tflite" if _head(source)[tflite.IDENTIFIER_AT] == tflite.IDENTIFIER else "onnx"
 
 
-def load(source: Path | bytes | ModelProto, data_root: Sequence[Path] = ()) -> OnnxModel | TfliteModel:
+def load(
+    source: Path | bytes | ModelProto, data_root: Sequence[Path] = (), folder: Path | None = None
+) -> OnnxModel | TfliteModel:
     """Read a model file, its bytes, or an onnx ModelProto. Raises GraphfixError if the source is not a model.
 
-    `data_root` lists further folders in which the data files of an ONNX model may lie.
+    `data_root` lists further folders in which the data files of an ONNX model may lie. `folder` is the folder to which
+    the locations of data files are relative, for a model that is not a file.
     """
     if isinstance(source, (bytes, Path)) and format_of(source) == "tflite":
         from graphfix.formats.tflite.model import load as load_tflite
@@ -32,7 +35,7 @@ def load(source: Path | bytes | ModelProto, data_root: Sequence[Path] = ()) -> O
         return load_tflite(source)
     from graphfix.formats.onnx import load as load_onnx
 
-    return load_onnx(source, data_root)
+    return load_onnx(source, data_root, folder)
 
 
 def data_locations(source: Path, data_root: Sequence[Path] = ()) -> Sequence[str]:

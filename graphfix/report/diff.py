@@ -39,7 +39,7 @@ STYLES: dict[str, Style] = {"-": "removed", "+": "added"}
 
 def diff_lines(outcome: Outcome, paint: Paint = plain) -> Iterator[str]:
     """As `diff -u` writes it, nothing where nothing changes. A line is a node, and lines are counted graph by graph."""
-    name = printable(outcome.model)
+    name = printable(outcome.source)
     hunks = [hunk for _, nodes in groupby(outcome.changes, key=lambda each: each.graph) for hunk in _hunks(list(nodes))]
     if hunks:
         yield from (paint(f"{sign} {name} ({when})", "heading") for sign, when in (("---", "before"), ("+++", "after")))

@@ -98,16 +98,16 @@ def table(outcome: Outcome, paint: Paint = plain, *, whole: bool = False, is_pip
 
 def unwritten(outcome: Outcome) -> str:
     """Why `fix` or `tosa` wrote nothing, for those who don't get the table."""
-    return unconverted(outcome) or f"{printable(outcome.model)}: nothing written, {_fixed(outcome)}"
+    return unconverted(outcome) or f"{printable(outcome.source)}: nothing written, {_fixed(outcome)}"
 
 
 def headline(outcome: Outcome, paint: Paint = plain, alike: Sequence[Kind] | None = None) -> str:
     """What a command did with one model, in one line; `alike`: the kinds of its sites where they are known already."""
     match outcome.command:
         case "verify":
-            files = f"{printable(outcome.model)}, {printable(outcome.output or '')}"
+            files = f"{printable(outcome.source)}, {printable(outcome.output or '')}"
         case "check":
-            files = printable(outcome.model)
+            files = printable(outcome.source)
         case _:
             files = _files(outcome)
     return f"{files}: {answer(outcome, paint, alike)}"
@@ -129,7 +129,7 @@ def answer(outcome: Outcome, paint: Paint = plain, alike: Sequence[Kind] | None 
 def _files(outcome: Outcome) -> str:
     why = " (dry run)" if outcome.dry_run else ""
     to = " -> " + printable(outcome.output) if outcome.output is not None else f": nothing written{why}"
-    return f"{printable(outcome.model)}{to}"
+    return f"{printable(outcome.source)}{to}"
 
 
 def _fixed(outcome: Outcome, paint: Paint = plain) -> str:

@@ -18,7 +18,7 @@ class Failure:
     """A model on which a command failed (exit status 2)."""
 
     command: str
-    model: str
+    source: str
     error: str
     """The line that stderr got, without the program's name."""
     kind: Literal["error", "internal", "aborted", "time", "memory"] = "error"
@@ -27,16 +27,16 @@ class Failure:
     """Python's traceback of an internal fault: `-v` prints it, reports do not contain it."""
 
     @classmethod
-    def of(cls, command: str, model: str, error: Exception) -> Failure:
+    def of(cls, command: str, source: str, error: Exception) -> Failure:
         """Return the failure for an exception that ended a command; a GraphfixError is expected, others are faults."""
         if isinstance(error, GraphfixError):
-            return cls(command, model, str(error))
+            return cls(command, source, str(error))
         if isinstance(error, MemoryError):
-            return cls(command, model, f"{model}: stopped: there is no more memory", "memory")
+            return cls(command, source, f"{source}: stopped: there is no more memory", "memory")
         from graphfix.results.faults import Fault  # imported here because few commands need it
 
         fault = Fault.of(error)
-        return cls(command, model, f"{model}: {fault.line}", "internal", fault.trace)
+        return cls(command, source, f"{source}: {fault.line}", "internal", fault.trace)
 
 
 Entry: TypeAlias = Outcome | Failure
@@ -90,7 +90,7 @@ def place_text(site: Site) -> str:
 
 def pair_text(outcome: Outcome) -> str:
     """`m.onnx, f.onnx`: the model, and what was made of it or is compared with it."""
-    return f"{outcome.model}, {outcome.output}" if outcome.output else outcome.model
+    return f"{outcome.source}, {outcome.output}" if outcome.output else outcome.source
 
 
 EDITED: Mapping[str, str] = MappingProxyType(
@@ -148,7 +148,7 @@ def sites_left_text(outcome: Outcome, *, is_piped: bool = False) -> str:
     """
     import shlex
 
-    written = "-" if is_piped else outcome.output or outcome.model
+    written = "-" if is_piped else outcome.output or outcome.source
     check = shlex.join(("graphfix", "check", written, *outcome.check_options))
     them = "it" if outcome.sites_left == 1 else "them"
     how = " when it gets this model by stdin" if is_piped else ""

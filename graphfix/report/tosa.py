@@ -84,7 +84,7 @@ def unconverted(outcome: Outcome) -> str | None:
         return None
     text = converted_text(outcome, done) if done.status == "refused" else run_text(done)
     hint = "; without --run it is written" if done.status == "not run" else ""
-    return f"{printable(outcome.model)}: nothing written, {text}{hint}"
+    return f"{printable(outcome.source)}: nothing written, {text}{hint}"
 
 
 def _named(outcome: Outcome) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, get_args
 
 from graphfix.results.claims import (
     ClaimedShape,
@@ -17,6 +17,7 @@ from graphfix.results.claims import (
     equal_dims,
 )
 from graphfix.results.excerpt import Certainty, Excerpt, JsonShape, NodeExcerpt, OperandAxis, OperandExcerpt
+from graphfix.results.field_texts import described
 from graphfix.results.records import dataclass, field
 from graphfix.version import VERSION
 
@@ -77,6 +78,7 @@ class OverwriteError(GraphfixError):
     """A report would replace a file that is read: none is written."""
 
 
+@described
 @dataclass(slots=True)
 class Site:
     """One operand of one node (or the node itself, `operand` None) that a finding is about.
@@ -110,10 +112,23 @@ class Site:
     inexact: Final[str | None] = None
     """Why the numbers may differ, and by how much at most; None where every bit is the same."""
 
+    def __repr__(self) -> str:
+        """Return `<Site: GF101 changed, Add 'head/add' operand 1: [4] -> [1,1,4]>`."""
+        operand = "" if self.operand is None else f" operand {self.operand}"
+        shapes = f"{_shape_text(self.before)} -> {_shape_text(self.after)}" if self.after else _shape_text(self.before)
+        return f"<Site: {self.code} {self.status}, {self.op} {self.node!r}{operand}: {shapes}>"
+
     @property
     def is_finding(self) -> bool:
         """Whether `check` ends with 1 for it: what it found, and what it could not decide."""
         return self.status in ("found", "left")
+
+
+def _shape_text(shape: JsonShape) -> str:
+    """Return `[2,N,?]`, or `[..]` for a shape without a rank."""
+    if shape is None:
+        return "[..]"
+    return f"[{','.join('?' if dim is None else str(dim) for dim in shape)}]"
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,6 +146,7 @@ class InexactSite:
     """ONNX: whether a body holds it, whose values no run can show."""
 
 
+@described
 @dataclass(frozen=True, slots=True)
 class Run:
     """Both models run on the same inputs under one binding of the free dims."""
@@ -148,6 +164,7 @@ class Run:
     """The SignatureDef that was run, where it is not the model's main graph."""
 
 
+@described
 @dataclass(frozen=True, slots=True)
 class Load:
     """Where the load of the second file was observed: a runtime decides much when it loads a file."""
@@ -160,9 +177,15 @@ class Load:
     """Why the second file does not load in a way in which the first file does."""
 
 
+@described
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What `verify` says of two files."""
+    """Whether two models compute the same: what `verify` returns.
+
+    `status` is `proved` (for all inputs), `equal` (in all runs), `different`, `contradicted` (a size that was taken for
+    granted is another one), `undecided` or `skipped`. `reason`, `proof` and `first_difference` say why, `runs` lists
+    what was run, and `assumes` what was taken for granted.
+    """
 
     status: VerdictStatus
     runs: Sequence[Run] = ()
@@ -189,12 +212,20 @@ class Verdict:
     newer: Sequence[str] = ()
     """A sentence for each runtime that is newer than the versions with which graphfix was measured."""
 
+    def __repr__(self) -> str:
+        """Return `<Verdict: proved, 2 of 2 runs equal, 1 assumption>`."""
+        equal, number = sum(run.status == "equal" for run in self.runs), len(self.assumes)
+        parts = [f"{equal} of {len(self.runs)} run{'s' * (len(self.runs) != 1)} equal"] if self.runs else []
+        parts += [f"{number} assumption{'s' * (number != 1)}"] if number else []
+        return f"<Verdict: {', '.join([self.status, *parts])}>"
+
     @property
     def is_no(self) -> bool:
         """Whether a run shows that the two models, or what was claimed of sizes, do not agree."""
         return self.status in ("different", "contradicted")
 
 
+@described
 @dataclass(frozen=True, slots=True)
 class Gap:
     """How far one output of a converted model is from the original's, at worst over all runs."""
@@ -213,6 +244,7 @@ class Gap:
     """The largest difference in steps of the output's quantization; None for one that is not quantized."""
 
 
+@described
 @dataclass(frozen=True, slots=True)
 class Conversion:
     """What the TOSA tools made of a model."""
@@ -237,6 +269,7 @@ class Conversion:
     versions: Mapping[str, str] = field(default_factory=dict)
 
 
+@described
 @dataclass(frozen=True, slots=True)
 class OpenSizes:
     """Sizes that are not known: whether they are equal, so that no operand is stretched, or which numbers they are."""
@@ -251,6 +284,7 @@ class OpenSizes:
     """All of that in one sentence."""
 
 
+@described
 @dataclass(slots=True)
 class Change:
     """A node as `show` prints it, before the edits and after them; None where it is not there.
@@ -263,13 +297,19 @@ class Change:
     after: Final[str | None]
 
 
+@described
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What `fix`, `check`, `verify` or `tosa` did with one model."""
+    """What `fix`, `check`, `verify` or `tosa` did with one model.
+
+    `sites` has a Site for each operand that was changed, found, left or exempt; `rewrites` counts edits by rewrite, and
+    `changed` says whether there were any. `model` is the result of `fix` in memory, `output` the file that was written.
+    `verdict` says whether the result computes the same, `assumes` what was taken for granted of sizes.
+    """
 
     command: str
-    model: str
-    """The path as it was given."""
+    source: str
+    """The model's path as it was given; of a model without a path a name such as `<bytes>` or `<ModelProto>`."""
     format: str
     """`onnx` or `tflite`."""
     target: str | None = None
@@ -307,5 +347,19 @@ class Outcome:
     """For `fix`: the number of findings that `check` of the output has."""
     check_options: Sequence[str] = ()
     """The options of the `check` command that lists these sites."""
+    model: Any = field(default=None, repr=False, compare=False)
+    """For `graphfix.fix`: the rewritten `graphfix.Model`; None for other commands. JSON does not have it."""
     reused: bool = False
     """Of a batch: whether it was made before, of the same bytes, with the same options and version."""
+
+    def __repr__(self) -> str:
+        """Return `<Outcome: fix m.onnx for ranks: 20 changed, 2 left, proved>`."""
+        statuses = [site.status for site in self.sites]
+        counts = [f"{number} {status}" for status in get_args(Status) if (number := statuses.count(status))]
+        said = [
+            *(counts or ["no sites"] * (self.command != "verify")),
+            *([self.verdict.status] if self.verdict else []),
+        ]
+        files = f"{self.source} -> {self.output}" if self.output else self.source
+        target = f" for {self.target}" if self.target else ""
+        return f"<Outcome: {self.command} {files}{target}: {', '.join(said)}>"

@@ -63,6 +63,7 @@ QUESTIONS = (
 ADDS: Mapping[str, str] = MappingProxyType(
     {
         "batch": "graphfix batch: URLs of object stores, and Dask clusters",
+        "ir": "graphfix.adapters.onnx_ir: a pass of onnx-ir",
         "tosa": "graphfix tosa: convert to TOSA, validate, run",
     }
 )

@@ -97,7 +97,7 @@ def agreement(original: Path, fixed: Path, converted: Path, request: Request) ->
     bounded by what they index; or a run on each of its `run_on`, .npz files or ONNX test_data_set folders. Raises
     GraphfixError for inputs that do not fit.
     """
-    values = binding.parse(original, request).values
+    values = binding.requested(original, request).values
     with Child() as child, TemporaryDirectory() as folder:
         try:
             known = (

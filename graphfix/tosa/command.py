@@ -8,8 +8,8 @@ from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING
 
-from graphfix.api import format_of, loading, pipeline
-from graphfix.engine.request import NONE, Request, Texts
+from graphfix.api import arguments, format_of, loading, pipeline
+from graphfix.engine.request import NONE, Dims, Request, Same, Shapes, Values
 from graphfix.formats.neutral import publish
 from graphfix.results import GraphfixError, Outcome
 from graphfix.results.files.regular_files import file_path
@@ -30,11 +30,11 @@ def tosa_file(
     output: str | Path,
     *,
     data_root: str | Path | Sequence[str | Path] = (),
-    dims: Texts = NONE,
-    shapes: Texts = NONE,
-    same: Sequence[str] = (),
+    dims: Dims = NONE,
+    shapes: Shapes = NONE,
+    same: Same = (),
     trust_stored: bool | None = None,
-    values: Texts = NONE,
+    values: Values = NONE,
     signature: str | None = None,
     drop_set_inputs: bool = False,
     narrow_inputs: bool = False,
@@ -58,8 +58,8 @@ def tosa_file(
     by a proof and by runs, unless `check_result` is False; `inputs` replace the seeded ones of the converted model's
     runs. Raises GraphfixError where a tool is not installed.
     """
-    asked = {**locals(), "inputs": None, "run_on": inputs}
-    return fix_and_convert(file_path("tosa_file", source), file_path("tosa_file", output), Request.of(asked))
+    request = arguments.request(locals(), inputs=None, run_on=inputs)
+    return fix_and_convert(file_path("tosa_file", source), file_path("tosa_file", output), request)
 
 
 def _original(source: Path, folder: Path, request: Request) -> Path:

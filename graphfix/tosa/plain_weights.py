@@ -13,7 +13,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from graphfix import api
+from graphfix import formats
 from graphfix.api import pipeline
 from graphfix.engine.request import Request
 from graphfix.graph.edits import Edit, New, Replace
@@ -49,7 +49,7 @@ def _is_weight(value: Value) -> bool:
 
 def dequantized(source: Path, output: Path) -> bool:
     """Write a TFLite file anew with such weights dequantized; say whether there were any. Raises GraphfixError."""
-    model = api.load(source)
+    model = formats.load(source)
     done = pipeline.fix(model, Request(), [rewrite(sys.modules[__name__])])
     if done.changed:
         model.save(output)

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import ast
 import inspect
 import re
 from collections.abc import Callable, Iterator
-from importlib import import_module
 from types import ModuleType
 from typing import Any
 
@@ -14,12 +12,15 @@ import graphfix
 from documentation.command_line import told
 from graphfix.batch import batch_files
 from graphfix.cli.parser import commands_of, parser
-from graphfix.results import OpenSizes, Run, Site
+from graphfix.results.field_texts import annotated
 from graphfix.tosa import tosa_file
 
-INSIDE = (Site, OpenSizes, Run)
-"""What the sequences of an outcome and a verdict hold."""
-OF_A_MODEL = ("format", "changed", "graphs", "assumes", "bind", "set_inputs", "save", "tobytes")
+OF_A_VIEW = {
+    "Graph": ("path", "nodes", "inputs", "outputs"),
+    "Node": ("name", "op", "domain", "operands", "results", "attributes"),
+    "Value": ("name", "shape", "dtype", "kind"),
+}
+"""The members of the view's classes that are for programs; all others serve the engine."""
 EXAMPLE = re.compile(r"^>>> .*?(?=\n\n|\Z)", re.MULTILINE | re.DOTALL)
 BEGINNING = """# Python
 
@@ -30,11 +31,13 @@ name `models/` read models of the repository, so run them in the root of a clone
 ```python
 import graphfix
 
-model = graphfix.load("models/encoder.onnx")
-outcome = graphfix.fix(model, target="ranks")
-model.save("ranks.onnx")
-print(graphfix.verify("models/encoder.onnx", "ranks.onnx").status)
+outcome = graphfix.fix("models/encoder.onnx", target="ranks")
+print(graphfix.verify("models/encoder.onnx", outcome.model).status)
+outcome.model.save("ranks.onnx")
 ```
+
+[graphfix in Python](../guides/python.md) shows what a model may be, sizes, notebooks and the pass of onnx-ir. A
+*Source* is any of the forms there; `graphfix.api.typing` has this type and the others of the signatures.
 
 A *shape* in an outcome is a tuple: an int is a size, a text the name of a free size, None a size that is not known;
 in place of a shape None says that not even the rank is known. Sizes count elements, `bytes` counts bytes, `seconds`
@@ -54,9 +57,12 @@ def page() -> str:
     parts += _keywords([*(getattr(graphfix, name) for name in functions), tosa_file, batch_files])
     parts += _model()
     for name in records:
-        parts += _record(f"graphfix.{name}", getattr(graphfix, name))
-    for record in INSIDE:
-        parts += _record(f"graphfix.results.{record.__name__}", record)
+        if name not in OF_A_VIEW and name != "Model":
+            parts += _record(f"graphfix.{name}", getattr(graphfix, name))
+    for name, members in OF_A_VIEW.items():
+        parts.append(
+            f"## graphfix.{name}\n\nPart of `Model.graphs`. Its members for programs: `{'`, `'.join(members)}`.\n"
+        )
     return "\n".join(parts)
 
 
@@ -120,14 +126,12 @@ def _text(documented: object) -> str:
 
 
 def _model() -> Iterator[str]:
-    protocols = import_module("graphfix.graph.protocols")
-    yield "## What graphfix.load returns\n"
-    yield "A model of either format. Of its members these are for programs:\n"
+    yield f"## graphfix.Model\n\n{_text(graphfix.Model)}"
     yield "| member | |\n| --- | --- |"
-    for name in OF_A_MODEL:
-        member = getattr(protocols.Model, name)
-        called = "" if isinstance(member, property) else _called(member)
-        yield f"| `{name}{called}` | {_line(inspect.getdoc(member) or '')} |"
+    for name, member in vars(graphfix.Model).items():
+        if not name.startswith("_"):
+            called = "" if isinstance(member, property) else _called(member)
+            yield f"| `{name}{called}` | {_line(inspect.getdoc(member) or '')} |"
     yield ""
 
 
@@ -147,16 +151,8 @@ def _fields(record: type[Any]) -> Iterator[tuple[str, str, str]]:
     """Name, type and the text below each field of a record, as the source says them."""
     module = inspect.getmodule(record)
     assert isinstance(module, ModuleType)  # noqa: S101 -- a class of this project has one
-    (found,) = (
-        node
-        for node in ast.parse(inspect.getsource(module)).body
-        if isinstance(node, ast.ClassDef) and node.name == record.__name__
-    )
-    for node, after in zip(found.body, [*found.body[1:], None], strict=True):
-        if isinstance(node, ast.AnnAssign):
-            kind = re.sub(r"^Final\[(.*)\]$", r"\1", ast.unparse(node.annotation)).replace("|", r"\|")
-            told = isinstance(after, ast.Expr) and isinstance(after.value, ast.Constant)
-            yield ast.unparse(node.target), kind, _line(str(after.value.value)) if told else ""
+    for name, annotation, text in annotated(inspect.getsource(module), record.__name__):
+        yield name, re.sub(r"^Final\[(.*)\]$", r"\1", annotation).replace("|", r"\|"), _line(text)
 
 
 def _line(text: str) -> str:

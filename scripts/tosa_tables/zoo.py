@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from graphfix.engine.option_texts import parse_fields
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -31,7 +33,9 @@ class Case:
     @property
     def bound(self) -> dict[str, object]:
         """The keywords that bind the model."""
-        return {"shapes": self.shapes, "values": self.values} if self.shapes else {"bind_defaults": True}
+        if not self.shapes:
+            return {"bind_defaults": True}
+        return parse_fields({"shapes": self.shapes, "values": self.values})
 
 
 _RATE = {"sr": "16000"}

@@ -91,7 +91,7 @@ def test_where_a_worker_is_killed_in_mid_run_the_same_bytes_are_made_as_without_
     there = batch_files(models, tmp_path / "there", client=client, progress=kill_one)
     here = batch_files(models, tmp_path / "here", jobs=1)
     assert killed
-    assert [entry.model for entry in there] == [entry.model for entry in here] == models
+    assert [entry.source for entry in there] == [entry.source for entry in here] == models
     assert all(isinstance(entry, Outcome) and entry.output and not entry.reused for entry in there)
     assert files(tmp_path / "there") == files(tmp_path / "here")
     assert len(files(tmp_path / "there")) == len(models)

@@ -38,10 +38,10 @@ def test_entries_are_outcomes_and_failures_in_the_order_of_the_sources(zoo: Path
         target="ranks",
         progress=lambda text, done=0, total=0, /: told.append((text, done, total)),
     )
-    assert [entry.model for entry in entries] == ["zoo/b.onnx", "zoo/bad.onnx", "zoo/c.tflite", "zoo/deep/a.onnx"]
+    assert [entry.source for entry in entries] == ["zoo/b.onnx", "zoo/bad.onnx", "zoo/c.tflite", "zoo/deep/a.onnx"]
     assert [isinstance(entry, Failure) for entry in entries] == [False, True, False, False]
     assert {entry.target for entry in entries if isinstance(entry, Outcome)} == {"ranks"}
-    assert sorted(name for name, _, _ in told) == [entry.model for entry in entries]
+    assert sorted(name for name, _, _ in told) == [entry.source for entry in entries]
     assert [done for _, done, _ in told] == [1, 2, 3, 4]
     again = batch_files([zoo], Path("out"), jobs=1, target="ranks", exclude=["bad.onnx"])
     assert [entry.reused for entry in again if isinstance(entry, Outcome)] == [True] * 3
@@ -143,7 +143,7 @@ def test_on_a_system_without_fork_nothing_is_begun(
         ({"memory_limit": -1}, "memory_limit is -1"),
         ({"target": "none"}, "none"),
         ({"rewrites": ["none.py"]}, "none.py"),
-        ({"dims": {"n": 4}}, "dims 'n' is 4"),
+        ({"dims": {"n": 4.5}}, "dims 'n' is 4.5"),
     ],
 )
 def test_what_can_not_be_asked_is_refused_before_the_work(zoo: Path, keywords: dict[str, object], said: str) -> None:

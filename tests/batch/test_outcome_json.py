@@ -155,4 +155,4 @@ def test_another_shape_is_refused(change: dict[str, Any]) -> None:
 
 
 def test_a_default_takes_no_room() -> None:
-    assert set(to_json(replace(OUTCOME, sites=(), seconds={}))) == {"command", "model", "format"}
+    assert set(to_json(replace(OUTCOME, sites=(), seconds={}))) == {"command", "source", "format"}

@@ -38,5 +38,5 @@ def test_an_outcome_names_them_wherever_it_names_a_file() -> None:
     said = places().named(made, FETCHED)
     assert "/scratch" not in str(said)
     assert isinstance(said, Outcome)
-    assert (said.model, said.output) == ("memory://zoo/m.onnx", "there/sub/m.onnx")
+    assert (said.source, said.output) == ("memory://zoo/m.onnx", "there/sub/m.onnx")
     assert said.assumes == ["memory://zoo/m.onnx"]

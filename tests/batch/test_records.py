@@ -211,7 +211,7 @@ def test_paths_are_those_of_today(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     found = records.holding(replace(job, source="in/m.onnx", output="moved"))
     assert found is not None
     assert found.conversion is not None
-    assert (found.model, found.output) == ("in/m.onnx", "moved/sub/m.tosa")
+    assert (found.source, found.output) == ("in/m.onnx", "moved/sub/m.tosa")
     assert found.conversion.bytecode == "moved/sub/m.mlirbc"
 
 

@@ -82,7 +82,7 @@ def test_a_model_is_fixed_verified_published_and_remembered(tmp_path: Path, ther
     finished = work.work(asked)
     assert pickle.loads(pickle.dumps(finished)) == finished  # noqa: S301 -- our own; a cluster sends it
     made = outcome(finished)
-    assert (made.model, made.output, made.reused) == (asked.source, f"{there}/sub/m.onnx", False)
+    assert (made.source, made.output, made.reused) == (asked.source, f"{there}/sub/m.onnx", False)
     assert made.verdict is not None
     assert made.verdict.status == "proved"
     assert files(there) == ["sub/m.onnx"]
@@ -137,7 +137,7 @@ def test_paths_are_relative_to_where_the_caller_is_then(tmp_path: Path, monkeypa
         made_in(tmp_path / name / "m.onnx")
         monkeypatch.chdir(tmp_path / name)
         made = outcome(work.work(job("m.onnx", "there")))
-        assert (made.model, made.output, made.sites[0].op) == ("m.onnx", "there/m.onnx", op)
+        assert (made.source, made.output, made.sites[0].op) == ("m.onnx", "there/m.onnx", op)
         assert files(tmp_path / name / "there") == ["m.onnx"]
 
 
@@ -159,7 +159,7 @@ def test_a_model_that_ends_its_process_is_one_failure_and_the_next_job_is_done(
     request = doing(tmp_path, plan)
     source = own.multiplying(tmp_path / "m.onnx")
     failed = failure(work.work(job(source, there, request, limits)))
-    assert (failed.command, failed.model, failed.kind) == ("fix", str(source), kind)
+    assert (failed.command, failed.source, failed.kind) == ("fix", str(source), kind)
     assert failed.error.startswith(f"{source}: stopped: {said}")
     assert files(there) == []
     assert not (Path(there) / ".graphfix" / "m.onnx.json").exists()
@@ -360,7 +360,7 @@ def test_a_model_and_its_data_come_from_any_store_and_go_to_it(folder: str, tmp_
     source.publish(model, "m.onnx")
     asked = job(source.place("m.onnx"), there)
     made = outcome(work.work(asked))
-    assert (made.model, made.output) == (asked.source, addresses.store(there).place("m.onnx"))
+    assert (made.source, made.output) == (asked.source, addresses.store(there).place("m.onnx"))
     for name in ("m.onnx", "m.onnx.data"):
         addresses.store(there).fetch(name, tmp_path / "fetched" / name)
     assert numbers(tmp_path / "fetched" / "m.onnx") == {1.0}
@@ -374,7 +374,7 @@ def test_what_goes_wrong_with_a_fetched_model_names_where_it_is_from(memory: str
     (tmp_path / "m.onnx").write_bytes(b"no model")
     addresses.store(memory).publish(tmp_path / "m.onnx", "m.onnx")
     failed = failure(work.work(job(f"{memory}/m.onnx", f"{memory}/to")))
-    assert failed.model == f"{memory}/m.onnx"
+    assert failed.source == f"{memory}/m.onnx"
     assert failed.error.startswith(f"{memory}/m.onnx: a text file")
 
 

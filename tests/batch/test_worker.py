@@ -71,5 +71,5 @@ def test_a_fault_of_the_program_s_own_is_one_failure(
     monkeypatch.setattr(pipeline, "fix_file", fix_file)
     failed = worker._entry(LocalJob("fix", Path("m.onnx"), Path("made.onnx"), Request(), tmp_path, tmp_path))
     assert isinstance(failed, Failure)
-    assert (failed.model, failed.kind) == ("m.onnx", kind)
+    assert (failed.source, failed.kind) == ("m.onnx", kind)
     assert re.match(f"m.onnx: {said}", failed.error)

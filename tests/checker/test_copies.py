@@ -48,10 +48,10 @@ def test_runs_that_are_asked_for_alone_are_made(pair: tuple[Path, Path]) -> None
 def test_sizes_that_are_asked_for_are_looked_at_all_the_same(tmp_path: Path) -> None:
     path = tmp_path / "m.onnx"
     path.write_bytes(model("y[N,3] = Neg(x[N,3])").SerializeToString())
-    verdict = graphfix.verify(path, path, dims={"N": "2"})
+    verdict = graphfix.verify(path, path, dims={"N": 2})
     assert (verdict.status, list(verdict.runs), verdict.assumes) == ("proved", [], ("N = 2, as asked for",))
     with pytest.raises(graphfix.GraphfixError, match="no input has the dim 'K'"):
-        graphfix.verify(path, path, dims={"K": "2"})
+        graphfix.verify(path, path, dims={"K": 2})
 
 
 def test_data_files_are_compared_too(tmp_path: Path) -> None:

@@ -224,11 +224,11 @@ def test_every_option_of_fix_reaches_the_pipeline(
                     target="ranks",
                     broadcasts="two-sided",
                     unknown="keep",
-                    dims={"N": "4", "a=b": "2..64"},
-                    shapes={"x": "1,3,224,224", "s": ""},
-                    values={"s": "16000", "flags": "true,false"},
+                    dims={"N": 4, "a=b": (2, 64)},
+                    shapes={"x": (1, 3, 224, 224), "s": ()},
+                    values={"s": 16000, "flags": (True, False)},
                     drop_set_inputs=True,
-                    same=["a[0]=b[0]", "M=N"],
+                    same=[("a[0]", "b[0]"), ("M", "N")],
                     trust_stored=True,
                     narrow_inputs=True,
                     only=["equalize-ranks", "normalize-expand"],
@@ -280,7 +280,7 @@ def test_every_option_of_verify_and_show_reaches_the_pipeline(asked: Asked) -> N
     assert commands.main(["verify", "a.onnx", "b.onnx", *options.split()]) == 0
     chosen = "--maps --broadcasts-only --node *Add --around n1 2 --graph main --dim N=4 --data-root ."
     assert commands.main(["show", "m.onnx", *chosen.split()]) == 0
-    sizes = {"dims": {"N": "4"}, "shapes": {"x": "1"}, "values": {"k": "2"}, "same": ["M=N"]}
+    sizes = {"dims": {"N": 4}, "shapes": {"x": (1,)}, "values": {"k": 2}, "same": [("M", "N")]}
     sizes |= {"trust_stored": True, "narrow_inputs": True, "data_root": [Path()]}
     verified = Request.of(
         {**sizes, "inputs": Path("d.npz"), "runs": 2, "thorough": True, "seed": 3, "atol": 0.001, "rtol": 0.0}
@@ -291,7 +291,7 @@ def test_every_option_of_verify_and_show_reaches_the_pipeline(asked: Asked) -> N
             "show",
             (
                 Path("m.onnx"),
-                Request(dims={"N": "4"}, data_root=[Path()]),
+                Request(dims={"N": 4}, data_root=[Path()]),
                 NodeSelection(True, True, "*Add", ("n1", 2), "main"),
             ),
         ),

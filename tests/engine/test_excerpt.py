@@ -5,16 +5,16 @@ from __future__ import annotations
 import pytest
 from onnx import ModelProto
 
-import graphfix
 from graphfix.api import pipeline
 from graphfix.engine.request import Request
 from graphfix.results import Excerpt, NodeExcerpt, OperandAxis, Outcome
+from tests.support import engine
 from tests.support.notation import model
 from tests.support.places import ROOT
 
 
 def drawn(proto: ModelProto, target: str = "explicit") -> tuple[Outcome, Excerpt]:
-    outcome = pipeline.fix(graphfix.load(proto), Request(target=target, excerpt=True), None)
+    outcome = pipeline.fix(engine.load(proto), Request(target=target, excerpt=True), None)
     assert outcome.excerpt is not None
     return outcome, outcome.excerpt
 
@@ -26,7 +26,7 @@ def node(part: Excerpt, name: str) -> NodeExcerpt:
 
 def test_without_the_wish_nothing_is_drawn() -> None:
     proto = model("y[2,3] = Add(x[2,3], b:const[3])")
-    assert pipeline.fix(graphfix.load(proto), Request(), None).excerpt is None
+    assert pipeline.fix(engine.load(proto), Request(), None).excerpt is None
 
 
 def test_a_node_is_shown_before_and_after_with_what_was_made_for_it() -> None:

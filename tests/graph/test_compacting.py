@@ -10,6 +10,7 @@ from onnx import TensorProto, helper
 import graphfix
 from graphfix.graph.view import Graph, Value
 from rewrites.broadcasts.fold_broadcasts import plan_model
+from tests.support import engine
 from tests.support.notation import model, node
 from tests.support.onnx import fixing
 from tests.support.proved import unproved
@@ -74,8 +75,8 @@ def test_a_stretch_that_nobody_reads_goes_where_it_asks_for_no_size(text: str, g
     proto = model(text)
     del proto.graph.output[:]
     proto.graph.output.extend([helper.make_tensor_value_info(name, TensorProto.FLOAT, None) for name in "yz"])
-    loaded = graphfix.load(proto)
-    graphfix.fix(loaded, target="compact")
+    loaded = engine.load(proto)
+    engine.fix(loaded, target="compact")
     assert ("Expand" in [each.op for each in loaded.finish()[0].nodes]) != goes
 
 
@@ -122,8 +123,8 @@ def test_of_other_types_a_product_with_ones_stays(dtype: str) -> None:
         [helper.make_tensor_value_info("y", kind, [4])],
         [helper.make_tensor("one", kind, [], [1.0])],
     )
-    loaded = graphfix.load(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9))
-    assert not graphfix.fix(loaded, target="compact").changed
+    loaded = engine.load(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9))
+    assert not engine.fix(loaded, target="compact").changed
 
 
 @pytest.mark.parametrize(("number", "goes"), [(1.0, True), (2.0, False), (None, False)])
@@ -141,8 +142,8 @@ def test_ones_of_the_size_of_what_they_multiply_go_with_their_computation(number
         [helper.make_tensor_value_info("x", float_, ["N", 4])],
         [helper.make_tensor_value_info("y", float_, ["N", 4])],
     )
-    loaded = graphfix.load(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9))
-    graphfix.fix(loaded, target="compact")
+    loaded = engine.load(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9))
+    engine.fix(loaded, target="compact")
     assert ([each.op for each in loaded.finish()[0].nodes] == ["Neg"]) == goes
 
 

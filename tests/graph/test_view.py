@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-import graphfix
 from graphfix.graph.edits import Fold, Lift
 from graphfix.graph.view import Graph, StaleShape, UnrankedOperand, Value
 from graphfix.shapes.shape import parse
+from tests.support import engine
 from tests.support.notation import model, node, parsed
 from tests.support.places import ROOT
 
@@ -33,7 +33,7 @@ def readers(read: Value) -> list[tuple[str, int]]:
 
 
 def test_readers_are_those_that_read_it_now() -> None:
-    opened = graphfix.load(model("y[2,3] = Where(c:bool[2,3], b[3], b)\nz[3] = Neg(b)\nu[2] = Abs(v[2])"))
+    opened = engine.load(model("y[2,3] = Where(c:bool[2,3], b[3], b)\nz[3] = Neg(b)\nu[2] = Abs(v[2])"))
     b = value(opened.graphs[0], "b")
     assert readers(b) == [("Where", 1), ("Where", 2), ("Neg", 0)]
     assert b.is_read
@@ -45,7 +45,7 @@ def test_readers_are_those_that_read_it_now() -> None:
 
 
 def test_a_value_that_lost_its_reader_is_not_read() -> None:
-    opened = graphfix.load(model("e[3] = Expand(x[3], s:const{3})\ny[3] = Neg(e)"))
+    opened = engine.load(model("e[3] = Expand(x[3], s:const{3})\ny[3] = Neg(e)"))
     graph = opened.graphs[0]
     e = value(graph, "e")
     opened.apply(graph.nodes[0], [Fold()])
@@ -55,7 +55,7 @@ def test_a_value_that_lost_its_reader_is_not_read() -> None:
 
 
 def test_a_body_reads_values_of_the_outer_graph() -> None:
-    opened = graphfix.load(
+    opened = engine.load(
         parsed("""main (bool c, float[3] x) => (float[3] y) {
             y = If (c) <then_branch = yes () => (float[3] t) { t = Neg(x) },
                         else_branch = no () => (float[3] e) { e = Add(x, x) }> }""")
@@ -82,7 +82,7 @@ def test_only_a_constant_has_a_literal() -> None:
 def test_what_is_not_known_is_said_by_name() -> None:
     with pytest.raises(UnrankedOperand, match=r"^the rank of 'x' is not known$"):
         _ = node("y[*] = Add(x[*], b[2])").operand(0).ranked
-    graph = graphfix.load(model("v[*] = my.Thing(x[2])\ny[*] = Neg(v)")).graphs[0]
+    graph = engine.load(model("v[*] = my.Thing(x[2])\ny[*] = Neg(v)")).graphs[0]
     with pytest.raises(UnrankedOperand, match=r"'v' is not known \(Thing 'Thing#0' of x\[2\] has a result of"):
         _ = value(graph, "v").ranked
     stale = Value("v", parse("[2]"), "float32", "result", Graph("main"), "the stored shape [3] contradicts [2]")
@@ -109,12 +109,12 @@ LOST = {
 def test_an_unknown_rank_is_traced_to_where_it_was_lost(case: str) -> None:
     text, name, why = LOST[case]
     with pytest.raises(UnrankedOperand) as caught:
-        _ = value(graphfix.load(model(text)).graphs[0], name).ranked
+        _ = value(engine.load(model(text)).graphs[0], name).ranked
     assert str(caught.value) == f"the rank of '{name}' is not known ({why})"
 
 
 def test_branches_of_two_ranks_lose_the_rank_behind_them() -> None:
-    graph = graphfix.load(ROOT / "models/bodies/if_ranks.onnx").graphs[0]
+    graph = engine.load(ROOT / "models/bodies/if_ranks.onnx").graphs[0]
     (branch,) = (node for node in graph.nodes if node.op == "If")
     result = next(each for each in branch.results if each is not None)
     (reader, at), *_ = result.reads

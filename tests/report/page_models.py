@@ -151,7 +151,7 @@ def several() -> list[Outcome | Failure]:
     found = fixed(3, name="b.onnx")
     sites = tuple(replace(site, status="found" if site.status == "changed" else site.status) for site in found.sites)
     checked = replace(found, command="check", output=None, verdict=None, sites=sites, target="ranks")
-    clean = replace(checked, model="c.onnx", sites=(), open_sizes=(), notes=(), assumes=(), excerpt=None)
+    clean = replace(checked, source="c.onnx", sites=(), open_sizes=(), notes=(), assumes=(), excerpt=None)
     return [checked, clean, Failure("check", "bad.onnx", "bad.onnx: no ONNX model; give one")]
 
 

@@ -55,7 +55,7 @@ FIXED = Outcome(
     seconds={"load": 0.001, "verify": 1.239},
 )
 CHECKED = Outcome("check", "m.onnx", "onnx", target="ranks", sites=(replace(LIFTED, status="found"), EXEMPT))
-CLEAN = replace(CHECKED, model="c.onnx", sites=(EXEMPT,))
+CLEAN = replace(CHECKED, source="c.onnx", sites=(EXEMPT,))
 FAILED = report.Failure("check", "bad.onnx", "bad.onnx: no ONNX model; give one")
 DIFFERENT = Verdict(
     "different",
@@ -357,7 +357,7 @@ def test_operands_that_stay_for_one_reason_are_reported_once() -> None:
 
 def test_a_name_can_not_steer_the_terminal_or_break_a_line() -> None:
     evil = replace(LIFTED, node="a\x1b[2J\nb", graph="main")
-    text = report.table(replace(FIXED, model="m\r.onnx", sites=(evil,)))
+    text = report.table(replace(FIXED, source="m\r.onnx", sites=(evil,)))
     assert r"Add 'a\x1b[2J\nb'" in text
     assert all(line.isprintable() for line in text.splitlines())
     assert "\r" not in text
@@ -411,9 +411,14 @@ def test_the_document_has_the_fields_of_the_contract() -> None:
     }
 
 
+def document_names() -> set[str]:
+    """The fields by their names in a document: `source` is `model` there, and the loaded model is not in it."""
+    return {{"source": "model"}.get(field.name, field.name) for field in fields(Outcome) if field.name != "model"}
+
+
 def test_no_field_of_an_outcome_is_missing_from_its_document() -> None:
     drawn = {"excerpt", "changes"}  # what pages and diffs show: the model itself says it
-    assert {field.name for field in fields(Outcome)} - drawn <= set(report.document(FIXED))
+    assert document_names() - drawn <= set(report.document(FIXED))
 
 
 def test_several_models_stand_under_one_key_and_a_failed_one_with_its_error() -> None:
@@ -429,7 +434,7 @@ def test_the_document_is_json_for_numbers_that_json_does_not_have() -> None:
     odd = Verdict(
         "different", runs=runs, first_difference={"before": math.nan, "after": np.float32(0.5), "index": (0,)}
     )
-    text = report.json_text([replace(FIXED, verdict=odd, model="\udc80.onnx")])
+    text = report.json_text([replace(FIXED, verdict=odd, source="\udc80.onnx")])
     document = json.loads(text, parse_constant=lambda name: pytest.fail(f"{name} is no JSON"))
     assert document["verdict"]["runs"][0]["largest_difference"] == "inf"
     assert document["verdict"]["first_difference"]["before"] == "nan"

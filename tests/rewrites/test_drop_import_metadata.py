@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-import graphfix
 from graphfix.graph.edits import DropMetadata, Edit, Refused
 from graphfix.targets.tosa.tflite import METADATA
 from models.builders.tflite.text import model
 from rewrites.tosa.drop_import_metadata import plan_model
+from tests.support import engine
 from tests.support.named import rules
 from tests.support.notation import model as onnx_model
 from tests.support.notation import node
@@ -83,13 +83,13 @@ def test_what_the_entry_forbade_is_done_once_it_is_gone() -> None:
 
 
 def test_an_entry_that_the_file_has_not_is_refused() -> None:
-    opened = graphfix.load(model(ADD))
+    opened = engine.load(model(ADD))
     with pytest.raises(Refused, match="no metadata entry 'other'"):
         opened.apply(opened.graphs[0].nodes[0], [DropMetadata("other", "", "GF304")])
 
 
 def test_an_onnx_file_has_no_such_entries() -> None:
-    opened = graphfix.load(onnx_model("y[2] = Neg(x[2])").SerializeToString())
+    opened = engine.load(onnx_model("y[2] = Neg(x[2])").SerializeToString())
     with pytest.raises(Refused, match="TFLite"):
         opened.apply(opened.graphs[0].nodes[0], [DropMetadata("other", "", "GF304")])
 

@@ -13,6 +13,7 @@ from onnx import ModelProto, TensorProto, helper
 
 import graphfix
 from rewrites.tosa.einsum_pairs import plan
+from tests.support import engine
 from tests.support.checked import verify
 from tests.support.notation import node
 from tests.support.runtimes.onnx_runs import run
@@ -63,8 +64,8 @@ def test_random_equations_give_the_same_bits() -> None:
             continue
         tried += 1
         model = einsum(f"{','.join(terms)}->{out}", {letter: choose.choice((1, 2, 3, 5)) for letter in "abcde"})
-        loaded = graphfix.load(model)
-        graphfix.fix(loaded, target="tosa")
+        loaded = engine.load(model)
+        engine.fix(loaded, target="tosa")
         after = onnx.load_from_string(loaded.tobytes())
         assert len(after.graph.node) == len(terms) - 1
         given = feeds(model, seed)

@@ -9,8 +9,8 @@ import numpy as np
 import onnx
 import pytest
 
-import graphfix
 from models.builders.tflite.text import model as model_tflite
+from tests.support import engine
 from tests.support.notation import model
 from tests.support.onnx import fixing as onnx_fixing
 from tests.support.proved import unproved
@@ -317,12 +317,12 @@ def test_a_variable_is_read_when_the_file_reads_it() -> None:
 @pytest.mark.parametrize("name", ["ranks", "explicit"])
 def test_the_round_trip_is_what_folding_alone_makes(name: str) -> None:
     path = Path(__file__).parents[2] / "models" / "encoder.onnx"
-    there = graphfix.load(path)
-    graphfix.fix(there, target=name)
-    back = graphfix.load(there.tobytes())
-    graphfix.fix(back, target="compact")
-    alone = graphfix.load(path)
-    graphfix.fix(alone, target="compact")
+    there = engine.load(path)
+    engine.fix(there, target=name)
+    back = engine.load(there.tobytes())
+    engine.fix(back, target="compact")
+    alone = engine.load(path)
+    engine.fix(alone, target="compact")
     mine, theirs = (
         [str(node.op) for node in each.finish()[0].nodes if node.op != "Constant"] for each in (back, alone)
     )

@@ -14,6 +14,7 @@ import graphfix
 from graphfix import api
 from graphfix.formats.onnx.file.messages import declared
 from models.builders.tflite.text import model as tflite_model
+from tests.support import engine
 from tests.support.named import rules
 from tests.support.notation import model
 from tests.support.tflite.fixing import fixed, tree
@@ -31,8 +32,8 @@ def storing(text: str, *stored: tuple[str, Dims]) -> ModelProto:
 
 
 def repaired(proto: ModelProto) -> tuple[ModelProto, graphfix.Outcome]:
-    opened = graphfix.load(proto)
-    outcome = graphfix.fix(opened, only=["repair-shapes"])
+    opened = engine.load(proto)
+    outcome = engine.fix(opened, only=["repair-shapes"])
     return onnx.load_from_string(opened.tobytes()), outcome
 
 
@@ -86,16 +87,14 @@ def test_a_wrong_shape_is_restated_or_left_open(case: str) -> None:
     held = {info.name: declared(info) for info in proto.graph.value_info}
     assert held["v"] == right
     assert believed == [("u", [2, 4])] * ("u" in held)
-    assert not [
-        site for site in graphfix.fix(graphfix.load(proto), only=["repair-shapes"]).sites if site.code == "GF204"
-    ]
+    assert not [site for site in engine.fix(engine.load(proto), only=["repair-shapes"]).sites if site.code == "GF204"]
 
 
 @pytest.mark.parametrize("stored", [[2, 3], ["A", 3], [None, None], ["A", "B"]], ids=str)
 def test_what_says_less_stays_as_it_is(stored: Dims) -> None:
     before = storing("v = Neg(x[2,3])\ny = Abs(v)", ("v", stored))
-    opened = graphfix.load(before.SerializeToString())
-    assert not graphfix.fix(opened, target="explicit").changed
+    opened = engine.load(before.SerializeToString())
+    assert not engine.fix(opened, target="explicit").changed
     assert opened.tobytes() == before.SerializeToString()
 
 
@@ -165,4 +164,4 @@ def test_the_shape_of_a_tensor_is_corrected(text: str, tensor: str, right: tuple
     assert list(records[tensor].shape) == shape
     stated = records[tensor].shapeSignature
     assert (None if stated is None else list(stated)) == signature
-    assert not graphfix.fix(graphfix.load(found.data), only=["repair-shapes"]).changed
+    assert not engine.fix(engine.load(found.data), only=["repair-shapes"]).changed

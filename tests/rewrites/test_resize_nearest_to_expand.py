@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-import graphfix
 from graphfix.graph.edits import Fold, Leave, New, Numbers, Replace
 from graphfix.shapes.shape import Shape, Undecided
 from rewrites.tosa.resize_nearest_to_expand import plan
+from tests.support import engine
 from tests.support.bits import random_bits, same_bits
 from tests.support.named import rules
 from tests.support.notation import model, node
@@ -106,7 +106,7 @@ def test_both_forms_give_the_same_bits(text: str, opset: int) -> None:
     result = fixed(before, rewrites=rules("resize-nearest-to-expand"))
     assert result.counts == {"resize-nearest-to-expand": 1}
     assert {it.op_type for it in result.after.graph.node} == {"Reshape", "Expand"}
-    nodes = graphfix.load(result.after).graphs[0].nodes
+    nodes = engine.load(result.after).graphs[0].nodes
     assert max(value.shape.rank for it in nodes for value in it.results if value is not None) <= 6
     sizes = [dim.dim_value for dim in before.graph.input[0].type.tensor_type.shape.dim]
     x = random_bits("float32", int(np.prod(sizes))).reshape(sizes)

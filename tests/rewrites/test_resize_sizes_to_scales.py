@@ -11,6 +11,7 @@ import pytest
 from onnx import ModelProto, TensorProto, helper, numpy_helper
 
 import graphfix
+from tests.support import engine
 from tests.support.checked import verify
 from tests.support.runtimes.onnx_runs import run
 
@@ -56,8 +57,8 @@ def test_random_sizes_give_the_same_bits() -> None:
     for _ in range(200):
         have = (1, 2, choose.randint(1, 40), choose.randint(1, 40))
         model = resize(have, (1, 2, choose.randint(1, 90), choose.randint(1, 90)))
-        loaded = graphfix.load(model)
-        done += graphfix.fix(loaded, target="tosa").rewrites["resize-sizes-to-scales"]
+        loaded = engine.load(model)
+        done += engine.fix(loaded, target="tosa").rewrites["resize-sizes-to-scales"]
         x = np.random.default_rng(1).standard_normal(have).astype(np.float32)
         after = onnx.load_from_string(loaded.tobytes())
         assert run(model, x=x)[0].tobytes() == run(after, x=x)[0].tobytes(), have

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-import graphfix
 from graphfix.graph.edits import Refused, StateShape
 from models.builders.tflite.text import model
 from rewrites.tosa.state_ranks import plan
+from tests.support import engine
 from tests.support.named import rules
 from tests.support.notation import model as onnx_model
 from tests.support.notation import node
@@ -52,11 +52,11 @@ def test_a_model_that_states_its_ranks_is_copied() -> None:
 
 
 def test_other_targets_leave_the_rank_unstated() -> None:
-    assert "state-ranks" not in graphfix.fix(graphfix.load(model(MAX, has_rank=False)), target="ranks").rewrites
+    assert "state-ranks" not in engine.fix(engine.load(model(MAX, has_rank=False)), target="ranks").rewrites
 
 
 def test_a_shape_of_unknown_rank_is_refused() -> None:
-    opened = graphfix.load(model("y[] = CUSTOM.my_op(x[2])", has_rank=False))
+    opened = engine.load(model("y[] = CUSTOM.my_op(x[2])", has_rank=False))
     node_ = opened.graphs[0].nodes[0]
     assert node_.results[0] is not None
     with pytest.raises(Refused, match="the rank of 'y' is not known"):
@@ -64,7 +64,7 @@ def test_a_shape_of_unknown_rank_is_refused() -> None:
 
 
 def test_what_an_onnx_file_states_rightly_is_not_stated_again() -> None:
-    opened = graphfix.load(onnx_model("y[2] = Neg(x[2])").SerializeToString())
+    opened = engine.load(onnx_model("y[2] = Neg(x[2])").SerializeToString())
     node_ = opened.graphs[0].nodes[0]
     assert node_.results[0] is not None
     with pytest.raises(Refused, match="no wrong shape of 'y'"):

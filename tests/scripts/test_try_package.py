@@ -34,7 +34,7 @@ print("a model of the reader's own")
 ```
 
 ```python
-graphfix.load("models/a.onnx")
+engine.load("models/a.onnx")
 ```
 """
 

@@ -14,6 +14,7 @@ from graphfix.results.files import toml_files
 from graphfix.targets import files as target_files
 from graphfix.targets import target as targets
 from models.builders.tflite.text import model
+from tests.support import engine
 from tests.support.asking import ask, refused
 from tests.support.notation import model as onnx_model
 from tests.support.places import ROOT
@@ -226,7 +227,7 @@ def test_check_and_fix_go_by_the_file(tmp_path: Path, capsys: pytest.CaptureFixt
     assert "target board" in found.out
     assert "target board takes no COS: the board lacks it" in found.out
     assert ask(capsys, "fix", before, "-o", after, "--target-file", path).status == 4  # COS is left
-    assert [node.op for node in graphfix.load(after).graphs[0].nodes] == ["TILE", "COS"]
+    assert [node.op for node in engine.load(after).graphs[0].nodes] == ["TILE", "COS"]
     assert graphfix.check(after, target_file=path).target == "board"
 
 

@@ -147,7 +147,7 @@ def test_the_error_names_the_file_and_what_to_bind_instead(tmp_path: Path, forma
     }
     path.write_bytes(model(texts["onnx"]).SerializeToString() if format_ == "onnx" else tflite(texts["tflite"]))
     with pytest.raises(GraphfixError) as caught:
-        api.fix_file(path, tmp_path / "o", target="tosa", shapes={"x": "1,192"})
+        api.fix_file(path, tmp_path / "o", target="tosa", shapes={"x": (1, 192)})
     said = str(caught.value)
     assert said.startswith(f"{path}: sizes that can't run: R")
     assert "of x[1,192], s[2]: 192 elements do not fill [2,144]; give other sizes: x[1," in said
@@ -175,7 +175,7 @@ def test_a_stored_shape_that_is_out_of_date_is_no_evidence(tmp_path: Path) -> No
     """The result of a custom operator has only a stored shape."""
     path = tmp_path / "m.tflite"
     path.write_bytes(tflite("t[1,5] = CUSTOM.Odd(x[1,?])\ny[2,3] = RESHAPE(t, s:const:int32[2]{2,3})"))
-    assert api.check(path, target="tosa", shapes={"x": "1,6"}).sites
+    assert api.check(path, target="tosa", shapes={"x": (1, 6)}).sites
 
 
 def test_a_concat_of_what_has_no_elements_does_not_fit_either(tmp_path: Path) -> None:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-import graphfix
 from graphfix.graph.edits import Leave
 from graphfix.graph.view import Node
 from graphfix.targets.onnxruntime import matching as fusions
 from graphfix.targets.onnxruntime.fusions import FUSIONS
 from graphfix.targets.onnxruntime.matching import Change
+from tests.support import engine
 from tests.support.notation import model
 from tests.support.onnx.fixing import fixed
 from tests.support.onnx.fusion_patterns import PATTERNS
@@ -58,12 +58,12 @@ def test_the_target_keeps_every_fusion_and_gets_those_back_that_explicit_forms_e
 
 @pytest.mark.parametrize("fusion", NAMES)
 def test_every_fusion_of_the_table_is_found_in_some_pattern(fusion: str) -> None:
-    found = (fusions.find(graphfix.load(built(name)).graphs[0]).values() for name in PATTERNS)
+    found = (fusions.find(engine.load(built(name)).graphs[0]).values() for name in PATTERNS)
     assert any(place.pattern.name == fusion for each in found for fusions_ in each for place in fusions_.places)
 
 
 def test_a_reason_names_the_fusion_and_says_whether_it_is_a_constant() -> None:
-    graph = graphfix.load(built("LayerNormalization")).graphs[0]
+    graph = engine.load(built("LayerNormalization")).graphs[0]
     reasons = [edit.reason for _, edit in planned(graph, keep=True) if isinstance(edit, Leave)]
     assert "onnxruntime fuses this into LayerNormalization by this constant's shape (--keep-fusions)" in reasons
     assert "onnxruntime fuses this into LayerNormalization by this operand's shape (--keep-fusions)" in reasons
@@ -76,7 +76,7 @@ def fused(node: Node, operand: int, change: Change) -> str | None:
 
 
 def test_a_scale_is_asked_for_by_its_elements_and_the_product_by_its_rank() -> None:
-    graph = graphfix.load(built("MatMulScale after")).graphs[0]
+    graph = engine.load(built("MatMulScale after")).graphs[0]
     scale = graph.nodes[1]
     assert fused(scale, 1, "sizes") == "FusedMatMul"
     assert fused(scale, 1, "rank") is None
@@ -88,18 +88,18 @@ def test_an_operand_that_has_the_shape_of_the_others_by_an_expand_stays() -> Non
     text = (
         "e = Expand(k[1,3,8], to:const{2,3,8})\na = Add(x[2,3,8], e)\ny = LayerNormalization(a, g:const[8], b:const[8])"
     )
-    graph = graphfix.load(model(text)).graphs[0]
+    graph = engine.load(model(text)).graphs[0]
     assert fused(graph.nodes[1], 1, "sizes") == "SkipLayerNormalization"
 
 
 def test_a_value_with_many_readers_is_no_link() -> None:
     many = "\n".join(f"y{at} = Mul(t, s:const[]{{0.5}})" for at in range(100))
-    graph = graphfix.load(model(f"t = MatMul(a[2,3], b[3,4])\n{many}")).graphs[0]
+    graph = engine.load(model(f"t = MatMul(a[2,3], b[3,4])\n{many}")).graphs[0]
     assert not fusions.find(graph)
 
 
 def test_nothing_is_fused_in_tflite() -> None:
-    graph = graphfix.load(MODELS / "rfc_rank_expansion.tflite").graphs[0]
+    graph = engine.load(MODELS / "rfc_rank_expansion.tflite").graphs[0]
     assert graph.nodes
     assert not fusions.find(graph)
 
@@ -108,7 +108,7 @@ def test_a_body_reads_what_is_outside_of_it() -> None:
     """A link that a body reads too is read by another node."""
     text = "t = MatMul(a[2,4,3,8], b[2,4,8,3])\ny = Mul(t, s:const[]{0.5})"
     proto = model(text)
-    assert fusions.find(graphfix.load(proto).graphs[0])
+    assert fusions.find(engine.load(proto).graphs[0])
     body = model("z = Identity(t[2,4,3,3])").graph
     del body.input[:]
     node = proto.graph.node.add(op_type="If", input=["c"], output=["w"])
@@ -117,7 +117,7 @@ def test_a_body_reads_what_is_outside_of_it() -> None:
     proto.graph.input.add().CopyFrom(model("n:bool = Not(c:bool[])").graph.input[0])
     proto.graph.output.add().CopyFrom(body.output[0])
     proto.graph.output[-1].name = "w"
-    assert not fusions.find(graphfix.load(proto).graphs[0])
+    assert not fusions.find(engine.load(proto).graphs[0])
 
 
 @pytest.mark.parametrize(
@@ -127,7 +127,7 @@ def test_exported_models_keep_their_fusions(name: str) -> None:
     """Computed constants, casts to the same type, ranks that onnxruntime does not infer, several layers."""
     path = MODELS / "exported" / f"{name}_legacy.onnx"
     before = operators(path.read_bytes()).total()
-    kept, lost = (graphfix.load(path) for _ in range(2))
-    graphfix.fix(kept, target="ranks", keep_fusions=True)
-    graphfix.fix(lost, target="ranks")
+    kept, lost = (engine.load(path) for _ in range(2))
+    engine.fix(kept, target="ranks", keep_fusions=True)
+    engine.fix(lost, target="ranks")
     assert operators(kept.tobytes()).total() <= before < operators(lost.tobytes()).total()

@@ -78,8 +78,8 @@ def test_every_option_reaches_the_request(monkeypatch: pytest.MonkeyPatch) -> No
         "--skip atan2-operands --bind-defaults --max-expand-bytes 4096 --no-verify --seed 9"
     )
     named = {
-        "dims": {"N": "4"},
-        "shapes": {"x": "1,3"},
+        "dims": {"N": 4},
+        "shapes": {"x": (1, 3)},
         "only": ["equalize-ranks"],
         "skip": ["atan2-operands"],
         "rewrites": [],

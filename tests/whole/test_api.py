@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import inspect
+import io
 import os
+import re
 import stat
 from collections.abc import Callable
 from dataclasses import fields
@@ -14,6 +16,7 @@ import onnx
 import pytest
 
 import graphfix
+import graphfix.api.typing
 from graphfix.batch import batch_files
 from graphfix.engine.request import Request
 from graphfix.report import pages
@@ -86,14 +89,14 @@ def test_nothing_to_do_is_a_copy_byte_for_byte(tmp_path: Path) -> None:
 
 def test_binding_is_a_change(tmp_path: Path) -> None:
     source, output = write(tmp_path / "m.onnx", FREE), tmp_path / "f.onnx"
-    outcome = graphfix.fix_file(source, output, dims={"N": "4"})
+    outcome = graphfix.fix_file(source, output, dims={"N": 4})
     assert outcome.changed
     assert [dim.dim_value for dim in onnx.load(output).graph.output[0].type.tensor_type.shape.dim] == [4, 3]
 
 
 def test_a_range_is_no_change(tmp_path: Path) -> None:
     source, output = write(tmp_path / "m.onnx", FREE), tmp_path / "f.onnx"
-    assert not graphfix.fix_file(source, output, dims={"N": "2..64"}).changed
+    assert not graphfix.fix_file(source, output, dims={"N": (2, 64)}).changed
     assert output.read_bytes() == source.read_bytes()
 
 
@@ -154,9 +157,9 @@ REFUSED = {
         "--dim N=four: give a number such as 4, or a range",
     ),
     "a range upside down": ({"dims": {"N": "8..2"}}, "--dim N=8..2"),
-    "a dim that is not there": ({"dims": {"K": "2"}}, "--dim K: no input has a dim of that name; free: N"),
+    "a dim that is not there": ({"dims": {"K": 2}}, "--dim K: no input has a dim of that name; free: N"),
     "a shape that is none": ({"shapes": {"x": "2,N"}}, "--shape x=2,N: give sizes such as"),
-    "a shape of no input": ({"shapes": {"q": "2"}}, "--shape q: no such input; inputs: x, b"),
+    "a shape of no input": ({"shapes": {"q": (2,)}}, "--shape q: no such input; inputs: x, b"),
 }
 
 
@@ -171,20 +174,26 @@ def test_a_request_that_makes_no_sense_writes_nothing(tmp_path: Path, options: d
 
 
 WRONG = {
-    "fix of a path": (lambda path: graphfix.fix(str(path)), "fix takes a model that graphfix.load returned, not str"),  # type: ignore[arg-type] -- wrong on purpose
-    "fix of a ModelProto": (
-        lambda path: graphfix.fix(onnx.load(path)),  # type: ignore[arg-type] -- as above
-        "fix takes a model that graphfix.load returned, not ModelProto",
+    "fix of a number": (lambda _: graphfix.fix(3), "fix takes a path, bytes, a binary file object, an onnx.ModelProto"),  # type: ignore[arg-type] -- wrong on purpose
+    "fix of a graph": (
+        lambda path: graphfix.fix(onnx.load(path).graph),  # type: ignore[arg-type] -- as above
+        "an onnx_ir.Model or a graphfix.Model, not GraphProto",
     ),
-    "load of nothing": (
-        lambda _: graphfix.load(None),
-        "load takes a path, bytes or an onnx ModelProto, not NoneType",
-    ),  # type: ignore[arg-type] -- as above
-    "check of a model": (
-        lambda path: graphfix.check(graphfix.load(path)),
-        "check takes the paths of files, not OnnxModel",
-    ),  # type: ignore[arg-type] -- as above
-    "verify of bytes": (lambda path: graphfix.verify(path, b"x"), "verify takes the paths of files, not bytes"),  # type: ignore[arg-type] -- as above
+    "load of nothing": (lambda _: graphfix.load(None), "load takes a path, bytes"),  # type: ignore[arg-type] -- as above
+    "load of a text file": (
+        lambda path: graphfix.load(io.StringIO(path.name)),  # type: ignore[arg-type] -- as above
+        "load takes files that are open in binary mode: open(path, 'rb')",
+    ),
+    "check of nothing": (lambda _: graphfix.check(None), "check takes a path, bytes"),  # type: ignore[arg-type] -- as above
+    "show of nothing": (lambda _: list(graphfix.show(None)), "show takes a path, bytes"),  # type: ignore[arg-type] -- as above
+    "verify of no model": (lambda path: graphfix.verify(path, b"x"), "<bytes>: a text file: give the path of an ONNX"),
+    "verify of nothing": (lambda path: graphfix.verify(path, None), "verify takes a path, bytes"),  # type: ignore[arg-type] -- as above
+    "a folder of a path": (
+        lambda path: graphfix.check(path, folder="."),
+        "folder is '.'; leave it out",
+    ),
+    "no folder": (lambda path: graphfix.check(path.read_bytes(), folder="none"), "folder is 'none': no such folder"),
+    "a folder that is a number": (lambda path: graphfix.check(path.read_bytes(), folder=3), "check takes the paths of"),  # type: ignore[arg-type] -- as above
     "fix_file to nothing": (lambda path: graphfix.fix_file(path, None), "fix_file takes the paths of files"),  # type: ignore[arg-type] -- as above
     "a URL to load": (
         lambda _: graphfix.load("https://host/m.onnx"),
@@ -195,16 +204,28 @@ WRONG = {
         lambda path: graphfix.check(path, target_file=""),
         "target_file is an empty text; give the path",
     ),
-    "a shape that is no text": (
-        lambda path: graphfix.check(path, shapes={"x": (1, 2)}),  # type: ignore[dict-item] -- as above
-        "shapes 'x' is (1, 2); give a text, as the command line takes it: '1,3,224,224'",
+    "a shape that is a number": (
+        lambda path: graphfix.check(path, shapes={"x": 2}),  # type: ignore[dict-item] -- as above
+        "shapes 'x' is 2; give sizes such as (1, 3, 224, 224), with None for a free one",
     ),
-    "a size that is no text": (lambda path: graphfix.check(path, dims={"N": 4}), "dims 'N' is 4; give a text"),  # type: ignore[dict-item] -- as above
-    "a pair of equal sizes": (
-        lambda path: graphfix.check(path, same=[("a", "b")]),  # type: ignore[list-item] -- as above
-        "same is [('a', 'b')]; give a list of texts, such as ['x[0]=y[0]']",
+    "a shape of fractions": (lambda path: graphfix.check(path, shapes={"x": (1, 2.5)}), "shapes 'x' is (1, 2.5); give"),  # type: ignore[dict-item] -- as above
+    "a size that is a fraction": (
+        lambda path: graphfix.check(path, dims={"N": 4.5}),  # type: ignore[dict-item] -- as above
+        "dims 'N' is 4.5; give a size such as 4, or the ends of a range such as (2, 64)",
     ),
-    "one text of equal sizes": (lambda path: graphfix.check(path, same="a=b"), "same is 'a=b'; give a list of texts"),
+    "a size that is True": (lambda path: graphfix.check(path, dims={"N": True}), "dims 'N' is True; give a size"),
+    "a size below 0": (lambda path: graphfix.check(path, dims={"N": -1}), "dims 'N' is -1; give a size"),
+    "a range that is upside down": (lambda path: graphfix.check(path, dims={"N": (8, 2)}), "dims 'N' is (8, 2); give"),
+    "a name that is a number": (lambda path: graphfix.check(path, dims={3: 4}), "dims is {3: 4}; give a mapping"),  # type: ignore[dict-item] -- as above
+    "a value that is an object": (
+        lambda path: graphfix.check(path, values={"x": {}}),  # type: ignore[dict-item] -- as above
+        "values 'x' is {}; give a number, True or False, or a flat list such as [1, 2, 3]",
+    ),
+    "a group of one size": (
+        lambda path: graphfix.check(path, same=[("a",)]),
+        "same is [('a',)]; give groups of names, such as [('ids[0]', 'mask[0]')]",
+    ),
+    "one text of equal sizes": (lambda path: graphfix.check(path, same="a=b"), "same is 'a=b'; give groups of names"),  # type: ignore[arg-type] -- as above
     "one rewrite": (
         lambda path: graphfix.check(path, only="equalize-ranks"),
         "only is 'equalize-ranks'; give a list of texts, such as ['equalize-ranks']",
@@ -227,9 +248,9 @@ WRONG = {
         lambda path: graphfix.verify(path, path, atol="0.1"),  # type: ignore[arg-type] -- as above
         "atol is '0.1'; give a number, or None",
     ),
-    "inputs that are arrays": (
-        lambda path: graphfix.verify(path, path, inputs={"x": [1.0]}),  # type: ignore[arg-type] -- as above
-        "inputs is {'x': [1.0]}; give the path of a file, or None",
+    "inputs that are a list": (
+        lambda path: graphfix.verify(path, path, inputs=[1.0]),  # type: ignore[arg-type] -- as above
+        "inputs is [1.0]; give the path of a file, a mapping of names to arrays, or None",
     ),
     "no broadcasts": (
         lambda path: graphfix.check(path, broadcasts=""),
@@ -254,10 +275,6 @@ WRONG = {
     "around a name alone": (
         lambda path: list(graphfix.show(path, around="add")),  # type: ignore[arg-type] -- as above
         "around is 'add'; give a node's name and a number, such as ('add', 2)",
-    ),
-    "load of a graph": (
-        lambda path: graphfix.load(onnx.load(path).graph),  # type: ignore[arg-type] -- as above
-        "load takes a path, bytes or an onnx ModelProto, not GraphProto",
     ),
     "save to nothing": (
         lambda path: graphfix.load(path).save(None),  # type: ignore[arg-type] -- as above
@@ -326,9 +343,12 @@ WRONG = {
     ),
     "sizes of a batch that are a list": (
         lambda path: batch_files([path], "out", dims=["N=4"]),  # type: ignore[arg-type] -- as above
-        "dims is a mapping of names to texts",
+        "dims is ['N=4']; give a mapping of names, such as {'batch': 4, 'seq': (2, 64)}",
     ),
-    "a list of sizes": (lambda path: graphfix.check(path, dims=["N=4"]), "dims is a mapping of names to texts"),  # type: ignore[arg-type] -- as above
+    "a list of sizes": (
+        lambda path: graphfix.check(path, dims=["N=4"]),
+        "dims is ['N=4']; give a mapping of names, such as {'batch': 4, 'seq': (2, 64)}",
+    ),  # type: ignore[arg-type] -- as above
 }
 
 
@@ -504,7 +524,7 @@ def test_verify_after_fix(tmp_path: Path) -> None:
 
 def test_show_gives_lines(tmp_path: Path) -> None:
     source = write(tmp_path / "m.onnx", FREE)
-    assert "    y[4,3] = Add(x[4,3], b[4,3])" in list(graphfix.show(source, dims={"N": "4"}))
+    assert "    y[4,3] = Add(x[4,3], b[4,3])" in list(graphfix.show(source, dims={"N": 4}))
 
 
 @pytest.mark.parametrize(
@@ -544,17 +564,17 @@ def test_an_if_that_an_input_decides_names_the_option_that_makes_a_constant_of_t
     (site,) = (site for site in graphfix.check(path, target="tosa").sites if site.op == "If")
     assert site.code == "GF305"
     assert "--set NAME=VALUE" in str(site.reason)
-    assert {site.code for site in graphfix.check(path, target="tosa", values={"c": "true"}).sites} == {"GF303"}
+    assert {site.code for site in graphfix.check(path, target="tosa", values={"c": True}).sites} == {"GF303"}
 
 
 def test_the_text_of_a_loaded_model_has_its_format_its_file_and_the_number_of_nodes(tmp_path: Path) -> None:
     one = model("y[2,3] = Add(x[2,3], b[3])")
     path = tmp_path / "m.onnx"
     onnx.save(one, path)
-    assert repr(graphfix.load(path)) == f"<OnnxModel: {path}, 1 node>"
-    assert repr(graphfix.load(one)) == "<OnnxModel: from bytes, 1 node>"
+    assert repr(graphfix.load(path)) == f"<Model: {path}, onnx, 1 node>"
+    assert repr(graphfix.load(one)) == "<Model: <ModelProto>, onnx, 1 node>"
     stored = tflite_model("y[2,3] = ADD(x[2,3], x)\nz[2,3] = ADD(y, x)")
-    assert repr(graphfix.load(stored)) == "<TfliteModel: from bytes, 2 nodes>"
+    assert repr(graphfix.load(stored)) == "<Model: <bytes>, tflite, 2 nodes>"
 
 
 @pytest.mark.parametrize("order", [(0, 1), (1, 0)])
@@ -567,7 +587,7 @@ def test_a_size_that_one_file_states_and_the_other_leaves_free_names_the_options
     before, after = (paths[number] for number in order)
     verdict = graphfix.verify(before, after, proof="only")
     assert "takes other shapes; compare them at one size: --shape x=4,3, or --dim" in str(verdict.proof)
-    assert graphfix.verify(before, after, proof="only", shapes={"x": "4,3"}).status == "proved"
+    assert graphfix.verify(before, after, proof="only", shapes={"x": (4, 3)}).status == "proved"
 
 
 @pytest.mark.parametrize("order", [(0, 1), (1, 0)])
@@ -580,7 +600,7 @@ def test_a_size_of_tflite_that_one_file_states_and_the_other_leaves_free_names_t
     before, after = (paths[number] for number in order)
     verdict = graphfix.verify(before, after, proof="only")
     assert "another declared shape; compare them at one size: --shape x=4,3, or --dim" in str(verdict.proof)
-    assert graphfix.verify(before, after, proof="only", shapes={"x": "4,3"}).status == "proved"
+    assert graphfix.verify(before, after, proof="only", shapes={"x": (4, 3)}).status == "proved"
 
 
 def test_sizes_that_both_files_state_name_no_options(tmp_path: Path) -> None:
@@ -599,22 +619,37 @@ def test_explain_without_a_topic_lists_every_topic_with_a_line() -> None:
     assert ["equalize-ranks", "Give the operands of a broadcasting operator one rank."] in lines
 
 
-def test_the_public_names_are_listed() -> None:
-    assert set(graphfix.__all__) <= set(dir(graphfix))
+def test_only_public_names_are_listed() -> None:
+    assert dir(graphfix) == sorted(["__version__", *graphfix.__all__])
+    assert graphfix.__all__ == sorted(graphfix.__all__)
 
 
-def test_the_public_face_has_at_most_ten_names() -> None:
-    assert len(graphfix.__all__) <= 10
+def test_every_public_name_can_be_imported() -> None:
     for name in graphfix.__all__:
         assert getattr(graphfix, name) is not None
     with pytest.raises(AttributeError, match="no attribute 'fixx'"):
         _ = graphfix.fixx  # type: ignore[attr-defined] -- it is not there
 
 
+@pytest.mark.parametrize("name", ["fix", "fix_file", "check", "verify", "show", "load", "explain"])
+def test_every_class_in_the_signature_of_a_public_function_is_public(name: str) -> None:
+    signature = inspect.signature(getattr(graphfix, name))
+    texts = [str(each.annotation) for each in signature.parameters.values()] + [str(signature.return_annotation)]
+    words = {word for text in texts for word in re.findall(r"[A-Za-z]\w+", text)}
+    assert words <= {*graphfix.__all__, *graphfix.api.typing.__all__, *PLAIN}, words
+
+
+PLAIN = {
+    *("str", "Path", "bool", "int", "float", "None", "ModuleType", "ArrayLike"),
+    *("Sequence", "Mapping", "Iterator", "Literal", "tuple", "with", "only", "without"),
+}
+"""Names of Python and numpy."""
+
+
 # --- keywords and the record that they become -----------------------------------------------------------------------
 
 
-BESIDE = {"rewrites", "maps", "broadcasts_only", "nodes", "around", "graphs"}
+BESIDE = {"rewrites", "folder", "inputs", "maps", "broadcasts_only", "nodes", "around", "graphs"}
 """What a call takes beside what the record holds."""
 RENAMED = {(tosa_file, "inputs"): "run_on"}
 """A keyword that means something else in one function."""

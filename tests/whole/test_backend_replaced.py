@@ -8,9 +8,9 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
-import graphfix
 from graphfix.api import pipeline
 from graphfix.engine.request import Request
+from tests.support import engine
 from tests.support.named import rules
 from tests.support.onnx.backend_cases import Case, all_cases
 from tests.support.runtimes.onnx_runs import run
@@ -51,7 +51,7 @@ def examine(cases: Sequence[Case]) -> tuple[list[str], Counter[str]]:
     wrong: list[str] = []
     counts: Counter[str] = Counter()
     for case in cases:
-        opened = graphfix.load(case.model)
+        opened = engine.load(case.model)
         outcome = pipeline.fix(opened, Request(), RULES)
         if not outcome.changed:
             continue
@@ -60,7 +60,7 @@ def examine(cases: Sequence[Case]) -> tuple[list[str], Counter[str]]:
         before = outputs(case, case.model)
         if before is not None and not same(before, outputs(case, type(case.model).FromString(data))):
             wrong.append(f"{case.name}: differs after {dict(outcome.rewrites)}")
-        again = graphfix.load(data)
+        again = engine.load(data)
         if any(pipeline.fix(again, Request(), RULES).rewrites.values()):
             wrong.append(f"{case.name}: a second run finds more to do")
     return wrong, counts

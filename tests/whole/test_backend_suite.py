@@ -11,12 +11,12 @@ import onnx
 import pytest
 from onnx import ModelProto
 
-from graphfix import api
 from graphfix.graph.view import Graph
 from graphfix.results import GraphfixError
 from graphfix.runtimes.onnx import onnxruntime, reference_evaluator
 from graphfix.runtimes.session import RefusedError
 from graphfix.targets import target as targets
+from tests.support import engine
 from tests.support.onnx.backend_cases import Case, all_cases
 from tests.support.proving import prove
 
@@ -98,17 +98,17 @@ def near(case: Case, expected: Sequence[object], given: Sequence[object]) -> boo
 def fixed(case: Case, target: str, faults: list[str]) -> tuple[bool, ModelProto] | None:
     """The case's model after fix and whether that changed it; a second run must change nothing."""
     try:
-        model = api.load(case.model)
-        outcome = api.fix(model, target=target)
+        model = engine.load(case.model)
+        outcome = engine.fix(model, target=target)
     except GraphfixError as error:
         if case.name not in REFUSED:
             faults.append(f"{case.name} {target}: refused: {error}")
         return None
     data = model.tobytes()
-    again = api.load(data)
+    again = engine.load(data)
     if nodes(model.finish()) != nodes(again.graphs):
         faults.append(f"{case.name} {target}: the facts after the edits are not those of the file")
-    second = api.fix(again, target=target)
+    second = engine.fix(again, target=target)
     if second.changed or again.tobytes() != data or any(site.status == "changed" for site in second.sites):
         faults.append(f"{case.name} {target}: a second run changes the result of the first")
     if not all(site.reason for site in second.sites):

@@ -71,7 +71,7 @@ def test_a_fault_in_the_branch_is_seen(tmp_path: Path, old: str, new: str) -> No
     path, after = file(tmp_path, CHOOSING), tmp_path / "after.tflite"
     wrong = file(tmp_path, CHOOSING.replace(old, new), "wrong")
     decided(wrong)
-    assert api.verify(path, after, values={"rate": "16"}, proof="only").status != "proved"
+    assert api.verify(path, after, values={"rate": 16}, proof="only").status != "proved"
 
 
 def test_a_constant_condition_decides_without_a_value(tmp_path: Path) -> None:
@@ -122,7 +122,7 @@ def test_names_in_the_branch_may_be_those_of_the_main_subgraph(tmp_path: Path) -
 def test_what_can_not_take_its_place_is_left_with_the_reason(tmp_path: Path) -> None:
     text = CHOOSING.replace("p[2,3] = ABS(n)", "v:variable[2,3]\np[2,3] = ADD(n, v)")
     path = file(tmp_path, text)
-    reasons = [site.reason for site in api.check(path, target="tosa", values={"rate": "16"}).sites if site.op == "IF"]
+    reasons = [site.reason for site in api.check(path, target="tosa", values={"rate": 16}).sites if site.op == "IF"]
     assert "its branch holds a variable or a sparse constant" in reasons
 
 

@@ -15,6 +15,7 @@ import pytest
 import graphfix
 from graphfix.checker.proof.tflite.kernels.kernel_choice import BY_PLACE
 from models.builders.tflite.text import Quantized, model
+from tests.support import engine
 from tests.support.proving import prove
 from tests.support.runtimes.litert_groups import KERNELS, Job, run
 
@@ -172,6 +173,6 @@ def test_a_dequantized_constant_is_stretched_behind_where_its_place_counts(kind:
     outcome = graphfix.fix_file(before, after, target="explicit")
     assert outcome.verdict is not None
     assert outcome.verdict.status == "proved"
-    ops = [each.op for each in graphfix.load(after).graphs[0].nodes]
+    ops = [each.op for each in engine.load(after).graphs[0].nodes]
     behind = dtype != "float16" and not by_channel
     assert ops == (["DEQUANTIZE", "TILE", "ADD"] if behind else ["DEQUANTIZE", "ADD"])

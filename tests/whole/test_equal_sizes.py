@@ -56,7 +56,7 @@ def test_sizes_that_are_stated_to_be_equal_stretch_no_operand(folder: Path, form
 @pytest.mark.parametrize("format_", FORMATS)
 def test_the_result_is_proved_and_says_what_it_assumes(folder: Path, format_: str) -> None:
     path, after = file(folder, SUM[format_], format_), folder / f"after.{format_}"
-    outcome = api.fix_file(path, after, same=["ids[0]=mask[0]"])
+    outcome = api.fix_file(path, after, same=[("ids[0]", "mask[0]")])
     stated = "the sizes ids[0], mask[0] are equal (--same)"
     verdict = outcome.verdict
     assert verdict is not None
@@ -65,7 +65,7 @@ def test_the_result_is_proved_and_says_what_it_assumes(folder: Path, format_: st
     assert stated in outcome.assumes
     assert stated in verdict.assumes
     assert stated in verdict.proof["assumes"]
-    again = api.verify(path, after, same=["ids[0] = mask[0]"])
+    again = api.verify(path, after, same=[("ids[0]", "mask[0]")])
     assert (again.status, stated in again.assumes) == ("proved", True)
 
 
@@ -93,7 +93,7 @@ def test_a_name_that_holds_an_equals_sign_is_one_member(folder: Path) -> None:
 def test_the_declared_names_of_the_inputs_stay_and_no_stored_shape_gains_one(folder: Path) -> None:
     # t's stretched operand has the size of `ids` and of `mask`: under which name is nobody's business but the view's
     path, after = file(folder, "t[N,4] = Add(ids[A,4], mask[B,1])", "onnx"), folder / "after.onnx"
-    api.fix_file(path, after, same=["ids[0]=mask[0]"])
+    api.fix_file(path, after, same=[("ids[0]", "mask[0]")])
     assert inputs(after) == inputs(path)
     made = {dim.dim_param for value in onnx.load(after).graph.value_info for dim in value.type.tensor_type.shape.dim}
     assert made == {""}
@@ -105,9 +105,9 @@ def test_the_declared_names_of_the_inputs_stay_and_no_stored_shape_gains_one(fol
 @pytest.mark.parametrize("format_", FORMATS)
 def test_one_that_is_bound_binds_all(folder: Path, format_: str) -> None:
     path = file(folder, SUM[format_], format_)
-    for options in ({"dims": {"A" if format_ == "onnx" else "ids[0]": "3"}}, {"shapes": {"ids": "3,4"}}):
+    for options in ({"dims": {"A" if format_ == "onnx" else "ids[0]": 3}}, {"shapes": {"ids": (3, 4)}}):
         after = folder / f"after.{format_}"
-        outcome = api.fix_file(path, after, same=["mask[0]=ids[0]=types[0]"], in_place=False, **options)  # type: ignore[arg-type]
+        outcome = api.fix_file(path, after, same=[("mask[0]", "ids[0]", "types[0]")], in_place=False, **options)  # type: ignore[arg-type]
         shapes = [value.shape.axes for value in graphfix.load(after).graphs[0].inputs]
         assert shapes == [(3, 4)] * 3
         assert outcome.verdict is not None
@@ -119,7 +119,7 @@ def test_one_that_is_bound_binds_all(folder: Path, format_: str) -> None:
 def test_what_is_equal_to_a_number_of_the_file_is_that_number(folder: Path, format_: str) -> None:
     text = {"onnx": "t[N,4] = Add(ids[A,4], mask[7,4])", "tflite": "t[?,4] = ADD(ids[?,4], mask[7,4])"}[format_]
     path, after = file(folder, text, format_), folder / f"after.{format_}"
-    outcome = api.fix_file(path, after, same=["ids[0]=mask[0]"])
+    outcome = api.fix_file(path, after, same=[("ids[0]", "mask[0]")])
     assert outcome.verdict is not None
     assert outcome.verdict.status == "proved"
     assert [value.shape.axes for value in graphfix.load(after).graphs[0].inputs] == [(7, 4)] * 2
@@ -136,10 +136,10 @@ def test_defaults_bind_equal_sizes_to_one_number(folder: Path, format_: str) -> 
 
 def test_ranges_of_equal_sizes_hold_for_all(folder: Path) -> None:
     path = file(folder, "t[N,4] = Add(a[A,4], c[1,4])\nu[N,4] = Add(b[B,4], d[D,4])", "onnx")
-    assert sites(path, dims={"A": "2..9", "D": "2..9"}) == [("ADD", 0)]  # b's
-    assert sites(path, "A=B", dims={"A": "2..9", "D": "2..9"}) == []
+    assert sites(path, dims={"A": (2, 9), "D": (2, 9)}) == [("ADD", 0)]  # b's
+    assert sites(path, "A=B", dims={"A": (2, 9), "D": (2, 9)}) == []
     with pytest.raises(GraphfixError, match=r"--same A=B: their ranges have no size in common"):
-        sites(path, "A=B", dims={"A": "2..4", "B": "5..9"})
+        sites(path, "A=B", dims={"A": (2, 4), "B": (5, 9)})
 
 
 @pytest.mark.parametrize("format_", FORMATS)
@@ -242,9 +242,9 @@ def test_a_sum_of_symbols_and_equal_parts(folder: Path) -> None:
     path = file(folder, TOTAL["onnx"], "onnx")
     assert sites(path, "T=P+S") == []
     assert sites(path, "T=P+P", "P=S") == []
-    assert sites(path, "T=P+S", dims={"P": "3", "S": "2"}) == []
+    assert sites(path, "T=P+S", dims={"P": 3, "S": 2}) == []
     fixed = folder / "fixed.onnx"
-    outcome = api.fix_file(path, fixed, same=["T=P+S"], dims={"P": "3", "S": "2"})
+    outcome = api.fix_file(path, fixed, same=[("T", "P+S")], dims={"P": 3, "S": 2})
     assert outcome.verdict is not None
     assert outcome.verdict.status == "proved"
     assert graphfix.load(fixed).graphs[0].inputs[2].shape.axes == (5, 4)
@@ -313,4 +313,4 @@ def test_an_input_without_a_rank_has_no_axis_to_name(folder: Path) -> None:
     onnx.save(proto, path)
     with pytest.raises(GraphfixError, match=r"the rank of 'a' is not known; give its --shape"):
         sites(path, "a[0]=b[0]")
-    assert sites(path, "a[0]=b[0]", shapes={"a": "?,4"}) == []
+    assert sites(path, "a[0]=b[0]", shapes={"a": (None, 4)}) == []

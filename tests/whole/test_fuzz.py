@@ -9,7 +9,7 @@ import numpy as np
 import onnx
 import pytest
 
-from graphfix import api
+from tests.support import engine
 from tests.support.fuzz.onnx.checks import Seen, faults, implicit, run, same, session
 from tests.support.fuzz.onnx.graphs import draft
 from tests.support.fuzz.onnx.models import ONCE_WRONG, written
@@ -52,8 +52,8 @@ def test_elements_that_may_be_overridden_are_no_evidence() -> None:
         { a = Reshape (x, k) y = Add (a, z) }
     """
     original = onnx.parser.parse_model(text)
-    model = api.load(original)
-    api.fix(model)
+    model = engine.load(original)
+    engine.fix(model)
     given = {"x": np.arange(6, dtype=np.float32), "z": np.ones((1, 1), np.float32), "k": np.array([3, 2])}
     before, after = (run(session(data), given) for data in (original.SerializeToString(), model.tobytes()))
     assert not isinstance(before, str)

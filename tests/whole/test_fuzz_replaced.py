@@ -10,13 +10,13 @@ import numpy as np
 import onnxruntime
 import pytest
 
-import graphfix
 from graphfix.api import pipeline
 from graphfix.engine.request import Request
 from graphfix.graph.protocols import flat
 from graphfix.results import GraphfixError
 from graphfix.targets import target as targets
 from rewrites import ALL
+from tests.support import engine
 from tests.support.fuzz.onnx.checks import ERRORS, WAYS, Feeds, feeds, run, same, session
 from tests.support.fuzz.onnx.graph_builder import Draft
 from tests.support.fuzz.onnx.graphs import draft
@@ -39,7 +39,7 @@ def examine(seeds: Iterable[int]) -> tuple[list[str], Counter[str]]:
     counts: Counter[str] = Counter()
     for seed in seeds:
         made = draft(seed)
-        opened = graphfix.load(made.model)
+        opened = engine.load(made.model)
         try:
             outcome = pipeline.fix(opened, Request(target="ranks"), RULES)
         except GraphfixError as error:
@@ -48,7 +48,7 @@ def examine(seeds: Iterable[int]) -> tuple[list[str], Counter[str]]:
             continue
         view, data = lines(opened.finish()), opened.tobytes()
         counts.update(name for name, count in outcome.rewrites.items() if count)
-        again = graphfix.load(data)
+        again = engine.load(data)
         if lines(again.graphs) != view:
             wrong.append(f"{seed}: the view is not that of the file")
         if any(pipeline.fix(again, Request(target="ranks"), RULES).rewrites.values()):

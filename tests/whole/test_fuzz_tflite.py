@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from graphfix import api
 from graphfix.shapes.shape import Dim, Shape
+from tests.support import engine
 from tests.support.fuzz.tflite.compare_runs import broadcasts, difference, examine, no_instance
 from tests.support.fuzz.tflite.graph_builder import Draft, Known, aligned, together
 from tests.support.fuzz.tflite.graphs import draft
@@ -96,11 +96,11 @@ def test_models_that_once_came_out_wrong() -> None:
 
 
 def test_an_assumption_is_noted_once() -> None:
-    model = api.load(Draft("y:bool[2,1,2] = LOGICAL_AND(a:bool[2,1,N], b:bool[2,1,2])").file())
-    assert api.fix(model, unknown="assume").assumes
+    model = engine.load(Draft("y:bool[2,1,2] = LOGICAL_AND(a:bool[2,1,N], b:bool[2,1,2])").file())
+    assert engine.fix(model, unknown="assume").assumes
     data = model.tobytes()
-    again = api.load(data)
-    assert not api.fix(again, unknown="assume").changed
+    again = engine.load(data)
+    assert not engine.fix(again, unknown="assume").changed
     assert again.tobytes() == data
 
 

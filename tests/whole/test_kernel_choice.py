@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-import graphfix
 from graphfix.checker.proof.tflite.kernels.kernel_choice import ROUNDING
+from tests.support import engine
 from tests.support.proving import prove
 from tests.support.runtimes.kernel_forms import Pair, answers, pairs, same_bits
 from tests.support.runtimes.litert_groups import KERNELS
@@ -37,8 +37,8 @@ def is_proved(folder: Path, before: bytes, after: bytes) -> bool | None:
 def fixed(folder: Path, file: bytes, target: str = "explicit") -> bytes:
     path = folder / "fixed.tflite"
     path.write_bytes(file)
-    loaded = graphfix.load(path)
-    graphfix.fix(loaded, target=target)
+    loaded = engine.load(path)
+    engine.fix(loaded, target=target)
     loaded.save(path)
     return path.read_bytes()
 

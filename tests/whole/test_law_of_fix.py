@@ -163,7 +163,7 @@ def test_what_only_a_binding_decides_is_left_also_where_it_is_an_error(tmp_path:
         '<ir_version: 8, opset_import: ["" : 17]> g (float[N,4] x, float[M,4] z) => (float[K,4] y) { y = Add (x, z) }'
     )
     path.write_bytes(made.SerializeToString())
-    outcome = api.fix_file(path, fixed, same=["N=M"], unknown="error", check_result=False)
+    outcome = api.fix_file(path, fixed, same=[("N", "M")], unknown="error", check_result=False)
     assert outcome.sites_left == 2
     assert outcome.check_options == ("--unknown", "keep")
 
@@ -224,15 +224,15 @@ def test_random_models(suffix: str, seeds: range, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "choices", "bindings"),
     [
-        ("rfc/dynamic_2d_symbols.onnx", {}, {"same": ["N=Q"]}),
-        ("rfc/dynamic_2d_symbols.onnx", {}, {"dims": {"N": "2..64"}}),
-        ("rfc/dynamic_2d_symbols.onnx", {"unknown": "keep"}, {"same": ["N=Q"]}),
+        ("rfc/dynamic_2d_symbols.onnx", {}, {"same": [("N", "Q")]}),
+        ("rfc/dynamic_2d_symbols.onnx", {}, {"dims": {"N": (2, 64)}}),
+        ("rfc/dynamic_2d_symbols.onnx", {"unknown": "keep"}, {"same": [("N", "Q")]}),
         ("rfc/dynamic_2d_symbols.onnx", {"unknown": "assume"}, {}),
-        ("rfc/dynamic_2d_symbols.onnx", {"broadcasts": "two-sided"}, {"dims": {"N": "4"}}),
+        ("rfc/dynamic_2d_symbols.onnx", {"broadcasts": "two-sided"}, {"dims": {"N": 4}}),
         ("matmul.onnx", {"only": ["materialize-broadcasts"]}, {}),
         ("matmul.onnx", {"skip": ["materialize-broadcasts"]}, {}),
         ("rfc/crossed_dynamic.tflite", {"unknown": "keep"}, {}),
-        ("rfc/crossed_dynamic.tflite", {}, {"same": ["x0[0]=x1[0]"]}),
+        ("rfc/crossed_dynamic.tflite", {}, {"same": [("x0[0]", "x1[0]")]}),
         ("constants/shared.tflite", {"max_expand_bytes": 0}, {}),
         ("constants/shared.tflite", {"skip": ["equalize-ranks"]}, {}),
         ("constants/shared.tflite", {"max_expand_bytes": 8, "broadcasts": "two-sided"}, {}),

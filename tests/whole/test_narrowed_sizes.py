@@ -47,14 +47,14 @@ def test_without_the_range_the_result_is_neither_proved_nor_equal(tmp_path: Path
     before, after = written(tmp_path), tmp_path / "after.onnx"
     api.fix_file(before, after, target="ranks", dims=RANGE)
     assert graphfix.verify(before, after, dims=RANGE).status == "proved"
-    assert graphfix.verify(before, after, dims={"N": "1..64"}).status == "different"
+    assert graphfix.verify(before, after, dims={"N": (1, 64)}).status == "different"
     assert graphfix.verify(before, after).status == "different"
 
 
 def test_a_range_that_decides_nothing_is_not_assumed(tmp_path: Path) -> None:
     path = tmp_path / "m.onnx"
     onnx.save(model("y[N,3] = Add(x[N,3], b:const[3])"), path)
-    outcome = api.fix_file(path, tmp_path / "o.onnx", dims={"N": "5..7"})
+    outcome = api.fix_file(path, tmp_path / "o.onnx", dims={"N": (5, 7)})
     assert outcome.verdict is not None
     assert outcome.verdict.status == "proved"
     assert outcome.verdict.assumes == ()
@@ -64,4 +64,4 @@ def test_a_range_that_decides_nothing_is_not_assumed(tmp_path: Path) -> None:
 def test_a_range_of_an_unknown_symbol_is_refused_by_verify_too(tmp_path: Path) -> None:
     path = written(tmp_path)
     with pytest.raises(GraphfixError, match="no input has the dim 'M'"):
-        graphfix.verify(path, path, dims={"M": "2..64"})
+        graphfix.verify(path, path, dims={"M": (2, 64)})

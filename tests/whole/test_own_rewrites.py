@@ -20,6 +20,7 @@ from graphfix.results import GraphfixError, RewriteError
 from graphfix.targets.registry import REWRITES
 from models.builders.tflite.text import model as tflite_model
 from rewrites import ALL
+from tests.support import engine
 from tests.support.notation import model
 from tests.support.places import ROOT
 
@@ -446,7 +447,7 @@ def test_a_file_is_run_once_by_a_command(tmp_path: Path, monkeypatch: pytest.Mon
 
 
 def test_an_error_of_graphfix_s_own_edits_stays_what_it_is(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    loaded_model = graphfix.load(scaled(tmp_path))
+    loaded_model = engine.load(scaled(tmp_path))
     raised = RuntimeError("a defect")
 
     def apply(*_: object) -> None:
@@ -454,7 +455,7 @@ def test_an_error_of_graphfix_s_own_edits_stays_what_it_is(monkeypatch: pytest.M
 
     monkeypatch.setattr(type(loaded_model), "apply", apply)
     with pytest.raises(RuntimeError, match="a defect"):
-        graphfix.fix(loaded_model)
+        engine.fix(loaded_model)
     assert raised.__cause__ is None
 
 

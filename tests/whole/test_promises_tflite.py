@@ -13,6 +13,7 @@ import graphfix
 from graphfix.targets.registry import run_for
 from models.builders.tflite.cases import tflite_cases
 from models.builders.tflite.text import model
+from tests.support import engine
 from tests.support.asking import ask
 from tests.support.places import ROOT
 from tests.whole.test_promises import HEAVY, loaded_by
@@ -158,13 +159,13 @@ def test_every_rewrite_but_the_legacy_one_has_work_in_some_committed_model() -> 
     for case in tflite_cases():
         if case.kind == "refused":
             continue
-        outcome = graphfix.fix(graphfix.load(case.data))
+        outcome = engine.fix(engine.load(case.data))
         worked |= {name for name, count in outcome.rewrites.items() if count}
     assert worked == set(run_for("explicit")) - {"upgrade-legacy-broadcast"}
 
 
 def test_the_readme_s_python_runs_on_a_model_s_bytes(tmp_path: Path) -> None:
-    opened = graphfix.load(TWO_SIDED.read_bytes())
-    assert graphfix.fix(opened, target="ranks").changed
+    opened = engine.load(TWO_SIDED.read_bytes())
+    assert engine.fix(opened, target="ranks").changed
     opened.save(tmp_path / "fixed.tflite")
     assert graphfix.verify(TWO_SIDED, tmp_path / "fixed.tflite", runs=1).status == "proved"

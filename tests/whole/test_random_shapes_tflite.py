@@ -18,7 +18,6 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 
-from graphfix import api
 from graphfix.checker.files.tflite.file import read
 from graphfix.checker.proof.core.sizes import Algebra
 from graphfix.checker.proof.core.terms import TermTable
@@ -31,6 +30,7 @@ from graphfix.formats.tflite.infer.operators.layout import NO_SIZE_IS_0
 from graphfix.formats.tflite.infer.operators.products import WINDOWS_FIT
 from graphfix.shapes.shape import Dim
 from models.builders.tflite.text import model
+from tests.support import engine
 from tests.support.audit_terms import Observed, contradicted
 from tests.support.faults.tflite.planted import unpacked
 from tests.support.runtimes.litert_groups import KERNELS, Job, Ran, run
@@ -69,7 +69,7 @@ def _case(kind: str, choose: random.Random, folder: Path) -> Case:
     text = RANDOM[kind](choose)
     file = model(text)
     main = unpacked(file).subgraphs[0]
-    values = {value.name: value for value in api.load(file).graphs[0].outputs}
+    values = {value.name: value for value in engine.load(file).graphs[0].outputs}
     outputs = [values[main.tensors[at].name.decode()] for at in main.outputs]
     view = [value.shape.dims if value.shape.ranked else None for value in outputs]
     path = folder / "m.tflite"
@@ -139,7 +139,7 @@ def _open(kind: str, choose: random.Random) -> Iterator[Open]:
 
 def _view_contradiction(case: Open, ran: Ran, told: Counter[str]) -> str:
     """What the view says of a tensor and is not so in a run."""
-    opened = api.load(case.file)
+    opened = engine.load(case.file)
     opened.trust_stored(trust=False)  # what the text states of results holds at the first sizes alone
     names = [tensor.name.decode() for tensor in unpacked(case.file).subgraphs[0].tensors]
     shapes = dict(zip(names, ran.shapes[0], strict=False))

@@ -74,7 +74,7 @@ def rated(tmp_path: Path) -> Path:
 @pytest.mark.parametrize("format_", FORMATS)
 def test_shapes_follow_from_the_value(tmp_path: Path, format_: str) -> None:
     path = file(tmp_path, RESHAPED[format_], format_)
-    lines = list(api.show(path, values={"sizes": "3,4"}))
+    lines = list(api.show(path, values={"sizes": (3, 4)}))
     assert any("y[3,4]" in line for line in lines)
     assert not any("y[3,4]" in line for line in api.show(path))
 
@@ -98,18 +98,18 @@ def test_an_if_is_decided_and_the_input_stays_unread(rated: Path, tmp_path: Path
 @pytest.mark.parametrize("format_", FORMATS)
 def test_every_target_reads_the_constant(tmp_path: Path, format_: str) -> None:
     path, after = file(tmp_path, SCALED[format_], format_), tmp_path / f"after.{format_}"
-    outcome = api.fix_file(path, after, values={"k": "2.5"})
+    outcome = api.fix_file(path, after, values={"k": 2.5})
     assert outcome.verdict is not None
     assert outcome.verdict.status == "proved"
-    assert api.verify(path, after, values={"k": "2.5"}).status == "proved"
-    assert api.verify(path, after, values={"k": "2.25"}).status == "different"
+    assert api.verify(path, after, values={"k": 2.5}).status == "proved"
+    assert api.verify(path, after, values={"k": 2.25}).status == "different"
     assert api.verify(path, after).status == "different"
 
 
 def test_before_ir_version_4_the_constant_is_a_node(tmp_path: Path) -> None:
     path, after = tmp_path / "old.onnx", tmp_path / "after.onnx"
     onnx.save(choosing(3), path)
-    outcome = api.fix_file(path, after, target="ranks", values={"rate": "16000"})
+    outcome = api.fix_file(path, after, target="ranks", values={"rate": 16000})
     assert outcome.verdict is not None
     assert outcome.verdict.status == "proved"
     assert [node.op_type for node in onnx.load(after).graph.node] == ["Constant", "Equal", "If"]
@@ -118,7 +118,7 @@ def test_before_ir_version_4_the_constant_is_a_node(tmp_path: Path) -> None:
 def test_a_default_is_overridden(tmp_path: Path) -> None:
     path, after = tmp_path / "rated.onnx", tmp_path / "after.onnx"
     onnx.save(choosing(default=8000), path)
-    outcome = api.fix_file(path, after, target="tosa", values={"rate": "16000"}, drop_set_inputs=True)
+    outcome = api.fix_file(path, after, target="tosa", values={"rate": 16000}, drop_set_inputs=True)
     assert outcome.verdict is not None
     assert outcome.verdict.status == "proved"
     made = onnx.load(after).graph
@@ -129,11 +129,11 @@ def test_a_default_is_overridden(tmp_path: Path) -> None:
 def test_a_value_binds_the_sizes_of_its_input(tmp_path: Path) -> None:
     path = file(tmp_path, "y[N] = Add(x[N], k[N])", "onnx")
     after = tmp_path / "after.onnx"
-    outcome = api.fix_file(path, after, values={"k": "1,2,3"})
+    outcome = api.fix_file(path, after, values={"k": (1, 2, 3)})
     assert outcome.verdict is not None
     assert outcome.verdict.status == "proved"
     assert onnx.load(after).graph.input[0].type.tensor_type.shape.dim[0].dim_value == 3
-    assert api.verify(path, after, values={"k": "[1, 2, 3]"}).status == "proved"
+    assert api.verify(path, after, values={"k": (1, 2, 3)}).status == "proved"
 
 
 def test_sizes_that_a_value_gives_are_assumed_of_the_other_inputs_as_declared(tmp_path: Path) -> None:
@@ -141,7 +141,7 @@ def test_sizes_that_a_value_gives_are_assumed_of_the_other_inputs_as_declared(tm
     proto = onnx.load(before)
     proto.graph.input.append(onnx.helper.make_tensor_value_info("k", onnx.TensorProto.FLOAT, ["N"]))
     onnx.save(proto, before)
-    verdict = api.verify(before, before, values={"k": "1,2,3"}, proof="only")
+    verdict = api.verify(before, before, values={"k": (1, 2, 3)}, proof="only")
     assert (verdict.proof or {})["assumes"] == ["the dims named 'N' are equal: x[0], k[0]", "k is [1, 2, 3], as set"]
 
 
@@ -149,9 +149,9 @@ def test_values_that_give_one_size_two_numbers_are_refused(tmp_path: Path) -> No
     path = file(tmp_path, "y[N] = Add(x[N], k[N])", "onnx")
     said = "--set k: it gives N as 2, another one as 3"
     with pytest.raises(GraphfixError, match=said):
-        api.verify(path, path, values={"x": "1,2,3", "k": "1,2"})
+        api.verify(path, path, values={"x": (1, 2, 3), "k": (1, 2)})
     with pytest.raises(GraphfixError, match=said):
-        api.check(path, values={"x": "1,2,3", "k": "1,2"})
+        api.check(path, values={"x": (1, 2, 3), "k": (1, 2)})
 
 
 def test_a_name_in_a_body_that_shadows_the_input_is_another_value(tmp_path: Path) -> None:
@@ -160,7 +160,7 @@ def test_a_name_in_a_body_that_shadows_the_input_is_another_value(tmp_path: Path
     shadowing.initializer.append(helper.make_tensor("x", TensorProto.FLOAT, [2], [5, 6]))
     path, after = tmp_path / "a.onnx", tmp_path / "b.onnx"
     onnx.save(proto, path)
-    api.fix_file(path, after, values={"x": "1,-2"}, check_result=False)
+    api.fix_file(path, after, values={"x": (1, -2)}, check_result=False)
     made = onnx.load(after)
     read = [branch_of(made, name).node[0].input[0] for name in ("then_branch", "else_branch")]
     assert read == ["x_value", "x"]
@@ -168,10 +168,10 @@ def test_a_name_in_a_body_that_shadows_the_input_is_another_value(tmp_path: Path
 
 def test_a_quantized_value_is_what_is_stored(tmp_path: Path) -> None:
     path, after = file(tmp_path, "y:int8[2,3] = MUL(x:int8[2,3], k:int8[])", "tflite"), tmp_path / "after.tflite"
-    outcome = api.fix_file(path, after, values={"k": "-7"})
+    outcome = api.fix_file(path, after, values={"k": -7})
     assert outcome.verdict is not None
     assert outcome.verdict.status == "proved"
-    assert api.verify(path, after, values={"k": "-6"}).status == "different"
+    assert api.verify(path, after, values={"k": -6}).status == "different"
 
 
 # --- the proof leans on the value where it says so ------------------------------------------------------------------
@@ -183,17 +183,17 @@ def test_what_holds_for_one_value_is_not_proved_for_another(
     rated: Path, tmp_path: Path, rate: str | None, drop: bool
 ) -> None:
     after = tmp_path / "after.onnx"
-    api.fix_file(rated, after, target="tosa", values={"rate": "16000"}, drop_set_inputs=drop)
+    api.fix_file(rated, after, target="tosa", values={"rate": 16000}, drop_set_inputs=drop)
     values = {} if rate is None else {"rate": rate}
     assert api.verify(rated, after, values=values, proof="only").status != "proved"
     assert api.verify(rated, after, values=values).status == "different"
-    assert api.verify(rated, after, values={"rate": "16000"}).status == "proved"
+    assert api.verify(rated, after, values={"rate": 16000}).status == "proved"
 
 
 def test_a_dropped_input_that_is_not_set_is_a_difference(rated: Path, tmp_path: Path) -> None:
     after = tmp_path / "after.onnx"
-    api.fix_file(rated, after, target="tosa", values={"rate": "16000"}, drop_set_inputs=True)
-    verdict = api.verify(rated, after, values={"x": "1,2"})
+    api.fix_file(rated, after, target="tosa", values={"rate": 16000}, drop_set_inputs=True)
+    verdict = api.verify(rated, after, values={"x": (1, 2)})
     assert verdict.status == "different"
     assert "rate" in str(verdict.reason)
 
@@ -210,10 +210,10 @@ def test_the_runs_feed_the_value(rated: Path, tmp_path: Path) -> None:
 def test_given_inputs_may_leave_the_value_out_and_must_not_contradict_it(rated: Path, tmp_path: Path) -> None:
     x, data = np.float32([1, -2]), tmp_path / "d.npz"
     np.savez(data, x=x)
-    assert api.verify(rated, rated, values={"rate": "16000"}, inputs=data, proof="without").status == "equal"
+    assert api.verify(rated, rated, values={"rate": 16000}, inputs=data, proof="without").status == "equal"
     np.savez(data, x=x, rate=np.int64(8000))
     with pytest.raises(GraphfixError, match="'rate' is another value than --set says"):
-        api.verify(rated, rated, values={"rate": "16000"}, inputs=data, proof="without")
+        api.verify(rated, rated, values={"rate": 16000}, inputs=data, proof="without")
 
 
 def test_another_constant_in_the_place_of_the_input_is_not_proved(tmp_path: Path) -> None:
@@ -262,8 +262,8 @@ def test_verify_refuses_the_same(tmp_path: Path, format_: str, values: dict[str,
 def test_sizes_that_do_not_follow_are_asked_for(tmp_path: Path) -> None:
     path = file(tmp_path, "y[M,N] = Neg(x[M,N])", "onnx")
     with pytest.raises(GraphfixError, match=r"the input is \[M,N\]; bind its sizes too, by --shape"):
-        api.check(path, values={"x": "1,2"})
-    assert any("y[2,1]" in line for line in api.show(path, values={"x": "1,2"}, shapes={"x": "2,?"}))
+        api.check(path, values={"x": (1, 2)})
+    assert any("y[2,1]" in line for line in api.show(path, values={"x": (1, 2)}, shapes={"x": (2, None)}))
 
 
 def test_only_what_is_set_can_be_dropped(rated: Path, tmp_path: Path) -> None:
@@ -277,11 +277,11 @@ def test_an_input_that_is_an_output_is_not_dropped(tmp_path: Path) -> None:
     path = tmp_path / "a.onnx"
     onnx.save(proto, path)
     with pytest.raises(GraphfixError, match="the input 'rate' is an output as well"):
-        api.fix_file(path, tmp_path / "after.onnx", values={"rate": "1"}, drop_set_inputs=True)
+        api.fix_file(path, tmp_path / "after.onnx", values={"rate": 1}, drop_set_inputs=True)
 
 
-@pytest.mark.parametrize("named", [{"k": "2.5"}, {"factor": "2.5"}], ids=str)
-def test_a_tflite_input_goes_from_the_signatures_too(tmp_path: Path, named: dict[str, str]) -> None:
+@pytest.mark.parametrize("named", [{"k": 2.5}, {"factor": 2.5}], ids=str)
+def test_a_tflite_input_goes_from_the_signatures_too(tmp_path: Path, named: dict[str, float]) -> None:
     path, after = tmp_path / "m.tflite", tmp_path / "after.tflite"
     signatures = {"serve": Signature("main", {"image": "x", "factor": "k"}, {"scores": "y"})}
     path.write_bytes(tflite("y[2,3] = MUL(x[2,3], k[])", signatures=signatures))
@@ -292,8 +292,8 @@ def test_a_tflite_input_goes_from_the_signatures_too(tmp_path: Path, named: dict
     found = Interpreter(model_path=str(after)).get_signature_runner("serve")
     assert list(found.get_input_details()) == ["image"]
     assert np.array_equal(found(image=np.float32([[1, 2, 3], [4, 5, 6]]))["scores"], [[2.5, 5, 7.5], [10, 12.5, 15]])
-    assert api.verify(path, after, values={"k": "2.25"}).status == "different"
-    assert api.verify(path, after, values={"k": "2.25"}, proof="only").status != "proved"
+    assert api.verify(path, after, values={"k": 2.25}).status == "different"
+    assert api.verify(path, after, values={"k": 2.25}, proof="only").status != "proved"
     assert api.verify(path, after).status == "different"
     assert api.verify(path, after, proof="only").status != "proved"
 
@@ -301,20 +301,20 @@ def test_a_tflite_input_goes_from_the_signatures_too(tmp_path: Path, named: dict
 def test_an_input_that_goes_leaves_the_others_in_their_places(tmp_path: Path) -> None:
     path, after = tmp_path / "m.tflite", tmp_path / "after.tflite"
     path.write_bytes(tflite("t[2,3] = MUL(k[], x[2,3])\ny[2,3] = SUB(t, z[2,3])"))
-    outcome = api.fix_file(path, after, values={"k": "2.5"}, drop_set_inputs=True)
+    outcome = api.fix_file(path, after, values={"k": 2.5}, drop_set_inputs=True)
     assert outcome.verdict is not None
     assert outcome.verdict.status == "proved"
     other = tmp_path / "other.tflite"
     other.write_bytes(tflite("t[2,3] = MUL(c:const[]{2.5}, x[2,3])\ny[2,3] = SUB(z[2,3], t)"))
-    assert api.verify(path, other, values={"k": "2.5"}).status == "different"
-    assert api.verify(path, other, values={"k": "2.5"}, proof="only").status != "proved"
+    assert api.verify(path, other, values={"k": 2.5}).status == "different"
+    assert api.verify(path, other, values={"k": 2.5}, proof="only").status != "proved"
 
 
 def test_a_tflite_input_that_is_an_output_is_not_dropped(tmp_path: Path) -> None:
     path = tmp_path / "m.tflite"
     path.write_bytes(tflite("y[2,3] = MUL(x[2,3], k[])", outputs=["y", "k"]))
     with pytest.raises(GraphfixError, match="the input 'k' is an output as well"):
-        api.fix_file(path, tmp_path / "after.tflite", values={"k": "1"}, drop_set_inputs=True)
+        api.fix_file(path, tmp_path / "after.tflite", values={"k": 1}, drop_set_inputs=True)
 
 
 # --- a scalar's shape -----------------------------------------------------------------------------------------------
@@ -322,10 +322,10 @@ def test_a_tflite_input_that_is_an_output_is_not_dropped(tmp_path: Path) -> None
 
 def test_an_empty_shape_is_a_scalars(tmp_path: Path) -> None:
     path = file(tmp_path, "y[2] = Mul(x[2], k[*])", "onnx")
-    assert any("k[] " in line for line in api.show(path, shapes={"k": ""}))
+    assert any("k[] " in line for line in api.show(path, shapes={"k": ()}))
     with pytest.raises(GraphfixError, match="target tosa needs sizes"):
         api.fix_file(path, tmp_path / "after.onnx", target="tosa")
-    outcome = api.fix_file(path, tmp_path / "after.onnx", target="tosa", shapes={"k": ""})
+    outcome = api.fix_file(path, tmp_path / "after.onnx", target="tosa", shapes={"k": ()})
     assert outcome.verdict is not None
     assert outcome.verdict.status == "proved"
 
@@ -337,11 +337,11 @@ def test_what_follows_from_the_value_is_folded_to_what_it_is(tmp_path: Path) -> 
     """LiteRT, which computes it, runs the file as it is stored: on this value, not on zeros."""
     text = "t:int32[2] = ADD(sizes:int32[2], one:const:int32[2]{1,1})\ny[?,?] = RESHAPE(x[2,6], t)"
     path, after = file(tmp_path, text, "tflite"), tmp_path / "after.tflite"
-    assert any("y[3,4] = RESHAPE" in line for line in api.show(path, values={"sizes": "2,3"}))
-    outcome = api.fix_file(path, after, target="tosa", values={"sizes": "2,3"})
+    assert any("y[3,4] = RESHAPE" in line for line in api.show(path, values={"sizes": (2, 3)}))
+    outcome = api.fix_file(path, after, target="tosa", values={"sizes": (2, 3)})
     assert outcome.verdict is not None
     assert outcome.verdict.status == "proved"
     assert outcome.rewrites["fold-shape-arithmetic"] == 1
     assert next(line for line in api.show(after) if "=" in line).strip().startswith("y[3,4] = RESHAPE(x[2,6], ")
     assert not any("ADD" in line for line in api.show(after))
-    assert api.verify(path, after, values={"sizes": "3,2"}).status == "different"
+    assert api.verify(path, after, values={"sizes": (3, 2)}).status == "different"

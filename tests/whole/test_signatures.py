@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 from ai_edge_litert.interpreter import Interpreter
 
-import graphfix
 from graphfix import api, formats
 from graphfix.results import GraphfixError
 from models.builders.tflite.text import Signature, model
+from tests.support import engine
 from tests.support.places import ROOT
 
 TWO = """
@@ -50,7 +50,7 @@ def test_what_the_signature_does_not_reach_goes_and_bodies_come_along(two: Path,
     assert outcome.verdict is not None
     assert outcome.verdict.status == "proved"
     assert "callers use the signature 'choose' alone" in outcome.verdict.assumes
-    assert outcome.model == str(two)
+    assert outcome.source == str(two)
     names = [graph.path for graph in formats.load(after).graphs]
     assert [name.partition(".")[2] for name in names] == ["", "then", "else"]
     signature = Interpreter(model_path=str(after)).get_signature_runner("choose")
@@ -62,18 +62,18 @@ def test_what_the_signature_does_not_reach_goes_and_bodies_come_along(two: Path,
 def test_its_own_names_bind_and_so_do_the_tensors(two: Path, tmp_path: Path) -> None:
     after = tmp_path / "after.tflite"
     for name in ("image", "z"):
-        asked = {"dims": {f"{name}[0]": "2"}}
+        asked = {"dims": {f"{name}[0]": 2}}
         assert any("z[2,3]" in line for line in api.show(two, signature="choose", **asked))
         assert api.verify(two, two, signature="choose", **asked).status == "proved"
-        runs = api.verify(two, two, signature="choose", shapes={name: "2,3"}, proof="without").runs
+        runs = api.verify(two, two, signature="choose", shapes={name: (2, 3)}, proof="without").runs
         assert runs
         assert all(run.status == "equal" for run in runs)
     for name in ("image", "x"):
-        api.fix_file(two, after, signature="add", dims={f"{name}[0]": "2"})
-        assert api.verify(two, after, signature="add", shapes={name: "2,3"}).status == "proved"
-    api.fix_file(two, after, signature="choose", values={"invert": "true"})
-    assert api.verify(two, after, signature="choose", values={"invert": "true"}).status == "proved"
-    assert api.verify(two, after, signature="choose", values={"invert": "false"}).status == "different"
+        api.fix_file(two, after, signature="add", dims={f"{name}[0]": 2})
+        assert api.verify(two, after, signature="add", shapes={name: (2, 3)}).status == "proved"
+    api.fix_file(two, after, signature="choose", values={"invert": True})
+    assert api.verify(two, after, signature="choose", values={"invert": True}).status == "proved"
+    assert api.verify(two, after, signature="choose", values={"invert": False}).status == "different"
 
 
 def test_given_inputs_have_its_names(two: Path, tmp_path: Path) -> None:
@@ -135,7 +135,7 @@ def test_an_unknown_signature_is_refused_with_those_that_there_are(two: Path, tm
 
 def test_errors_about_a_signature_name_the_file_that_was_given(two: Path) -> None:
     with pytest.raises(GraphfixError) as caught:
-        api.check(two, signature="choose", shapes={"y": "2,3"})
+        api.check(two, signature="choose", shapes={"y": (2, 3)})
     assert str(caught.value) == f"{two}: --shape y: no such input; inputs: z, flag, image, invert"
 
 
@@ -155,7 +155,7 @@ def test_metadata_that_counts_subgraphs_is_refused(tmp_path: Path) -> None:
 
 
 def test_sizes_of_the_main_subgraph_are_not_asked_of_the_other_signatures(two: Path, tmp_path: Path) -> None:
-    outcome = api.fix_file(two, tmp_path / "o.tflite", shapes={"x": "2,3"})
+    outcome = api.fix_file(two, tmp_path / "o.tflite", shapes={"x": (2, 3)})
     assert outcome.verdict is not None
     assert outcome.verdict.status == "proved"
     assert {run.signature for run in outcome.verdict.runs} == {"", "choose"}
@@ -192,8 +192,8 @@ def test_what_is_rounded_in_a_signature_is_observed_whatever_subgraph_it_is(sign
 def test_a_signature_is_observed_where_both_files_have_all_of_them(tmp_path: Path) -> None:
     before, after = tmp_path / "before.tflite", tmp_path / "after.tflite"
     before.write_bytes(model(GELUS, signatures=EACH))
-    opened = graphfix.load(before)
-    assert graphfix.fix(opened, only=["decompose-gelu"]).rewrites["decompose-gelu"] == 2
+    opened = engine.load(before)
+    assert engine.fix(opened, only=["decompose-gelu"]).rewrites["decompose-gelu"] == 2
     opened.save(after)
     verdict = api.verify(before, after, signature="two")
     assert verdict.status == "equal"

@@ -38,6 +38,7 @@ from onnxruntime.capi import onnxruntime_pybind11_state as runtime
 
 from graphfix import api, operators
 from graphfix.operators import TFLITE
+from tests.support import engine
 from tests.support.runtimes.one_node import NEWEST, Key, name_of, row_of, same_bits
 from tests.support.small_scope.onnx.asked import Answer, Question
 from tests.support.small_scope.onnx.cases import ALL, SIZES, Case, static
@@ -263,8 +264,8 @@ def test_a_row_with_a_rule_of_its_own_is_left_in_a_model_that_changes(key: Key, 
     expected = _results(key, left, Source(model), range(len(left.cases)))
     assert bool(expected) == (key in LEFT)
     for target in TARGETS:
-        loaded = api.load(before)
-        assert api.fix(loaded, target=target).changed
+        loaded = engine.load(before)
+        assert engine.fix(loaded, target=target).changed
         loaded.save(after)
         verdict = api.verify(before, after, proof="only")
         assert verdict.status == "proved", verdict.proof

@@ -10,6 +10,7 @@ import graphfix
 from graphfix.graph.view import Node
 from graphfix.results import Site
 from graphfix.targets import target as targets
+from tests.support import engine
 from tests.support.fixed_files import FixedFiles
 from tests.support.fuzz import round_trip_gaps as gaps
 from tests.support.fuzz.round_trip import UNLIKE, compared, folded
@@ -50,11 +51,11 @@ def test_then_nothing_is_found_and_a_second_run_copies(path: Path, target: str, 
 @pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize("path", MODELS)
 def test_the_facts_after_the_edits_are_those_of_the_file_loaded_afresh(path: Path, target: str, tmp_path: Path) -> None:
-    derived = graphfix.load(path)
-    graphfix.fix(derived, target=target)
+    derived = engine.load(path)
+    engine.fix(derived, target=target)
     mine = derived.finish()
     derived.save(tmp_path / path.name)
-    theirs = graphfix.load(tmp_path / path.name).graphs
+    theirs = engine.load(tmp_path / path.name).graphs
     assert [str(node) for graph in mine for node in graph.nodes] == [
         str(node) for graph in theirs for node in graph.nodes
     ]
@@ -85,7 +86,7 @@ def test_what_the_target_can_not_take_is_listed_and_nothing_else_is_left(
     named = {(site.graph, site.node, site.code): site.reason for site in graphfix.check(out, target=target).sites}
     assert all(named.values()), "each with its reason"
     said = {(graph, node) for graph, node, _ in named}
-    for node in (node for graph in graphfix.load(out).graphs for node in graph.nodes if node.operands):
+    for node in (node for graph in engine.load(out).graphs for node in graph.nodes if node.operands):
         where = node.graph.path, node.label
         if node.row is not None and node.row.style == "multidirectional" and len(ranks(node)) > 1:
             assert where in said, f"operands of several ranks: {node}"

@@ -30,10 +30,10 @@ def unnamed(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
 @pytest.mark.parametrize(
     "asked",
     [
-        {"shapes": {"t0": "2,3", "t1": "2,3"}},
-        {"dims": {"t0[0]": "2", "t1[0]": "2"}},
-        {"same": ["t0[0]=t1[0]"]},
-        {"values": {"t1": "1,2,3"}},
+        {"shapes": {"t0": (2, 3), "t1": (2, 3)}},
+        {"dims": {"t0[0]": 2, "t1[0]": 2}},
+        {"same": [("t0[0]", "t1[0]")]},
+        {"values": {"t1": (1, 2, 3)}},
         {"bind_defaults": True},
     ],
     ids=str,
@@ -55,12 +55,12 @@ def test_given_inputs_have_these_names(unnamed: Path, tmp_path: Path) -> None:
 
 
 def test_show_prints_them(unnamed: Path) -> None:
-    assert any("ADD(t0[2,3], t1[?,3])" in line for line in api.show(unnamed, shapes={"t0": "2,3"}))
+    assert any("ADD(t0[2,3], t1[?,3])" in line for line in api.show(unnamed, shapes={"t0": (2, 3)}))
 
 
 @pytest.mark.parametrize("proof", ["only", "without"])
 @pytest.mark.parametrize(
-    "asked", [{"shapes": {"t7": "2,3"}}, {"dims": {"t7[0]": "2"}}, {"same": ["t7[0]=t1[0]"]}, {"values": {"t7": "1"}}]
+    "asked", [{"shapes": {"t7": (2, 3)}}, {"dims": {"t7[0]": 2}}, {"same": [("t7[0]", "t1[0]")]}, {"values": {"t7": 1}}]
 )
 def test_errors_name_the_file_and_the_inputs(unnamed: Path, proof: str, asked: dict[str, object]) -> None:
     with pytest.raises(GraphfixError) as caught:
@@ -73,7 +73,7 @@ def test_what_a_signature_calls_an_input_is_a_name_too(tmp_path: Path) -> None:
     path, after = tmp_path / "m.tflite", tmp_path / "after.tflite"
     signatures = {"serve": Signature(inputs={"left": "x", "right": "z"}, outputs={"sum": "y"})}
     path.write_bytes(tflite("y[?,3] = ADD(x[?,3], z[?,3])", signatures=signatures))
-    for asked in ({"shapes": {"left": "2,3", "z": "2,3"}}, {"dims": {"left[0]": "2", "right[0]": "2"}}):
+    for asked in ({"shapes": {"left": (2, 3), "z": (2, 3)}}, {"dims": {"left[0]": 2, "right[0]": 2}}):
         outcome = api.fix_file(path, after, **asked)  # type: ignore[arg-type]  # the test's own keywords
         assert outcome.verdict is not None
         assert outcome.verdict.status == "proved"

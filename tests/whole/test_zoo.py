@@ -12,6 +12,7 @@ from onnx import numpy_helper
 
 import graphfix
 from graphfix.results import Outcome, Site
+from tests.support import engine
 from tests.support.fixed_files import FixedFiles
 from tests.support.places import ROOT, committed_models, model_id, zoo_models
 from tests.support.runtimes.onnx_witness import REFUSALS, Seen, Witness, accepted, session_of
@@ -63,10 +64,10 @@ def test_a_second_run_changes_nothing(path: Path, target: str, fixed: FixedFiles
 @pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize("path", zoo_models("onnx"))
 def test_the_view_after_the_edits_is_that_of_the_written_file(path: Path, target: str, tmp_path: Path) -> None:
-    derived = graphfix.load(path)
-    graphfix.fix(derived, target=target)
+    derived = engine.load(path)
+    engine.fix(derived, target=target)
     derived.save(tmp_path / "o.onnx")
-    loaded = graphfix.load(tmp_path / "o.onnx")
+    loaded = engine.load(tmp_path / "o.onnx")
     assert [graph.path for graph in derived.graphs] == [graph.path for graph in loaded.graphs]
     for mine, theirs in zip(derived.graphs, loaded.graphs, strict=True):
         assert [str(node) for node in mine.nodes] == [str(node) for node in theirs.nodes]

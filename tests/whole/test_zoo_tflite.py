@@ -11,6 +11,7 @@ import pytest
 
 import graphfix
 from graphfix.checker.verdict import COPIED
+from tests.support import engine
 from tests.support.fixed_files import FixedFiles
 from tests.support.places import zoo_models
 from tests.support.runtimes.litert_witness import Job, run
@@ -85,10 +86,10 @@ def test_a_file_with_nothing_to_do_is_copied(path: Path, target: str, fixed: Fix
 @pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize("path", MODELS)
 def test_the_view_after_the_edits_is_that_of_the_written_file(path: Path, target: str, tmp_path: Path) -> None:
-    derived = graphfix.load(path)
-    graphfix.fix(derived, target=target)
+    derived = engine.load(path)
+    engine.fix(derived, target=target)
     derived.save(tmp_path / "o.tflite")
-    loaded = graphfix.load(tmp_path / "o.tflite")
+    loaded = engine.load(tmp_path / "o.tflite")
     assert [graph.path for graph in derived.graphs] == [graph.path for graph in loaded.graphs]
     for mine, theirs in zip(derived.graphs, loaded.graphs, strict=True):
         assert [str(node) for node in mine.nodes] == [str(node) for node in theirs.nodes]

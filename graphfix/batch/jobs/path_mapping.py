@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import fields, is_dataclass, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 from graphfix.batch.jobs.job import Job
 from graphfix.batch.stores import addresses
 from graphfix.batch.stores.store import Store, beginning
 from graphfix.report import Entry, Failure
+from graphfix.results.texts import with_texts
 
 TELLING = ("output", "verdict", "conversion", "notes", "assumes")
 """The fields of an outcome that may name a file."""
@@ -30,25 +29,11 @@ class Places:
             text = self._text(entry.error)
             if text.startswith(f"{model}: "):
                 text = self._job.model + text.removeprefix(str(model))
-            return replace(entry, model=self._job.model, error=text)
-        changed = {name: _each_text(getattr(entry, name), self._text) for name in TELLING}
-        return replace(entry, model=self._job.model, **changed)
+            return replace(entry, source=self._job.model, error=text)
+        changed = {name: with_texts(getattr(entry, name), self._text) for name in TELLING}
+        return replace(entry, source=self._job.model, **changed)
 
     def _text(self, text: str) -> str:
         for scratch, place in self._names.items():
             text = text.replace(scratch, place)
         return text
-
-
-def _each_text(value: Any, change: Callable[[str], str]) -> Any:  # noqa: ANN401 - plain data of any shape
-    """The same data with all of its texts changed."""
-    if isinstance(value, str):
-        return change(value)
-    if is_dataclass(value) and not isinstance(value, type):
-        inner = {field.name: _each_text(getattr(value, field.name), change) for field in fields(value)}
-        return replace(value, **inner)
-    if isinstance(value, Mapping):
-        return {_each_text(key, change): _each_text(each, change) for key, each in value.items()}
-    if isinstance(value, Sequence) and not isinstance(value, bytes):
-        return type(value)(_each_text(each, change) for each in value)  # type: ignore[call-arg]  # a list or a tuple
-    return value

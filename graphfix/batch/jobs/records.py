@@ -120,7 +120,7 @@ def _named(outcome: Outcome, there: Store) -> Outcome:
 def _placed(job: Job, outcome: Outcome, there: Store) -> Outcome:
     """The outcome, with the paths of today."""
     excerpt = outcome.excerpt if job.request.excerpt else None
-    return replace(_with_outputs(outcome, there.place), model=job.model, excerpt=excerpt, reused=True)
+    return replace(_with_outputs(outcome, there.place), source=job.model, excerpt=excerpt, reused=True)
 
 
 def _with_outputs(outcome: Outcome, called: Callable[[str], str]) -> Outcome:

@@ -67,7 +67,7 @@ class _Answer:
             error = report.unwritten(entry)
         status = answers.status(entry, strict=self.options.strict_proof)
         trace = trace if self.options.verbose else ""
-        note = publish.misnamed_input(Path(entry.model), entry.format) if isinstance(entry, Outcome) else None
+        note = publish.misnamed_input(Path(entry.source), entry.format) if isinstance(entry, Outcome) else None
         return _Said(line, error, trace, status, entry if self.needs_entries else None, note)
 
     def add(self, said: _Said) -> None:

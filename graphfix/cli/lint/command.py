@@ -65,7 +65,7 @@ def _entry(options: Namespace, known: KnownFindings, among: tuple[int, int], ope
     made = opened.renamed_entry(answers.entry(options, opened.refusing_data_files(_check, [options.model]), among))
     if isinstance(made, Outcome):
         selection = CodeSelection(_codes(options.select), _codes(options.ignore))
-        made = known.counted(Path(made.model), made, selection)
+        made = known.counted(Path(made.source), made, selection)
     if options.form == TEXT or isinstance(made, report.Failure):
         clean = isinstance(made, Outcome) and not report.findings(made)
         answers.print_answer(options, made, short=clean and among[1] > 1)

@@ -42,9 +42,13 @@ INLINED = "_inlfunc_"
 """A part of the names that onnxruntime gives to inlined nodes of functions, also in models that it saves."""
 
 
-def load(source: Path | bytes | ModelProto, data_root: Sequence[Path] = ()) -> OnnxModel:
-    """Read a model, whose data files may also lie in `data_root`. Raises GraphfixError for other content."""
-    return OnnxModel(read(source.SerializeToString() if isinstance(source, ModelProto) else source, data_root))
+def load(source: Path | bytes | ModelProto, data_root: Sequence[Path] = (), folder: Path | None = None) -> OnnxModel:
+    """Read a model, whose data files may also lie in `data_root`. Raises GraphfixError for other content.
+
+    The locations of the data files are relative to the model's file, or to `folder` for a model that is not a file.
+    """
+    content = source.SerializeToString() if isinstance(source, ModelProto) else source
+    return OnnxModel(read(content, data_root, folder))
 
 
 class OnnxModel:
@@ -138,6 +142,18 @@ class OnnxModel:
     def graphs(self) -> Sequence[Graph]:
         """Every scope, an outer one before the bodies inside it."""
         return self._views.graphs
+
+    @property
+    def data_folder(self) -> Path | None:
+        """The folder in which the model's external data lies; None for a model without external data."""
+        home = self.container.home
+        return home.folder if home is not None and self.container.has_external else None
+
+    @property
+    def outputs(self) -> Sequence[Value]:
+        """The outputs of the main graph, in the order of the file."""
+        named = {value.name: value for value in self.graphs[0].outputs}
+        return [named[each.name] for each in self.container.skeleton.graph.output if each.name in named]
 
     @property
     def graph_names(self) -> Mapping[str, str]:

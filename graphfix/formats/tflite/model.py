@@ -100,6 +100,18 @@ class TfliteModel:
         return [view.graph for view in self._views]
 
     @property
+    def data_folder(self) -> Path | None:
+        """The folder in which the buffers of other files lie; None for a model without such buffers."""
+        path = self.container.path
+        return path.parent if path is not None and self.container.parts.external else None
+
+    @property
+    def outputs(self) -> Sequence[Value]:
+        """The outputs of the main subgraph, in the order of the file."""
+        view = self._views[0]
+        return [view.values[tensor] for tensor in view.record.outputs]
+
+    @property
     def graph_names(self) -> Mapping[str, str]:
         """The name of each subgraph; its number for one without, as viewers show it."""
         counted = {0: "main"}

@@ -68,7 +68,7 @@ def _cut(annotations: Sequence[Annotation]) -> Iterator[str]:
 
 def _annotations(entry: Entry) -> Iterator[Annotation]:
     if isinstance(entry, Failure):
-        yield Annotation("error", entry.model, f"graphfix {entry.command}", entry.error)
+        yield Annotation("error", entry.source, f"graphfix {entry.command}", entry.error)
         return
     if entry.command == "check":
         yield from _findings(entry)
@@ -76,7 +76,7 @@ def _annotations(entry: Entry) -> Iterator[Annotation]:
     if verdict is not None and (verdict.is_no or verdict.status == "undecided"):
         kind = "error" if verdict.is_no else "warning"
         said = f"{pair_text(entry)}: {verdict_text(verdict)}"
-        yield Annotation(kind, entry.output or entry.model, f"graphfix {entry.command}", said)
+        yield Annotation(kind, entry.output or entry.source, f"graphfix {entry.command}", said)
 
 
 def _findings(outcome: Outcome) -> Iterator[Annotation]:
@@ -87,7 +87,7 @@ def _findings(outcome: Outcome) -> Iterator[Annotation]:
         listed = "; ".join(map(_site, sites[:NAMED]))
         more = f"; and {len(sites) - NAMED} more" if len(sites) > NAMED else ""
         message = f"{counted(len(sites), 'site')} {status}: {listed}{more}"
-        yield Annotation(KINDS[status], outcome.model, pages.title(code), message)
+        yield Annotation(KINDS[status], outcome.source, pages.title(code), message)
 
 
 def _site(site: Site) -> str:

@@ -16,7 +16,7 @@ SCHEMA = 1
 
 def document(entry: Entry) -> dict[str, Any]:
     """Describe one model. Dims are ints, strings for symbols, None for unknown; an unranked shape is None."""
-    head = {"schema": SCHEMA, "graphfix": VERSION, "command": entry.command, "model": entry.model}
+    head = {"schema": SCHEMA, "graphfix": VERSION, "command": entry.command, "model": entry.source}
     if isinstance(entry, Failure):
         return {**head, "error": entry.error, "kind": entry.kind}
     return {

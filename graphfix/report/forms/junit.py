@@ -49,7 +49,7 @@ def junit_text(entries: Sequence[Entry]) -> str:
 
 def _suite(entry: Entry, suite: Element) -> list[Case]:
     cases = list(_cases(entry))
-    suite.set("name", printable(f"graphfix {entry.command} {entry.model}"))
+    suite.set("name", printable(f"graphfix {entry.command} {entry.source}"))
     for case in cases:
         _write(case, entry, suite)
     _count(suite, cases)
@@ -67,8 +67,8 @@ def _count(element: Element, cases: Sequence[Case]) -> None:
 def _write(case: Case, entry: Entry, suite: Element) -> None:
     from xml.etree.ElementTree import SubElement
 
-    written = SubElement(suite, "testcase", name=printable(case.name), classname=printable(entry.model))
-    written.set("file", printable(relative_path(entry.model) or entry.model))
+    written = SubElement(suite, "testcase", name=printable(case.name), classname=printable(entry.source))
+    written.set("file", printable(relative_path(entry.source) or entry.source))
     written.set("time", f"{case.seconds:.6f}")
     text = "\n".join(map(printable, case.lines))
     if case.answer == "passed":

@@ -74,19 +74,19 @@ def _silent(entry: Entry) -> bool:
 
 def _summary(entry: Entry) -> list[str]:
     if isinstance(entry, Failure):
-        return [code(entry.model), "", "", "", "", f"error: {prose(entry.error)}"]
+        return [code(entry.source), "", "", "", "", f"error: {prose(entry.error)}"]
     statuses = Counter[str](site.status for site in entry.sites)
     answer = prose(verdict_text(entry.verdict)) if entry.verdict is not None else ""
-    return [code(entry.model), *(str(statuses[status]) for status, _ in HEADINGS), answer]
+    return [code(entry.source), *(str(statuses[status]) for status, _ in HEADINGS), answer]
 
 
 def _section(entry: Entry) -> Iterator[Block]:
     if isinstance(entry, Failure):
-        yield Block(("", f"## {code(entry.model)}", ""), (f"Error: {prose(entry.error)}",))
+        yield Block(("", f"## {code(entry.source)}", ""), (f"Error: {prose(entry.error)}",))
         return
     joint = {"verify": " and "}.get(entry.command, " to ")
     after = f"{joint}{code(entry.output)}" if entry.output else ""
-    yield Block(("", f"## {code(entry.model)}{after}", ""), tuple(_facts(entry)))
+    yield Block(("", f"## {code(entry.source)}{after}", ""), tuple(_facts(entry)))
     yield from _sites(entry)
     yield from _list("### What is not known of sizes", [each.text for each in entry.open_sizes])
     yield from _list("### Assumed", entry.assumes)

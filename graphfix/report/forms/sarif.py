@@ -114,7 +114,7 @@ def _of_verify() -> Part:
 def _results(outcome: Outcome) -> Iterator[Part]:
     """Yield the findings of a check, and a difference; the fingerprints count every site, shown or not."""
     if outcome.command == "check":
-        file = _file(outcome.model)
+        file = _file(outcome.source)
         for site, fingerprint in zip(outcome.sites, fingerprints(outcome.sites), strict=True):
             if site.is_finding:
                 yield _finding(outcome, site, file, fingerprint)
@@ -124,7 +124,7 @@ def _results(outcome: Outcome) -> Iterator[Part]:
             "ruleId": DIFFERENT,
             "level": ERROR,
             "message": _message(f"{pair_text(outcome)}: {verdict_text(verdict)}"),
-            "locations": [_file(outcome.output or outcome.model)],
+            "locations": [_file(outcome.output or outcome.source)],
         }
 
 
@@ -171,11 +171,11 @@ def _message(text: str) -> Part:
 
 def _notifications(entry: Entry) -> Iterator[Part]:
     if isinstance(entry, Failure):
-        yield _notification(ERROR, entry.error, entry.model)
+        yield _notification(ERROR, entry.error, entry.source)
         return
-    yield from (_notification("note", f"{entry.model}: {note}", entry.model) for note in entry.notes)
+    yield from (_notification("note", f"{entry.source}: {note}", entry.source) for note in entry.notes)
     if entry.verdict is not None and entry.verdict.status == "undecided":
-        yield _notification(WARNING, f"{pair_text(entry)}: {verdict_text(entry.verdict)}", entry.model)
+        yield _notification(WARNING, f"{pair_text(entry)}: {verdict_text(entry.verdict)}", entry.source)
 
 
 def _notification(level: str, text: str, model: str | None = None) -> Part:

@@ -47,7 +47,7 @@ def page(entries: Sequence[Entry]) -> str:
 
 
 def _title(title: str, entries: Sequence[Entry]) -> str:
-    return f"{title}: {entries[0].model}" if len(entries) == 1 else title
+    return f"{title}: {entries[0].source}" if len(entries) == 1 else title
 
 
 def _policy(script: str) -> str:

@@ -39,7 +39,7 @@ def model(number: int, entry: Entry) -> str:
     head = (
         f'<section class="model" id="m{number}" aria-labelledby="m{number}-name"><h2 id="m{number}-name" tabindex="-1">'
     )
-    files = [entry.model] if isinstance(entry, Failure) or entry.output is None else [entry.model, entry.output]
+    files = [entry.source] if isinstance(entry, Failure) or entry.output is None else [entry.source, entry.output]
     joint = " and " if entry.command == "verify" else " → "
     title = joint.join(f'<bdi class="file">{escaped(name)}</bdi>' for name in files)
     body = _failure(entry) if isinstance(entry, Failure) else _outcome(number, entry)
@@ -47,7 +47,7 @@ def model(number: int, entry: Entry) -> str:
 
 
 def _row(number: int, entry: Entry) -> list[str]:
-    name = f'<a href="#m{number}">{words(entry.model)}</a>'
+    name = f'<a href="#m{number}">{words(entry.source)}</a>'
     if isinstance(entry, Failure):
         return [name, *("" for _ in COUNTED), f'<span class="error">{words(f"error: {entry.error}")}</span>', ""]
     statuses = Counter[str](site.status for site in entry.sites)

@@ -10,8 +10,8 @@ import pytest
 from ai_edge_litert.interpreter import Interpreter
 from onnx import ModelProto, parser
 
-import graphfix
 from models.builders.tflite.text import pack, tree
+from tests.support import engine
 from tests.support.proving import prove
 
 if TYPE_CHECKING:
@@ -111,8 +111,8 @@ def test_a_scalar_that_is_expanded_to_such_sizes_is_fixed_and_proved(target: str
     text = f"{{ {TARGETS[target]} w1 = Identity (t) {sizes} d = Expand (f, w{rank}) y = Relu (d) z = Neg (x) }}"
     before, after = tmp_path / "before.onnx", tmp_path / "after.onnx"
     before.write_bytes(model(text).SerializeToString())
-    loaded = graphfix.load(before)
-    assert graphfix.fix(loaded).changed
+    loaded = engine.load(before)
+    assert engine.fix(loaded).changed
     loaded.save(after)
     assert prove(before, after).proved
 

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator
 
 import pytest
 
-from graphfix import api
 from graphfix.results import GraphfixError
+from tests.support import engine
 from tests.support.fuzz.onnx.checks import OPTIONS
 from tests.support.fuzz.onnx.graphs import draft as onnx_draft
 from tests.support.fuzz.tflite.checks import prepared
@@ -28,9 +28,9 @@ def onnx_results(seeds: Iterable[int]) -> Iterator[tuple[int, str | None]]:
     for seed in seeds:
         made = onnx_draft(seed).model
         for options in OPTIONS:
-            model = api.load(made)
+            model = engine.load(made)
             try:
-                api.fix(model, **options)  # type: ignore[arg-type]  # the table's values fit their names
+                engine.fix(model, **options)  # type: ignore[arg-type]  # the table's values fit their names
             except GraphfixError:
                 continue  # sizes that do not meet
             yield seed, unproved(made.SerializeToString(), model.tobytes())

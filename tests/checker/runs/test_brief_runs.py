@@ -158,7 +158,7 @@ def test_what_differs_at_first_sight_is_looked_into(pair: Models, monkeypatch: p
 
 def test_the_runs_raise_what_is_wrong_with_the_request(pair: Models) -> None:
     with pytest.raises(GraphfixError, match="no input has the dim 'M'"):
-        graphfix.verify(pair.before, pair.equal, dims={"M": "3"})
+        graphfix.verify(pair.before, pair.equal, dims={"M": 3})
 
 
 def test_a_model_that_takes_few_sizes_is_searched_for_a_short_time_only(

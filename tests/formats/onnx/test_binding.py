@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 import onnx
 import pytest
 
-import graphfix
 from graphfix.results import GraphfixError
 from graphfix.shapes.shape import symbol
+from tests.support import engine
 from tests.support.notation import model, parsed
 from tests.support.onnx.fixing import printed
 
@@ -25,7 +25,7 @@ def bound(
     dims: Mapping[str, Size] | None = None,
     shapes: Mapping[str, Sequence[int | None]] | None = None,
 ) -> OnnxModel:
-    opened = graphfix.load(proto)
+    opened = engine.load(proto)
     opened.bind(dims or {}, shapes or {})
     return opened
 
@@ -110,14 +110,14 @@ def test_a_range_only_narrows() -> None:
     proto = model("y[4] = Add(x[N], b[4])")
     opened = bound(proto, {"N": symbol("N", 2, 64)})
     assert not opened.changed
-    assert not any(graphfix.fix(opened).rewrites.values())
+    assert not any(engine.fix(opened).rewrites.values())
     assert declared(onnx.load_from_string(opened.tobytes()), "x") == ["N"]
 
 
 @pytest.mark.parametrize(("low", "edits"), [(1, 1), (2, 0)], ids=["1 is in it", "never 1"])
 def test_a_range_that_excludes_1_proves_that_nothing_is_stretched(low: int, edits: int) -> None:
     opened = bound(model("y[4] = Add(x[N], b[4])"), {"N": symbol("N", low, 64)})
-    assert graphfix.fix(opened).rewrites["materialize-broadcasts"] == edits
+    assert engine.fix(opened).rewrites["materialize-broadcasts"] == edits
 
 
 REFUSED = {

@@ -5,9 +5,9 @@ from __future__ import annotations
 import onnx
 import pytest
 
-import graphfix
 from graphfix.graph.edits import Lift
 from rewrites.broadcasts.materialize_broadcasts import plan as materialize
+from tests.support import engine
 from tests.support.notation import model, parsed
 from tests.support.onnx.fixing import attribute, difference, fixed, initializer, made_by
 
@@ -329,7 +329,7 @@ def test_a_constant_that_lost_all_its_readers_goes_and_its_value_info_too() -> N
 @pytest.mark.parametrize(("ir", "before"), [(9, ["Reshape"]), (3, ["Constant", "Reshape"])])
 def test_a_node_that_is_made_for_a_later_reader_moves_in_front_of_an_earlier_one(ir: int, before: list[str]) -> None:
     """What it reads goes along."""
-    opened = graphfix.load(model("y[2,3] = Add(x[2,3], b[3])\nz[2,3] = Mul(y, b)", opset=9, ir=ir))
+    opened = engine.load(model("y[2,3] = Add(x[2,3], b[3])\nz[2,3] = Mul(y, b)", opset=9, ir=ir))
     first, second = opened.graphs[0].nodes
     opened.apply(second, [Lift(1, (0,))])
     opened.apply(first, [Lift(1, (0,))])
@@ -338,7 +338,7 @@ def test_a_node_that_is_made_for_a_later_reader_moves_in_front_of_an_earlier_one
 
 def test_what_a_moved_node_reads_moves_with_it() -> None:
     text = "y[?,3] = Add(x[N,3], b[M,3])\nz[?,3] = Mul(b, x)"
-    opened = graphfix.load(model(text))
+    opened = engine.load(model(text))
     first, second = opened.graphs[0].nodes
     for node in (second, first):
         opened.apply(node, list(materialize(node)))

@@ -7,8 +7,8 @@ import re
 import pytest
 from onnx import TensorProto
 
-import graphfix
 from graphfix.formats.onnx.file.container import Container
+from tests.support import engine
 from tests.support.notation import model
 from tests.support.onnx.fixing import fixed
 
@@ -83,7 +83,7 @@ def reads(lines: list[str], monkeypatch: pytest.MonkeyPatch) -> dict[str, int]:
         return original(container, tensor)
 
     monkeypatch.setattr(Container, "elements", elements)
-    graphfix.fix(graphfix.load(model("\n".join(lines))), target="compact")
+    engine.fix(engine.load(model("\n".join(lines))), target="compact")
     monkeypatch.undo()
     return counts
 

@@ -7,8 +7,8 @@ import onnx
 import pytest
 from onnx import ModelProto, helper, numpy_helper
 
-import graphfix
 from graphfix.graph.edits import Inline, Refused
+from tests.support import engine
 from tests.support.bits import same_bits
 from tests.support.named import rules
 from tests.support.notation import parsed
@@ -228,7 +228,7 @@ def test_stored_shapes_and_quantization_notes_move_along() -> None:
 def test_a_branch_of_another_number_of_results_is_refused() -> None:
     proto = whole(if_node(ADD, NEG, "y"))
     proto.graph.node[1].output.append("")
-    opened = graphfix.load(proto)
+    opened = engine.load(proto)
     with pytest.raises(Refused, match="returns 1 results, the node 2"):
         opened.apply(opened.graphs[0].nodes[1], [Inline("then_branch")])
     assert not opened.changed

@@ -14,6 +14,7 @@ from graphfix.formats.onnx.edit.quantized import WITHOUT_KERNELS
 from graphfix.formats.onnx.view import dtype_name
 from graphfix.graph.edits import Lift, New, Numbers, Replace
 from graphfix.shapes.shape import Shape
+from tests.support import engine
 from tests.support.notation import model
 from tests.support.onnx.fixing import Fixed, attribute, difference, fixed, made_by
 
@@ -243,14 +244,14 @@ def test_only_unit_axes_in_front_of_the_quantized_axis_move_it(axis: int, axes: 
         f"""b[2,2] = DequantizeLinear(q:const:int8[2,2], s:const[2], z:const:int8[2], axis={axis})
             y[2,2] = Add(x[2,2], b)"""
     )
-    opened = graphfix.load(proto)
+    opened = engine.load(proto)
     opened.apply(opened.graphs[0].nodes[1], [Lift(1, axes)])
     assert attribute(made_by(onnx.load_from_string(opened.tobytes()), "b"), "axis") == moved
 
 
 def test_what_an_edit_made_of_a_node_is_edited_in_front_of_as_well() -> None:
     """The view is that of a file in which nothing quantizes."""
-    opened = graphfix.load(model("q[3] = Cast(p[3], to=3)\nb[3] = Cast(q, to=1)\ny[2,3] = Add(x[2,3], b)"))
+    opened = engine.load(model("q[3] = Cast(p[3], to=3)\nb[3] = Cast(q, to=1)\ny[2,3] = Add(x[2,3], b)"))
     graph = opened.graphs[0]
     scale = Numbers((0.5,), (), "float32")
     opened.apply(graph.nodes[1], [Replace(New("DequantizeLinear", (0, scale), Shape((3,)), "float32"), "GF304")])

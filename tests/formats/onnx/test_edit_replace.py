@@ -9,11 +9,11 @@ import onnx
 import pytest
 from onnx import helper
 
-import graphfix
 from graphfix.graph.edits import Edit, Evaluate, New, Numbers, Refused, Replace
 from graphfix.graph.protocols import Plan, Rewrite
 from graphfix.graph.view import Node
 from graphfix.shapes.shape import Shape
+from tests.support import engine
 from tests.support.notation import model, parsed
 from tests.support.onnx.fixing import attribute, difference, fixed, initializer, made_by
 
@@ -143,7 +143,7 @@ def test_a_new_node_in_a_body_stands_in_it() -> None:
 
 
 def test_what_is_not_known_is_refused_and_nothing_is_changed() -> None:
-    opened = graphfix.load(model("y[2,3] = Relu(x[2,3])"))
+    opened = engine.load(model("y[2,3] = Relu(x[2,3])"))
     with pytest.raises(Refused, match=r"is not known before the model runs: .*--dim.*--set"):
         opened.apply(opened.graphs[0].nodes[0], [Evaluate("GF303")])
     assert not opened.changed
@@ -151,14 +151,14 @@ def test_what_is_not_known_is_refused_and_nothing_is_changed() -> None:
 
 def test_several_outputs_cannot_all_be_one_constant_node() -> None:
     text = "y:int64[1], z:int64[1] = Split(s:const[2]{5,6}, p:const[2]{1,1})"
-    opened = graphfix.load(model(text))
+    opened = engine.load(model(text))
     with pytest.raises(Refused, match="several of its results"):
         opened.apply(opened.graphs[0].nodes[0], [Evaluate("GF303")])
 
 
 def test_before_opset_9_a_constant_node_holds_no_integers() -> None:
     proto = model("s:int64[2] = Shape(x[2,3])\ny[2,3] = Reshape(z[6], s)", opset=8, ir=3)
-    opened = graphfix.load(proto)
+    opened = engine.load(proto)
     with pytest.raises(Refused, match="opset 8 has no Constant of int64"):
         opened.apply(opened.graphs[0].nodes[0], [Evaluate("GF303")])
 

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 from onnx import TensorProto, ValueInfoProto, helper, numpy_helper
 
-import graphfix
 from graphfix.formats.onnx import OnnxModel
 from graphfix.formats.onnx.constants import folding
 from graphfix.graph.view import Value
+from tests.support import engine
 from tests.support.bits import same_bits
 from tests.support.notation import model
 from tests.support.runtimes.onnx_runs import run
@@ -88,7 +88,7 @@ def first(opened: OnnxModel, name: str = "y") -> Value:
 @pytest.mark.parametrize("text", KNOWN.values(), ids=KNOWN)
 def test_what_is_known_is_what_the_runtime_gives(text: str) -> None:
     proto = model(text)
-    opened = graphfix.load(proto)
+    opened = engine.load(proto)
     assert isinstance(opened, OnnxModel)
     value = first(opened)
     given = run(proto, **{it.name: np.zeros(_sizes(it), np.float32) for it in proto.graph.input})[0]
@@ -129,14 +129,14 @@ UNKNOWN = {
 
 @pytest.mark.parametrize("text", UNKNOWN.values(), ids=UNKNOWN)
 def test_nothing_is_known(text: str) -> None:
-    opened = graphfix.load(model(text))
+    opened = engine.load(model(text))
     assert isinstance(opened, OnnxModel)
     assert first(opened).known is None
     assert opened._views.evaluator.array(first(opened)) is None
 
 
 def test_a_constant_is_literal_not_known() -> None:
-    opened = graphfix.load(model("y:int64[1] = Neg(a:const[1]{7})"))
+    opened = engine.load(model("y:int64[1] = Neg(a:const[1]{7})"))
     constant = opened.graphs[0].nodes[0].operand(0)
     assert (constant.literal, constant.known) == ((7,), None)
 
@@ -150,14 +150,14 @@ def test_constant_nodes_of_every_kind_are_read() -> None:
         helper.make_node("Mul", ["d", "c"], ["y"]),
     ]
     graph = helper.make_graph(nodes, "g", [], [helper.make_tensor_value_info("y", TensorProto.INT64, [2])])
-    opened = graphfix.load(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)], ir_version=8))
+    opened = engine.load(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)], ir_version=8))
     assert isinstance(opened, OnnxModel)
     assert first(opened).known == (48, 63)
 
 
 def test_a_long_chain_is_followed_without_recursion() -> None:
     lines = ["v0:int64[1] = Neg(a:const[1]{1})"] + [f"v{at}:int64[1] = Neg(v{at - 1})" for at in range(1, 3000)]
-    opened = graphfix.load(model("\n".join(lines)))
+    opened = engine.load(model("\n".join(lines)))
     assert isinstance(opened, OnnxModel)
     assert first(opened, "v2999").known == (1,)
 
@@ -186,7 +186,7 @@ def test_operands_that_stretch_each_other_are_not_computed(op: str, monkeypatch:
     def no_run(*_: object) -> None:
         raise AssertionError("it would take 2**24 elements and more")
 
-    opened = graphfix.load(model(OUTER[op]))
+    opened = engine.load(model(OUTER[op]))
     assert isinstance(opened, OnnxModel)
     monkeypatch.setattr(folding, "_run", no_run)
     assert opened._views.evaluator.array(first(opened, "m")) is None
@@ -194,6 +194,6 @@ def test_operands_that_stretch_each_other_are_not_computed(op: str, monkeypatch:
 
 def test_values_are_held_as_long_as_there_is_room(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(folding, "MOST_HELD", 3 * 8)
-    opened = graphfix.load(model("a:int64[2] = Neg(k:const[2]{1,2})\ny:int64[2] = Neg(a)\nz:int64[1] = Shape(y)"))
+    opened = engine.load(model("a:int64[2] = Neg(k:const[2]{1,2})\ny:int64[2] = Neg(a)\nz:int64[1] = Shape(y)"))
     assert isinstance(opened, OnnxModel)
     assert [opened._views.evaluator.array(first(opened, name)) is not None for name in "ayz"] == [True, False, False]

@@ -12,6 +12,7 @@ import graphfix
 from graphfix.formats.onnx import OnnxModel
 from graphfix.formats.onnx.infer.operators.windows import SOME_IMAGE
 from graphfix.shapes.shape import Dim
+from tests.support import engine
 from tests.support.notation import model
 from tests.support.onnx.fixing import fixed, printed
 
@@ -37,7 +38,7 @@ SHAPES = {
 
 @pytest.mark.parametrize(("text", "result"), SHAPES.values(), ids=SHAPES)
 def test_shapes_are_inferred(text: str, result: str) -> None:
-    (line,) = printed(graphfix.load(model(text)))
+    (line,) = printed(engine.load(model(text)))
     assert line.startswith(f"{result} = ")
 
 
@@ -112,7 +113,7 @@ CHAINS = {
 
 @pytest.mark.parametrize(("text", "result"), CHAINS.values(), ids=CHAINS)
 def test_shape_arithmetic_is_followed(text: str, result: str) -> None:
-    assert printed(graphfix.load(model(text)))[-1].startswith(f"{result} = ")
+    assert printed(engine.load(model(text)))[-1].startswith(f"{result} = ")
 
 
 def test_a_quotient_of_what_may_be_below_0_is_rounded_towards_0() -> None:
@@ -128,7 +129,7 @@ def test_a_quotient_of_what_may_be_below_0_is_rounded_towards_0() -> None:
               t = Squeeze(u, o:const{1})
               y[*] = Add(v, t)"""
     assert fixed(text, target="explicit").counts == {}
-    sizes = [result.shape.axes for node in graphfix.load(model(text)).graphs[0].nodes[5:6] for result in node.results]
+    sizes = [result.shape.axes for node in engine.load(model(text)).graphs[0].nodes[5:6] for result in node.results]
     assert sizes == [(Dim(("?={?=floor(({?=max(0, {N}-1)})/4)}+1",), 1),)]
 
 
@@ -160,13 +161,13 @@ def test_a_stored_symbol_of_an_intermediate_value_is_no_evidence() -> None:
     assert result.counts == {"materialize-broadcasts": 2}
     assumed = ["the stored shapes of 2 results of my.Thing"]
     assert list(result.outcome.assumes) == assumed
-    assert graphfix.load(result.after).assumes == assumed  # what was made since follows from those
+    assert engine.load(result.after).assumes == assumed  # what was made since follows from those
 
 
 def test_a_rank_that_an_operator_without_attributes_leaves_open_is_taken_from_the_file() -> None:
     proto = model("c[*] = Neg(a[*])\ny[*] = Neg(c)")
     proto.graph.value_info.append(onnx.helper.make_tensor_value_info("c", onnx.TensorProto.FLOAT, [2, 4]))
-    opened = graphfix.load(proto)
+    opened = engine.load(proto)
     assert printed(opened)[0] == "c[?,?] = Neg(a[*])"
     assert list(opened.assumes) == ["the stored rank of 'c' in main"]
 
@@ -175,7 +176,7 @@ def test_only_a_shape_that_nothing_else_tells_is_taken_from_the_file() -> None:
     proto = model("a[*] = my.Thing(x[2])\nc = Neg(a)\ny[*] = my.Thing(c)")
     for name in "ac":
         proto.graph.value_info.append(onnx.helper.make_tensor_value_info(name, onnx.TensorProto.FLOAT, [2, 4]))
-    opened = graphfix.load(proto)
+    opened = engine.load(proto)
     assert printed(opened)[1] == "c[2,4] = Neg(a[2,4])"
     assert list(opened.assumes) == ["the stored shape of 'a', a result of my.Thing"]
 
@@ -183,13 +184,13 @@ def test_only_a_shape_that_nothing_else_tells_is_taken_from_the_file() -> None:
 def test_of_a_standard_operator_no_more_than_the_rank_is_taken_from_the_file() -> None:
     proto = model("r[*] = Reshape(x[N,4], s:int64[*])\ny[*] = Neg(r)")
     proto.graph.value_info.append(onnx.helper.make_tensor_value_info("r", onnx.TensorProto.FLOAT, [2, 4]))
-    opened = graphfix.load(proto)
+    opened = engine.load(proto)
     assert printed(opened)[1] == "y[?,?] = Neg(r[?,?])"
     assert list(opened.assumes) == ["the stored rank of 'r' in main"]
 
 
 def test_a_symbol_on_two_inputs_is_trusted_and_recorded() -> None:
-    opened = graphfix.load(model("y[*] = Add(x[N,4], b[N,4])"))
+    opened = engine.load(model("y[*] = Add(x[N,4], b[N,4])"))
     assert printed(opened) == ["y[N,4] = Add(x[N,4], b[N,4])"]
     assert opened.assumes == ["the dims named 'N' are equal: x[0], b[0]"]
 
@@ -207,14 +208,14 @@ def test_a_mark_of_an_unknown_dim_is_no_symbol(mark: str) -> None:
     proto = model("y[*] = Add(a[4], b[4])")
     for value in proto.graph.input:
         value.type.tensor_type.shape.dim[0].dim_param = mark
-    assert printed(graphfix.load(proto)) == ["y[?] = Add(a[?], b[?])"]
+    assert printed(engine.load(proto)) == ["y[?] = Add(a[?], b[?])"]
     assert fixed(proto).counts == {"materialize-broadcasts": 2}
 
 
 def test_a_negative_dim_is_unknown() -> None:
     proto = model("y[*] = Neg(a[4])")
     proto.graph.input[0].type.tensor_type.shape.dim[0].dim_value = -1
-    assert printed(graphfix.load(proto)) == ["y[?] = Neg(a[?])"]
+    assert printed(engine.load(proto)) == ["y[?] = Neg(a[?])"]
 
 
 @pytest.mark.parametrize(
@@ -225,7 +226,7 @@ def test_a_window_that_moves_by_one_leaves_fewer_places(size: int | str, left: i
     given = onnx.helper.make_tensor_value_info("x", onnx.TensorProto.FLOAT, [1, 3, size])
     graph = onnx.helper.make_graph([pool], "g", [given], [onnx.helper.make_empty_tensor_value_info("y")])
     proto = onnx.helper.make_model(graph, ir_version=8, opset_imports=[onnx.helper.make_opsetid("", 17)])
-    assert printed(graphfix.load(proto)) == [f"y[1,3,{left}] = MaxPool(x[1,3,{size}])"]
+    assert printed(engine.load(proto)) == [f"y[1,3,{left}] = MaxPool(x[1,3,{size}])"]
 
 
 @pytest.mark.parametrize(("batch", "listed"), [("B", True), (2, False)])
@@ -235,7 +236,7 @@ def test_a_pool_that_may_stand_on_nothing_is_assumed_away(batch: str | int, *, l
     given = onnx.helper.make_tensor_value_info("x", onnx.TensorProto.FLOAT, [batch, 1, "W"])
     graph = onnx.helper.make_graph([pool], "g", [given], [onnx.helper.make_empty_tensor_value_info("y")])
     proto = onnx.helper.make_model(graph, ir_version=8, opset_imports=[onnx.helper.make_opsetid("", 17)])
-    assert (SOME_IMAGE in graphfix.load(proto).assumes) == listed
+    assert (SOME_IMAGE in engine.load(proto).assumes) == listed
 
 
 def test_arithmetic_along_an_axis_of_operator_set_6_is_not_followed_as_numpy_s() -> None:
@@ -253,7 +254,7 @@ def test_arithmetic_along_an_axis_of_operator_set_6_is_not_followed_as_numpy_s()
     given = [onnx.helper.make_tensor_value_info("x", onnx.TensorProto.FLOAT, ["N"])]
     graph = onnx.helper.make_graph(nodes, "g", given, [onnx.helper.make_empty_tensor_value_info("y")], held)
     proto = onnx.helper.make_model(graph, ir_version=4, opset_imports=[onnx.helper.make_opsetid("", 6)])
-    assert printed(graphfix.load(proto))[-1] == "y[?,?] = Reshape(x[N], t[2])"
+    assert printed(engine.load(proto))[-1] == "y[?,?] = Reshape(x[N], t[2])"
 
 
 STALE = {
@@ -266,7 +267,7 @@ STALE = {
 def test_a_contradicted_shape_is_corrected_and_the_node_rewritten(stored: list[int]) -> None:
     proto = model("v = Neg(x[2,3])\ny[2,3] = Add(v, b[3])\nz[2,3] = Mul(x, b)")
     proto.graph.value_info.append(onnx.helper.make_tensor_value_info("v", onnx.TensorProto.FLOAT, stored))
-    outcome = graphfix.fix(graphfix.load(proto), target="ranks")
+    outcome = engine.fix(engine.load(proto), target="ranks")
     text = ",".join(map(str, stored))
     assert [(site.node, site.status, site.reason) for site in outcome.sites if site.code == "GF204"] == [
         ("Neg#0", "changed", f"the stored shape [{text}] of 'v' contradicts the computed [2, 3]")
@@ -289,13 +290,13 @@ def test_of_a_constant_the_tensor_says_the_shape(text: str, tmp_path: Path) -> N
     assert outcome.verdict is not None
     assert outcome.verdict.status == "proved"
     assert {site.status for site in outcome.sites} == {"changed"}
-    assert not graphfix.load(tmp_path / "f.onnx").graphs[0].misstated
+    assert not engine.load(tmp_path / "f.onnx").graphs[0].misstated
 
 
 def test_a_looser_stored_shape_is_no_contradiction() -> None:
     proto = model("v = Neg(x[2,3])\ny[2,3] = Add(v, b[3])")
     proto.graph.value_info.append(onnx.helper.make_tensor_value_info("v", onnx.TensorProto.FLOAT, ["A", None]))
-    assert not graphfix.load(proto).graphs[0].misstated
+    assert not engine.load(proto).graphs[0].misstated
 
 
 # --- what leans on the file ------------------------------------------------------------------------------------------
@@ -307,7 +308,7 @@ LEANING = "a[*] = my.Thing(x[N,3,3])\nc[*] = Neg(a)\nd[*] = Det(x)\ny[*] = Add(c
 def leaning() -> OnnxModel:
     proto = model(LEANING)
     proto.graph.value_info.append(onnx.helper.make_tensor_value_info("a", onnx.TensorProto.FLOAT, ["N"]))
-    opened = graphfix.load(proto)
+    opened = engine.load(proto)
     assert isinstance(opened, OnnxModel)
     return opened
 
@@ -336,7 +337,7 @@ def test_a_constant_of_whole_numbers_that_holds_text_says_none() -> None:
         [onnx.helper.make_tensor_value_info("y", onnx.TensorProto.FLOAT, None)],
     )
     built = onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", 11)], ir_version=8)
-    loaded = graphfix.load(built)
+    loaded = engine.load(built)
     assert isinstance(loaded, OnnxModel)
     (result,) = loaded.graphs[0].nodes[1].results
     assert result is not None

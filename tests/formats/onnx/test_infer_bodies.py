@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-import graphfix
 from graphfix.formats.onnx import OnnxModel
 from graphfix.shapes.dim import symbol
+from tests.support import engine
 from tests.support.notation import parsed
 from tests.support.onnx.fixing import lines, printed
 
@@ -23,7 +23,7 @@ def body(step: str, **more: str) -> list[str]:
     proto = parsed(text)
     for value in (*proto.graph.output, proto.graph.node[0].attribute[0].g.output[1]):
         value.type.tensor_type.ClearField("shape")
-    return [line.partition(": ")[2] for line in lines(graphfix.load(proto).graphs) if "again" not in line]
+    return [line.partition(": ")[2] for line in lines(engine.load(proto).graphs) if "again" not in line]
 
 
 def test_a_carried_shape_that_the_body_gives_back_holds_in_every_turn() -> None:
@@ -33,7 +33,7 @@ def test_a_carried_shape_that_the_body_gives_back_holds_in_every_turn() -> None:
 @pytest.mark.parametrize(("rank", "result"), [("", "r[3]"), ("[1]", "r[1,3]"), ("[One]", "r[1,3]")])
 def test_the_number_of_the_iteration_has_the_rank_that_the_body_declares(rank: str, result: str) -> None:
     found = lines(
-        graphfix.load(
+        engine.load(
             parsed(f"""main (int64 n, float[2,3] x, float[9,3] b) => (float[2,3] y) <bool go = {{1}}> {{
         y = Loop (n, go, x) <body = turn (int64{rank} i, bool k, float[2,3] v) => (bool again, float[2,3] w) {{
             again = Identity(k) r = Gather(b, i) w = Add(v, r) }}> }}""")
@@ -80,7 +80,7 @@ def test_a_change_that_takes_many_turns_to_arrive_is_never_overlooked(length: in
     outer, inner = proto.graph.output, proto.graph.node[0].attribute[0].g.output
     for value in (*outer, *inner[1:]):
         value.type.tensor_type.ClearField("shape")
-    last = lines(graphfix.load(proto).graphs)[-1]
+    last = lines(engine.load(proto).graphs)[-1]
     assert last.startswith(f"loop.body: w{length - 1}[")
     assert "[2,3]" not in last
 
@@ -93,7 +93,7 @@ def test_nested_loops_widen_from_the_inside() -> None:
     inner_graph = body_graph.node[1].attribute[0].g
     for value in (proto.graph.output[0], body_graph.output[1], inner_graph.output[1]):
         value.type.tensor_type.ClearField("shape")
-    found = lines(graphfix.load(proto).graphs)
+    found = lines(engine.load(proto).graphs)
     assert [line.partition(": ")[2] for line in found if "more" not in line and "again" not in line] == [
         "y[?,3] = Loop(n[], go[], x[2,3])",
         "w[?,3] = Loop(n[], k[], v[?,3])",
@@ -122,7 +122,7 @@ def stacked(count: str, condition: str, step: str) -> OnnxModel:
         last, other, y = Loop ({count}, {condition}, x, x) <body = turn (int64 i, bool k, float[A,3] s, float[B,3] g) =>
             (bool again, float[C,3] t, float[D,3] grown, float[E,3] u) {{
             again = Identity(k)  t = Relu(s)  grown = Concat<axis = 0>(g, g)  {step} }}> }}""")
-    opened = graphfix.load(proto)
+    opened = engine.load(proto)
     assert isinstance(opened, OnnxModel)
     return opened
 
@@ -161,7 +161,7 @@ SCANS = {
 @pytest.mark.parametrize("case", SCANS)
 def test_a_stack_has_the_sizes_of_states_if_the_scan_surely_has_a_step(case: str) -> None:
     length, ranges, step, expected = SCANS[case]
-    opened = graphfix.load(
+    opened = engine.load(
         parsed(f"""main (float[N,3] x, float[{length},4] z, bool[N] picked) => (float[a,b,c] y) {{
             last, y = Scan (x, z) <num_scan_inputs = 1, body = turn (float[A,3] s, float[4] w) =>
                 (float[B,3] t, float[C,3] u) {{ t = Relu(s)  {step} }}> }}""")
@@ -188,7 +188,7 @@ def test_an_if_has_what_both_branches_have(yes: str, no: str, result: str) -> No
     for attribute in proto.graph.node[0].attribute:
         attribute.g.output[0].type.tensor_type.ClearField("shape")
     proto.graph.output[0].type.tensor_type.ClearField("shape")
-    assert printed(graphfix.load(proto))[0].startswith(f"{result} = If")
+    assert printed(engine.load(proto))[0].startswith(f"{result} = If")
 
 
 def test_a_size_of_a_body_that_is_read_again_may_be_less_than_it_was_at_first() -> None:
@@ -207,7 +207,7 @@ def test_a_size_of_a_body_that_is_read_again_may_be_less_than_it_was_at_first() 
             least = Min(count, two)
             more = ConstantOfShape(least)
             w = Concat <axis = 0> (v, more) }> }""")
-    opened = graphfix.load(proto)
+    opened = engine.load(proto)
     assert isinstance(opened, OnnxModel)
     sizes = {
         result.name: result.shape.axes for graph in opened.graphs for node in graph.nodes for result in node.results

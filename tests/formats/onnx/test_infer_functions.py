@@ -7,7 +7,7 @@ import time
 import onnx
 import pytest
 
-import graphfix
+from tests.support import engine
 from tests.support.notation import parsed
 from tests.support.onnx.fixing import fixed, lines
 
@@ -15,7 +15,7 @@ HEAD = '<domain: "local", opset_import: ["" : 18, "local" : 1]>'
 
 
 def view(text: str) -> list[str]:
-    return [line for line in lines(graphfix.load(parsed(text)).graphs) if line.startswith("function")]
+    return [line for line in lines(engine.load(parsed(text)).graphs) if line.startswith("function")]
 
 
 def test_calls_that_agree_give_the_functions_shapes() -> None:
@@ -114,7 +114,7 @@ def nest(levels: int) -> onnx.ModelProto:
 def test_doubling_calls_25_levels_deep_are_followed_once_each() -> None:
     proto = nest(25)
     started = time.perf_counter()
-    opened = graphfix.load(proto)
+    opened = engine.load(proto)
     assert time.perf_counter() - started < 10  # each call followed: 2^25 additions, hours
     assert [graph.path for graph in opened.graphs] == [
         "main",
@@ -145,7 +145,7 @@ def test_a_function_with_the_name_of_an_operator_is_what_runtimes_run(domain: st
     del proto.opset_import[:]
     proto.opset_import.extend([onnx.helper.make_opsetid(*it) for it in (("", 18), ("local", 1), ("com.microsoft", 1))])
     proto.graph.output[0].type.tensor_type.ClearField("shape")
-    assert lines(graphfix.load(proto).graphs)[0].startswith(f"main: y{shape} = ")
+    assert lines(engine.load(proto).graphs)[0].startswith(f"main: y{shape} = ")
 
 
 def test_each_call_is_read_with_its_own_shapes() -> None:
@@ -153,5 +153,5 @@ def test_each_call_is_read_with_its_own_shapes() -> None:
         {HEAD} f (p) => (r) {{ r = Concat <axis = 0> (p, p) }}""")
     for value in proto.graph.output:
         value.type.tensor_type.ClearField("shape")
-    main = [line for line in lines(graphfix.load(proto).graphs) if line.startswith("main")]
+    main = [line for line in lines(engine.load(proto).graphs) if line.startswith("main")]
     assert main == ["main: y[4,3] = f(x[2,3])", "main: w[10] = f(z[5])"]

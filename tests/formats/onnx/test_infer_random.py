@@ -11,7 +11,6 @@ from random import Random
 
 import pytest
 
-import graphfix
 from graphfix.formats.onnx import OnnxModel
 from graphfix.formats.onnx.infer import integer_values
 from graphfix.formats.onnx.infer.operators import arithmetic, reshaping, slicing
@@ -19,6 +18,7 @@ from graphfix.formats.onnx.infer.operators.reshaping import NO_SIZE_IS_0
 from graphfix.formats.onnx.infer.scope import GraphScope
 from graphfix.shapes.shape import UNKNOWN, Shape, Size
 from graphfix.shapes.terms import Terms
+from tests.support import engine
 from tests.support.audit_terms import Observed, contradicted, is_term
 from tests.support.audit_views import of_symbol
 from tests.support.onnx.random_builder import Array, Case
@@ -44,7 +44,7 @@ def contradictions(case: Case, told: Counter[str] | None = None) -> list[str] | 
     observed = dict(case.feeds)
     names = [output.name for output in case.proto.graph.output]
     observed |= {name: array for name, array in zip(names, found, strict=True) if hasattr(array, "shape")}
-    opened = graphfix.load(case.proto)
+    opened = engine.load(case.proto)
     assert isinstance(opened, OnnxModel)
     scope = opened._facts.main
     run_ = Observed({name: array.shape for name, array in observed.items()}, of_symbol)

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from onnx import numpy_helper
 
-import graphfix
 from graphfix.formats.onnx import OnnxModel
+from tests.support import engine
 from tests.support.notation import model
 from tests.support.runtimes.onnx_runs import run
 
@@ -64,7 +64,7 @@ BOUNDED = {
 
 
 def bounds(text: str) -> tuple[int, int] | None:
-    loaded = graphfix.load(model(text))
+    loaded = engine.load(model(text))
     assert isinstance(loaded, OnnxModel)
     (value,) = (value for value in loaded.graphs[0].outputs if value.name == "y")
     return value.bounds
@@ -94,7 +94,7 @@ def test_what_onnxruntime_returns_is_within(case: str) -> None:
 def test_an_index_is_within_its_axis() -> None:
     """A runtime refuses any other: where the model runs the index is no larger."""
     text = "y[3,2] = Gather(t:const[5,2], i:int64[3])"
-    loaded = graphfix.load(model(text))
+    loaded = engine.load(model(text))
     (index,) = loaded.graphs[0].inputs
     assert index.bounds == (-5, 4)
 
@@ -104,6 +104,6 @@ def test_a_big_constant_is_read_where_it_lies() -> None:
     proto = model("y:int64[4096] = Identity(a:const[4096])")
     table = np.arange(4096) - 7
     proto.graph.initializer[0].CopyFrom(numpy_helper.from_array(table, "a"))
-    loaded = graphfix.load(proto)
+    loaded = engine.load(proto)
     (value,) = loaded.graphs[0].outputs
     assert value.bounds == (-7, 4088)

@@ -15,6 +15,7 @@ from onnxruntime.capi import onnxruntime_pybind11_state as runtime
 import graphfix
 from graphfix.api import pipeline
 from graphfix.engine.request import Request
+from tests.support import engine
 from tests.support.bits import random_bits, same_bits
 from tests.support.named import rules
 from tests.support.notation import model, parsed
@@ -276,7 +277,7 @@ def test_external_data_stays_where_it_is(tmp_path: Path) -> None:
     tensor.data_location = onnx.TensorProto.EXTERNAL
     tensor.external_data.add(key="location", value="w.bin")
     (tmp_path / "m.onnx").write_bytes(proto.SerializeToString())
-    opened = graphfix.load(tmp_path / "m.onnx")
+    opened = engine.load(tmp_path / "m.onnx")
     outcome = pipeline.fix(opened, Request(), RULES)
     opened.save(tmp_path / "out.onnx")
     assert outcome.rewrites == {"upgrade-opset": 1}

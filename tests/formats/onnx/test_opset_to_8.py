@@ -9,7 +9,7 @@ import onnx
 import onnxruntime
 import pytest
 
-import graphfix
+from tests.support import engine
 from tests.support.checked import verify
 from tests.support.notation import model
 from tests.support.onnx.fixing import attribute, fixed, made_by
@@ -206,4 +206,4 @@ def test_a_model_without_legacy_broadcasts_keeps_its_opset() -> None:
 def test_opset_7_and_newer_are_kept() -> None:
     result = fixed(model("y[2,3] = Add(x[2,3], b[3])", opset=7), target="ranks")
     assert version(result.after) == 7
-    assert graphfix.load(result.after).graphs[0].nodes[0].version == 7
+    assert engine.load(result.after).graphs[0].nodes[0].version == 7

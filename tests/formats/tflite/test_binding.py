@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-import graphfix
 from graphfix.formats.tflite.binding import bind
 from graphfix.formats.tflite.file.container import Container, read
 from graphfix.formats.tflite.infer.names import declared, free, unique_names
@@ -17,6 +16,7 @@ from graphfix.runtimes.litert import evaluation
 from graphfix.runtimes.session import RefusedError
 from graphfix.shapes.shape import symbol
 from models.builders.tflite.text import Signature, model
+from tests.support import engine
 from tests.support.places import zoo_models
 from tests.support.tflite.instances import run
 
@@ -133,11 +133,11 @@ def test_an_input_of_unknown_rank_takes_the_shape_that_is_given() -> None:
 
 def test_a_scalar_of_an_old_converter_is_bound_by_an_empty_shape() -> None:
     """Without has_rank it is an input of unknown rank, and its shape was the stored one already."""
-    opened = graphfix.load(model("y[2,3] = ADD(x[2,3], s[])", has_rank=False))
+    opened = engine.load(model("y[2,3] = ADD(x[2,3], s[])", has_rank=False))
     assert not opened.graphs[0].inputs[1].shape.ranked
     opened.bind({}, {"s": ()})
     assert opened.changed
-    assert [str(value) for value in graphfix.load(opened.tobytes()).graphs[0].inputs] == ["x[2,3]", "s[]"]
+    assert [str(value) for value in engine.load(opened.tobytes()).graphs[0].inputs] == ["x[2,3]", "s[]"]
 
 
 def test_litert_is_believed_before_the_own_inference(monkeypatch: pytest.MonkeyPatch) -> None:

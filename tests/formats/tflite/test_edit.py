@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-import graphfix
 from graphfix.graph.edits import Edit, Inline, Lift, Refused, Upgrade
 from models.builders.tflite.text import Quantized, model
+from tests.support import engine
 from tests.support.runtimes.litert_groups import KERNELS, Job, run
 from tests.support.tflite import kept
 from tests.support.tflite.fixing import fixed, tree
@@ -337,7 +337,7 @@ def test_a_lifted_constant_keeps_the_buffer_and_its_scales_move_along() -> None:
     ids=["upgrade", "inline"],
 )
 def test_what_the_format_does_not_have_is_refused_before_another_edit_is_carried_out(edit: Edit, why: str) -> None:
-    opened = graphfix.load(model("y[2,3] = ADD(x[2,3], b:const[3])"))
+    opened = engine.load(model("y[2,3] = ADD(x[2,3], b:const[3])"))
     with pytest.raises(Refused, match=why):
         opened.apply(opened.graphs[0].nodes[0], [Lift(1, (0,)), edit])
     assert not opened.changed

@@ -9,8 +9,8 @@ import ai_edge_litert.schema_py_generated as schema
 import numpy as np
 import pytest
 
-import graphfix
 from models.builders.tflite.text import model, pack
+from tests.support import engine
 from tests.support.checked import verify
 from tests.support.runtimes.litert_runs import KERNELS, Job, run
 from tests.support.tflite.fixing import fixed
@@ -98,8 +98,8 @@ def test_a_freed_slot_at_the_end_goes() -> None:
 
 
 def test_a_new_code_that_no_operator_has_in_the_end_is_not_written() -> None:
-    opened = graphfix.load(model("y[2,3] = ADD(x[2,3], b[3])"))
-    graphfix.fix(opened)
+    opened = engine.load(model("y[2,3] = ADD(x[2,3], b[3])"))
+    engine.fix(opened)
     opened.container.code(schema.BuiltinOperator.ABS, 1)
     found = codes(opened.tobytes())
     assert (found[0], sorted(found[1:])) == (("ADD", 1), [("RESHAPE", 1), ("TILE", 1)])
@@ -154,10 +154,10 @@ def test_what_target_tosa_replaced_is_asked_for_no_more(name: str) -> None:
 
 
 def test_codes_are_counted_again_after_a_second_round_of_edits() -> None:
-    opened = graphfix.load(model(NOTHING_TO_DO + "y[2,3] = SELECT(c:bool[2], a, b[2,3])"))
-    graphfix.fix(opened, target="explicit")
+    opened = engine.load(model(NOTHING_TO_DO + "y[2,3] = SELECT(c:bool[2], a, b[2,3])"))
+    engine.fix(opened, target="explicit")
     assert codes(opened.tobytes()) == [("SELECT", 1), ("SELECT", 1)]
-    graphfix.fix(opened, target="tosa")
+    engine.fix(opened, target="tosa")
     assert sorted(codes(opened.tobytes())) == [("RESHAPE", 1), ("SELECT_V2", 1)]
 
 

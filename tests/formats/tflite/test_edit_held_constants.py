@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-import graphfix
 from graphfix.formats.tflite.file.container import Container
 from models.builders.tflite.text import model
+from tests.support import engine
 from tests.support.tflite.fixing import fixed
 
 
@@ -63,7 +63,7 @@ def reads(count: int, monkeypatch: pytest.MonkeyPatch) -> dict[int, int]:
         return original(container, buffer)
 
     monkeypatch.setattr(Container, "data", data)
-    graphfix.fix(graphfix.load(file), target="compact")
+    engine.fix(engine.load(file), target="compact")
     monkeypatch.undo()
     return counts
 

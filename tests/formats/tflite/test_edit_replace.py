@@ -11,6 +11,7 @@ import pytest
 import graphfix
 from graphfix.graph.edits import Evaluate, New, Numbers, Refused, Replace
 from models.builders.tflite.text import Quantized, model, pack, tree
+from tests.support import engine
 from tests.support.tflite.fixing import fixed
 
 if TYPE_CHECKING:
@@ -132,7 +133,7 @@ def test_what_copies_elements_keeps_their_scale(dtype: str, tmp_path: Path) -> N
     outcome = graphfix.fix_file(tmp_path / "in.tflite", tmp_path / "out.tflite", target="tosa")
     assert outcome.verdict is not None
     assert outcome.verdict.status == "proved"
-    copied = graphfix.load(tmp_path / "out.tflite").graphs[0].nodes[0]
+    copied = engine.load(tmp_path / "out.tflite").graphs[0].nodes[0]
     assert (copied.op, copied.results[0] and copied.results[0].quantization) == (
         "RESHAPE",
         (np.float32(0.1), scale.zero_point),
@@ -144,7 +145,7 @@ def test_nothing_new_computes_with_quantized_numbers() -> None:
     for dtype, refused in (("int8", True), ("float32", False)):
         text = f"subgraph main(x:{dtype}[2,3]):\n  y:{dtype}[2,3] = ADD(x, x)"
         scales = dict.fromkeys("xy", Quantized(0.1, 3)) if refused else {}
-        loaded = graphfix.load(model(text, quantization=scales))
+        loaded = engine.load(model(text, quantization=scales))
         node = loaded.graphs[0].nodes[0]
         inner = New("ADD", (0, 1), node.operand(0).shape, dtype)
         edit = Replace(New("ADD", (inner, 1), node.operand(0).shape, dtype), "GF304")
@@ -153,7 +154,7 @@ def test_nothing_new_computes_with_quantized_numbers() -> None:
                 loaded.apply(node, [edit])
         else:
             loaded.apply(node, [edit])
-            assert [each.op for each in graphfix.load(loaded.tobytes()).graphs[0].nodes] == ["ADD", "ADD"]
+            assert [each.op for each in engine.load(loaded.tobytes()).graphs[0].nodes] == ["ADD", "ADD"]
 
 
 def test_a_sparse_constant_becomes_the_dense_one_that_litert_unpacks() -> None:
@@ -187,7 +188,7 @@ def test_what_no_file_of_the_format_has_is_not_evaluated() -> None:
 
 
 def test_what_is_not_known_is_refused_with_the_options_that_make_it_known() -> None:
-    opened = graphfix.load(model("a[2,3] = RELU(x[2,3])\ny[2,3] = NEG(a)"))
+    opened = engine.load(model("a[2,3] = RELU(x[2,3])\ny[2,3] = NEG(a)"))
     with pytest.raises(Refused, match=r"is not known before the model runs: .*--dim.*--set"):
         opened.apply(opened.graphs[0].nodes[0], [Evaluate("GF303")])
     assert not opened.changed
@@ -208,7 +209,7 @@ def test_free_sizes_are_demanded_with_the_options_that_bind_them(tmp_path: Path)
     outcome = graphfix.fix_file(path, tmp_path / "o.tflite", target="tosa", bind_defaults=True)
     assert outcome.verdict is not None
     assert outcome.verdict.status == "proved"
-    assert [str(value) for value in graphfix.load(tmp_path / "o.tflite").graphs[0].inputs] == ["x[1,3]"]
+    assert [str(value) for value in engine.load(tmp_path / "o.tflite").graphs[0].inputs] == ["x[1,3]"]
 
 
 def test_a_free_input_is_a_finding_of_check(tmp_path: Path) -> None:
@@ -247,7 +248,7 @@ def test_a_copy_that_is_quantized_otherwise_is_not_bypassed(text: str) -> None:
 
 
 def test_constants_that_differ_in_the_sign_of_zero_are_two() -> None:
-    opened = graphfix.load(model("y[1] = NEG(x[1])"))
+    opened = engine.load(model("y[1] = NEG(x[1])"))
     builder = opened._state.builders[opened.graphs[0]]
     made = [
         builder.new_constant(Numbers((zero,), (1,), "float32"), opened.graphs[0].nodes[0]) for zero in (0.0, -0.0, 0.0)

@@ -58,7 +58,7 @@ def test_sites_of_one_code_are_one_line() -> None:
 
 
 def test_no_more_lines_of_a_kind_than_are_shown_and_the_last_counts_the_rest() -> None:
-    lines = read(*(replace(CHECKED, model=f"m{number}.onnx") for number in range(12)), FAILED)
+    lines = read(*(replace(CHECKED, source=f"m{number}.onnx") for number in range(12)), FAILED)
     assert [kind for kind, _, _ in lines] == ["error", *["warning"] * 10, *["notice"] * 10]
     assert lines[10][2] == "3 more warnings: a report (--report FILE) has all"
 
@@ -79,12 +79,12 @@ def test_nothing_to_say_is_nothing() -> None:
 
 
 def test_a_path_and_a_message_come_out_as_they_went_in() -> None:
-    nasty = replace(CHECKED, model="a,b::c%0A=d.onnx", sites=(replace(FOUND, node="50%,::%0A"),))
+    nasty = replace(CHECKED, source="a,b::c%0A=d.onnx", sites=(replace(FOUND, node="50%,::%0A"),))
     ((_, properties, message),) = read(nasty)
     assert properties["file"] == "a,b::c%0A=d.onnx"
     assert "Add '50%,::%0A'" in message
 
 
 def test_a_file_elsewhere_has_no_place() -> None:
-    ((_, properties, _),) = read(replace(CHECKED, model="/none/m.onnx", sites=(FOUND,)))
+    ((_, properties, _),) = read(replace(CHECKED, source="/none/m.onnx", sites=(FOUND,)))
     assert list(properties) == ["title"]

@@ -83,7 +83,7 @@ def test_letters_of_many_bytes_do_not_make_it_longer() -> None:
 
 
 def test_every_model_has_its_part_of_the_room() -> None:
-    models = [replace(CHECKED, model=f"m{number}.onnx", sites=sites(5_000)) for number in range(4)]
+    models = [replace(CHECKED, source=f"m{number}.onnx", sites=sites(5_000)) for number in range(4)]
     text = report.TEXTS["markdown"](models)
     assert len(text) < LIMIT
     rows = [part.count("| GF101 |") for part in text.split("\n## ")[1:]]
@@ -93,7 +93,7 @@ def test_every_model_has_its_part_of_the_room() -> None:
 
 @pytest.mark.parametrize("number", [300, 3_000])
 def test_many_models_fit_too(number: int) -> None:
-    models = [replace(CHECKED, model=f"models/some/folder/m{at}.onnx") for at in range(number)]
+    models = [replace(CHECKED, source=f"models/some/folder/m{at}.onnx") for at in range(number)]
     failed = [report.Failure("check", f"b{at}.onnx", "b.onnx: " + "x" * 400) for at in range(number)]
     for entries in (models, failed, [*models, *failed]):
         text = report.TEXTS["markdown"](entries)
@@ -103,9 +103,9 @@ def test_many_models_fit_too(number: int) -> None:
 
 
 def test_a_model_of_which_nothing_is_to_say_is_a_row_of_the_summary_alone() -> None:
-    text = report.TEXTS["markdown"]([replace(CHECKED, model="clean.onnx", sites=(EXEMPT,)), CHECKED])
+    text = report.TEXTS["markdown"]([replace(CHECKED, source="clean.onnx", sites=(EXEMPT,)), CHECKED])
     assert text.count("clean.onnx") == 1
-    assert "## `clean.onnx`" in report.TEXTS["markdown"]([replace(CHECKED, model="clean.onnx", sites=(EXEMPT,))])
+    assert "## `clean.onnx`" in report.TEXTS["markdown"]([replace(CHECKED, source="clean.onnx", sites=(EXEMPT,))])
 
 
 def test_the_evidence_is_collapsed_and_what_it_assumes_is_said_once() -> None:

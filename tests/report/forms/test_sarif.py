@@ -143,7 +143,7 @@ def test_no_more_results_than_are_taken_and_warnings_stay(monkeypatch: pytest.Mo
     ],
 )
 def test_a_path_is_a_reference(model: str, uri: str) -> None:
-    (result, _) = run(replace(CHECKED, model=model))["results"]
+    (result, _) = run(replace(CHECKED, source=model))["results"]
     assert result["locations"][0]["physicalLocation"]["artifactLocation"]["uri"] == uri
 
 
@@ -151,7 +151,7 @@ def test_a_path_below_the_working_folder_is_relative_however_it_is_written(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    (result, _) = run(replace(CHECKED, model=str(tmp_path / "a" / "m.onnx")))["results"]
+    (result, _) = run(replace(CHECKED, source=str(tmp_path / "a" / "m.onnx")))["results"]
     assert unquote(result["locations"][0]["physicalLocation"]["artifactLocation"]["uri"]) == "a/m.onnx"
 
 

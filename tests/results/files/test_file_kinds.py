@@ -84,7 +84,7 @@ def test_the_python_functions_say_so(tmp_path: Path, function: str) -> None:
 def test_the_content_counts_and_not_the_name(tmp_path: Path) -> None:
     for name, data in (("m.pt", model().SerializeToString()), ("m.zip", tflite_model("y[2,3] = ADD(x[2,3], b[3])"))):
         (tmp_path / name).write_bytes(data)
-        assert graphfix.check(tmp_path / name).model == str(tmp_path / name)
+        assert graphfix.check(tmp_path / name).source == str(tmp_path / name)
 
 
 def test_a_model_with_an_unknown_field_is_a_model(tmp_path: Path) -> None:

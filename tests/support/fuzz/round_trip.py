@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import graphfix
 from graphfix.results import GraphfixError
 from graphfix.shapes.dim import Incompatible
+from tests.support import engine
 from tests.support.fuzz.structure import structure
 from tests.support.proving import prove
 
@@ -16,8 +16,8 @@ REFUSED, UNLIKE, MORE, UNPROVED = "refused", "unlike", "more", "unproved"
 def folded(file: bytes, *targets: str) -> bytes:
     """Fix a model for one target after the other."""
     for target in targets:
-        model = graphfix.load(file)
-        graphfix.fix(model, target=target)
+        model = engine.load(file)
+        engine.fix(model, target=target)
         model.finish()
         file = model.tobytes()
     return file

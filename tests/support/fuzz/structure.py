@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-import graphfix
 from graphfix.formats.tflite.model import TfliteModel
+from tests.support import engine
 
 if TYPE_CHECKING:
     from graphfix.formats.onnx import OnnxModel
@@ -41,7 +41,7 @@ class Structure:
 
 def structure(file: bytes) -> Structure:
     """The structure of a file, by its view as it is loaded."""
-    model = graphfix.load(file)
+    model = engine.load(file)
     about = _tflite(model) if isinstance(model, TfliteModel) else _onnx(model)
     walk = _Walk(about)
     for graph in model.graphs:

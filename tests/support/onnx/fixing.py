@@ -10,9 +10,9 @@ import onnx
 import onnx.checker
 from onnx import AttributeProto, ModelProto, helper
 
-import graphfix
 from graphfix.api import pipeline
 from graphfix.engine.request import Request
+from tests.support import engine
 from tests.support.notation import model
 
 if TYPE_CHECKING:
@@ -70,7 +70,7 @@ def fixed(
 ) -> Fixed:
     """Run the rewrites, and see that what holds of every model holds: the checker, the fresh view, the second run."""
     proto = model(before) if isinstance(before, str) else before
-    opened = graphfix.load(proto)
+    opened = engine.load(proto)
     if bind:
         opened.bind(bind, {})
     outcome = pipeline.fix(opened, *asked(options))
@@ -79,7 +79,7 @@ def fixed(
     after = onnx.load_from_string(data)
     if _passes(proto):
         onnx.checker.check_model(after)
-    again = graphfix.load(data)
+    again = engine.load(data)
     assert lines(again.graphs) == everything, "the derived view is not that of the written file"
     if stable:
         second = pipeline.fix(again, *asked(options))

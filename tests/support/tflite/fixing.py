@@ -10,6 +10,7 @@ import ai_edge_litert.schema_py_generated as schema
 import graphfix
 from graphfix.api import pipeline
 from models.builders.tflite.text import model
+from tests.support import engine
 from tests.support.onnx.fixing import asked, lines, listed
 
 if TYPE_CHECKING:
@@ -66,13 +67,13 @@ def fixed(
 ) -> Fixed:
     """Run the rewrites, and see that what holds of every model holds: the fresh view, the second run."""
     file = model(before) if isinstance(before, str) else before
-    opened = graphfix.load(file)
+    opened = engine.load(file)
     if bind:
         opened.bind(bind, {})
     outcome = pipeline.fix(opened, *asked(options))
     graphs = opened.finish()
     view, everything, data = listed(graphs), lines(graphs), opened.tobytes()
-    again = graphfix.load(data)
+    again = engine.load(data)
     assert lines(again.graphs) == everything, "the derived view is not that of the written file"
     if stable:
         second = pipeline.fix(again, *asked(options))

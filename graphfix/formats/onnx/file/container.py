@@ -187,8 +187,10 @@ class Container:
         return Weaver(serialized, self.nonce, self.cuts).pieces()
 
 
-def read(source: Path | bytes, data_root: Sequence[Path] = ()) -> Container:
+def read(source: Path | bytes, data_root: Sequence[Path] = (), folder: Path | None = None) -> Container:
     """Read an ONNX model without its payloads; its data files may also lie in the folders of `data_root`.
+
+    The locations of the data files are relative to the model's file, or to `folder` for bytes.
 
     What counts as a model: records that end exactly where the source ends, that protobuf can parse, with
     a graph, an IR version, and from IR version 3 on at least one opset_import. Writers put opset_import
@@ -204,7 +206,8 @@ def read(source: Path | bytes, data_root: Sequence[Path] = ()) -> Container:
     proto = _parsed(skeleton, opened.name)
     path = None if isinstance(source, bytes) else source
     container = Container(proto, path, opened, cutter.nonce, cutter.cuts)
-    container.home = DataHome.of(path, data_root) if path is not None else None
+    place = path if path is not None else folder / "model" if folder is not None else None
+    container.home = DataHome.of(place, data_root) if place is not None else None
     container.has_external = may_have_external(skeleton) and container.check_external()
     container.locations = external_files(proto) if container.has_external else ()
     return container

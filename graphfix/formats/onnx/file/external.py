@@ -39,7 +39,7 @@ def check_external(model: ModelProto, home: DataHome | None, name: str) -> bool:
     for tensor, entries in _external(model):
         where = f"{name}: the external data of tensor {tensor.name!r}"
         if home is None:
-            raise GraphfixError(f"{where} can't be found: bytes have no folder; give the model's path")
+            raise GraphfixError(f"{where} can't be found: bytes have no folder; give the model's path, or the folder")
         location = entries.get("location", "")
         where = f"{where} at {location!r}"
         if location not in sizes:

@@ -9,7 +9,7 @@ import onnxruntime
 import pytest
 from onnx import parser
 
-import graphfix
+from tests.support import engine
 from tests.support.proving import prove
 
 if TYPE_CHECKING:
@@ -38,8 +38,8 @@ def written(text: str, kind: str, path: Path) -> Path:
 
 def fixed(path: Path) -> bool:
     """Fix a model, and say whether the result is proved."""
-    loaded, after = graphfix.load(path), path.with_name("after.onnx")
-    assert graphfix.fix(loaded).changed
+    loaded, after = engine.load(path), path.with_name("after.onnx")
+    assert engine.fix(loaded).changed
     loaded.save(after)
     return prove(path, after).proved
 

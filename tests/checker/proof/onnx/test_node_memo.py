@@ -12,11 +12,11 @@ import onnx.parser
 import pytest
 from onnx import ModelProto, NodeProto, TensorProto, helper, numpy_helper
 
-from graphfix import api
 from graphfix.checker.proof.onnx import compare
 from graphfix.checker.proof.onnx.operators.elementwise import PRODUCTS
 from graphfix.checker.proof.onnx.reading import node_memo
 from graphfix.results import GraphfixError
+from tests.support import engine
 from tests.support.proved import unproved
 from tests.support.proving import prove
 
@@ -226,9 +226,9 @@ def test_what_is_read_as_a_node_before_is_what_the_rules_make_of_it(
         made = drafted(seed)
         one.write_bytes(made.SerializeToString())
         results = [changed(made, seed * 3 + at) for at in range(3)]
-        fixed = api.load(made)
+        fixed = engine.load(made)
         try:
-            api.fix(fixed, target="explicit")
+            engine.fix(fixed, target="explicit")
         except GraphfixError:
             pass  # sizes that do not meet
         else:

@@ -12,8 +12,8 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 
-from graphfix import api
 from graphfix.results import GraphfixError
+from tests.support import engine
 from tests.support.faults.tflite.mutations import MUTATIONS, mutated
 from tests.support.faults.tflite.planted import packed, unpacked
 from tests.support.fuzz.tflite.checks import WAYS, Feeds, elements
@@ -82,8 +82,8 @@ def _fixed(file: bytes, options: dict[str, str] | None) -> bytes:
     if options is None:
         return file
     try:
-        model = api.load(file)
-        api.fix(model, **options)  # type: ignore[arg-type]  # the table's values fit their names
+        model = engine.load(file)
+        engine.fix(model, **options)  # type: ignore[arg-type]  # the table's values fit their names
     except GraphfixError:
         return file
     return model.tobytes()

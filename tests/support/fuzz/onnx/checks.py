@@ -14,8 +14,8 @@ import onnxruntime
 from onnx import ModelProto
 from onnxruntime.capi import onnxruntime_pybind11_state as state
 
-from graphfix import api
 from graphfix.results import GraphfixError, Outcome
+from tests.support import engine
 from tests.support.fuzz.onnx.graph_builder import Draft, elements
 from tests.support.fuzz.onnx.ops import OPS
 
@@ -129,9 +129,9 @@ def faults(draft: Draft, seed: int, folder: Path) -> list[str] | None:
 def _of_options(
     draft: Draft, options: Mapping[str, str | bool], runs: Sequence[tuple[Feeds, Result]], folder: Path
 ) -> Iterator[str]:
-    model = api.load(draft.model)
+    model = engine.load(draft.model)
     try:
-        outcome = api.fix(model, **options)  # type: ignore[arg-type]  # the table's values fit their names
+        outcome = engine.fix(model, **options)  # type: ignore[arg-type]  # the table's values fit their names
     except GraphfixError as error:
         if any(not isinstance(result, str) for _, result in runs):
             yield f"refused, though it runs: {error}"
@@ -180,12 +180,12 @@ def dequantized(model: ModelProto) -> set[tuple[str, int]]:
 
 
 def _of_a_second_run(data: bytes, view: list[tuple[str, str]], options: Mapping[str, str | bool]) -> Iterator[str]:
-    again = api.load(data)
+    again = engine.load(data)
     fresh = [(graph.path, str(node)) for graph in again.graphs for node in graph.nodes]
     if view != fresh:
         derived, loaded = next(((a, b) for a, b in zip(view, fresh, strict=False) if a != b), (len(view), len(fresh)))
         yield f"the derived view says {derived}, the loaded one {loaded}"
-    outcome = api.fix(again, **options)  # type: ignore[arg-type]  # the table's values fit their names
+    outcome = engine.fix(again, **options)  # type: ignore[arg-type]  # the table's values fit their names
     if outcome.changed or again.tobytes() != data:
         yield f"a second run changes {[site.node for site in outcome.sites if site.status == 'changed']}"
 

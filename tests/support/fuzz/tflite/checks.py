@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from graphfix import api
 from graphfix.formats.tflite.file.records import ABSENT
 from graphfix.formats.tflite.infer.names import free
 from graphfix.formats.tflite.model import TfliteModel
@@ -16,6 +15,7 @@ from graphfix.formats.tflite.view import SubgraphView
 from graphfix.graph.view import Graph
 from graphfix.results import GraphfixError, Outcome
 from graphfix.shapes.shape import Shape
+from tests.support import engine
 from tests.support.fuzz.tflite.graph_builder import BOOL, INT, LONG, SCALED, WORD, Concrete, Draft
 from tests.support.runtimes.litert_groups import KERNELS, Job
 
@@ -116,7 +116,7 @@ def prepared(draft: Draft, seed: int, *, every: bool = False) -> Case:
 
 
 def load(file: bytes) -> TfliteModel:
-    model = api.load(file)
+    model = engine.load(file)
     assert isinstance(model, TfliteModel)
     return model
 
@@ -188,7 +188,7 @@ def _fix(case: Case, options: Options, bound: Mapping[str, int]) -> None:
     try:
         if bound:
             model.bind(bound, {})
-        outcome = api.fix(model, **options)  # type: ignore[arg-type]  # the table's values fit their names
+        outcome = engine.fix(model, **options)  # type: ignore[arg-type]  # the table's values fit their names
     except GraphfixError as error:
         if options.get("unknown") != "error":
             case.refused.append((options, str(error)))
@@ -205,7 +205,7 @@ def _fix(case: Case, options: Options, bound: Mapping[str, int]) -> None:
         case.says(options, f"the derived view says {derived}, the loaded one {loaded}", bound)
     if not outcome.changed and not bound and data != case.file:
         case.says(options, "nothing changed, but the file", bound)
-    second = api.fix(again, **options)  # type: ignore[arg-type]  # the table's values fit their names
+    second = engine.fix(again, **options)  # type: ignore[arg-type]  # the table's values fit their names
     if any(second.rewrites.values()) or second.changed or again.tobytes() != data:
         names = [(site.op, site.node, site.code, site.operand) for site in second.sites if site.status == "changed"]
         case.says(options, f"a second run changes {names}", bound)

@@ -11,6 +11,7 @@ import onnx
 from onnx import ModelProto, helper
 
 from graphfix import api
+from tests.support import engine
 from tests.support.runtimes.one_node import Array, Key
 from tests.support.small_scope.onnx.cases import SIZES, Case, static
 from tests.support.small_scope.onnx.models import feeds, made, result_names, value_name
@@ -37,12 +38,12 @@ class Question:
         model = made(self.key, self.version, self.row.recipe, self.cases, self.constants)
         before, after = folder / "before.onnx", folder / "after.onnx"
         before.write_bytes(model.SerializeToString())
-        loaded = api.load(before)
-        api.fix(loaded, target=self.target)
+        loaded = engine.load(before)
+        engine.fix(loaded, target=self.target)
         loaded.save(after)
         verdict = api.verify(before, after, proof="only")
         fixed = onnx.load(after)
-        again = api.fix(api.load(after), target=self.target).changed
+        again = engine.fix(engine.load(after), target=self.target).changed
         return Answer(self, self._source(model), self._source(fixed), verdict.status, str(verdict.proof), again)
 
     def _source(self, model: ModelProto) -> Source:

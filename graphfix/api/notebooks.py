@@ -1,0 +1,47 @@
+"""How a notebook shows an Outcome or a Verdict: the page of the HTML report, in a frame.
+
+`graphfix.results` imports no other room, so its classes get the method `_repr_html_` here. `graphfix.api` calls
+`add_html` when it is imported: no outcome is made before.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from graphfix.results import Outcome, Verdict
+
+MOST_SITES = 1000
+"""A frame lists at most this many sites, because a notebook stores the whole page in its file."""
+STYLE = "width:100%;height:28rem;border:1px solid #8884"
+
+
+def outcome_html(outcome: Outcome) -> str:
+    """Return the report of one outcome as the HTML of a frame."""
+    return _frame(outcome)
+
+
+def verdict_html(verdict: Verdict) -> str:
+    """Return the report of a verdict as the HTML of a frame."""
+    return _frame(Outcome("verify", "before", "", output="after", verdict=verdict))
+
+
+def _frame(outcome: Outcome) -> str:
+    """Return a frame with the report's page: its styles and scripts can't reach the notebook."""
+    from html import escape
+
+    from graphfix.report.html import page  # imported when it is asked for: few programs are notebooks
+
+    sites: Sequence[object] = outcome.sites
+    more = len(sites) - MOST_SITES
+    if more > 0:
+        note = f"{MOST_SITES:,} sites are listed here, and {more:,} more are not: a report file lists all"
+        outcome = replace(outcome, sites=list(outcome.sites[:MOST_SITES]), notes=(*outcome.notes, note))
+    text = escape(page([outcome]), quote=True)
+    return f'<iframe title="graphfix" sandbox="allow-scripts" style="{STYLE}" srcdoc="{text}"></iframe>'
+
+
+def add_html() -> None:
+    """Give both classes the method that notebooks call."""
+    Outcome._repr_html_ = outcome_html  # type: ignore[attr-defined]
+    Verdict._repr_html_ = verdict_html  # type: ignore[attr-defined]

@@ -1,0 +1,123 @@
+"""A source as a file: the checker, and the commands that it takes part in, read files only.
+
+A source that is not a file is written to a temporary one. Errors and results name the source, and never the temporary
+file.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import TypeVar
+
+from graphfix import formats
+from graphfix.api import sources
+from graphfix.api.model import Model, Source, name_of, written
+from graphfix.results import GraphfixError, Outcome, Verdict
+from graphfix.results.records import dataclass
+from graphfix.results.shown import shown
+from graphfix.results.texts import with_texts
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class OnDisk:
+    """A source as a file that the checker can read."""
+
+    path: Path
+    names: dict[str, str]
+    """By the path of the temporary file: the name of the source. Empty if the source is a file itself."""
+
+    def renamed(self, value: T) -> T:
+        """Return an outcome, a verdict or a listing with the name of the source in place of the temporary file."""
+        return renamed(value, self.names) if self.names else value
+
+
+@contextmanager
+def on_disk(function: str, source: Source, folder: str | Path | None = None) -> Iterator[OnDisk]:
+    """Yield a file with the content of a source; a temporary one is deleted at the end. Raises GraphfixError."""
+    with ExitStack() as stack:
+        if isinstance(source, Model):
+            path, name = written(source, stack), name_of(source)
+        else:
+            given = sources.content(function, source, folder)
+            path, name = given.path or _written(given, stack), given.name
+        names = {} if str(path) == name else {str(path): name}
+        stack.enter_context(sources.naming(names))
+        yield OnDisk(path, names)
+
+
+def _written(given: sources.Content, stack: ExitStack) -> Path:
+    """Return a temporary file with the bytes, beside the model's external data if it has any. Raises GraphfixError."""
+    import shutil  # a command that names files needs none
+
+    path = sources.temporary(stack, None)
+    try:
+        path.write_bytes(given.data)
+        if given.folder is not None and _has_external_data(path):
+            private, path = path, sources.temporary(stack, given.folder)
+            shutil.copyfile(private, path)
+    except OSError as error:
+        raise GraphfixError(f"{given.name}: no temporary file can be written: {error.strerror or error}") from error
+    return path
+
+
+def _has_external_data(path: Path) -> bool:
+    try:
+        return bool(formats.data_locations(path))
+    except GraphfixError:  # it is raised again, with the name of the source, by what reads the file
+        return False
+
+
+def renamed(value: T, names: dict[str, str]) -> T:
+    """Return plain data with each temporary path replaced by the name of its source.
+
+    Of an outcome all fields but its sites are searched: only the site of the whole model has its name as the node.
+    """
+    replaced = sources.replacing(names)
+    if isinstance(value, Outcome):
+        return _renamed_outcome(value, replaced, {Path(path).name: name for path, name in names.items()})  # type: ignore[return-value]  # the same type
+    made: T = with_texts(value, replaced)
+    return made
+
+
+def _renamed_outcome(outcome: Outcome, replaced: Callable[[str], str], nodes: dict[str, str]) -> Outcome:
+    verdict: Verdict | None = with_texts(outcome.verdict, replaced)
+    sites = outcome.sites
+    first = next(iter(sites), None)
+    if first is not None and first.op == "model" and first.node in nodes:
+        sites = [replace(first, node=nodes[first.node]), *sites[1:]]
+    texts = {name: with_texts(getattr(outcome, name), replaced) for name in ("source", "output", "notes", "assumes")}
+    return replace(outcome, verdict=verdict, sites=sites, **texts)
+
+
+def is_in_memory(source: object) -> bool:
+    """Return whether a source is neither a path nor a loaded model, so that `folder` is about it."""
+    return not isinstance(source, (str, os.PathLike, Model))
+
+
+@contextmanager
+def arrays_on_disk(arrays: Mapping[str, object]) -> Iterator[Path]:
+    """Yield an .npz file with arrays by name; errors name it `inputs`. Raises GraphfixError for other objects.
+
+    `numpy.savez` takes the names as keywords and has parameters of its own, so that it can't write an input `file`.
+    """
+    from zipfile import ZipFile  # imported here, as numpy is: few calls have arrays
+
+    import numpy as np
+
+    with ExitStack() as stack:
+        path = sources.temporary(stack, None).with_suffix(".npz")
+        with ZipFile(path, "w") as archive:
+            for name, given in arrays.items():
+                array = np.asarray(given)
+                if not isinstance(name, str) or array.dtype == object:
+                    raise GraphfixError(f"inputs {name!r} is {shown(given)}; give the name of an input, and an array")
+                with archive.open(f"{name}.npy", "w", force_zip64=True) as member:
+                    np.lib.format.write_array(member, array, allow_pickle=False)
+        stack.enter_context(sources.naming({str(path): "inputs"}))
+        yield path
