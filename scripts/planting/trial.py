@@ -1,0 +1,208 @@
+"""Try one fault: write it into a copy of the repository, and run tests there until one fails."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from planting import chosen
+from planting.kinds import Fault
+from planting.record import Record, folders
+
+LEFT_OUT = shutil.ignore_patterns(
+    ".git", "__pycache__", ".*_cache", ".hypothesis", "zoo", "build", "dist", "site", "*.egg-info"
+)
+FIRST_SECONDS = 25.0
+"""Tests that take so long together are run first; most faults are caught by them."""
+PASSED, FAILED, NO_TESTS = 0, 1, 5
+"""Exit statuses of pytest."""
+
+
+@dataclass(frozen=True)
+class Trial:
+    """What became of one fault."""
+
+    module: str
+    fault: Fault
+    caught_by: str
+    """The test that failed; empty if the fault survived."""
+    note: str = ""
+    seconds: float = 0.0
+
+
+@dataclass(eq=False)
+class Copy:
+    """A copy of the repository in which faults are planted; its files are links but for modules with a fault."""
+
+    root: Path
+    folder: Path
+    test_seconds: int
+    """A test that takes longer fails, as one does that never ends."""
+    broken: set[str] = field(default_factory=set)
+    """Tests that fail without any fault."""
+    sound: set[str] = field(default_factory=set)
+    """Tests that pass without a fault."""
+    _writes: int = 0
+
+    def __post_init__(self) -> None:
+        shutil.copytree(self.root, self.folder / "copy", ignore=LEFT_OUT, copy_function=_linked, symlinks=True)
+        zoo = self.root / "models" / "zoo"
+        if zoo.exists():
+            (self.folder / "copy" / "models" / "zoo").symlink_to(zoo.resolve())
+        (self.folder / "plugin").mkdir()
+        shutil.copy(chosen.__file__, self.folder / "plugin" / "planted_choice.py")
+
+    def write(self, module: str, content: bytes) -> None:
+        """Replace a module, with a time that no compiled module has."""
+        path = self.folder / "copy" / module
+        path.unlink()
+        path.write_bytes(content)
+        self._writes += 1
+        stamp = time.time() + 10 * self._writes
+        os.utime(path, (stamp, stamp))
+
+    def run(self, arguments: Sequence[str], names: Sequence[str] | None, limit: float) -> tuple[int | None, str]:
+        """Run tests until one fails; return pytest's exit status, None if it did not end in time, and its output."""
+        environment = {
+            **os.environ,
+            "PYTHONPATH": os.pathsep.join(map(str, (self.folder / "copy", self.folder / "plugin"))),
+        }
+        environment.pop("PYTHONDONTWRITEBYTECODE", None)
+        if names is not None:
+            list_file = self.folder / "names.json"
+            list_file.write_text(json.dumps(names), encoding="utf-8")
+            environment[chosen.CHOSEN] = str(list_file)
+        command = [
+            sys.executable,
+            "-m",
+            "pytest",
+            "-x",
+            "-q",
+            "--tb=no",
+            "-p",
+            "planted_choice",
+            "-p",
+            "no:cacheprovider",
+        ]
+        command += ["--basetemp", str(self.folder / "base"), "--timeout", str(self.test_seconds)]
+        output = self.folder / "output.txt"
+        with output.open("wb") as file:
+            process = subprocess.Popen(
+                [*command, *arguments], cwd=self.folder / "copy", env=environment, stdin=subprocess.DEVNULL,
+                stdout=file, stderr=subprocess.STDOUT, start_new_session=True,
+            )  # fmt: skip
+            try:
+                status: int | None = process.wait(limit)
+            except subprocess.TimeoutExpired:
+                status = None
+            finally:
+                _end(process)
+        return status, output.read_text(encoding="utf-8", errors="replace")
+
+
+def _linked(source: str, target: str) -> None:
+    try:
+        os.link(source, target)
+    except OSError:
+        shutil.copy2(source, target)
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    """End a process and those that it started in its session."""
+    try:
+        os.killpg(process.pid, signal.SIGKILL)
+    except (ProcessLookupError, PermissionError):
+        return
+    finally:
+        process.wait()
+
+
+def tried(copy: Copy, record: Record, module: str, fault: Fault, limit: float) -> Trial:
+    """Plant a fault, run tests in the order of their nearness until one fails, and take the fault out."""
+    source = (copy.root / module).read_bytes()
+    began, note = time.monotonic(), ""
+    try:
+        for arguments, names in _stages(copy.root, record, module, fault, limit):
+            left = limit - (time.monotonic() - began)
+            copy.write(module, fault.planted(source))
+            caught = _caught(copy, module, source, fault, (arguments, names), max(left, 1.0))
+            if caught is None:
+                note = f"not all its tests ended within {limit:.0f} s"
+                break
+            if caught:
+                return Trial(module, fault, caught, "", time.monotonic() - began)
+    finally:
+        copy.write(module, source)
+    return Trial(module, fault, "", note, time.monotonic() - began)
+
+
+Tests = tuple[list[str], list[str] | None]
+"""Arguments of pytest, and the tests to choose of what they name (None for all)."""
+
+
+def _stages(root: Path, record: Record, module: str, fault: Fault, limit: float) -> Iterator[Tests]:
+    """Yield the tests to run: the nearest, then the others that run the line, then others of the room."""
+    rooms = folders(root, module)
+    if not record.names:
+        yield from (([room], None) for room in rooms)
+        return
+    names = record.tests(root, module, fault.line, in_function=fault.in_function)
+    near = sorted(names, key=lambda name: not name.startswith(f"{rooms[0]}/"))
+    first = _within(record, near, FIRST_SECONDS)
+    rest = _within(record, near[len(first) :], limit)
+    # processes that tests start are not seen in the record, nor are results that a cache kept from an earlier test
+    ran = set(near)
+    others = [name for room in rooms for name in record.seconds if name.startswith(f"{room}/") and name not in ran]
+    for part in (first, rest, _within(record, others, limit / 4 if near else limit)):
+        if part:
+            yield list(dict.fromkeys(name.partition("::")[0] for name in part)), part
+
+
+def _within(record: Record, names: Sequence[str], limit: float) -> list[str]:
+    """Return the first tests, at least one, that take no longer than the limit together."""
+    spent, found = 0.0, []
+    for name in names:
+        spent += record.seconds.get(name, 1.0)
+        if found and spent > limit:
+            break
+        found.append(name)
+    return found
+
+
+def _caught(copy: Copy, module: str, source: bytes, fault: Fault, tests: Tests, limit: float) -> str | None:
+    """Return the test that catches a fault, an empty text if none does, None if the tests don't end in time.
+
+    A test counts if it passes without the fault.
+    """
+    arguments, names = tests
+    while True:
+        dropped = [word for name in sorted(copy.broken) for word in ("--deselect", name)]
+        chosen_names = None if names is None else [name for name in names if name not in copy.broken]
+        status, output = copy.run([*arguments, *dropped], chosen_names, limit)
+        if status is None:
+            return None
+        if status in (PASSED, NO_TESTS):
+            return ""
+        failed = re.search(r"^(?:FAILED|ERROR) (\S+?\.py(?:::.*?)?)(?: - .*)?$", output, re.MULTILINE)
+        name = failed[1] if failed is not None else ""
+        if name in copy.sound:
+            return name
+        copy.write(module, source)
+        again, answer = copy.run([name] if name else arguments, None if name else chosen_names, limit)
+        if again == PASSED:
+            copy.sound.add(name)
+        if again == PASSED or (again is not None and not name and again != status):
+            return name or f"pytest's start (exit status {status})"
+        if not name or again != FAILED or name in copy.broken:
+            raise RuntimeError(f"the tests don't run without a fault: {' '.join(arguments)}\n{answer[-2000:]}")
+        copy.broken.add(name)
+        copy.write(module, fault.planted(source))
