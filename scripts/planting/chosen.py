@@ -1,4 +1,4 @@
-"""A plugin of pytest that runs chosen tests, in a given order, and keeps how long each test takes.
+"""A plugin of pytest that runs chosen tests, in a given order, and writes which one failed and how long each one took.
 
 `trial.py` copies this file into a folder by itself, so that it is found before pytest sets its own path.
 """
@@ -12,8 +12,9 @@ from pathlib import Path
 
 import pytest
 
-CHOSEN, SECONDS = "PLANTING_CHOSEN", "PLANTING_SECONDS"
-"""Environment variables: a file of test ids to run, and the file to write seconds to; both JSON, both optional."""
+CHOSEN, SECONDS, FAILED = "PLANTING_CHOSEN", "PLANTING_SECONDS", "PLANTING_FAILED"
+"""Environment variables, each optional: a JSON file of the test ids to run, the JSON file to write seconds to, and the
+file to write the id of a test that fails to, or of a module that can't be imported."""
 _seconds: Counter[str] = Counter()
 
 
@@ -31,6 +32,17 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 def pytest_runtest_logreport(report: pytest.TestReport) -> None:
     """Add a phase of a test to the seconds of the test."""
     _seconds[report.nodeid] += report.duration
+    _note(report)
+
+
+def pytest_collectreport(report: pytest.CollectReport) -> None:
+    """Write which module can't be imported."""
+    _note(report)
+
+
+def _note(report: pytest.TestReport | pytest.CollectReport) -> None:
+    if report.failed and FAILED in os.environ:
+        Path(os.environ[FAILED]).write_text(report.nodeid, encoding="utf-8")
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:

@@ -9,6 +9,7 @@ These places are skipped, because a fault there changes no result, or only the w
 - a constant whose name says that it is a limit (`LIMITS`), and `<` or `<=` beside it: a nearby number serves as well;
 - a cached result that is looked up (names with `cache` or `memo`), since it is computed again otherwise;
 - questions about the operating system: `sys.platform`, `os.name`, and `hasattr` of a module;
+- a call that gives a file, memory or a process back (`RELEASES`), and flags of such calls (`FLAGS`);
 - swapped arguments of a function whose arguments may be swapped (`SYMMETRICAL`).
 """
 
@@ -24,6 +25,8 @@ SAYING = frozenset({"__repr__", "__str__", "_repr_html_", "__format__"})
 LIMITS = re.compile(r"\b_?[A-Z_]*(LIMIT|BUDGET|CACHE|SECONDS|TIMEOUT|BYTES|CHUNK|PERIOD|PATIENCE|MEGA|GIGA)")
 CACHES = re.compile(r"cache|memo", re.IGNORECASE)
 SYSTEM = re.compile(r"sys\.platform|os\.name|hasattr\((os|sys|signal|socket|resource|mmap|fcntl)\b")
+RELEASES = re.compile(r"\b(close|flush|release\w*|forget\w*|kill|terminate|join|collect|unlink|rmtree|sleep|cleanup)\(")
+FLAGS = frozenset("strict maxsize missing_ok exist_ok ignore_errors daemon copy".split())
 SYMMETRICAL = frozenset(
     "same same_shape min max gcd lcm union clashing add mul maximum minimum broadcast isinstance print zip".split()
 )
@@ -210,7 +213,8 @@ class _Finder:
 
     def statement(self, node: ast.Expr | ast.AugAssign) -> Iterator[tuple[str, ast.AST, str]]:
         """A call for its effect, or `a += b`, is dropped."""
-        if isinstance(node, ast.AugAssign) or isinstance(node.value, ast.Call):
+        calls = isinstance(node, ast.Expr) and isinstance(node.value, ast.Call) and not RELEASES.search(self.text(node))
+        if calls or isinstance(node, ast.AugAssign):
             yield "statement dropped", node, "pass"
 
     def index(self, node: ast.Subscript) -> Iterator[tuple[str, ast.AST, str]]:
@@ -243,7 +247,7 @@ def _is_skipped(node: ast.AST, text: Callable[[ast.AST], str]) -> bool:
     if isinstance(node, ast.If):
         return "TYPE_CHECKING" in text(node.test) or "__name__" in text(node.test)
     if isinstance(node, ast.keyword):
-        return node.arg in {"strict", "maxsize"}
+        return node.arg in FLAGS
     if isinstance(node, ast.Assign | ast.AnnAssign):
         target = node.targets[0] if isinstance(node, ast.Assign) else node.target
         return isinstance(target, ast.Name) and target.id.isupper() and bool(LIMITS.search(target.id))

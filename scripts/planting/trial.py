@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import shutil
 import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import NamedTuple
 
 from planting import chosen
 from planting.kinds import Fault
@@ -25,6 +25,20 @@ FIRST_SECONDS = 25.0
 """Tests that take so long together are run first; most faults are caught by them."""
 PASSED, FAILED, NO_TESTS = 0, 1, 5
 """Exit statuses of pytest."""
+
+
+Tests = tuple[list[str], list[str] | None]
+"""Files and folders for pytest, and the tests to choose of what they hold (None for all)."""
+
+
+class Answer(NamedTuple):
+    """What a run of pytest says."""
+
+    status: int | None
+    """The exit status; None if the run did not end in time."""
+    failed: str
+    """The test that failed, or the module that can't be imported; empty if pytest itself failed."""
+    output: str
 
 
 @dataclass(frozen=True)
@@ -70,17 +84,16 @@ class Copy:
         stamp = time.time() + 10 * self._writes
         os.utime(path, (stamp, stamp))
 
-    def run(self, arguments: Sequence[str], names: Sequence[str] | None, limit: float) -> tuple[int | None, str]:
-        """Run tests until one fails; return pytest's exit status, None if it did not end in time, and its output."""
-        environment = {
-            **os.environ,
-            "PYTHONPATH": os.pathsep.join(map(str, (self.folder / "copy", self.folder / "plugin"))),
-        }
+    def run(self, tests: Tests, limit: float, *options: str) -> Answer:
+        """Run tests until one fails."""
+        arguments, names = tests
+        output, failed = self.folder / "output.txt", self.folder / "failed.txt"
+        paths = map(str, (self.folder / "copy", self.folder / "plugin"))
+        environment = {**os.environ, "PYTHONPATH": os.pathsep.join(paths), chosen.FAILED: str(failed)}
         environment.pop("PYTHONDONTWRITEBYTECODE", None)
         if names is not None:
-            list_file = self.folder / "names.json"
-            list_file.write_text(json.dumps(names), encoding="utf-8")
-            environment[chosen.CHOSEN] = str(list_file)
+            environment[chosen.CHOSEN] = str(self.folder / "names.json")
+            (self.folder / "names.json").write_text(json.dumps(names), encoding="utf-8")
         command = [
             sys.executable,
             "-m",
@@ -93,12 +106,12 @@ class Copy:
             "-p",
             "no:cacheprovider",
         ]
-        command += ["--basetemp", str(self.folder / "base"), "--timeout", str(self.test_seconds)]
-        output = self.folder / "output.txt"
+        command += ["--basetemp", str(self.folder / "base"), "--timeout", str(self.test_seconds), *options, *arguments]
+        failed.write_text("", encoding="utf-8")
         with output.open("wb") as file:
             process = subprocess.Popen(
-                [*command, *arguments], cwd=self.folder / "copy", env=environment, stdin=subprocess.DEVNULL,
-                stdout=file, stderr=subprocess.STDOUT, start_new_session=True,
+                command, cwd=self.folder / "copy", env=environment, stdin=subprocess.DEVNULL, stdout=file,
+                stderr=subprocess.STDOUT, start_new_session=True,
             )  # fmt: skip
             try:
                 status: int | None = process.wait(limit)
@@ -106,7 +119,8 @@ class Copy:
                 status = None
             finally:
                 _end(process)
-        return status, output.read_text(encoding="utf-8", errors="replace")
+        text = output.read_text(encoding="utf-8", errors="replace")
+        return Answer(status, failed.read_text(encoding="utf-8"), text)
 
 
 def _linked(source: str, target: str) -> None:
@@ -131,10 +145,10 @@ def tried(copy: Copy, record: Record, module: str, fault: Fault, limit: float) -
     source = (copy.root / module).read_bytes()
     began, note = time.monotonic(), ""
     try:
-        for arguments, names in _stages(copy.root, record, module, fault, limit):
+        for tests in _stages(copy.root, record, module, fault, limit):
             left = limit - (time.monotonic() - began)
             copy.write(module, fault.planted(source))
-            caught = _caught(copy, module, source, fault, (arguments, names), max(left, 1.0))
+            caught = _caught(copy, module, source, fault, tests, max(left, 1.0))
             if caught is None:
                 note = f"not all its tests ended within {limit:.0f} s"
                 break
@@ -143,10 +157,6 @@ def tried(copy: Copy, record: Record, module: str, fault: Fault, limit: float) -
     finally:
         copy.write(module, source)
     return Trial(module, fault, "", note, time.monotonic() - began)
-
-
-Tests = tuple[list[str], list[str] | None]
-"""Arguments of pytest, and the tests to choose of what they name (None for all)."""
 
 
 def _stages(root: Path, record: Record, module: str, fault: Fault, limit: float) -> Iterator[Tests]:
@@ -183,26 +193,30 @@ def _caught(copy: Copy, module: str, source: bytes, fault: Fault, tests: Tests, 
 
     A test counts if it passes without the fault.
     """
-    arguments, names = tests
     while True:
-        dropped = [word for name in sorted(copy.broken) for word in ("--deselect", name)]
-        chosen_names = None if names is None else [name for name in names if name not in copy.broken]
-        status, output = copy.run([*arguments, *dropped], chosen_names, limit)
-        if status is None:
+        dropped = frozenset(copy.broken)
+        answer = copy.run(_without(tests, dropped), limit, *[word for name in dropped for word in ("--deselect", name)])
+        if answer.status is None:
             return None
-        if status in (PASSED, NO_TESTS):
+        if answer.status in (PASSED, NO_TESTS):
             return ""
-        failed = re.search(r"^(?:FAILED|ERROR) (\S+?\.py(?:::.*?)?)(?: - .*)?$", output, re.MULTILINE)
-        name = failed[1] if failed is not None else ""
-        if name in copy.sound:
-            return name
+        if answer.failed in copy.sound:
+            return answer.failed
         copy.write(module, source)
-        again, answer = copy.run([name] if name else arguments, None if name else chosen_names, limit)
-        if again == PASSED:
-            copy.sound.add(name)
-        if again == PASSED or (again is not None and not name and again != status):
-            return name or f"pytest's start (exit status {status})"
-        if not name or again != FAILED or name in copy.broken:
-            raise RuntimeError(f"the tests don't run without a fault: {' '.join(arguments)}\n{answer[-2000:]}")
-        copy.broken.add(name)
+        if answer.failed:
+            one = ([answer.failed.partition("::")[0]], [answer.failed] if "::" in answer.failed else None)
+            clean = copy.run(one, limit, *(() if one[1] else ["--collect-only"]))
+        else:
+            clean = copy.run(_without(tests, dropped), limit, "--collect-only")
+        if clean.status == PASSED:
+            copy.sound.update({answer.failed} - {""})
+            return answer.failed or f"pytest's start (exit status {answer.status})"
+        if clean.status != FAILED or not answer.failed or answer.failed in dropped:
+            raise RuntimeError(f"the tests don't run without a fault: {' '.join(tests[0])}\n{clean.output[-2000:]}")
+        copy.broken.add(answer.failed)
         copy.write(module, fault.planted(source))
+
+
+def _without(tests: Tests, dropped: Collection[str]) -> Tests:
+    arguments, names = tests
+    return arguments, None if names is None else [name for name in names if name not in dropped]
