@@ -220,7 +220,96 @@ PARTS = {
 }
 
 
-@pytest.mark.parametrize(("text", "result"), PARTS.values(), ids=PARTS)
-def test_a_rule_of_parts_sums_and_products_returns_what_is_known(text: str, result: str) -> None:
+WINDOWS = {
+    "MaxPool": ("y[*] = MaxPool(x[N,3,9,W], kernel_shape=[3,3], strides=[2,2])", "y[N,3,4,?]"),
+    "MaxPool rounded up": ("y[*] = MaxPool(x[N,3,8,8], kernel_shape=[3,3], strides=[2,2], ceil_mode=1)", "y[N,3,4,4]"),
+    "MaxPool rounded down": ("y[*] = MaxPool(x[N,3,8,8], kernel_shape=[3,3], strides=[2,2])", "y[N,3,3,3]"),
+    "MaxPool with an odd rounding": ("y[*] = MaxPool(x[N,3,8,8], kernel_shape=[3,3], ceil_mode=2)", "y[N,3,?,?]"),
+    "MaxPool padded": ("y[*] = MaxPool(x[N,3,8,8], kernel_shape=[3,3], pads=[1,0,1,1])", "y[N,3,8,7]"),
+    "MaxPool padded to the same size": (
+        'y[*] = MaxPool(x[N,3,9,8], kernel_shape=[3,3], strides=[2,2], auto_pad="SAME_UPPER")',
+        "y[N,3,5,4]",
+    ),
+    "MaxPool padded to the same size and rounded up": (
+        'y[*] = MaxPool(x[N,3,9,8], kernel_shape=[3,3], strides=[2,2], auto_pad="SAME_UPPER", ceil_mode=1)',
+        "y[N,3,?,?]",
+    ),
+    "MaxPool apart": ("y[*] = MaxPool(x[N,3,9,9], kernel_shape=[3,3], dilations=[2,1])", "y[N,3,5,7]"),
+    "MaxPool of a window that is too large": ("y[*] = MaxPool(x[N,3,2,9], kernel_shape=[3,3])", "y[N,3,?,7]"),
+    "MaxPool of another rank": ("y[*] = MaxPool(x[N,3,8], kernel_shape=[3,3])", "y[N,3,?]"),
+    "MaxPool by too few steps": ("y[*] = MaxPool(x[N,3,8,8], kernel_shape=[3,3], strides=[2])", "y[N,3,?,?]"),
+    "MaxPool by steps of 0": ("y[*] = MaxPool(x[N,3,8,8], kernel_shape=[3,3], strides=[0,1])", "y[N,3,?,?]"),
+    "MaxPool with too few pads": ("y[*] = MaxPool(x[N,3,8,8], kernel_shape=[3,3], pads=[1,1])", "y[N,3,?,?]"),
+    "MaxPool of an unknown rank": ("y[*] = MaxPool(x[*], kernel_shape=[3,3])", "y[*]"),
+    "GlobalMaxPool": ("y[*] = GlobalMaxPool(x[N,3,H,W])", "y[N,3,1,1]"),
+    "GlobalMaxPool of a vector": ("y[*] = GlobalMaxPool(x[N])", "y[*]"),
+    "Conv": ("y[*] = Conv(x[N,3,9,9], w[5,3,3,2])", "y[N,5,7,8]"),
+    "Conv by two in groups": ("y[*] = Conv(x[N,4,9,9], w[6,2,3,3], strides=[2,2], group=2)", "y[N,6,4,4]"),
+    "Conv of another rank": ("y[*] = Conv(x[N,3,9], w[5,3,3,2])", "y[?,?,?]"),
+    "Conv of an unknown rank": ("y[*] = Conv(x[*], w[5,3,3,2])", "y[?,?,?,?]"),
+    "Conv by a weight of unknown rank": ("y[*] = Conv(x[N,3,9], w[*])", "y[?,?,?]"),
+    "Conv padded to the same size, apart": (
+        'y[*] = Conv(x[N,3,9,9], w[5,3,3,3], dilations=[2,1], auto_pad="SAME_LOWER")',
+        "y[N,5,?,9]",
+    ),
+    "Conv of a window that is too large": ("y[*] = Conv(x[N,3,2,9], w[5,3,3,3])", "y[N,5,?,7]"),
+    "Conv by an odd padding": ('y[*] = Conv(x[N,3,9,9], w[5,3,3,3], auto_pad="SAME")', "y[N,5,?,?]"),
+    "ConvTranspose": ("y[*] = ConvTranspose(x[N,3,4,5], w[3,2,3,3], strides=[2,1])", "y[N,2,9,7]"),
+    "ConvTranspose with more behind": (
+        "y[*] = ConvTranspose(x[N,3,4,5], w[3,2,3,3], strides=[2,2], output_padding=[1,0])",
+        "y[N,2,10,11]",
+    ),
+    "ConvTranspose in groups": ("y[*] = ConvTranspose(x[N,4,4,5], w[4,2,3,3], group=2)", "y[N,4,6,7]"),
+    "ConvTranspose in no group": ("y[*] = ConvTranspose(x[N,4,4,5], w[4,2,3,3], group=0)", "y[N,?,6,7]"),
+    "ConvTranspose to a size": ("y[*] = ConvTranspose(x[N,3,4,5], w[3,2,3,3], output_shape=[8,9])", "y[N,2,8,9]"),
+    "ConvTranspose to a size of 0": ("y[*] = ConvTranspose(x[N,3,4,5], w[3,2,3,3], output_shape=[0,9])", "y[N,2,?,?]"),
+    "ConvTranspose of no elements": ("y[*] = ConvTranspose(x[N,3,0,5], w[3,2,3,3])", "y[N,2,?,7]"),
+    "ConvTranspose padded to the same size": (
+        'y[*] = ConvTranspose(x[N,3,4,5], w[3,2,3,3], auto_pad="SAME_UPPER")',
+        "y[N,2,?,?]",
+    ),
+    "ConvTranspose of another rank": ("y[*] = ConvTranspose(x[N,3,4], w[3,2,3,3])", "y[?,?,?]"),
+    "GridSample": ("y[*] = GridSample(x[N,3,8,9], g[N,4,5,2])", "y[N,3,4,5]"),
+    "GridSample of another rank": ("y[*] = GridSample(x[N,3,8,9], g[N,4,5,6,3])", "y[?,?,?,?]"),
+    "GridSample of an unknown rank": ("y[*] = GridSample(x[*], g[N,4,5,2])", "y[?,?,?,?]"),
+    "RoiAlign": ("y[*] = RoiAlign(x[N,3,8,9], r[R,4], i:int64[R], output_height=2, output_width=5)", "y[R,3,2,5]"),
+    "RoiAlign of more boxes than images": (
+        "y[*] = RoiAlign(x[N,3,8,9], r[R,4], i:int64[Q], output_height=2)",
+        "y[?,3,2,1]",
+    ),
+    "RoiAlign to a negative size": ("y[*] = RoiAlign(x[N,3,8,9], r[R,4], i:int64[R], output_height=-2)", "y[?,?,?,?]"),
+    "RoiAlign of an unknown rank": ("y[*] = RoiAlign(x[*], r[R,4], i:int64[R])", "y[?,?,?,?]"),
+    "Resize by sizes": ("y[*] = Resize(x[N,3,4,5], , , s:const{1,3,8,9})", "y[1,3,8,9]"),
+    "Resize of some axes": ("y[*] = Resize(x[N,3,4,5], , , s:const{8,9}, axes=[2,-1])", "y[N,3,8,9]"),
+    "Resize of one axis twice": ("y[*] = Resize(x[N,3,4,5], , , s:const{8,9}, axes=[3,-1])", "y[?,?,?,?]"),
+    "Resize of an axis that is not there": ("y[*] = Resize(x[N,3,4,5], , , s:const{8,9}, axes=[3,4])", "y[?,?,?,?]"),
+    "Resize by computed sizes": ("y[*] = Resize(x[N,3,4,5], , , s:int64[4])", "y[?,?,?,?]"),
+    "Resize by too few sizes": ("y[*] = Resize(x[N,3,4,5], , , s:const{8,9})", "y[?,?,?,?]"),
+    "Resize that keeps proportions": (
+        'y[*] = Resize(x[N,3,4,5], , , s:const{8,9}, axes=[2,3], keep_aspect_ratio_policy="not_larger")',
+        "y[?,?,?,?]",
+    ),
+    "Resize by scales": ("y[*] = Resize(x[N,3,4,5], , s:const[4]{1.0,1.0,2.0,1.5})", "y[N,3,8,7]"),
+    "Resize by computed scales": ("y[*] = Resize(x[N,3,4,5], , s[4])", "y[?,?,?,?]"),
+    "Resize by too few scales": ("y[*] = Resize(x[N,3,4,5], , s:const[2]{2.0,2.0})", "y[?,?,?,?]"),
+    "Resize by a scale of 0": ("y[*] = Resize(x[N,3,4,5], , s:const[4]{1.0,1.0,0.0,1.5})", "y[N,3,?,7]"),
+    "Resize that crops": (
+        (
+            "y[*] = Resize(x[N,3,4,5], r:const[8]{0.0,0.0,0.0,0.0,1.0,1.0,1.0,1.0}, "
+            's:const[4]{1.0,1.0,2.0,2.0}, coordinate_transformation_mode="tf_crop_and_resize")'
+        ),
+        "y[?,?,?,?]",
+    ),
+    "Resize of an unknown rank": ("y[*] = Resize(x[*], , , s:const{8,9})", "y[*]"),
+    "Col2Im": ("y[*] = Col2Im(x[N,12,30], i:const{6,7}, b:const{2,2})", "y[N,3,6,7]"),
+    "Col2Im of channels that do not divide": ("y[*] = Col2Im(x[N,13,30], i:const{6,7}, b:const{2,2})", "y[N,?,6,7]"),
+    "Col2Im of computed blocks": ("y[*] = Col2Im(x[N,12,30], i:const{6,7}, b:int64[2])", "y[N,?,6,7]"),
+    "Col2Im to a computed image": ("y[*] = Col2Im(x[N,12,30], i:int64[2], b:const{2,2})", "y[?,?,?,?]"),
+    "Col2Im of another rank": ("y[*] = Col2Im(x[12,30], i:const{6,7}, b:const{2,2})", "y[?,?,?,?]"),
+}
+
+
+@pytest.mark.parametrize(("text", "result"), (PARTS | WINDOWS).values(), ids=[*PARTS, *WINDOWS])
+def test_a_rule_of_parts_products_and_windows_returns_what_is_known(text: str, result: str) -> None:
     line = printed(graphfix.load(model(text)))[0]
     assert line.partition(" = ")[0].split(", ")[0] == result
