@@ -40,6 +40,7 @@ ELEMENTS = {
     "a computed end that is masked": (cut(3, end="", more=", end_mask=1"), "4, 5, 6"),
     "a stride of 0": (cut("?", stride="0"), "not known"),
     "one element": (cut("", more=", shrink_axis_mask=1"), "4"),
+    "one element from a computed place": (cut("", begin="", more=", shrink_axis_mask=1"), "not known"),
     "the last element": (cut("", begin="3", more=", shrink_axis_mask=1"), "6"),
     "the last element, from the end": (cut("", begin="-1", more=", shrink_axis_mask=1"), "6"),
     "the first element, from the end": (cut("", begin="-4", more=", shrink_axis_mask=1"), "3"),
