@@ -221,6 +221,9 @@ PARTS = {
 
 
 WINDOWS = {
+    "HannWindow": ("y[*] = HannWindow(n:const[]{8})", "y[?]"),
+    "HammingWindow": ("y[*] = HammingWindow(n:const[]{8})", "y[?]"),
+    "BlackmanWindow": ("y[*] = BlackmanWindow(n:const[]{8})", "y[?]"),
     "MaxPool": ("y[*] = MaxPool(x[N,3,9,W], kernel_shape=[3,3], strides=[2,2])", "y[N,3,4,?]"),
     "MaxPool rounded up": ("y[*] = MaxPool(x[N,3,8,8], kernel_shape=[3,3], strides=[2,2], ceil_mode=1)", "y[N,3,4,4]"),
     "MaxPool rounded down": ("y[*] = MaxPool(x[N,3,8,8], kernel_shape=[3,3], strides=[2,2])", "y[N,3,3,3]"),

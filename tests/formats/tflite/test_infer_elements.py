@@ -104,6 +104,16 @@ ELEMENTS = {
         SIZES + "y:int32[4] = BROADCAST_ARGS(s, c:const:int32[4]{1,2,1,5})",
         "not known",
     ),
+    "FLOOR_DIV": (SIZES + "y:int32[4] = FLOOR_DIV(s, c:const:int32[]{2})", "0.., 1, 2, 2"),
+    "FLOOR_DIV by the sizes": (SIZES + "y:int32[4] = FLOOR_DIV(c:const:int32[]{12}, s)", ".., 4, 3, 2"),
+    "SELECT_V2 of known truth values": (
+        SIZES + "y:int32[4] = SELECT_V2(c:const:bool[4]{1,0,1,0}, s, o:const:int32[4]{7,8,9,10})",
+        "N, 8, 4, 10",
+    ),
+    "SELECT_V2 of computed truth values": (
+        SIZES + "y:int32[4] = SELECT_V2(c:bool[4], s, o:const:int32[4]{7,8,9,10})",
+        ".., .., .., ..",
+    ),
     "RANK": ("y:int32[] = RANK(x[?,3])", "2"),
     "CAST to bool": (SIZES + "y:bool[4] = CAST(s, in_data_type=INT32, out_data_type=BOOL)", "0..1, 1, 1, 1"),
     "CAST to bool and back": (
