@@ -130,7 +130,8 @@ def recorded(root: Path, packages: Iterable[str], file: Path, jobs: int, paths: 
         command = [sys.executable, "-m", "pytest", "-q", "-p", "planted_choice", "-n", str(jobs), "--cov-context=test"]
         command += [f"--cov={each}" for each in packages]
         status = subprocess.run([*command, *paths], cwd=root, env=environment, check=False).returncode
-        record.keep(root, folder / "coverage", folder / "seconds.json", file)
+        known = record.kept(file) if paths else record.Record()
+        record.keep(root, folder / "coverage", folder / "seconds.json", file, known)
         return status
 
 
@@ -155,7 +156,9 @@ def parsed(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--file", type=Path, default=CACHE, help="the record")
     parser.add_argument("--root", type=Path, default=ROOT, help="the repository")
     parser.add_argument("--package", action="append", help="where faults are planted (graphfix, rewrites)")
-    parser.add_argument("tests", nargs="*", help="with --record: the tests to run, in place of all plain ones")
+    parser.add_argument(
+        "tests", nargs="*", help="with --record: tests to add to the record, in place of a new one of all plain tests"
+    )
     return parser.parse_args(arguments)
 
 

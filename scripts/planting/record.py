@@ -76,24 +76,37 @@ def _moved(before: str, after: str) -> dict[int, int]:
     return {block.b + at + 1: block.a + at + 1 for block in blocks for at in range(block.size)}
 
 
-def keep(root: Path, coverage_file: Path, seconds_file: Path, file: Path) -> None:
-    """Write a record from the data of coverage.py, with a context a test."""
+def keep(root: Path, coverage_file: Path, seconds_file: Path, file: Path, known: Record) -> None:
+    """Write a record from the data of coverage.py, with a context a test, and from what is known already.
+
+    What is known of a module that has changed since is left out.
+    """
     from coverage import CoverageData
 
     data = CoverageData(str(coverage_file))
     data.read()
-    numbers: dict[str, int] = {}
-    lines: dict[str, dict[int, list[int]]] = {}
+    names = dict.fromkeys(known.names)
+    lines: dict[str, dict[int, set[str]]] = {}
     for measured in data.measured_files():
-        module = _relative(root, measured)
-        lines[module] = {
-            line: sorted({numbers.setdefault(name, len(numbers)) for name in _tests(contexts)})
-            for line, contexts in data.contexts_by_lineno(measured).items()
-        }
+        found = data.contexts_by_lineno(measured)
+        lines[_relative(root, measured)] = {line: set(_tests(contexts)) for line, contexts in found.items()}
+        names |= dict.fromkeys(_tests(context for contexts in found.values() for context in contexts))
     sources = {module: (root / module).read_text(encoding="utf-8") for module in lines if (root / module).is_file()}
-    seconds = json.loads(seconds_file.read_text(encoding="utf-8"))
+    for module, by_line in known.lines.items():
+        if known.sources.get(module) == sources.setdefault(module, known.sources.get(module, "")):
+            for line, tests in by_line.items():
+                lines.setdefault(module, {}).setdefault(line, set()).update(known.names[number] for number in tests)
+    numbers = {name: number for number, name in enumerate(names)}
+    content = {
+        "seconds": known.seconds | json.loads(seconds_file.read_text(encoding="utf-8")),
+        "sources": sources,
+        "lines": {
+            module: {line: sorted(numbers[name] for name in tests) for line, tests in by_line.items()}
+            for module, by_line in lines.items()
+        },
+        "names": list(numbers),
+    }
     file.parent.mkdir(parents=True, exist_ok=True)
-    content = {"seconds": seconds, "sources": sources, "lines": lines, "names": list(numbers)}
     file.write_text(json.dumps(content), encoding="utf-8")
 
 

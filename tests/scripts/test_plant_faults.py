@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 
@@ -142,3 +143,25 @@ def test_the_folders_of_a_module_are_its_rooms(tmp_path: Path) -> None:
         (tmp_path / folder).mkdir(parents=True)
     found = record.folders(tmp_path, "graphfix/formats/onnx/infer/rules.py")
     assert found == ["tests/formats/onnx", "tests/formats", "tests/rewrites", "tests/whole"]
+
+
+def test_a_record_of_more_tests_adds_to_the_one_that_is_kept(tmp_path: Path) -> None:
+    coverage = pytest.importorskip("coverage", minversion="7.10")
+    root, file, seconds = toy(tmp_path), tmp_path / "record.json", tmp_path / "seconds.json"
+    known = record.Record()
+    for name, line in (("tests/a.py::one", 10), ("tests/a.py::two", 10), ("tests/a.py::two", 16)):
+        data = coverage.CoverageData(str(tmp_path / f"data-{name[-3:]}-{line}"))
+        data.set_context(f"{name}|run")
+        data.add_lines({str(root / "toy" / "numbers.py"): [line]})
+        data.write()
+        seconds.write_text(json.dumps({name: 1.0}))
+        record.keep(root, Path(data.data_filename()), seconds, file, known)
+        known = record.kept(file)
+    asked = [known.tests(root, "toy/numbers.py", line, in_function=True) for line in (10, 16)]
+    assert asked == [["tests/a.py::one", "tests/a.py::two"], ["tests/a.py::two"]]
+    assert known.seconds.keys() == {"tests/a.py::one", "tests/a.py::two"}
+    (root / "toy" / "numbers.py").write_text(f"{MODULE}# changed")
+    record.keep(root, Path(data.data_filename()), seconds, file, known)
+    changed = record.kept(file)
+    assert changed.tests(root, "toy/numbers.py", 10, in_function=True) == []
+    assert changed.tests(root, "toy/numbers.py", 16, in_function=True) == ["tests/a.py::two"]
