@@ -221,6 +221,11 @@ PARTS = {
 
 
 WINDOWS = {
+    "LayerNormalization of an axis that is not there": (
+        "y[*] = LayerNormalization(x[N,4,5], s[5], axis=3)",
+        "y[N,4,5]",
+    ),
+    "LayerNormalization of an unknown rank": ("y[*] = LayerNormalization(x[*], s[5])", "y[*]"),
     "HannWindow": ("y[*] = HannWindow(n:const[]{8})", "y[?]"),
     "HammingWindow": ("y[*] = HammingWindow(n:const[]{8})", "y[?]"),
     "BlackmanWindow": ("y[*] = BlackmanWindow(n:const[]{8})", "y[?]"),
