@@ -339,6 +339,20 @@ def test_results_of_a_node(text: str, found: str) -> None:
     assert results(text) == found
 
 
+PACKED = {
+    "values of another size": ("q[T,8], k[T,8], v[T,12]", "float32[T,12]"),
+    "values of an unknown rank": ("q[T,8], k[T,8], v[*]", "float32[T,?]"),
+    "queries of another rank": ("q[B,T,8], k[T,8], v[T,12]", "float32[*]"),
+    "packed by head": ("q[T,2,3,4], , ", "float32[T,8]"),
+}
+
+
+@pytest.mark.parametrize(("given", "found"), PACKED.values(), ids=PACKED)
+def test_packed_attention_has_the_tokens_of_the_queries_and_the_size_of_the_values(given: str, found: str) -> None:
+    operands = f"{given}, , o:int32[B,S], c:int32[C]"
+    assert results(f"y = com.microsoft.PackedMultiHeadAttention({operands}, num_heads=2)") == found
+
+
 @pytest.mark.parametrize(("shared", "length"), [(0, "?"), (1, "P")])
 def test_scores_beside_a_shared_buffer_are_as_long_as_what_is_used_of_it(shared: int, length: str) -> None:
     """Nothing says how much of the buffer, of P positions, is used; keys and values are the whole buffer."""
