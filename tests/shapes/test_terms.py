@@ -53,6 +53,14 @@ def test_one_function_is_one_name(make: Callable[[Terms], tuple[Size, Size]]) ->
     assert one == two != UNKNOWN
 
 
+def test_of_two_sizes_whose_ranges_touch_one_is_the_greater() -> None:
+    terms, small, large = Terms(), Dim(("S",), 0, 4), Dim(("L",), 4)
+    for size, other in ((small, 4), (4, small), (small, large), (large, small)):
+        greater, less = (4, small) if 4 in (size, other) else (large, small)
+        assert terms.maximum(size, other) == greater
+        assert terms.minimum(size, other) == less
+
+
 UNLIKE: dict[str, Callable[[Terms], tuple[Size, Size]]] = {
     "rounded up and down": lambda t: (t.ceildiv(N, 2), t.floordiv(N, 2)),
     "other names": lambda t: (t.floordiv(N, 2), t.floordiv(M, 2)),

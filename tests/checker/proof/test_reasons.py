@@ -44,6 +44,12 @@ PAIRS = {
     "another result": ("t = Neg(x) y = Mul(t, b)", "t = Neg(x) y = Mul(x, b)",
                        "operand 0 is another value: a result of Neg#0 before, input 'x' after"),
     "an operand less": ("y = Clip(x, m, m)", "y = Clip(x, m)", "3 operands are given before, 2 after"),
+    "an operand left out": ("y = Clip(x, m, m)", 'y = Clip(x, "", m)', "operand 1 is given before only"),
+    "an operand filled in": ('y = Clip(x, "", m)', "y = Clip(x, m, m)", "operand 1 is given after only"),
+    "another operand beside one that is left out": (
+        't = Neg(x) y = Clip(t, "", m)', 't = Neg(x) y = Clip(x, "", m)',
+        "operand 0 is another value: a result of Neg#0 before, input 'x' after",
+    ),
     "another shape": (
         "z = Constant<value_ints = [0]>() u = Unsqueeze(b, z) s = Softmax(u) y = Mul(x, s)",
         "s = Softmax(b) y = Mul(x, s)",

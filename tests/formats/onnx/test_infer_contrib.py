@@ -340,6 +340,29 @@ def test_results_of_a_node(text: str, found: str) -> None:
     assert results(text) == found
 
 
+PACKED = {
+    "values of another size": ("q[T,8], k[T,8], v[T,12]", "float32[T,12]"),
+    "values of an unknown rank": ("q[T,8], k[T,8], v[*]", "float32[T,?]"),
+    "queries of another rank": ("q[B,T,8], k[T,8], v[T,12]", "float32[*]"),
+    "packed by head": ("q[T,2,3,4], , ", "float32[T,8]"),
+}
+
+
+@pytest.mark.parametrize(("given", "found"), PACKED.values(), ids=PACKED)
+def test_packed_attention_has_the_tokens_of_the_queries_and_the_size_of_the_values(given: str, found: str) -> None:
+    operands = f"{given}, , o:int32[B,S], c:int32[C]"
+    assert results(f"y = com.microsoft.PackedMultiHeadAttention({operands}, num_heads=2)") == found
+
+
+@pytest.mark.parametrize(("shared", "length"), [(0, "?"), (1, "P")])
+def test_scores_beside_a_shared_buffer_are_as_long_as_what_is_used_of_it(shared: int, length: str) -> None:
+    """Nothing says how much of the buffer, of P positions, is used; keys and values are the whole buffer."""
+    given = "q[B,1,8], k[B,1,8], v[B,1,8], , , p[B,2,P,4], w[B,2,P,4], n:int32[]"
+    options = f"num_heads=2, output_qk=1, past_present_share_buffer={shared}"
+    found = results(f"y, a, b, c = com.microsoft.DecoderMaskedMultiHeadAttention({given}, {options})")
+    assert found == f"float32[B,1,8] float32[B,2,{length},4] float32[B,2,{length},4] float32[B,2,1,?]"
+
+
 ELEMENTS = {
     "Range": "r:int64[*] = com.microsoft.Range(a:const[]{2}, b:const[]{4})",
     "ExpandDims": "e:int64[*] = Cast(c:const[]{2}, to=7)\nf:int64[*] = com.microsoft.ExpandDims(e, a:int32:const[]{0})"

@@ -116,6 +116,13 @@ RULES = {
         ),
         "[x.0, 4, 6, 1]",
     ),
+    "slice behind a new axis": (
+        (
+            "y[1,?,3] = STRIDED_SLICE(x[?,6], b:const:int32[3]{0,0,1}, e:const:int32[3]{0,0,4},"
+            " s:const:int32[3]{1,1,1}, new_axis_mask=1, begin_mask=2, end_mask=2)"
+        ),
+        "[1, x.0, 3]",
+    ),
     "reshape, the rest": ("y[?,6] = RESHAPE(x[?,2,3], s:const:int32[2]{-1,6})", "[x.0, 6]"),
     "reshape, one rank up": ("y[?,2,3] = RESHAPE(x[?,6], s:const:int32[3]{-1,2,3})", "[x.0, 2, 3]"),
     "reshape by new_shape": ("y[?,6] = RESHAPE(x[?,2,3], new_shape=[-1,6])", "[x.0, 6]"),

@@ -1,0 +1,41 @@
+"""Constants in fewer elements: which ones are restated, and which are left because another node reads them too."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.support.onnx import fixing
+
+SHARED = "d[2,2] = DequantizeLinear(q:const:int8[2,2]{5,6,5,6}, s:const[]{0.5}, z:const:int8[]{0})"
+ADD = "y[2,2] = Add(x[2,2], d)"
+
+
+def test_a_constant_that_is_dequantized_for_one_node_is_restated() -> None:
+    assert fixing.fixed(f"{SHARED}\n{ADD}", target="compact").view == [
+        "d[2] = DequantizeLinear(q_restated[2], s[], z[])",
+        "y[2,2] = Add(x[2,2], d[2])",
+    ]
+
+
+@pytest.mark.parametrize("other", ["w[2,2] = Neg(d)", "w[2] = ReduceSum(d, a:const{1}, keepdims=0)"])
+def test_a_constant_that_is_dequantized_for_others_too_stays(other: str) -> None:
+    """It would be dequantized twice."""
+    assert not fixing.fixed(f"{SHARED}\n{ADD}\n{other}", target="compact").outcome.changed
+
+
+def test_a_constant_that_others_read_as_it_is_stays_for_them() -> None:
+    text = "y[2,2] = Add(x[2,2], c:const[2,2]{5.0,6.0,5.0,6.0})\nw[2,2] = Neg(c)"
+    assert fixing.fixed(text, target="compact").view == ["y[2,2] = Add(x[2,2], c_restated[2])", "w[2,2] = Neg(c[2,2])"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "y[2,2] = Add(x[2,2], c:const[2,2]{5.0,6.0,7.0,8.0})",
+        "y[2,2] = MatMul(x[2,2], c:const[2,2]{5.0,6.0,5.0,6.0})",
+        "y[*] = Add(x[*], c:const[2,2]{5.0,6.0,5.0,6.0})",
+    ],
+    ids=["no axis repeats", "a matrix of a product", "nothing says that the result has two axes"],
+)
+def test_a_constant_stays(text: str) -> None:
+    assert not fixing.fixed(text, target="compact").outcome.changed
