@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any, BinaryIO, TypeAlias
 
 from graphfix import formats
 from graphfix.results import GraphfixError
-from graphfix.results.records import dataclass
 from graphfix.results.files.regular_files import file_path
+from graphfix.results.records import dataclass
 from graphfix.results.texts import with_texts
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from math import fmod
 
 import pytest
 
-from graphfix.formats.onnx.infer.integer_arithmetic import ARITHMETIC, negated, rest, rest_of_c
+from graphfix.formats.onnx.infer.operators.arithmetic import ARITHMETIC, _negated, c_remainder, floor_remainder
 from graphfix.shapes.dim import UNKNOWN, Dim, Size
 from graphfix.shapes.terms import Terms
 
@@ -40,10 +40,12 @@ def test_a_quotient_is_rounded_towards_0_and_unknown_by_0_and_of_numbers_below()
     for a in NUMBERS:
         for b in range(1, 5):
             assert ARITHMETIC["Div"](terms, a, b) == int(a / b), (a, b)
-            assert rest(terms, a, b) == a % b
-            assert rest_of_c(terms, a, b) == int(fmod(a, b))
-        assert ARITHMETIC["Div"](terms, a, 0) == rest(terms, a, 0) == rest(terms, a, -2) == UNKNOWN
-    assert ARITHMETIC["Div"](terms, -3, -2) == rest_of_c(terms, -3, -2) == UNKNOWN
+            assert floor_remainder(terms, a, b) == a % b
+            assert c_remainder(terms, a, b) == int(fmod(a, b))
+        assert (
+            ARITHMETIC["Div"](terms, a, 0) == floor_remainder(terms, a, 0) == floor_remainder(terms, a, -2) == UNKNOWN
+        )
+    assert ARITHMETIC["Div"](terms, -3, -2) == c_remainder(terms, -3, -2) == UNKNOWN
     assert ARITHMETIC["Div"](terms, -3, 1) == -3
 
 
@@ -89,4 +91,4 @@ def test_a_comparison_is_known_where_the_ranges_decide_it(op: str, a: Size, b: S
 
 
 def test_a_truth_value_is_turned() -> None:
-    assert [negated(0), negated(1), negated(N)] == [1, 0, UNKNOWN]
+    assert [_negated(0), _negated(1), _negated(N)] == [1, 0, UNKNOWN]

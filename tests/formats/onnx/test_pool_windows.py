@@ -7,7 +7,7 @@ from typing import Any, cast
 
 import pytest
 
-from graphfix.formats.onnx.infer.rules_windows import SOME_IMAGE, Window, pooled
+from graphfix.formats.onnx.infer.operators.windows import SOME_IMAGE, Window, pooled
 from graphfix.shapes.dim import UNKNOWN, Dim, Size
 from graphfix.shapes.terms import Terms
 

@@ -7,7 +7,7 @@ from typing import Any, cast
 
 import pytest
 
-from graphfix.checker.proof.tflite.new_forms import MOST_RANK, NEW
+from graphfix.checker.proof.tflite.closed_world.new_forms import MOST_RANK, NEW
 
 Operand = tuple[str, tuple[int, ...] | None]
 """An element type, and sizes."""

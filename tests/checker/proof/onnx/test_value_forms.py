@@ -9,7 +9,7 @@ from onnx import TensorProto
 
 from graphfix.checker.proof.core.sizes import Algebra
 from graphfix.checker.proof.core.terms import Core, TermTable, View
-from graphfix.checker.proof.onnx.alike import Alike, Form, _is_literal, _told
+from graphfix.checker.proof.onnx.reading.node_memo import NodeMemo, ValueForm, _entry_of, _is_literal
 
 FLOAT = TensorProto.FLOAT
 NUMBERS = count()
@@ -22,12 +22,12 @@ def made(*key: object, dtype: int | None = FLOAT, sizes: tuple[int, ...] | None 
 
 
 @pytest.fixture
-def alike() -> Alike:
-    return Alike(TermTable(Algebra()), {}, set(), learns=True)
+def alike() -> NodeMemo:
+    return NodeMemo(TermTable(Algebra()), {}, set(), learns=True)
 
 
 @pytest.mark.parametrize("kind", ["input", "parameter", "whole", "product", "gemm"])
-def test_values_whose_terms_no_rule_looks_into_have_one_form(alike: Alike, kind: str) -> None:
+def test_values_whose_terms_no_rule_looks_into_have_one_form(alike: NodeMemo, kind: str) -> None:
     one, two = alike._form(made(kind, "a")), alike._form(made(kind, "b"))
     assert one is two
     assert one is not None
@@ -35,24 +35,24 @@ def test_values_whose_terms_no_rule_looks_into_have_one_form(alike: Alike, kind:
 
 
 @pytest.mark.parametrize("kind", ["Loop", "selected", "sequence"])
-def test_a_value_of_any_other_term_has_a_form_of_its_own(alike: Alike, kind: str) -> None:
+def test_a_value_of_any_other_term_has_a_form_of_its_own(alike: NodeMemo, kind: str) -> None:
     views = [made(kind, "input"), made(kind, "input")]
     forms = [alike._form(view) for view in views]
     assert [form and form.held for form in forms] == [view.core for view in views]
 
 
 @pytest.mark.parametrize("other", [made("input", "b", dtype=TensorProto.INT64), made("input", "b", sizes=(2, 1))])
-def test_another_type_or_shape_is_another_form(alike: Alike, other: View) -> None:
+def test_another_type_or_shape_is_another_form(alike: NodeMemo, other: View) -> None:
     assert alike._form(made("input", "a")) is not alike._form(other)
 
 
 @pytest.mark.parametrize("view", [made("input", "a", dtype=None), made("input", "a", sizes=None)])
-def test_without_a_type_or_a_rank_there_is_no_form(alike: Alike, view: View) -> None:
+def test_without_a_type_or_a_rank_there_is_no_form(alike: NodeMemo, view: View) -> None:
     assert alike._form(view) is None
 
 
-def form(held: Core | bool) -> Form:
-    return Form((0, 1), (2, 3), (2, 3), FLOAT, held)
+def form(held: Core | bool) -> ValueForm:
+    return ValueForm((0, 1), (2, 3), (2, 3), FLOAT, held)
 
 
 def test_a_constant_is_literal_and_a_value_is_not() -> None:
@@ -70,8 +70,8 @@ def test_what_is_read_exactly_is_not_kept_for_the_same_operands() -> None:
     operand = made("Loop", "a")
     forms, cores = [form(operand.core)], (operand.core,)
     exact, other = made("whole", "b"), made("each", "whole")
-    assert _told("Neg", forms, cores, exact, form(False)) is None
-    told = _told("Neg", forms, cores, other, form(False))
+    assert _entry_of("Neg", forms, cores, exact, form(False)) is None
+    told = _entry_of("Neg", forms, cores, other, form(False))
     assert told is not None
     assert told.view is other
 
@@ -80,20 +80,20 @@ def test_a_view_of_a_value_is_kept_as_a_view_of_the_operand() -> None:
     operand, target = made("input", "a"), made("constant", "int64")
     forms = [form(False), form(target.core)]
     seen = View(operand.core, (None, 0, 1), (1, 2, 3))
-    told = _told("Reshape", forms, (operand.core, target.core), seen, form(False))
+    told = _entry_of("Reshape", forms, (operand.core, target.core), seen, form(False))
     assert told is not None
-    assert (told.of, told.nest, told.view) == (0, None, None)
+    assert (told.operand, told.nest, told.view) == (0, None, None)
 
 
 def test_a_move_by_a_computed_operand_or_to_another_value_is_not_kept() -> None:
     operand, target = made("input", "a"), made("input", "t")
     cores = operand.core, target.core
-    assert _told("Reshape", [form(False), form(False)], cores, operand, form(False)) is None
-    assert _told("Reshape", [form(False), form(target.core)], cores, made("input", "c"), form(False)) is None
+    assert _entry_of("Reshape", [form(False), form(False)], cores, operand, form(False)) is None
+    assert _entry_of("Reshape", [form(False), form(target.core)], cores, made("input", "c"), form(False)) is None
 
 
 def test_a_result_beside_a_neutral_constant_is_kept_as_its_operand() -> None:
     neutral, operand = made("constant", "float32"), made("input", "a")
-    told = _told("Mul", [form(True), form(False)], (neutral.core, operand.core), operand, form(False))
+    told = _entry_of("Mul", [form(True), form(False)], (neutral.core, operand.core), operand, form(False))
     assert told is not None
-    assert told.of == 1
+    assert told.operand == 1
