@@ -63,7 +63,10 @@ def test_a_call_s_arguments_are_named() -> None:
     for call, words in (
         (lambda: graphfix.verify("m.onnx", "m.onnx", atol=-1.0), "a tolerance is at least 0, and atol is -1.0; give 0"),
         (lambda: graphfix.check("m.onnx", max_expand_bytes=-1), "max_expand_bytes: a size is at least 0 bytes, not -1"),
-        (lambda: graphfix.check("m.onnx", dims=["N=4"]), "dims is a mapping of names to texts, not ['N=4']; give {'x'"),  # type: ignore[arg-type] -- wrong on purpose
+        (
+            lambda: graphfix.check("m.onnx", dims=["N=4"]),
+            "dims is ['N=4']; give a mapping of names, such as {'batch': 4",
+        ),  # type: ignore[arg-type] -- wrong on purpose
         (lambda: graphfix.explain(5), "explain takes a rewrite, a finding code, a target, or a target file, not 5"),  # type: ignore[arg-type] -- as above
     ):
         with pytest.raises(GraphfixError) as caught:

@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 import onnxruntime
 from onnx import ModelProto
 
-import graphfix
 from graphfix.engine.policy import Policy
 from graphfix.engine.run import run
 from graphfix.graph.edits import Edit, Leave, Lift, Stretch
@@ -16,6 +15,7 @@ from graphfix.graph.protocols import ModelRewrite, Rewrite, flat
 from graphfix.graph.view import Graph, Node
 from graphfix.targets.onnxruntime import matching as fusions
 from graphfix.targets.onnxruntime.matching import Fusions
+from tests.support import engine
 from tests.support.named import rules
 from tests.support.notation import model
 from tests.support.onnx.fusion_patterns import CAUTIOUS, OPSETS, PATTERNS
@@ -80,16 +80,16 @@ def one_by_one(name: str) -> Iterator[tuple[At, bool]]:
     """Yield each operand that is changed, with whether onnxruntime then runs more operators that compute."""
     proto = built(name)
     before = operators(proto.SerializeToString()).total()
-    for at, edit in planned(graphfix.load(proto).graphs[0], keep=False):
+    for at, edit in planned(engine.load(proto).graphs[0], keep=False):
         if not isinstance(edit, Leave) or edit.status == "left":  # left: it is stretched once it is lifted
-            changed = graphfix.load(proto)
+            changed = engine.load(proto)
             run(changed, (EQUALIZE, MATERIALIZE), One(at=at))
             yield at, operators(changed.tobytes()).total() > before
 
 
 def kept_by_table(name: str) -> set[At]:
     """Return the operands that --keep-fusions leaves as they are in a pattern."""
-    plan = planned(graphfix.load(built(name)).graphs[0], keep=True)
+    plan = planned(engine.load(built(name)).graphs[0], keep=True)
     return {at for at, edit in plan if isinstance(edit, Leave) and "--keep-fusions" in edit.reason}
 
 

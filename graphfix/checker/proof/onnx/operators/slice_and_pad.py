@@ -127,10 +127,13 @@ def _slice_fold(call: Call, arrays: Sequence[Array | None]) -> Array | None:
 def backwards(call: Call, among: Among) -> View | None:
     """Return a Slice with negative steps as a Gather on each of these axes, behind a Slice of the others.
 
-    Returns None if all steps are positive, or if a size, a bound or a step that matters is not a known number.
+    Returns None if all steps are positive, or if a size, a bound or a step that matters is not a known number. Known
+    integers stay with their own rule: exporters turn the pads of a Pad around as a matrix of pairs.
     """
     data, sizes, bounds = call.operand(0), call.sizes(0), _known_bounds(call)
     if data is None or sizes is None or not bounds or min(step for *_, step in bounds) > 0:
+        return None
+    if data.core.content is not None:
         return None
     nodes = _slice_of(call, [bound for bound in bounds if bound[-1] > 0])
     for axis, *bound in (bound for bound in bounds if bound[-1] <= 0):
