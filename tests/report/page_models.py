@@ -136,7 +136,7 @@ def renamed(outcome: Outcome, names: tuple[str, ...]) -> Outcome:
     verdict = replace(PROVED, reason=said, assumes=names, exceptions=({"class": names[0], "output": names[1]},))
     return replace(
         outcome,
-        model=names[0],
+        source=names[0],
         output=names[1],
         sites=sites,
         excerpt=excerpt,
