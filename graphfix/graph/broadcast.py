@@ -178,6 +178,8 @@ def align(node: Node) -> Alignment | None:
     if row is None or not pairs:
         return None
     if row.style == "matmul":
+        if node.domain != TFLITE and any(value.ranked.dims[-1:] == (0,) for _, value in pairs[:1]):
+            raise Undecided("over a summed size of 0 onnxruntime keeps the batch of operand 0, which a lift changes")
         return _products(pairs)
     if row.style == "gemm":
         return _onto(pairs, _product(node), node, (product_axes(node),))

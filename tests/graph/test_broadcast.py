@@ -108,6 +108,13 @@ def test_an_operand_that_is_larger_than_what_it_meets_is_undecided(text: str, me
         align(node(text))
 
 
+def test_a_product_that_sums_over_nothing_is_undecided_in_onnx_alone() -> None:
+    with pytest.raises(Undecided, match="keeps the batch of operand 0"):
+        align(node("y[*] = MatMul(a[3,0], b[2,0,5])"))
+    assert align(node("y[2,3,5] = tflite.BATCH_MATMUL(a[3,0], b[2,0,5])")) is not None
+    assert align(node("y[2,0,5] = MatMul(a[0,4], b[2,4,5])")) is not None
+
+
 @pytest.mark.parametrize("text", ["y[*] = Add(x[*], b[3])", "y[*] = MatMul(a[*], b[3,4])", "y[*] = PRelu(x[*], s[3])"])
 def test_a_rank_that_is_not_known_is_undecided(text: str) -> None:
     with pytest.raises(UnrankedOperand, match="is not known"):

@@ -24,8 +24,10 @@ SOME_SCORES = "no size of what a QLinearSoftmax reads is 0"
 """An assumption: onnxruntime returns no value for scores without elements."""
 SOME_PIXELS = "no size of an image that an InstanceNormalization or a RoiAlign reads is 0"
 """An assumption: of an empty image that another node computes onnxruntime reads an element, which crashes."""
+SOME_TERMS = "no matrix product whose operands differ in their batch sums over a size of 0"
+"""An assumption: over a size of 0 onnxruntime returns the batch of the first operand, not the batch of both."""
 ABOUT_SIZE_0 = frozenset(
-    {SOME_IMAGE, SOME_PIXELS, SOME_SCORES, NO_SIZE_IS_0, NONE_WITHOUT_ELEMENTS, NO_SIZE_BESIDE_IS_0}
+    {SOME_IMAGE, SOME_PIXELS, SOME_SCORES, SOME_TERMS, NO_SIZE_IS_0, NONE_WITHOUT_ELEMENTS, NO_SIZE_BESIDE_IS_0}
 )
 """What a proof assumes away: of runs at a size of 0 it says nothing then."""
 

@@ -222,7 +222,7 @@ def product(
     batch = tuple(
         map(table.algebra.broadcast_size, zip(*(right_aligned(sizes, rank) for sizes in batches), strict=True))
     )
-    (rows, summed), (columns, other) = _sides(one.sizes, outer[0]), _sides(two.sizes, outer[1])
+    (rows, summed), (columns, other) = sides(one.sizes, outer[0]), sides(two.sizes, outer[1])
     space = (*batch, *(rows or (1,)), *(columns or (1,)), table.algebra.broadcast_size((*summed, *other)))
     maps = _stacked(one, rank, outer[0], left=True), _stacked(two, rank, outer[1], left=False)
     # The space says less of the last two axes than their sizes: those have to be equal, and none is stretched.
@@ -231,8 +231,8 @@ def product(
     return table.result(term, description, (*batch, *rows, *columns))
 
 
-def _sides(sizes: Sizes, outer: int) -> tuple[Sizes, Sizes]:
-    """The size that stays in the result, none of a vector, and the one that is summed over."""
+def sides(sizes: Sizes, outer: int) -> tuple[Sizes, Sizes]:
+    """Return the size of a matrix that stays in the product, none of a vector, and the one that is summed over."""
     if len(sizes) < MATRIX:
         return (), sizes
     return (sizes[outer],), (sizes[-PRODUCT_AXES - outer],)

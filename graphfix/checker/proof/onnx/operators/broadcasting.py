@@ -9,7 +9,7 @@ from onnx import TensorProto
 from graphfix.checker.files.onnx import operators as onnx_ops
 from graphfix.checker.proof.core.terms import View
 from graphfix.checker.proof.neutral import broadcast, neutral_elements
-from graphfix.checker.proof.neutral.broadcast import onto_sizes
+from graphfix.checker.proof.neutral.broadcast import onto_sizes, sides
 from graphfix.checker.proof.onnx.closed_world.validate import loads
 from graphfix.checker.proof.onnx.operators.elementwise import (
     CUBE,
@@ -19,6 +19,7 @@ from graphfix.checker.proof.onnx.operators.elementwise import (
     is_looped_over,
     multiplies,
 )
+from graphfix.checker.proof.onnx.operators.networks import has_both_batches
 from graphfix.checker.proof.onnx.reading.types import dtype
 from graphfix.checker.proof.onnx.reading.versions import meaning
 
@@ -256,6 +257,10 @@ def _product(call: Call) -> View | None:
     if any(view is not None and view.sizes not in ((), (1,)) for view in others):
         return None  # scales and zero points of columns: what shape they have to have depends on the matrix's rank
     outer = (-1 if call.integer("transA", 0) else -2, -2 if call.integer("transB", 0) else -1)
+    if one.sizes and two.sizes:
+        summed = (*sides(one.sizes, outer[0])[1], *sides(two.sizes, outer[1])[1])
+        if not has_both_batches(call, one.sizes[:-MATRIX], two.sizes[:-MATRIX], summed):
+            return call.table.result(("product exactly", *call.key, others, (one, two)), call.description, None)
     return broadcast.product(call.table, (*call.key, others), (one, two), call.description, outer=outer)
 
 

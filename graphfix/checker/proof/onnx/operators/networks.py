@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from graphfix.checker.proof.core.result import SOME_PIXELS
+from graphfix.checker.proof.core.result import SOME_PIXELS, SOME_TERMS
 from graphfix.checker.proof.onnx.operators.entry import Operator
 
 if TYPE_CHECKING:
@@ -33,7 +33,22 @@ def stacked(call: Call, one: Sizes | None, two: Sizes | None) -> Dims:
     if not one or not two:
         return None
     batch = call.table.algebra.broadcast_shape(one[:-MATRIX], two[:-MATRIX])
+    if not has_both_batches(call, one[:-MATRIX], two[:-MATRIX], (one[-1], two[-MATRIX:][0])):
+        return None
     return (*batch, *one[-MATRIX:-1], *(two[-1:] if len(two) >= MATRIX else ()))
+
+
+def has_both_batches(call: Call, one: Sizes, two: Sizes, summed: Sizes) -> bool:
+    """Return whether the result of a matrix product has the broadcast of these two batches, as in numpy.
+
+    Over a size of 0 onnxruntime returns the batch of the first operand. `summed` is the size that is summed over, by
+    each operand. Where the batches differ and it may be 0, that is assumed away.
+    """
+    if (1,) * (len(two) - len(one)) + one == call.table.algebra.broadcast_shape(one, two):
+        return True
+    if 0 not in summed and max(map(call.table.arithmetic.least, summed)) < 1:
+        call.table.assumes[SOME_TERMS] = None
+    return 0 not in summed
 
 
 def _recurrent(call: Call, index: int) -> Dims:
