@@ -142,6 +142,13 @@ def test_it_stops_in_a_rewrite_of_one_s_own_and_whoever_reads_may_be_gone(
     assert (asked.returncode, rest) == (status, f"graphfix: {WORDS[number]}; nothing written\n")
 
 
+GRAPHFIX = """
+import sys
+sys.argv[0] = "graphfix"
+from graphfix.__main__ import run
+run()
+"""
+"""Starts graphfix in an interpreter that has changed something before."""
 HUNG = """
 import importlib, os, sys, time
 place, name = os.environ["HANG_IN"].split(":")
@@ -154,9 +161,6 @@ owner = importlib.import_module(place)
 for each in classes:
     owner = getattr(owner, each)
 setattr(owner, name, hang)
-sys.argv[0] = "graphfix"
-from graphfix.__main__ import run
-run()
 """
 """A graphfix in which one function hangs, the phase that an interrupt meets."""
 
@@ -188,7 +192,7 @@ def interrupted(
         "TMPDIR": str(folder / "scratch"),
         "PYTHONPATH": os.pathsep.join(map(str, (ROOT, *sys.path))),
     }
-    command = [sys.executable, "-P", "-c", program, *words]
+    command = [sys.executable, "-P", "-c", program + GRAPHFIX, *words]
     with subprocess.Popen(
         command,
         stdin=subprocess.PIPE,
@@ -384,9 +388,6 @@ class Slow:
                 time.sleep(0.05)
             print("it went on", file=sys.stderr, flush=True)
 sys.meta_path.insert(0, Slow())
-sys.argv[0] = "graphfix"
-from graphfix.__main__ import run
-run()
 """
 """A graphfix in which a module that numpy's native code imports takes half a second."""
 
@@ -406,6 +407,5 @@ def test_a_rewrite_of_one_s_own_whose_import_hangs_is_stopped(tmp_path: Path) ->
     )
     (tmp_path / "m.onnx").write_bytes(model("y[2] = Neg(x[2])").SerializeToString())
     (tmp_path / "own.py").write_text(begun)
-    program = "import sys\nsys.argv[0] = 'graphfix'\nfrom graphfix.__main__ import run\nrun()"
-    said = interrupted(tmp_path, "", ["check", "m.onnx", "--rewrites", "own.py"], program=program)
+    said = interrupted(tmp_path, "", ["check", "m.onnx", "--rewrites", "own.py"], program="")
     assert said == (130, f"graphfix: {NOTHING}\n", {})
