@@ -59,8 +59,8 @@ class Algebra:
     """By symbol of an input's size: the range that the user asked for, its least and its greatest size."""
     used_ranges: dict[Symbol, None] = field(default_factory=dict)
     """The symbols whose range the proof assumes, because a result depends on it."""
-    shapes: dict[tuple[Place, bool, Sizes, Sizes], Sizes] = field(default_factory=dict)
-    """The broadcast shape of two at a place of a file: most nodes of a model are alike."""
+    shapes: dict[tuple[Place, bool, tuple[Sizes, ...]], Sizes] = field(default_factory=dict)
+    """The broadcast of several shapes at a place of a file: most nodes of a model are alike."""
 
     def asked_range(self, symbol: Symbol) -> tuple[float, float]:
         """Return the range that the user asked for, and enter the symbol in `used_ranges`; 0 to infinity if none."""
@@ -105,14 +105,14 @@ class Algebra:
                 return checked
         return None
 
-    def broadcast_shape(self, one: Sizes, two: Sizes) -> Sizes:
-        """Return the broadcast shape of two, right-aligned."""
-        known = (self.place, self.closed, one, two)
+    def broadcast_shape(self, *shapes: Sizes) -> Sizes:
+        """Return the broadcast of several shapes, right-aligned."""
+        known = (self.place, self.closed, shapes)
         found = self.shapes.get(known)
         if found is None:
-            rank = max(len(one), len(two))
-            pairs = zip(right_aligned(one, rank), right_aligned(two, rank), strict=True)
-            found = self.shapes[known] = tuple(self.broadcast_size(pair) for pair in pairs)
+            rank = max(map(len, shapes), default=0)
+            columns = zip(*(right_aligned(sizes, rank) for sizes in shapes), strict=True)
+            found = self.shapes[known] = tuple(map(self.broadcast_size, columns))
         return found
 
 

@@ -8,6 +8,7 @@ from onnx import TensorProto
 
 from graphfix.checker.proof.onnx.contrib.results import Result, kind_of, like, moved, typed, unknown
 from graphfix.checker.proof.onnx.operators import states
+from graphfix.checker.proof.onnx.operators.networks import directions
 
 if TYPE_CHECKING:
     from graphfix.checker.proof.core.sizes import Dims, Size
@@ -45,8 +46,7 @@ def _lstm(rank: int) -> SizesRule:
 
     def rule(call: Call) -> Dims:
         data, hidden = call.sizes(0), call.integer("hidden_size", 0)
-        given = call.attributes.get("direction")
-        count = {b"forward": 1, b"reverse": 1, b"bidirectional": 2}.get(b"forward" if given is None else given.s)
+        count = directions(call)
         steps, batch = data[:2] if data is not None and len(data) == STATES - 1 else (None, None)
         whole = (steps, count, batch, hidden if hidden > 0 else None)
         return whole[STATES - rank :]

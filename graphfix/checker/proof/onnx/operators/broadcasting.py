@@ -276,7 +276,7 @@ def _gemm(call: Call) -> View | None:
     if legacy and c.sizes != space and call.flag("broadcast") is not True:
         return None
     missing = MATRIX - len(c.sizes)
-    sizes = tuple(map(call.table.algebra.broadcast_size, zip(space, (1,) * missing + c.sizes, strict=True)))
+    sizes = call.table.algebra.broadcast_shape(space, c.sizes)
     return call.table.result((*key, (c.core,), ((None,) * missing + c.axes,), sizes), call.description, space)
 
 

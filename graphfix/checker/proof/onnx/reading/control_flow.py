@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from itertools import zip_longest
-from typing import TYPE_CHECKING, Protocol, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from onnx import TensorProto
 
@@ -23,45 +23,14 @@ from graphfix.checker.proof.onnx.reading.unrolled_loops import as_trips
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from onnx import FunctionProto, GraphProto, NodeProto, ValueInfoProto
+    from onnx import GraphProto, ValueInfoProto
 
-    from graphfix.checker.proof.core.sizes import Place, Size, Sizes
-    from graphfix.checker.proof.core.terms import Core, TermTable, View
-    from graphfix.checker.proof.neutral.explain import Notes
-    from graphfix.checker.proof.onnx.closed_world.model_parts import FunctionKey
+    from graphfix.checker.proof.core.sizes import Size, Sizes
+    from graphfix.checker.proof.core.terms import TermTable, View
     from graphfix.checker.proof.onnx.reading.operands import Call, Environment
-    from graphfix.checker.proof.onnx.reading.unrolled_loops import FileConstants
+    from graphfix.checker.proof.onnx.reading.unrolled_loops import Reader
 
 Guess: TypeAlias = "tuple[Size | None, ...] | None"
-
-
-class Reader(Protocol):
-    """The reader of graphs, which calls the rules below and reads bodies for them."""
-
-    table: TermTable
-    functions: dict[FunctionKey, FunctionProto]
-    effects: list[tuple[Core, Place]]
-    occurrences: dict[object, int]
-    notes: Notes | None
-    unrolled: bool
-
-    @property
-    def constants(self) -> FileConstants:
-        """The constants of the file."""
-
-    def among(self, nodes: Sequence[NodeProto], version: int, values: dict[str, View]) -> View:
-        """Read nodes of the standard operator set on these values; return the result of the last."""
-
-    def occurrence(self, key: object) -> int:
-        """Return how many nodes with this key were read before."""
-
-    def body(
-        self, graph: GraphProto, outer: Environment, parameters: Sequence[View], place: object | None, label: str
-    ) -> tuple[View, ...]:
-        """Read a body with these values as its inputs; return its outputs."""
-
-    def parameter(self, owner: tuple[object, ...], index: int, sizes: tuple[object, ...] | None) -> View:
-        """Return an input of a body."""
 
 
 def _taken(call: Call) -> str | None:
