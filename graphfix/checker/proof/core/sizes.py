@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from functools import lru_cache
 from math import inf
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 from graphfix.results.records import dataclass, field
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
+
+
+_T = TypeVar("_T")
 
 
 class Symbol:
@@ -121,6 +124,12 @@ def broadcast_parts(size: Size) -> Sizes:
     if not isinstance(size, Symbol) or size.key[0] != "broadcast":
         return (size,)
     return tuple(part for part in size.key[1:] if isinstance(part, (int, Symbol)))
+
+
+def all_known(items: Iterable[_T | None]) -> tuple[_T, ...] | None:
+    """Return all items; None if one of them is None."""
+    found = tuple(items)
+    return None if None in found else found  # type: ignore[return-value]  # none of them is None
 
 
 def numbers(sizes: Sequence[Size | None] | None) -> tuple[int, ...] | None:

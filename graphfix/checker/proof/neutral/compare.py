@@ -10,7 +10,7 @@ from graphfix.checker.files.binding_error import BindingError
 from graphfix.checker.files.equal_sizes import stated
 from graphfix.checker.proof.core.iteration_space import Nest
 from graphfix.checker.proof.core.result import Proof, UnprovedError
-from graphfix.checker.proof.core.sizes import result_size
+from graphfix.checker.proof.core.sizes import result_sizes
 from graphfix.checker.proof.core.terms import Core, shown
 from graphfix.checker.proof.neutral.explain import given_by
 from graphfix.results.axis_names import axis_fault
@@ -107,12 +107,8 @@ def check_declared_output(table: TermTable, name: str, dims: tuple[Dims, Dims], 
     one, two = dims
     if not _contradicts(one, two) or two is None:
         return
-    has = () if computed is None else tuple(map(result_size, computed))
-    if (
-        len(has) == len(two)
-        and computed is not None
-        and all(b in (None, size) for b, size in zip(two, has, strict=True))
-    ):
+    has = None if computed is None else result_sizes(computed)
+    if has is not None and len(has) == len(two) and all(b in (None, size) for b, size in zip(two, has, strict=True)):
         table.notes[f"the first file declares the output {name!r} as {_shape(one)}, which it is not"] = None
     else:
         table.objections.append(f"the output {name!r} is declared {_shape(one)} before, {_shape(two)} after")

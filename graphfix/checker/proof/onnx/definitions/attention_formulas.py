@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from onnx import TensorProto, helper
 
-from graphfix.checker.proof.core.sizes import numbers
+from graphfix.checker.proof.core.sizes import all_known, numbers
 from graphfix.checker.proof.onnx.definitions.formula_builder import Formula, Found, float_sizes
 from graphfix.checker.proof.onnx.reading.types import dtype
 
@@ -36,11 +36,10 @@ def weighted(call: Call) -> Found | None:
         return None
     counts = call.integer("q_num_heads", 0), call.integer("kv_num_heads", 0)
     formula = Formula()
-    found = [
-        _by_head(formula, name, each, counts[name != QUERY]) for name, each in zip(OPERANDS[:3], sizes, strict=True)
-    ]
-    split = [each for each in found if each is not None]
-    if len(split) < len(found):
+    split = all_known(
+        [_by_head(formula, name, each, counts[name != QUERY]) for name, each in zip(OPERANDS[:3], sizes, strict=True)]
+    )
+    if split is None:
         return None
     (query, (batch, heads, asked, size)), (key, key_sizes), (value, value_sizes) = split[0], split[1], split[2]
     if key_sizes[:3] != value_sizes[:3] or key_sizes[0] != batch or key_sizes[3] != size or heads % key_sizes[1]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from math import prod
 from typing import TYPE_CHECKING
 
+from graphfix.checker.proof.core.sizes import all_known
 from graphfix.checker.proof.onnx.definitions.formula_builder import Formula, Found, float_sizes
 
 if TYPE_CHECKING:
@@ -49,12 +50,11 @@ def by_group(call: Call) -> Found | None:
     return formula, [made], call.named("X", "scale", "bias")
 
 
-def _sizes(call: Call, count: int) -> list[list[int]] | None:
+def _sizes(call: Call, count: int) -> tuple[list[int], ...] | None:
     """Return the sizes of the first `count` operands, all float32 and none with size 0; None for any other node."""
     if len(call.views) != count or call.integer("stash_type", 1) != 1:
         return None
-    found = [sizes for at in range(count) if (sizes := float_sizes(call, at)) is not None]
-    return found if len(found) == count else None
+    return all_known(float_sizes(call, at) for at in range(count))
 
 
 def _normalized(formula: Formula, call: Call, name: str, axes: range) -> str:

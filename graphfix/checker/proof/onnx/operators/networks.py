@@ -115,11 +115,6 @@ def _has_pixels(call: Call, data: Sizes) -> bool:
     return 0 not in image
 
 
-def _dynamic_quantize(call: Call, index: int) -> Dims:
-    """Return the sizes of a result of a DynamicQuantizeLinear: the scale and the zero point are scalars."""
-    return () if index else call.sizes(0)
-
-
 def _determinant(call: Call) -> Dims:
     """Return the sizes of a Det, whose last two axes are matrices."""
     data = call.sizes(0)
@@ -149,7 +144,8 @@ OPERATORS: Operators = {
     "Det": Operator(sizes=_determinant),
     **dict.fromkeys(("LSTM", "GRU", "RNN"), Operator(each_size=_recurrent)),
     "RotaryEmbedding": Operator(sizes=lambda call: call.sizes(0)),
-    "DynamicQuantizeLinear": Operator(each_size=_dynamic_quantize),
+    # The scale and the zero point are scalars.
+    "DynamicQuantizeLinear": Operator(each_size=lambda call, index: () if index else call.sizes(0)),
     "InstanceNormalization": Operator(sizes=_instance_norm),
     "RoiAlign": Operator(sizes=_roi_align),
     "GridSample": Operator(sizes=lambda call: grid_sample(call, call.sizes(0))),
