@@ -6,7 +6,7 @@ import shlex
 from typing import TYPE_CHECKING, TypeAlias
 
 from graphfix.checker.files import set_values
-from graphfix.checker.files.binding_error import BindingError
+from graphfix.checker.files.binding_error import BindingError, check_shape
 from graphfix.checker.files.equal_sizes import stated
 from graphfix.checker.proof.core.iteration_space import Nest
 from graphfix.checker.proof.core.result import Proof, UnprovedError
@@ -48,17 +48,10 @@ def refuse_unknown(one: InputDims, two: InputDims, pair: Pair) -> None:
             known = ", ".join(dim for dim in symbols if isinstance(dim, str)) or "none"
             raise BindingError(axis_fault(name, one) or f"no input has the dim '{name}'; the symbols are: {known}")
     for name, shape in pair.shapes.items():
-        if name not in one:
-            raise BindingError(f"there is no input '{name}'; the inputs are: {', '.join(one) or 'none'}")
-        dims = one[name]
-        if dims is not None and len(dims) != len(shape):
-            raise BindingError(
-                f"input '{name}' has rank {len(dims)}; the shape {list(shape)} has {len(shape)}; give one for each axis"
-            )
-        if any(isinstance(dim, int) and dim != size for dim, size in zip(dims or (), shape, strict=False)):
-            raise UnprovedError(
-                f"no size fits: the input {name!r} is {list(dims or ())}, and {list(shape)} is asked for"
-            )
+        check_shape(name, shape, one)
+        dims = one[name] or ()
+        if any(isinstance(dim, int) and dim != size for dim, size in zip(dims, shape, strict=False)):
+            raise UnprovedError(f"no size fits: the input {name!r} is {list(dims)}, and {list(shape)} is asked for")
 
 
 def assumed(pair: Pair) -> list[str]:
