@@ -69,17 +69,12 @@ LOOPS: Final = frozenset({b"Loop", b"Scan"})
 
 def written_out(one: ModelProto, two: ModelProto) -> bool:
     """Return whether the second file computes a result of a loop of the first file without a loop."""
-    ours, theirs = (
-        {
-            name
-            for graph in every_graph(model.graph)
-            for node in graph.node
-            if node.op_type in ("Loop", "Scan")
-            for name in node.output
-        }
-        for model in (one, two)
-    )
-    return not ours <= theirs
+    return not _loop_results(one) <= _loop_results(two)
+
+
+def _loop_results(model: ModelProto) -> set[str]:
+    nodes = (node for graph in every_graph(model.graph) for node in graph.node)
+    return {name for node in nodes if node.op_type in ("Loop", "Scan") for name in node.output}
 
 
 def as_trips(reader: Reader, call: Call, environment: Environment) -> list[View] | None:
