@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from graphfix.checker.files.pair import Pair
     from graphfix.checker.proof import Proof
     from graphfix.checker.runs.early import EarlyRuns
-    from graphfix.checker.task import Criterion, Task
+    from graphfix.checker.task import Task
     from graphfix.results import StoredShape, StoredSize
     from graphfix.runtimes.process import Child
 
@@ -52,7 +52,9 @@ def compare(task: Task) -> Verdict:
             f"{task.pair.before}: --signature {task.pair.signature}: only a TFLite model has signatures; leave it out"
         )
     try:
-        return _answer(replace(task, pair=_renamed(task.pair) if before else task.pair))
+        task = replace(task, pair=_renamed(task.pair) if before else task.pair)
+        with _early_runs(task) as early:
+            return _judged(task, early)
     except BindingError as error:
         raise GraphfixError(f"{task.pair.before}: {error}") from None
 
@@ -64,11 +66,6 @@ def _renamed(pair: Pair) -> Pair:
     bindings, shapes = renamed(pair.before, pair.bindings, pair.shapes, pair.signature)
     ranges, _ = renamed(pair.before, pair.ranges, {}, pair.signature) if pair.ranges else (pair.ranges, {})
     return replace(pair, tflite=True, bindings=bindings, shapes=shapes, ranges=ranges)
-
-
-def _answer(task: Task) -> Verdict:
-    with _early_runs(task) as early:
-        return _judged(task, early)
 
 
 def _early_runs(task: Task) -> AbstractContextManager[EarlyRuns | None]:
@@ -86,7 +83,8 @@ def _judged(task: Task, early: EarlyRuns | None) -> Verdict:
     believed = () if proof is None else proof.believed
     task = replace(task, runs_alone=proof is None or not proof.proved)
     if proof is not None and proof.inexact:
-        task = replace(task, inexact=proof.inexact, criterion=_rounded(task.criterion))
+        # what is computed from inexact sites has the bound that holds for themselves
+        task = replace(task, inexact=proof.inexact, criterion=replace(task.criterion, of_largest=ROUNDED))
     task = _watching(task, believed)
     verdict = _observed(task, proof, early)
     if not task.criterion.exact and verdict.status == "equal" and not task.inexact:
@@ -147,11 +145,6 @@ def _of_copies(task: Task, early: EarlyRuns | None) -> Verdict:
         with _process(task, early) as child:
             verdict = by_runs(replace(task, copied=True, brief=True), child)
     return Verdict("undecided", reason=COPIED, load=Load(reason=COPIED), facts=verdict.facts, versions=verdict.versions)
-
-
-def _rounded(criterion: Criterion) -> Criterion:
-    """Give what is computed from inexact sites the bound that holds for themselves, unless a wider one is asked for."""
-    return replace(criterion, of_largest=ROUNDED)
 
 
 def _versions(task: Task, verdict: Verdict) -> dict[str, str]:

@@ -10,7 +10,7 @@ from graphfix.results import GraphfixError
 from graphfix.results.records import dataclass
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
 _LONGEST = 300
 
@@ -54,6 +54,14 @@ class Session(Protocol):
     def run(self, feeds: Mapping[str, object]) -> list[object]:
         """Run the model once. Raises RefusedError."""
         ...
+
+
+@dataclass(frozen=True, slots=True)
+class SessionBy:
+    """A session whose runs are made by a function, such as one that runs another session on changed inputs."""
+
+    outputs: tuple[str, ...]
+    run: Callable[[Mapping[str, object]], list[object]]
 
 
 @dataclass(frozen=True, slots=True)

@@ -34,11 +34,8 @@ def refuse_unknown(values: Mapping[str, InputValue], inputs: Sequence[str]) -> N
     """Raise GraphfixError for a name that no input has."""
     for name in values:
         if name not in inputs:
-            raise BindingError(f"--set {name}: there is no input '{name}'; the inputs are: {_listed(inputs)}")
-
-
-def _listed(names: Sequence[str]) -> str:
-    return ", ".join(names) or "none"
+            known = ", ".join(inputs) or "none"
+            raise BindingError(f"--set {name}: there is no input '{name}'; the inputs are: {known}")
 
 
 def typed(name: str, value: InputValue, dtype: np.dtype[Any] | None, dims: Sequence[int | str | None] | None) -> Array:

@@ -50,12 +50,12 @@ def prove(pair: Pair) -> Proof:
         return Proof("not proved", str(unproved))
 
 
-def _comparison(pair: Pair) -> tuple[Callable[..., Proof], Callable[..., object], Callable[..., None]]:
+def _comparison(pair: Pair) -> tuple[Callable[..., Proof], Callable[..., object], Callable[..., object]]:
     """Return a format's functions `compared`, `note_nodes` and `refuse`, importing no other format's library."""
     if pair.tflite:
         from graphfix.checker.proof.tflite import compare as by_tflite
 
-        return by_tflite.compared, by_tflite.note_nodes, by_tflite.refuse
+        return by_tflite.compared, by_tflite.note_nodes, by_tflite.read_model
     from graphfix.checker.files.onnx.file import refuse
     from graphfix.checker.proof.onnx import compare as by_onnx
 

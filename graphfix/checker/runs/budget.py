@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 from graphfix.results import Run
 from graphfix.results.progress import Notice, Progress
 from graphfix.results.records import dataclass, field
-from graphfix.runtimes.session import RefusedError
+from graphfix.runtimes.session import RefusedError, SessionBy
 from graphfix.runtimes.sessions import LONGEST_SECONDS
 
 if TYPE_CHECKING:
@@ -119,58 +119,36 @@ class Budget:
         budget = f"the budget of the runs is {self.seconds:g} s; --thorough lifts it"
         return f"not run: {self._about}, and {budget}" if self.taken else f"not run: {budget}"
 
-    def timed(self, session: Session) -> StoppedSession:
+    def timed(self, session: Session) -> Session:
         """Return the session of the original with every run timed, and stopped when no time is left."""
-        return StoppedSession(TimedSession(session, self.taken, self.clock), self)
+        inner = timed(session, self.taken, self.clock)
+
+        def run(feeds: Mapping[str, object]) -> list[object]:
+            if self.left <= 0:
+                raise RefusedError(self.why.removeprefix("not run: "))
+            self.stop_after(max(self.left, _LEAST))
+            try:
+                return inner.run(feeds)
+            except RefusedError as error:
+                if error.aborted and self.left <= 0:
+                    raise RefusedError(self.why.removeprefix("not run: "), aborted=True) from None
+                raise
+            finally:
+                self.stop_after(LONGEST_SECONDS)
+
+        return SessionBy(session.outputs, run)
 
 
-@dataclass(frozen=True, slots=True)
-class TimedSession:
-    """A session of the original whose runs are timed."""
+def timed(session: Session, taken: list[float], clock: Callable[[], float] = monotonic) -> Session:
+    """Return the session of the original; it adds the seconds of each run that succeeds to `taken`."""
 
-    session: Session
-    taken: list[float]
-    """The seconds of each run that succeeded; one more after each run."""
-    clock: Callable[[], float] = monotonic
-
-    @property
-    def outputs(self) -> tuple[str, ...]:
-        """The names of the outputs."""
-        return self.session.outputs
-
-    def run(self, feeds: Mapping[str, object]) -> list[object]:
-        """Run once. Raises RefusedError."""
-        started = self.clock()
-        values = self.session.run(feeds)
-        self.taken.append(self.clock() - started)
+    def run(feeds: Mapping[str, object]) -> list[object]:
+        started = clock()
+        values = session.run(feeds)
+        taken.append(clock() - started)
         return values
 
-
-@dataclass(frozen=True, slots=True)
-class StoppedSession:
-    """A timed session of the original whose runs are stopped when their budget is spent."""
-
-    session: TimedSession
-    budget: Budget
-
-    @property
-    def outputs(self) -> tuple[str, ...]:
-        """The names of the outputs."""
-        return self.session.outputs
-
-    def run(self, feeds: Mapping[str, object]) -> list[object]:
-        """Run once. Raises RefusedError if the model does not run, or if no time is left."""
-        if self.budget.left <= 0:
-            raise RefusedError(self.budget.why.removeprefix("not run: "))
-        self.budget.stop_after(max(self.budget.left, _LEAST))
-        try:
-            return self.session.run(feeds)
-        except RefusedError as error:
-            if error.aborted and self.budget.left <= 0:
-                raise RefusedError(self.budget.why.removeprefix("not run: "), aborted=True) from None
-            raise
-        finally:
-            self.budget.stop_after(LONGEST_SECONDS)
+    return SessionBy(session.outputs, run)
 
 
 def allowance(size: int, *, thorough: bool) -> int | None:

@@ -74,7 +74,7 @@ class Loads:
             error = self._refusal(way, openers)
             if error is None:
                 observed.append(way)
-            elif self._first_refuses(way, openers):
+            elif self._outcome(way, 0, openers[0]) is not None:
                 reasons[way] = NOT_LOADED
             elif error.stopped:
                 reasons[way] = str(error)
@@ -86,9 +86,6 @@ class Loads:
     def _refusal(self, way: str, openers: tuple[Callable[[], object], Callable[[], object]]) -> RefusedError | None:
         """Return why the second file is refused, or the first one if that is known already; None where it loads."""
         return self._refusals.get((way, 0)) or self._outcome(way, 1, openers[1])
-
-    def _first_refuses(self, way: str, openers: tuple[Callable[[], object], Callable[[], object]]) -> bool:
-        return self._outcome(way, 0, openers[0]) is not None
 
     def _outcome(self, way: str, side: int, opener: Callable[[], object]) -> RefusedError | None:
         if (way, side) not in self._refusals:

@@ -99,16 +99,8 @@ def ask(session: Session, case: Case, may_repeat: Callable[[], bool] = lambda: T
     return Answer(case, first, dict.fromkeys(unstable, DIFFERING))
 
 
-def given_answers(session: Session, case: Case, *, brief: bool) -> Answers:
-    """Run the one case of given inputs."""
-    try:
-        return Answers((ask(session, case, brief=brief),))
-    except RefusedError as error:
-        return Answers((), (_refusal(case.sizes, error),), error.missing_kernel, error.custom)
-
-
-def asked_again(session: Session, cases: Sequence[Case], *, brief: bool = False) -> Answers:
-    """Run cases that the same model has taken elsewhere; what it refuses here is reported and left out."""
+def of_cases(session: Session, cases: Sequence[Case], *, brief: bool = False) -> Answers:
+    """Run cases with given inputs, or that the same model has taken elsewhere; a case that it refuses is reported."""
     accepted: list[Answer] = []
     refused: list[Run] = []
     missing: RefusedError | None = None

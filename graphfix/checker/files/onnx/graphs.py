@@ -10,7 +10,7 @@ from graphfix.checker.files.onnx.tensors import elements
 from graphfix.results.records import dataclass, field
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     import onnx
 
@@ -80,6 +80,11 @@ def constant(graph: NestedGraph, name: str) -> np.ndarray[Any, Any] | None:
     return elements(home.tensors[name]) if name in home.tensors else None
 
 
+def integer_attribute(node: onnx.NodeProto, name: str, default: int) -> int:
+    """Return an integer attribute of a node, or `default` if the node has none."""
+    return next((int(each.i) for each in node.attribute if each.name == name), default)
+
+
 def _nested(
     proto: onnx.GraphProto, outer: NestedGraph | None, actuals: Mapping[str, tuple[NestedGraph, str]]
 ) -> Iterator[NestedGraph]:
@@ -142,10 +147,15 @@ def every_node(model: onnx.ModelProto) -> Iterator[onnx.NodeProto]:
     for graph in every_graph(model.graph):
         yield from graph.node
     for function in model.functions:
-        yield from function.node
-        for body in bodies(function.node):
-            for graph in every_graph(body):
-                yield from graph.node
+        yield from with_inner_nodes(function.node)
+
+
+def with_inner_nodes(nodes: Sequence[onnx.NodeProto]) -> Iterator[onnx.NodeProto]:
+    """Yield nodes, and the nodes of the bodies inside them."""
+    yield from nodes
+    for body in bodies(nodes):
+        for graph in every_graph(body):
+            yield from graph.node
 
 
 def every_graph(outer: onnx.GraphProto) -> Iterator[onnx.GraphProto]:

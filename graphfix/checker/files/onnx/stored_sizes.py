@@ -7,7 +7,9 @@ sizes are: numbers in a run, terms in a proof. What is not understood is none.
 from __future__ import annotations
 
 import ast
+import operator
 import re
+from math import prod
 from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
 
 from graphfix.results.records import dataclass
@@ -58,23 +60,21 @@ class Operations(Protocol[S]):
 class Numbers:
     """The arithmetic of a run."""
 
+    sub = staticmethod(operator.sub)
+    floordiv = staticmethod(operator.floordiv)
+    mod = staticmethod(operator.mod)
+    greater = staticmethod(max)
+    lesser = staticmethod(min)
+
     @staticmethod
     def add(*sizes: int) -> int:
         """Return the sum."""
         return sum(sizes)
 
     @staticmethod
-    def sub(one: int, two: int) -> int:
-        """Return the difference."""
-        return one - two
-
-    @staticmethod
     def mul(*sizes: int) -> int:
         """Return the product."""
-        whole = 1
-        for size in sizes:
-            whole *= size
-        return whole
+        return prod(sizes)
 
     @staticmethod
     def quotient(one: int, two: int) -> int | None:
@@ -82,29 +82,9 @@ class Numbers:
         return one // two if two and one % two == 0 else None
 
     @staticmethod
-    def floordiv(size: int, by: int) -> int:
-        """Return the quotient rounded down."""
-        return size // by
-
-    @staticmethod
     def ceildiv(size: int, by: int) -> int:
         """Return the quotient rounded up."""
         return -(-size // by)
-
-    @staticmethod
-    def mod(size: int, by: int) -> int:
-        """Return the rest of the quotient rounded down."""
-        return size % by
-
-    @staticmethod
-    def greater(one: int, two: int) -> int:
-        """Return the greater of two."""
-        return max(one, two)
-
-    @staticmethod
-    def lesser(one: int, two: int) -> int:
-        """Return the lesser of two."""
-        return min(one, two)
 
 
 def computed(text: str, sizes: Mapping[str, S | int], operations: Operations[S]) -> S | int | None:
@@ -138,8 +118,8 @@ class _Reader(Generic[S]):
         match node:
             case ast.UnaryOp(op=ast.USub(), operand=inner):
                 return self._of("negative", self.all((inner,)))
-            case ast.BinOp(left=one, op=operator, right=two):
-                return self._of(type(operator).__name__, self.all((one, two)))
+            case ast.BinOp(left=one, op=sign, right=two):
+                return self._of(type(sign).__name__, self.all((one, two)))
             case ast.Call(func=ast.Name(id="floor" | "ceiling" | "ceil" as name), args=[whole], keywords=[]):
                 return self._rounded(name, whole)
             case ast.Call(func=ast.Name(id="Max" | "Min" | "Mod" | "FloorDiv" as name), args=parts, keywords=[]):

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
-    from graphfix.checker.files.tflite.records import Model, Subgraph
+    from graphfix.checker.files.tflite.records import Model, Operator, Subgraph
 
 Bound = TypeVar("Bound")
 """The value that a size is bound to: a number, or a pair of the smallest and the largest number."""
@@ -106,20 +106,11 @@ def selected(model: Model, key: str | None) -> Model:
                 if at not in order and 0 <= at < len(model.subgraphs):
                     order.append(at)
     numbers = {old: new for new, old in enumerate(order)}
+
+    def renumbered(operator: Operator) -> Operator:
+        return operator._replace(bodies=tuple((name, numbers.get(at, -1)) for name, at in operator.bodies))
+
     graphs = [model.subgraphs[index] for index in order]
-    return replace(
-        model,
-        subgraphs=tuple(
-            replace(
-                graph,
-                operators=tuple(
-                    operator._replace(bodies=tuple((name, numbers.get(at, -1)) for name, at in operator.bodies))
-                    for operator in graph.operators
-                ),
-            )
-            for graph in graphs
-        ),
-        signatures=tuple(
-            (name, 0, inputs, outputs) for name, index, inputs, outputs in model.signatures if index == main
-        ),
-    )
+    graphs = [replace(graph, operators=tuple(map(renumbered, graph.operators))) for graph in graphs]
+    signatures = ((name, 0, inputs, outputs) for name, index, inputs, outputs in model.signatures if index == main)
+    return replace(model, subgraphs=tuple(graphs), signatures=tuple(signatures))

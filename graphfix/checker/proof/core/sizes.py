@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from functools import lru_cache
 from math import inf
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 from graphfix.results.records import dataclass, field
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
+
+
+_T = TypeVar("_T")
 
 
 class Symbol:
@@ -59,8 +62,8 @@ class Algebra:
     """By symbol of an input's size: the range that the user asked for, its least and its greatest size."""
     used_ranges: dict[Symbol, None] = field(default_factory=dict)
     """The symbols whose range the proof assumes, because a result depends on it."""
-    shapes: dict[tuple[Place, bool, Sizes, Sizes], Sizes] = field(default_factory=dict)
-    """The broadcast shape of two at a place of a file: most nodes of a model are alike."""
+    shapes: dict[tuple[Place, bool, tuple[Sizes, ...]], Sizes] = field(default_factory=dict)
+    """The broadcast of several shapes at a place of a file: most nodes of a model are alike."""
 
     def asked_range(self, symbol: Symbol) -> tuple[float, float]:
         """Return the range that the user asked for, and enter the symbol in `used_ranges`; 0 to infinity if none."""
@@ -105,14 +108,14 @@ class Algebra:
                 return checked
         return None
 
-    def broadcast_shape(self, one: Sizes, two: Sizes) -> Sizes:
-        """Return the broadcast shape of two, right-aligned."""
-        known = (self.place, self.closed, one, two)
+    def broadcast_shape(self, *shapes: Sizes) -> Sizes:
+        """Return the broadcast of several shapes, right-aligned."""
+        known = (self.place, self.closed, shapes)
         found = self.shapes.get(known)
         if found is None:
-            rank = max(len(one), len(two))
-            pairs = zip(right_aligned(one, rank), right_aligned(two, rank), strict=True)
-            found = self.shapes[known] = tuple(self.broadcast_size(pair) for pair in pairs)
+            rank = max(map(len, shapes), default=0)
+            columns = zip(*(right_aligned(sizes, rank) for sizes in shapes), strict=True)
+            found = self.shapes[known] = tuple(map(self.broadcast_size, columns))
         return found
 
 
@@ -121,6 +124,12 @@ def broadcast_parts(size: Size) -> Sizes:
     if not isinstance(size, Symbol) or size.key[0] != "broadcast":
         return (size,)
     return tuple(part for part in size.key[1:] if isinstance(part, (int, Symbol)))
+
+
+def all_known(items: Iterable[_T | None]) -> tuple[_T, ...] | None:
+    """Return all items; None if one of them is None."""
+    found = tuple(items)
+    return None if None in found else found  # type: ignore[return-value]  # none of them is None
 
 
 def numbers(sizes: Sequence[Size | None] | None) -> tuple[int, ...] | None:

@@ -84,8 +84,7 @@ def _right_aligned(table: TermTable, form: Sequence[tuple[Axes | None, Sizes | N
     shapes = [(axes or (), sizes or ()) for axes, sizes in form]
     rank = max((len(axes) for axes, _ in shapes), default=0)
     maps = [(None,) * (rank - len(axes)) + axes for axes, _ in shapes]
-    columns = zip(*(right_aligned(sizes, rank) for _, sizes in shapes), strict=True)
-    return _frame(maps, tuple(map(table.algebra.broadcast_size, columns)))
+    return _frame(maps, table.algebra.broadcast_shape(*(sizes for _, sizes in shapes)))
 
 
 def _frame(maps: Sequence[Axes], space: Sizes) -> Frame:
@@ -135,11 +134,7 @@ def _unranked(table: TermTable, key: Key, views: Sequence[View], description: st
 def _space(table: TermTable, shapes: Collection[Extent]) -> tuple[frozenset[Extent], Sizes]:
     """Keep values of unknown rank by name, and put all known shapes into one."""
     known = [sizes for sizes in shapes if not isinstance(sizes, View)]
-    rank = max(map(len, known), default=0)
-    columns = zip(*(right_aligned(sizes, rank) for sizes in known), strict=True)
-    return frozenset(sizes for sizes in shapes if isinstance(sizes, View)), tuple(
-        map(table.algebra.broadcast_size, columns)
-    )
+    return frozenset(sizes for sizes in shapes if isinstance(sizes, View)), table.algebra.broadcast_shape(*known)
 
 
 def _stripped(view: View) -> Axes | None:
@@ -164,12 +159,9 @@ def onto(
         return table.result(("unranked onto", *key, view, reads, spaces), description, sizes)
     if any(len(other.sizes or ()) > len(view.sizes) for other in others):
         return table.result(("onto exactly", *key, (view, *others)), description, sizes)
-    rank = len(view.sizes)
-    columns = zip(view.sizes, *(right_aligned(other.sizes or (), rank) for other in others), strict=True)
-    cores, maps = tuple(other.core for other in others), tuple(_over(other, rank) for other in others)
-    return table.result(
-        ("onto", *key, view, cores, maps, tuple(map(table.algebra.broadcast_size, columns))), description, sizes
-    )
+    space = table.algebra.broadcast_shape(view.sizes, *(other.sizes or () for other in others))
+    cores, maps = tuple(other.core for other in others), tuple(_over(other, len(space)) for other in others)
+    return table.result(("onto", *key, view, cores, maps, space), description, sizes)
 
 
 def onto_sizes(own: Sizes | None, others: Sequence[Sizes | None]) -> Dims:
@@ -217,11 +209,8 @@ def product(
     one, two = pair
     if not one.sizes or not two.sizes:
         return table.result(("product exactly", *key, (one, two)), description, None)
-    batches = [view.sizes[:-MATRIX] for view in (one, two) if view.sizes is not None]
-    rank = max(map(len, batches))
-    batch = tuple(
-        map(table.algebra.broadcast_size, zip(*(right_aligned(sizes, rank) for sizes in batches), strict=True))
-    )
+    batch = table.algebra.broadcast_shape(one.sizes[:-MATRIX], two.sizes[:-MATRIX])
+    rank = len(batch)
     (rows, summed), (columns, other) = sides(one.sizes, outer[0]), sides(two.sizes, outer[1])
     space = (*batch, *(rows or (1,)), *(columns or (1,)), table.algebra.broadcast_size((*summed, *other)))
     maps = _stacked(one, rank, outer[0], left=True), _stacked(two, rank, outer[1], left=False)

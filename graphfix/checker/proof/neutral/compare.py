@@ -6,11 +6,11 @@ import shlex
 from typing import TYPE_CHECKING, TypeAlias
 
 from graphfix.checker.files import set_values
-from graphfix.checker.files.binding_error import BindingError
+from graphfix.checker.files.binding_error import BindingError, check_shape
 from graphfix.checker.files.equal_sizes import stated
 from graphfix.checker.proof.core.iteration_space import Nest
 from graphfix.checker.proof.core.result import Proof, UnprovedError
-from graphfix.checker.proof.core.sizes import result_size
+from graphfix.checker.proof.core.sizes import result_sizes
 from graphfix.checker.proof.core.terms import Core, shown
 from graphfix.checker.proof.neutral.explain import given_by
 from graphfix.results.axis_names import axis_fault
@@ -48,17 +48,10 @@ def refuse_unknown(one: InputDims, two: InputDims, pair: Pair) -> None:
             known = ", ".join(dim for dim in symbols if isinstance(dim, str)) or "none"
             raise BindingError(axis_fault(name, one) or f"no input has the dim '{name}'; the symbols are: {known}")
     for name, shape in pair.shapes.items():
-        if name not in one:
-            raise BindingError(f"there is no input '{name}'; the inputs are: {', '.join(one) or 'none'}")
-        dims = one[name]
-        if dims is not None and len(dims) != len(shape):
-            raise BindingError(
-                f"input '{name}' has rank {len(dims)}; the shape {list(shape)} has {len(shape)}; give one for each axis"
-            )
-        if any(isinstance(dim, int) and dim != size for dim, size in zip(dims or (), shape, strict=False)):
-            raise UnprovedError(
-                f"no size fits: the input {name!r} is {list(dims or ())}, and {list(shape)} is asked for"
-            )
+        check_shape(name, shape, one)
+        dims = one[name] or ()
+        if any(isinstance(dim, int) and dim != size for dim, size in zip(dims, shape, strict=False)):
+            raise UnprovedError(f"no size fits: the input {name!r} is {list(dims)}, and {list(shape)} is asked for")
 
 
 def assumed(pair: Pair) -> list[str]:
@@ -107,12 +100,8 @@ def check_declared_output(table: TermTable, name: str, dims: tuple[Dims, Dims], 
     one, two = dims
     if not _contradicts(one, two) or two is None:
         return
-    has = () if computed is None else tuple(map(result_size, computed))
-    if (
-        len(has) == len(two)
-        and computed is not None
-        and all(b in (None, size) for b, size in zip(two, has, strict=True))
-    ):
+    has = None if computed is None else result_sizes(computed)
+    if has is not None and len(has) == len(two) and all(b in (None, size) for b, size in zip(two, has, strict=True)):
         table.notes[f"the first file declares the output {name!r} as {_shape(one)}, which it is not"] = None
     else:
         table.objections.append(f"the output {name!r} is declared {_shape(one)} before, {_shape(two)} after")

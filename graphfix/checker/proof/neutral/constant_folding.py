@@ -78,10 +78,9 @@ def _core(view: View) -> Array | None:
 def may_broadcast(arrays: Sequence[Array | None]) -> bool:
     """Return whether arrays, broadcast together, have few elements; True where they do not fit."""
     try:
-        shape = np.broadcast_shapes(*(array.shape for array in arrays if array is not None))
+        return small(*(array for array in arrays if array is not None))
     except ValueError:
         return True
-    return prod(shape) <= MOST
 
 
 def as_constant(constants: Constants, array: Array, description: str) -> View:
@@ -231,7 +230,6 @@ def converted(array: Array, to: str) -> Array | None:
     return made if made.tolist() == whole.tolist() else None
 
 
-_COUNTING = frozenset({"float32", "float64"})
 _EXACT_UNTIL = 1 << 22
 """Below it whole numbers, their differences and how many steps there are between two are exact in float32."""
 
@@ -247,7 +245,7 @@ def _counts(number: float) -> bool:
 def ranged(start: Array, limit: Array, step: Array) -> Array | None:
     """Count from `start` to before `limit`: whole numbers only, as floats where every sum of them is exact."""
     ends = [start.item(), limit.item(), step.item()]
-    if start.dtype.name in _COUNTING and all(map(_counts, ends)):
+    if start.dtype.name in _ROUNDED and all(map(_counts, ends)):
         ends = [int(end) for end in ends]
     elif start.dtype.kind not in "iu":
         return None

@@ -6,6 +6,7 @@ from math import inf
 from typing import TYPE_CHECKING
 
 from graphfix.checker.proof.core import polynomials as poly
+from graphfix.checker.proof.core.sizes import all_known
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -95,9 +96,7 @@ def paired(one: View | None, two: View | None, rule: Callable[[Size, Size], Size
     length = max(len(one.content), len(two.content))
     if min(len(one.content), len(two.content)) not in (1, length):
         return None
-    found = [rule(a, b) for a, b in zip(repeated(one, length), repeated(two, length), strict=True)]
-    known = tuple(size for size in found if size is not None)
-    return known if len(known) == len(found) else None
+    return all_known(map(rule, repeated(one, length), repeated(two, length)))
 
 
 def _computed(table: TermTable, rule: str, pair: tuple[Size, Size], dtype: str) -> Size | None:

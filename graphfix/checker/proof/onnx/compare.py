@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import islice
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
@@ -10,7 +11,7 @@ from onnx import TensorProto, TypeProto
 
 from graphfix.checker.files.equal_sizes import NONE_EQUAL, EqualSizes, equal_sizes
 from graphfix.checker.files.onnx.file import Source
-from graphfix.checker.files.onnx.graphs import bodies, every_node
+from graphfix.checker.files.onnx.graphs import bodies, every_graph, every_node
 from graphfix.checker.proof.core.result import Proof, UnprovedError
 from graphfix.checker.proof.core.sizes import Algebra
 from graphfix.checker.proof.core.terms import Core, TermTable, View, whole
@@ -198,11 +199,8 @@ def _check_initializers(before: ModelProto, model: ModelProto) -> None:
 def _inner(model: ModelProto) -> set[str]:
     """Return the names of initializers of bodies that are not inputs of the body."""
     found: set[str] = set()
-    pending = list(bodies(model.graph.node))
-    while pending:
-        body = pending.pop()
-        found |= {tensor.name for tensor in body.initializer} - {info.name for info in body.input}
-        pending += bodies(body.node)
+    for graph in islice(every_graph(model.graph), 1, None):
+        found |= {tensor.name for tensor in graph.initializer} - {info.name for info in graph.input}
     return found
 
 

@@ -54,7 +54,7 @@ def compared(pair: Pair, stack: ExitStack, notes: Notes | None = None) -> Proof:
     """Read both files and compare them. Raises UnprovedError and GraphfixError."""
     table = TermTable(Algebra())
     constants = Constants(table)
-    read_files = [_read(path, stack) for path in (pair.before, pair.after)]
+    read_files = [read_model(path, stack) for path in (pair.before, pair.after)]
     one, two = _selected(read_files[0][0], read_files[1][0], pair.signature)
     refuse_unknown(input_dims(one), input_dims(two), pair)
     one, two = (bound(model, pair.bindings, pair.shapes) for model in (one, two))
@@ -99,7 +99,7 @@ def compared(pair: Pair, stack: ExitStack, notes: Notes | None = None) -> Proof:
 def note_nodes(pair: Pair, stack: ExitStack, notes: Notes) -> None:
     """Read the first file, and note its operators: for `proving.maps`. Raises UnprovedError and GraphfixError."""
     table = TermTable(Algebra())
-    model = bound(_read(pair.before, stack)[0], pair.bindings, pair.shapes)
+    model = bound(read_model(pair.before, stack)[0], pair.bindings, pair.shapes)
     reading = Reading(table, Constants(table), model, Known(table.objections), first=True, notes=notes)
     for index in _callable(model):
         _run(reading, index)
@@ -114,17 +114,12 @@ def _selected(one: Model, two: Model, signature: str | None) -> tuple[Model, Mod
         raise UnprovedError(f"the second file has no signature {signature!r}") from None
 
 
-def _read(path: Path, stack: ExitStack) -> tuple[Model, Opened]:
+def read_model(path: Path, stack: ExitStack) -> tuple[Model, Opened]:
     """Read one file. Raises GraphfixError if it is not a model, UnprovedError if the schema lacks a field."""
     try:
         return read(path, stack)
     except UnsupportedFieldError as error:
         raise UnprovedError(str(error)) from None
-
-
-def refuse(path: Path, stack: ExitStack) -> None:
-    """Raise GraphfixError if a file is not a model."""
-    _read(path, stack)
 
 
 def _callable(model: Model) -> list[int]:

@@ -2,6 +2,7 @@
 
 `fix` and `verify` ask it through the runs, `tosa` through its agreement. A row is excused (the run is equal, and the
 verdict lists it) or leaves the run undecided: then the proof decides, and where it is not complete nothing does.
+Below each row stand how it is recognized and the evidence: a model and the observed runtime, or the test that asks it.
 """
 
 from __future__ import annotations
@@ -27,11 +28,7 @@ class Row:
 
     name: str
     """The `class` of the exception in a verdict."""
-    what: str
     effect: Literal["excused", "undecided"]
-    recognized: str
-    evidence: str
-    """The evidence: a model and the observed runtime, or the test that asks the runtime."""
     runtimes: frozenset[Runtime] = frozenset()
     """The runtimes with this exception; empty for all."""
     operators: frozenset[str] = frozenset()
@@ -42,102 +39,93 @@ class Row:
         return {"class": self.name, "output": output, "site": site, "count": count}
 
 
-NAN_PAYLOAD = Row(
-    "nan-payload",
-    "both elements are NaN, of other bits",
-    "excused",
-    "the elements",
-    "Mul(x, NaN) of two constants in onnxruntime 1.31.1: IEEE 754 leaves the payload of a result open",
-)
-TOLERANCE = Row(
-    "tolerance",
-    "the elements are within the tolerance that was asked for",
-    "excused",
-    "the elements and the criterion",
-    "--atol, --rtol",
-)
+NAN_PAYLOAD = Row("nan-payload", "excused")
+"""Both elements are NaN, of other bits.
+
+Recognized by: the elements.
+Evidence: Mul(x, NaN) of two constants in onnxruntime 1.31.1: IEEE 754 leaves the payload of a result open.
+"""
+TOLERANCE = Row("tolerance", "excused")
+"""The elements are within the tolerance that was asked for.
+
+Recognized by: the elements and the criterion.
+Evidence: --atol, --rtol.
+"""
 SIGNED_ZERO = Row(
     "signed-zero",
-    "both elements are zero, of another sign: the loop over an operand written out in full is another one",
     "excused",
-    "the elements, and the operator that makes the first tensor that differs",
-    "Add(x, [0.0]) and Add(x, [-0.0]) where x is -0.0, onnxruntime 1.31.1, optimizations off",
     frozenset({"onnxruntime", "onnx.reference"}),
     frozenset({"Add", "Mul", "Sum", "Mean", "Max", "Min", "PRelu"}),
 )
-REUSED_INTERPRETER = Row(
-    "reused-interpreter",
-    "one of the models fails, or returns something else, only in an interpreter that has run other sizes before",
-    "excused",
-    "from fresh interpreters both models return the same",
-    "SHAPE, STRIDED_SLICE, PACK, RESHAPE of x[?,4] at batch 0 after batch 3, ai-edge-litert 2.3.0: a file was "
-    "different from itself, until an output without elements was read by its shape",
-)
-SHARED_FAILURE = Row(
-    "shared-failure",
-    "the second model fails where the first one does too, though it ran there before",
-    "undecided",
-    "the first model fails from a fresh interpreter, or the second one from some and not from others",
-    "MAX_POOL_2D of x[?,4,4,3] at batch 0 with XNNPACK: now and then it fails, ai-edge-litert 2.3.0",
-)
-UNWRITTEN_VARIABLE = Row(
-    "unwritten-variable",
-    "the first model reads a variable that nothing has written: XNNPACK returns what is in memory, the other kernels "
-    "refuse",
-    "undecided",
-    "a READ_VARIABLE of the file that no ASSIGN_VARIABLE surely comes before, and the outputs that follow from it",
-    "VAR_HANDLE, READ_VARIABLE, ADD: other values in each process, ai-edge-litert 2.3.0",
-    frozenset({"LiteRT", "XNNPACK"}),
-)
-READS_PAST_THE_END = Row(
-    "reads-past-the-end",
-    "a kernel takes operands of any sizes and looks at no more than the first one's",
-    "undecided",
-    "two runs of the first model differ, and such an operator with operands of unequal shapes is before the output",
-    "ATAN2(x[2,3], z[3]), ai-edge-litert 2.3.0",
-    frozenset({"LiteRT", "XNNPACK"}),
-    frozenset({"ATAN2", "STABLEHLO_SHIFT_LEFT"}),
-)
-UNSTABLE = Row(
-    "unstable",
-    "two runs of the first model itself differ: it is random, or keeps a state",
-    "undecided",
-    "the first model is run twice, and from another interpreter before a difference is said",
-    "RandomNormal, RANDOM_UNIFORM",
-)
-ONLY_NAN = Row(
-    "only-nan",
-    "an output is NaN throughout, in both models and every run: nothing of it was compared",
-    "undecided",
-    "the elements",
-    "Log of a sum of negative numbers: any other computation that ends in NaN would be equal too",
-)
+"""Both elements are zero, of another sign: the loop over an operand written out in full is another one.
 
-ONE_KERNEL_SET = Row(
-    "one-kernel-set",
-    "one of LiteRT's kernel sets returns other values for the explicit form, the others the same",
-    "excused",
-    "the proof is complete, and the other kernel sets are bit-equal on the same inputs",
-    "none seen with ai-edge-litert 2.3.0 on models/ and the real models but for the rows above",
-    frozenset({"LiteRT", "XNNPACK"}),
+Recognized by: the elements, and the operator that makes the first tensor that differs.
+Evidence: Add(x, [0.0]) and Add(x, [-0.0]) where x is -0.0, onnxruntime 1.31.1, optimizations off.
+"""
+REUSED_INTERPRETER = Row("reused-interpreter", "excused")
+"""One of the models fails, or returns something else, only in an interpreter that has run other sizes before.
+
+Recognized by: from fresh interpreters both models return the same.
+Evidence: SHAPE, STRIDED_SLICE, PACK, RESHAPE of x[?,4] at batch 0 after batch 3, ai-edge-litert 2.3.0: a file was
+different from itself, until an output without elements was read by its shape.
+"""
+SHARED_FAILURE = Row("shared-failure", "undecided")
+"""The second model fails where the first one does too, though it ran there before.
+
+Recognized by: the first model fails from a fresh interpreter, or the second one from some and not from others.
+Evidence: MAX_POOL_2D of x[?,4,4,3] at batch 0 with XNNPACK: now and then it fails, ai-edge-litert 2.3.0.
+"""
+UNWRITTEN_VARIABLE = Row("unwritten-variable", "undecided", frozenset({"LiteRT", "XNNPACK"}))
+"""The first model reads a variable that nothing has written.
+
+XNNPACK returns what is in memory, the other kernels refuse.
+Recognized by: a READ_VARIABLE of the file that no ASSIGN_VARIABLE surely comes before, and the outputs that follow
+from it.
+Evidence: VAR_HANDLE, READ_VARIABLE, ADD: other values in each process, ai-edge-litert 2.3.0.
+"""
+READS_PAST_THE_END = Row(
+    "reads-past-the-end", "undecided", frozenset({"LiteRT", "XNNPACK"}), frozenset({"ATAN2", "STABLEHLO_SHIFT_LEFT"})
 )
-DROPPED_CAST = Row(
-    "dropped-cast",
-    "onnxruntime drops a rounding to float16 between two operators that it computes in float32",
-    "excused",
-    "the proof is complete, and both models, with every rounding kept, are bit-equal on the same inputs",
-    "Add(x, Mul(a, c)) of float16, a[M] and x[N,M], onnxruntime 1.31.1: the product is rounded behind an Unsqueeze and "
-    "an Expand, and right before the Add it is not",
-    frozenset({"onnxruntime"}),
-)
-SIZE_0 = Row(
-    "size-0",
-    "a size of 0, which the proof assumes away: a reshape finds another shape there, or a kernel returns one",
-    "excused",
-    "the proof is complete and lists that assumption, every run that differs has a size of 0, and others are equal",
-    "ReduceSum of [0,2,3,8] along -1 without keepdims returns [0,2,3,8], onnxruntime 1.31.1; a RESHAPE to [-1,4] "
-    "passes over a 0, ai-edge-litert 2.3.0",
-)
+"""A kernel takes operands of any sizes and looks at no more than the first one's.
+
+Recognized by: two runs of the first model differ, and such an operator with operands of unequal shapes is before the
+output.
+Evidence: ATAN2(x[2,3], z[3]), ai-edge-litert 2.3.0.
+"""
+UNSTABLE = Row("unstable", "undecided")
+"""Two runs of the first model itself differ: it is random, or keeps a state.
+
+Recognized by: the first model is run twice, and from another interpreter before a difference is said.
+Evidence: RandomNormal, RANDOM_UNIFORM.
+"""
+ONLY_NAN = Row("only-nan", "undecided")
+"""An output is NaN throughout, in both models and every run: nothing of it was compared.
+
+Recognized by: the elements.
+Evidence: Log of a sum of negative numbers: any other computation that ends in NaN would be equal too.
+"""
+
+ONE_KERNEL_SET = Row("one-kernel-set", "excused", frozenset({"LiteRT", "XNNPACK"}))
+"""One of LiteRT's kernel sets returns other values for the explicit form, the others the same.
+
+Recognized by: the proof is complete, and the other kernel sets are bit-equal on the same inputs.
+Evidence: none seen with ai-edge-litert 2.3.0 on models/ and the real models but for the rows above.
+"""
+DROPPED_CAST = Row("dropped-cast", "excused", frozenset({"onnxruntime"}))
+"""A rounding to float16 between two operators that onnxruntime computes in float32 is dropped.
+
+Recognized by: the proof is complete, and both models, with every rounding kept, are bit-equal on the same inputs.
+Evidence: Add(x, Mul(a, c)) of float16, a[M] and x[N,M], onnxruntime 1.31.1: the product is rounded behind an
+Unsqueeze and an Expand, and right before the Add it is not.
+"""
+SIZE_0 = Row("size-0", "excused")
+"""A size of 0, which the proof assumes away: a reshape finds another shape there, or a kernel returns one.
+
+Recognized by: the proof is complete and lists that assumption, every run that differs has a size of 0, and others are
+equal.
+Evidence: ReduceSum of [0,2,3,8] along -1 without keepdims returns [0,2,3,8], onnxruntime 1.31.1; a RESHAPE to [-1,4]
+passes over a 0, ai-edge-litert 2.3.0.
+"""
 
 TABLE = (
     NAN_PAYLOAD,

@@ -1,4 +1,4 @@
-"""Run a model whose integer inputs have another type, int32 or int64, than the values that are fed."""
+"""Run a model that lacks some of the inputs that are fed, or has integer inputs of another type: int32 or int64."""
 
 from __future__ import annotations
 
@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from graphfix.checker.runs.inputs.input_limits import Limits, meet
-from graphfix.results.records import dataclass
-from graphfix.runtimes.session import RefusedError
+from graphfix.runtimes.session import RefusedError, SessionBy
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping
@@ -20,31 +19,22 @@ if TYPE_CHECKING:
 WIDE, NARROW = np.dtype(np.int64), np.dtype(np.int32)
 
 
-@dataclass(frozen=True, slots=True)
-class Recast:
-    """A session that converts the values of some inputs to the types of its model."""
+def _recast(session: Session, dtypes: Mapping[str, np.dtype[Any]]) -> Session:
+    """Return a session that converts the values of some inputs; a run is refused if a value does not fit its type."""
 
-    session: Session
-    dtypes: Mapping[str, np.dtype[Any]]
-
-    @property
-    def outputs(self) -> tuple[str, ...]:
-        """The names of what `run` returns."""
-        return self.session.outputs
-
-    def run(self, feeds: Mapping[str, object]) -> list[object]:
-        """Run the model once. Raises RefusedError, also for a number outside of the model's type."""
-        return self.session.run({name: self._cast(name, value) for name, value in feeds.items()})
-
-    def _cast(self, name: str, value: object) -> object:
-        wanted = self.dtypes.get(name)
-        if wanted is None:
+    def cast(name: str, value: object) -> object:
+        if name not in dtypes:
             return value
         given = np.asarray(value)
-        cast = given.astype(wanted)
-        if not np.array_equal(cast, given):
-            raise RefusedError(f"the input '{name}' holds a number that {wanted} can't: leave --narrow-inputs out")
-        return cast
+        found = given.astype(dtypes[name])
+        if not np.array_equal(found, given):
+            why = f"the input '{name}' holds a number that {dtypes[name]} can't: leave --narrow-inputs out"
+            raise RefusedError(why)
+        return found
+
+    return SessionBy(
+        session.outputs, lambda feeds: session.run({name: cast(name, value) for name, value in feeds.items()})
+    )
 
 
 def int64_inputs(interface: Interface) -> frozenset[str]:
@@ -68,7 +58,21 @@ def fed_with_int64(opener: Callable[..., Session], names: Collection[str]) -> Ca
     """Return an opener of the model that accepts int64 for these inputs of int32."""
     if not names:
         return opener
-    return lambda *given, **options: Recast(opener(*given, **options), dict.fromkeys(names, NARROW))
+    return lambda *given, **options: _recast(opener(*given, **options), dict.fromkeys(names, NARROW))
+
+
+def without_inputs(opener: Callable[..., Session], names: Collection[str]) -> Callable[..., Session]:
+    """Return an opener of a model that lacks these inputs: its sessions drop their values."""
+    if not names:
+        return opener
+
+    def opened(*given: object, **options: object) -> Session:
+        session = opener(*given, **options)
+        return SessionBy(
+            session.outputs, lambda feeds: session.run({key: feeds[key] for key in feeds if key not in names})
+        )
+
+    return opened
 
 
 def fed_as(session: Session, taken: Interface, fed: Interface) -> Session:
@@ -77,7 +81,7 @@ def fed_as(session: Session, taken: Interface, fed: Interface) -> Session:
     other = {
         spec.name: spec.dtype for spec in taken.inputs if spec.dtype is not None and spec.dtype != given[spec.name]
     }
-    return Recast(session, other) if other else session
+    return _recast(session, other) if other else session
 
 
 def within_int32(limits: Limits, names: Collection[str]) -> Limits:

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from graphfix.checker.files.onnx.graphs import integer_attribute
 from graphfix.checker.runs.inputs.input_limits import below
-from graphfix.checker.runs.onnx.value_dims import ValueDims, attribute, value_dims
+from graphfix.checker.runs.onnx.value_dims import ValueDims, value_dims
 from graphfix.checker.runs.sizes.related_sizes import Relations
 from graphfix.results.records import dataclass, field
 
@@ -91,7 +92,7 @@ def _collect(found: _Collected, known: ValueDims, node: onnx.NodeProto, places: 
     """Record the relations that one node requires."""
     query, key = _operand(node, 0), _operand(node, 1)
     batch, head_size = known.dim(query, 0), _head_size(known, node, places)
-    groups = attribute(node, places.groups, 0) or None
+    groups = integer_attribute(node, places.groups, 0) or None
     for past in filter(None, (_operand(node, place) for place in places.pasts)):
         found.same(known.dim(past, 0), batch)
         found.same(known.dim(past, HEADS), groups)
@@ -113,8 +114,8 @@ def _collect_lengths(
     new, past = new_positions(known, node), known.dim(_operand(node, places.pasts[0]), POSITIONS)
     other = known.dim(_operand(node, places.pasts[1]), POSITIONS)
     found.same(other, past)
-    if attribute(node, "sliding_window_cache", 0):
-        found.same(past, attribute(node, "local_window_size", 0))
+    if integer_attribute(node, "sliding_window_cache", 0):
+        found.same(past, integer_attribute(node, "local_window_size", 0))
         return
     totals = [known.dim(mask, -1) for mask in filter(None, (_operand(node, place) for place in places.masks))]
     if places.total is not None:
@@ -139,11 +140,11 @@ def _enter_cases(found: _Collected, batch: Dim | None, new: Dim | None, past: st
 
 def _head_size(known: ValueDims, node: onnx.NodeProto, places: _Places) -> Dim | None:
     """Return the size of a head, from the last dim of the queries; this row may include keys and values."""
-    query, heads = _operand(node, 0), attribute(node, places.heads, 0)
+    query, heads = _operand(node, 0), integer_attribute(node, places.heads, 0)
     if len(known.dims.get(query, ())) == _BY_HEAD:
         return known.dim(query, HEAD_SIZE)
     if not _operand(node, 1):
-        heads += 2 * attribute(node, places.groups, 0)
+        heads += 2 * integer_attribute(node, places.groups, 0)
     hidden = known.dim(query, -1)
     return hidden // heads if heads > 0 and isinstance(hidden, int) else None
 

@@ -5,15 +5,19 @@ Source: the ONNX operator specification, and onnxruntime's contrib operators.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
-from graphfix.checker.files.onnx.graphs import NestedGraph, constant
+from graphfix.checker.files.onnx.graphs import NestedGraph, constant, integer_attribute
 from graphfix.checker.runs.inputs.input_limits import Interval, below, shortest
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     import onnx
+
+    Rule = Callable[[onnx.NodeProto, NestedGraph], Iterator[tuple[str, Interval]]]
+    """Returns (operand, interval) for the operands of a node whose values must stay in an interval."""
 
 # Scalars and shapes that steer how much is computed: small, and never 0.
 _STEERING: dict[str, dict[int, Interval]] = {
@@ -51,17 +55,13 @@ def demands(node: onnx.NodeProto, graph: NestedGraph) -> Iterator[tuple[str, Int
 
 def _along_axis(node: onnx.NodeProto, graph: NestedGraph, default: int = 0) -> Iterator[tuple[str, Interval]]:
     """Gather and the like: operand 1 indexes the axis `axis` of operand 0."""
-    yield node.input[1], below(_dim(graph, node.input[0], _attribute(node, "axis", default)))
-
-
-def _last_axis(node: onnx.NodeProto, graph: NestedGraph) -> Iterator[tuple[str, Interval]]:
-    return _along_axis(node, graph, -1)
+    yield node.input[1], below(_dim(graph, node.input[0], integer_attribute(node, "axis", default)))
 
 
 def _gather_nd(node: onnx.NodeProto, graph: NestedGraph) -> Iterator[tuple[str, Interval]]:
     """GatherND, ScatterND: operand 1 holds coordinates on its last axis; the shortest axis bounds all."""
     data, indices = graph.shape(node.input[0]), graph.shape(node.input[1])
-    first = _attribute(node, "batch_dims", 0)
+    first = integer_attribute(node, "batch_dims", 0)
     last = None if not indices or indices[-1] is None else first + indices[-1]
     yield node.input[1], below(shortest(() if data is None else data[first:last]))
 
@@ -74,27 +74,24 @@ def _one_hot(node: onnx.NodeProto, graph: NestedGraph) -> Iterator[tuple[str, In
 def _lengths(node: onnx.NodeProto, graph: NestedGraph) -> Iterator[tuple[str, Interval]]:
     """LSTM, GRU, RNN: operand 4 counts time steps of operand 0, axis 0, or 1 with layout=1."""
     if len(node.input) > _RECURRENT_LENGTHS:
-        steps = _dim(graph, node.input[0], 1 if _attribute(node, "layout", 0) else 0)
+        steps = _dim(graph, node.input[0], 1 if integer_attribute(node, "layout", 0) else 0)
         yield node.input[_RECURRENT_LENGTHS], (1, max(1, steps or 1))
 
 
 def _reverse_sequence(node: onnx.NodeProto, graph: NestedGraph) -> Iterator[tuple[str, Interval]]:
-    steps = _dim(graph, node.input[0], _attribute(node, "time_axis", 0))
+    steps = _dim(graph, node.input[0], integer_attribute(node, "time_axis", 0))
     yield node.input[1], (1, max(1, steps or 1))
 
 
 def _top_k(node: onnx.NodeProto, graph: NestedGraph) -> Iterator[tuple[str, Interval]]:
     if len(node.input) > 1:
-        size = _dim(graph, node.input[0], _attribute(node, "axis", -1))
+        size = _dim(graph, node.input[0], integer_attribute(node, "axis", -1))
         yield node.input[1], (1, max(1, size or 1))
 
 
-def _classes(node: onnx.NodeProto, graph: NestedGraph) -> Iterator[tuple[str, Interval]]:
-    yield node.input[1], below(_dim(graph, node.input[0], 1))
-
-
-def _region_batch(node: onnx.NodeProto, graph: NestedGraph) -> Iterator[tuple[str, Interval]]:
-    yield node.input[2], below(_dim(graph, node.input[0], 0))
+def _index(place: int, data: int, axis: int) -> Rule:
+    """Return the rule of an operand that indexes an axis of operand `data`."""
+    return lambda node, graph: iter([(node.input[place], below(_dim(graph, node.input[data], axis)))])
 
 
 def _positions(node: onnx.NodeProto, graph: NestedGraph) -> Iterator[tuple[str, Interval]]:
@@ -112,16 +109,16 @@ def _embeddings(node: onnx.NodeProto, graph: NestedGraph) -> Iterator[tuple[str,
             yield node.input[place], below(_dim(graph, node.input[table], 0))
 
 
-_RULES: dict[str, Callable[[onnx.NodeProto, NestedGraph], Iterator[tuple[str, Interval]]]] = {
+_RULES: dict[str, Rule] = {
     **dict.fromkeys(("Gather", "GatherElements", "Scatter", "ScatterElements", "GatherBlockQuantized"), _along_axis),
     **dict.fromkeys(("GatherND", "ScatterND"), _gather_nd),
     **dict.fromkeys(("LSTM", "GRU", "RNN"), _lengths),
-    **dict.fromkeys(("NegativeLogLikelihoodLoss", "SoftmaxCrossEntropyLoss"), _classes),
-    "ArrayFeatureExtractor": _last_axis,
+    **dict.fromkeys(("NegativeLogLikelihoodLoss", "SoftmaxCrossEntropyLoss"), _index(1, 0, 1)),
+    "ArrayFeatureExtractor": partial(_along_axis, default=-1),
     "OneHot": _one_hot,
     "ReverseSequence": _reverse_sequence,
     "TopK": _top_k,
-    "RoiAlign": _region_batch,
+    "RoiAlign": _index(2, 0, 0),
     "RotaryEmbedding": _positions,
     "EmbedLayerNormalization": _embeddings,
 }
@@ -130,7 +127,3 @@ _RULES: dict[str, Callable[[onnx.NodeProto, NestedGraph], Iterator[tuple[str, In
 def _dim(graph: NestedGraph, name: str, axis: int) -> int | None:
     shape = graph.shape(name)
     return shape[axis] if shape is not None and -len(shape) <= axis < len(shape) else None
-
-
-def _attribute(node: onnx.NodeProto, name: str, default: int) -> int:
-    return next((int(a.i) for a in node.attribute if a.name == name), default)

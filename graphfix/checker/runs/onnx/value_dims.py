@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from graphfix.checker.files.onnx.graphs import NestedGraph, constant, nested_graphs
+from graphfix.checker.files.onnx.graphs import NestedGraph, constant, integer_attribute, nested_graphs
 from graphfix.checker.files.onnx.operators import UNARY
 from graphfix.checker.runs.inputs.interface import onnx_dims
 from graphfix.checker.runs.onnx.derived_sizes import BROADCASTING
@@ -137,11 +137,11 @@ def _product(known: ValueDims, node: onnx.NodeProto, first: Dims) -> Dims | None
 
 def _quantized_product(_: ValueDims, node: onnx.NodeProto, first: Dims) -> Dims:
     """MatMulNBits, MatMulBnb4: attribute N counts the columns."""
-    return (*first[:-1], attribute(node, "N", 0) or None)
+    return (*first[:-1], integer_attribute(node, "N", 0) or None)
 
 
 def _gather(known: ValueDims, node: onnx.NodeProto, first: Dims) -> Dims | None:
-    indices, axis = known.dims.get(node.input[1]), attribute(node, "axis", 0)
+    indices, axis = known.dims.get(node.input[1]), integer_attribute(node, "axis", 0)
     if indices is None or not -len(first) <= axis < len(first):
         return None
     axis %= len(first)
@@ -151,11 +151,11 @@ def _gather(known: ValueDims, node: onnx.NodeProto, first: Dims) -> Dims | None:
 def _gather_quantized(known: ValueDims, node: onnx.NodeProto, first: Dims) -> Dims | None:
     """GatherBlockQuantized: scales count the blocks of the quantized axis, of which data may pack several elements."""
     scales, indices = known.dims.get(node.input[2]), known.dims.get(node.input[1])
-    axis = attribute(node, "quantize_axis", 1) % len(first)
-    if scales is None or indices is None or len(scales) != len(first) or attribute(node, "gather_axis", 0):
+    axis = integer_attribute(node, "quantize_axis", 1) % len(first)
+    if scales is None or indices is None or len(scales) != len(first) or integer_attribute(node, "gather_axis", 0):
         return None
     blocks = scales[axis]
-    size = blocks * attribute(node, "block_size", 128) if isinstance(blocks, int) else None
+    size = blocks * integer_attribute(node, "block_size", 128) if isinstance(blocks, int) else None
     return (*indices, *first[1:axis], size, *first[axis + 1 :])
 
 
@@ -177,7 +177,7 @@ def _transpose(_: ValueDims, node: onnx.NodeProto, first: Dims) -> Dims | None:
 def _attention(_: ValueDims, node: onnx.NodeProto, first: Dims) -> Dims:
     """GroupQueryAttention with queries, keys and values in one operand: the result has those of the queries."""
     last = first[-1]
-    heads, groups = attribute(node, "num_heads", 0), attribute(node, "kv_num_heads", 0)
+    heads, groups = integer_attribute(node, "num_heads", 0), integer_attribute(node, "kv_num_heads", 0)
     if len(node.input) > 1 and not node.input[1] and isinstance(last, int):
         last = last // (heads + 2 * groups) * heads
     return (*first[:-1], last)
@@ -194,8 +194,3 @@ _RULES: dict[str, Callable[[ValueDims, onnx.NodeProto, Dims], Dims | None]] = {
     "Transpose": _transpose,
     "GroupQueryAttention": _attention,
 }
-
-
-def attribute(node: onnx.NodeProto, name: str, default: int) -> int:
-    """Return an integer attribute of a node."""
-    return next((int(a.i) for a in node.attribute if a.name == name), default)

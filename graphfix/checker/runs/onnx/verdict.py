@@ -14,7 +14,14 @@ from graphfix.checker.runs.comparing.first_difference import Place, first_place
 from graphfix.checker.runs.comparing.inexact_sites import bounded, observed
 from graphfix.checker.runs.inputs import given_inputs
 from graphfix.checker.runs.inputs.interface import Interface, assumed_defaults, disagreement, onnx_interface
-from graphfix.checker.runs.inputs.recast import fed_with_int64, int64_inputs, narrowed, widened, within_int32
+from graphfix.checker.runs.inputs.recast import (
+    fed_with_int64,
+    int64_inputs,
+    narrowed,
+    widened,
+    within_int32,
+    without_inputs,
+)
 from graphfix.checker.runs.loads import Loads
 from graphfix.checker.runs.onnx.attention_sizes import attention_sizes
 from graphfix.checker.runs.onnx.input_limits import limits
@@ -22,7 +29,7 @@ from graphfix.checker.runs.onnx.kept_casts import with_kept_casts
 from graphfix.checker.runs.onnx.loads import checked_data, copies_fault, ways
 from graphfix.checker.runs.onnx.observed_sizes import in_onnxruntime, in_reference
 from graphfix.checker.runs.onnx.work import work_fault
-from graphfix.checker.runs.original_runs import Answers, Sweep, given_answers
+from graphfix.checker.runs.original_runs import Answers, Sweep, of_cases
 from graphfix.checker.runs.sizes.free_sizes import free_dims
 from graphfix.checker.runs.sizes.related_sizes import related
 from graphfix.checker.runs.witness import Witness
@@ -37,7 +44,7 @@ from graphfix.runtimes.session import RefusedError
 from graphfix.runtimes.sessions import LONGEST_SECONDS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
     from onnx import ModelProto
 
@@ -58,72 +65,16 @@ _RANKS_TO_TRY = (2, 1, 3, 4, 0)
 
 def by_runs(task: Task, sessions: Sessions) -> Verdict:
     """Compare two ONNX files by runs in a process. Raises GraphfixError for bad input."""
-    models = read(task.pair.before), read(task.pair.after)
-    interfaces = _interfaces(task, models)
-    named = list(symbols(models[0].graph))
-    witness = Witness(task.claims, named) if task.claims is not None else None
-    verdict = _by_runs(task, sessions, models, interfaces, witness)
-    facts = witness.facts(ran=witness.runs > 0) if witness is not None else None
-    return replace(verdict, assumes=assumed_defaults(*interfaces), facts=facts)
-
-
-def _interfaces(task: Task, models: tuple[ModelProto, ModelProto]) -> tuple[Interface, Interface]:
-    """Read both; what is taken for a constant is no input of either, and int32 is the int64 that is fed.
-
-    Raises GraphfixError.
-    """
-    before, after = _declared(task, models)
-    return before.setting(task.pair.values, task.pair.bindings, task.pair.shapes), after.without(task.pair.values)
-
-
-def _declared(task: Task, models: tuple[ModelProto, ModelProto]) -> tuple[Interface, Interface]:
-    """Read both; an input that the second takes as int32 as the first has it."""
-    before, after = map(onnx_interface, models)
-    return before, widened(after, _narrow(task, models))
-
-
-def _missing(task: Task, model: ModelProto) -> frozenset[str]:
-    """Name the inputs with a constant value that the second model does not have."""
-    return frozenset(task.pair.values) - {value.name for value in model.graph.input}
-
-
-def _by_runs(
-    task: Task,
-    sessions: Sessions,
-    models: tuple[ModelProto, ModelProto],
-    interfaces: tuple[Interface, Interface],
-    witness: Witness | None,
-) -> Verdict:
-    before, after = _declared(task, models)
-    reason = disagreement(before.without(_missing(task, models[1])), after)
-    if reason is not None:
-        return Verdict("different", reason=reason)
-    why = work_fault(models, thorough=task.thorough)
-    if why is not None:
-        return Verdict("undecided", reason=why)
-    verdict, fallback = _by_onnxruntime(task, sessions, models, interfaces, witness)
-    if fallback and verdict.status != "different":
-        second = _by_reference(task, models, interfaces, witness)
-        return replace(second, load=verdict.load)
-    return verdict
-
-
-def _narrow(task: Task, models: tuple[ModelProto, ModelProto]) -> frozenset[str]:
-    """Name the inputs that the second model takes as int32, and the first as int64."""
-    return narrowed(*map(onnx_interface, models)) if task.pair.narrow_inputs else frozenset()
-
-
-def _adapted(
-    opener: Callable[..., Session], task: Task, models: tuple[ModelProto, ModelProto]
-) -> Callable[..., Session]:
-    """Open the second model, and feed it as the first."""
-    return fed_with_int64(_without(opener, _missing(task, models[1])), _narrow(task, models))
+    runs = _Runs.of(task)
+    verdict = runs.compared(sessions)
+    facts = runs.witness.facts(ran=runs.witness.runs > 0) if runs.witness is not None else None
+    return replace(verdict, assumes=assumed_defaults(*runs.interfaces), facts=facts)
 
 
 def with_casts_kept(task: Task) -> Verdict | None:
     """Run copies of both models in which onnxruntime drops no rounding to float16; None where there are none."""
-    models = read(task.pair.before), read(task.pair.after)
-    data = checked_data(task, models)
+    runs = _Runs.of(replace(task, claims=None))
+    data = checked_data(task, runs.models)
     copies = [with_kept_casts(each) for each in data]
     if copies[0] is None or copies[1] is None:
         return None
@@ -132,67 +83,179 @@ def with_casts_kept(task: Task) -> Verdict | None:
         before, after = (
             partial(sessions.load, copy, folder=each.folder) for copy, each in zip(copies, data, strict=True) if copy
         )
-        openers = (lambda expose: before(expose=expose)), _adapted(lambda expose: after(expose=expose), task, models)
-        comparison = _comparison(task, models, openers, "onnxruntime")
-        verdict, _ = _run(task, comparison, models[0], _interfaces(task, models))
+        openers = (lambda expose: before(expose=expose)), runs.adapted(lambda expose: after(expose=expose))
+        verdict, _ = runs.run(runs.comparison(openers, "onnxruntime"))
     return verdict
 
 
-def _by_onnxruntime(
-    task: Task,
-    sessions: Sessions,
-    models: tuple[ModelProto, ModelProto],
-    interfaces: tuple[Interface, Interface],
-    witness: Witness | None,
-) -> tuple[Verdict, bool]:
-    """Run onnxruntime; also return whether its lack of kernels calls for the reference evaluator.
+@dataclass(frozen=True, slots=True)
+class _Runs:
+    """Two models without their weights, and how they are run."""
 
-    With a witness the original runs as a copy with Shape nodes. Where anything differs then, it runs as it is:
-    what decides is the model itself.
-    """
-    legacy = any(_opset(model) <= _LAST_WITHOUT_KERNELS for model in models)
-    data = checked_data(task, models)
-    loads = Loads(task.progress)
-    size, needed = data[0].bytes_of(models[0])
-    budget = None if size < LARGE or task.thorough or task.inputs is not None else Budget(task.progress)
-    sessions.seconds = _LONGEST if task.thorough else LONGEST_SECONDS
-    sessions.memory = allowance(size, thorough=task.thorough)
-    load = partial(sessions.load, arena=budget is None)
-    before, after = (
-        loads.watched(side, partial(load, each.runnable(), folder=each.folder)) for side, each in enumerate(data)
-    )
-    why = memory_fault(needed, unused()) if budget is not None else None
-    if budget is not None:
-        budget.stop_after = partial(setattr, sessions, "seconds")
-    if why is not None:
-        task.progress(Notice(why))
-        return _loaded(loads, (before, after), why, copies_fault(data[1], models[1])), False
-    sessions.kept = 2 if task.brief and budget is None and not task.copied else 1
-    openers = (lambda expose: before(expose=expose)), _adapted(lambda expose: after(expose=expose), task, models)
-    comparison = replace(
-        _comparison(task, models, openers, "onnxruntime"),
-        optimized=(
-            partial(before, optimized=True),
-            _adapted(partial(after, optimized=True), task, models),
-        ),
-    )
-    watched = comparison
-    if witness is not None:
-        first = partial(in_onnxruntime, before, models[0], witness)
-        watched = replace(comparison, opened=(first, comparison.opened[1]))
-    verdict, lacking = _run(task, watched, models[0], interfaces, budget)
-    if witness is not None and witness.runs and verdict.status == "different":
-        verdict, lacking = _run(task, comparison, models[0], interfaces)
-    if not task.copied:
-        fault = None
+    task: Task
+    models: tuple[ModelProto, ModelProto]
+    declared: tuple[Interface, Interface]
+    """As the files declare them, but for inputs of `narrow`, which are int64 in both."""
+    interfaces: tuple[Interface, Interface]
+    """Without the inputs that are taken for constants."""
+    narrow: frozenset[str]
+    """The names of the inputs that the second model takes as int32, and the first as int64."""
+    missing: frozenset[str]
+    """The names of the inputs with a constant value that the second model does not have."""
+    witness: Witness | None
+
+    @classmethod
+    def of(cls, task: Task) -> _Runs:
+        """Read the two models of a task. Raises GraphfixError."""
+        pair, models = task.pair, (read(task.pair.before), read(task.pair.after))
+        before, after = map(onnx_interface, models)
+        narrow = narrowed(before, after) if pair.narrow_inputs else frozenset[str]()
+        missing = frozenset(pair.values) - {value.name for value in models[1].graph.input}
+        after = widened(after, narrow)
+        interfaces = before.setting(pair.values, pair.bindings, pair.shapes), after.without(pair.values)
+        witness = Witness(task.claims, list(symbols(models[0].graph))) if task.claims is not None else None
+        return cls(task, models, (before, after), interfaces, narrow, missing, witness)
+
+    def compared(self, sessions: Sessions) -> Verdict:
+        """Run both models by onnxruntime, or by onnx's reference evaluator if onnxruntime lacks a kernel."""
+        before, after = self.declared
+        reason = disagreement(before.without(self.missing), after)
+        if reason is not None:
+            return Verdict("different", reason=reason)
+        why = work_fault(self.models, thorough=self.task.thorough)
+        if why is not None:
+            return Verdict("undecided", reason=why)
+        verdict, fallback = self._by_onnxruntime(sessions)
+        if fallback and verdict.status != "different":
+            return replace(self._by_reference(), load=verdict.load)
+        return verdict
+
+    def adapted(self, opener: Callable[..., Session]) -> Callable[..., Session]:
+        """Return an opener of the second model that is fed as the first."""
+        return fed_with_int64(without_inputs(opener, self.missing), self.narrow)
+
+    def _by_onnxruntime(self, sessions: Sessions) -> tuple[Verdict, bool]:
+        """Run onnxruntime; also return whether its lack of kernels calls for the reference evaluator.
+
+        With a witness the original runs as a copy with Shape nodes. Where anything differs then, it runs as it is:
+        what decides is the model itself.
+        """
+        task, witness = self.task, self.witness
+        legacy = any(_opset(model) <= _LAST_WITHOUT_KERNELS for model in self.models)
+        data = checked_data(task, self.models)
+        loads = Loads(task.progress)
+        size, needed = data[0].bytes_of(self.models[0])
+        budget = None if size < LARGE or task.thorough or task.inputs is not None else Budget(task.progress)
+        sessions.seconds = _LONGEST if task.thorough else LONGEST_SECONDS
+        sessions.memory = allowance(size, thorough=task.thorough)
+        load = partial(sessions.load, arena=budget is None)
+        before, after = (
+            loads.watched(side, partial(load, each.runnable(), folder=each.folder)) for side, each in enumerate(data)
+        )
+        why = memory_fault(needed, unused()) if budget is not None else None
         if budget is not None:
-            sessions.seconds = SECONDS  # optimizing a large model may take long
-            fault = copies_fault(data[1], models[1])
-        verdict = loads.judge(verdict, *ways(before, after, fault))
-    versions = {"onnxruntime": installed("onnxruntime")}
-    # a model with a budget is too large for onnx's evaluator, which reads all weights into memory
-    fallback = budget is None and (lacking or (legacy and not verdict.runs))
-    return replace(verdict, versions=versions), fallback
+            budget.stop_after = partial(setattr, sessions, "seconds")
+        if why is not None:
+            task.progress(Notice(why))
+            return _loaded(loads, (before, after), why, copies_fault(data[1], self.models[1])), False
+        sessions.kept = 2 if task.brief and budget is None and not task.copied else 1
+        openers = (lambda expose: before(expose=expose)), self.adapted(lambda expose: after(expose=expose))
+        optimized = partial(before, optimized=True), self.adapted(partial(after, optimized=True))
+        comparison = replace(self.comparison(openers, "onnxruntime"), optimized=optimized)
+        verdict, lacking = self.run(self._watched(comparison, partial(in_onnxruntime, before)), budget)
+        if witness is not None and witness.runs and verdict.status == "different":
+            verdict, lacking = self.run(comparison)
+        if not task.copied:
+            fault = None
+            if budget is not None:
+                sessions.seconds = SECONDS  # optimizing a large model may take long
+                fault = copies_fault(data[1], self.models[1])
+            verdict = loads.judge(verdict, *ways(before, after, fault))
+        versions = {"onnxruntime": installed("onnxruntime")}
+        # a model with a budget is too large for onnx's evaluator, which reads all weights into memory
+        fallback = budget is None and (lacking or (legacy and not verdict.runs))
+        return replace(verdict, versions=versions), fallback
+
+    def _by_reference(self) -> Verdict:
+        """Run onnx's reference evaluator, both models alike."""
+        self.task.progress("onnxruntime lacks a kernel: running onnx's reference evaluator")
+
+        def opener(data: ExternalData) -> ExposingOpener:
+            return lambda expose: reference_evaluator.load(data.whole(), expose=expose)
+
+        first_data, second_data = checked_data(self.task, self.models)
+        openers = opener(first_data), self.adapted(opener(second_data))
+        comparison = self.comparison(openers, "onnx.reference")
+        verdict, _ = self.run(self._watched(comparison, partial(in_reference, openers[0])))
+        return replace(verdict, versions={"onnx.reference": installed("onnx")})
+
+    def _watched(self, comparison: Comparison, load: Callable[[ModelProto, Witness], Session]) -> Comparison:
+        """Return a comparison whose first model is loaded by `load` so that the witness, if there is one, sees it."""
+        if self.witness is None:
+            return comparison
+        return replace(comparison, opened=(partial(load, self.models[0], self.witness), comparison.opened[1]))
+
+    def comparison(self, openers: tuple[ExposingOpener, ExposingOpener], runtime: Runtime) -> Comparison:
+        """Return how the models that these openers load are compared."""
+        task, models = self.task, self.models
+
+        def locate(feeds: Mapping[str, object], _: Mapping[str, Difference]) -> Place | None:
+            ends = {value.name for value in models[0].graph.output}
+            producers = dict(_producers(models[0])), dict(_producers(models[1]))
+            return first_place(producers, ends, openers, feeds, task.criterion)
+
+        opened = partial(openers[0], ()), partial(openers[1], ())
+        return Comparison(opened, task.criterion, locate, runtime, task.progress, openers, brief=task.brief)
+
+    def run(self, comparison: Comparison, budget: Budget | None = None) -> tuple[Verdict, bool]:
+        """Return the verdict, and whether the first model lacks a kernel."""
+        task = self.task
+        try:
+            answers = self._answers(comparison, budget)
+        except RefusedError as error:
+            reason = f"the first model does not load: {error}"
+            return Verdict("undecided", reason=reason), error.missing_kernel
+        if isinstance(answers, str):
+            return Verdict("undecided", reason=answers), False
+        if not answers.accepted:
+            return Verdict("undecided", runs=answers.refused, reason=answers.refusal), answers.missing_kernel
+        if task.copied:
+            return Verdict("undecided"), False
+        if budget is not None or task.brief:  # optimizations hold copies of the weights, and decide nothing
+            comparison = replace(comparison, optimized=None, budget=budget)
+        verdict = weigh(comparison, answers)
+        if task.inexact and verdict.status == "equal" and comparison.exposing is not None:
+            task.progress("observing what is inexact")
+            feeds = [answer.case.feeds for answer in answers.accepted]
+            shown = [site for site in task.inexact if not site.inside]
+            verdict = bounded(verdict, task.inexact, [observed(comparison.exposing, shown, feeds)] if shown else [])
+        return verdict, False
+
+    def _answers(self, comparison: Comparison, budget: Budget | None) -> Answers | str:
+        """Ask the original. A string says why no size fits. Raises RefusedError where it does not load."""
+        task, model = self.task, self.models[0]
+        before = self.interfaces[0].with_ranks_of(self.interfaces[1], task.pair.shapes)
+        given = given_inputs.load(task.inputs, before) if task.inputs is not None else None
+        task.progress(RUNS_OF_FIRST)
+        session: Session | None = None
+        answers = Answers(())
+        relations = attention_sizes(model)
+        # onnx's evaluator takes seconds for a convolution of that size
+        larger = task.runs_alone and comparison.runtime == "onnxruntime"
+        for interface in _ranked(before):
+            free = free_dims(interface, self.interfaces[1], task.pair)
+            if isinstance(free, str):
+                return free
+            free = related(free, relations)
+            session = session or comparison.opened[0]()
+            if given is not None:
+                return of_cases(session, [given], brief=task.brief)
+            known = partial(_limits, model, int64_inputs(interface) if task.pair.narrow_inputs else frozenset())
+            sweep = Sweep(session, known, interface, task.seed, larger=larger, budget=budget, brief=task.brief)
+            answers = sweep.run(free, task.sets)
+            if answers.accepted:
+                break
+        return answers
 
 
 def _loaded(
@@ -207,43 +270,6 @@ def _loaded(
     return replace(verdict, versions={"onnxruntime": installed("onnxruntime")})
 
 
-def _by_reference(
-    task: Task,
-    models: tuple[ModelProto, ModelProto],
-    interfaces: tuple[Interface, Interface],
-    witness: Witness | None,
-) -> Verdict:
-    """Run onnx's reference evaluator, both models alike."""
-    task.progress("onnxruntime lacks a kernel: running onnx's reference evaluator")
-
-    def opener(data: ExternalData) -> ExposingOpener:
-        return lambda expose: reference_evaluator.load(data.whole(), expose=expose)
-
-    first_data, second_data = checked_data(task, models)
-    openers = opener(first_data), _adapted(opener(second_data), task, models)
-    comparison = _comparison(task, models, openers, "onnx.reference")
-    if witness is not None:
-        first = partial(in_reference, openers[0], models[0], witness)
-        comparison = replace(comparison, opened=(first, comparison.opened[1]))
-    verdict, _ = _run(task, comparison, models[0], interfaces)
-    return replace(verdict, versions={"onnx.reference": installed("onnx")})
-
-
-def _comparison(
-    task: Task,
-    models: tuple[ModelProto, ModelProto],
-    openers: tuple[ExposingOpener, ExposingOpener],
-    runtime: Runtime,
-) -> Comparison:
-    def locate(feeds: Mapping[str, object], _: Mapping[str, Difference]) -> Place | None:
-        ends = {value.name for value in models[0].graph.output}
-        producers = dict(_producers(models[0])), dict(_producers(models[1]))
-        return first_place(producers, ends, openers, feeds, task.criterion)
-
-    opened = partial(openers[0], ()), partial(openers[1], ())
-    return Comparison(opened, task.criterion, locate, runtime, task.progress, openers, brief=task.brief)
-
-
 def _producers(model: ModelProto) -> Iterator[tuple[str, tuple[str, str]]]:
     """Yield (tensor, (operator, how a report names the node)), in the file's order."""
     for index, node in enumerate(model.graph.node):
@@ -251,68 +277,6 @@ def _producers(model: ModelProto) -> Iterator[tuple[str, tuple[str, str]]]:
         if node.op_type != "Constant":
             label = f"{node.op_type} '{node.name}'" if node.name else f"{node.op_type}#{index}"
             yield from ((name, (node.op_type, label)) for name in node.output if name)
-
-
-def _run(
-    task: Task,
-    comparison: Comparison,
-    model: ModelProto,
-    interfaces: tuple[Interface, Interface],
-    budget: Budget | None = None,
-) -> tuple[Verdict, bool]:
-    """Return the verdict, and whether the first model lacks a kernel."""
-    try:
-        answers = _answers(task, comparison, model, interfaces, budget)
-    except RefusedError as error:
-        reason = f"the first model does not load: {error}"
-        return Verdict("undecided", reason=reason), error.missing_kernel
-    if isinstance(answers, str):
-        return Verdict("undecided", reason=answers), False
-    if not answers.accepted:
-        return Verdict("undecided", runs=answers.refused, reason=answers.refusal), answers.missing_kernel
-    if task.copied:
-        return Verdict("undecided"), False
-    if budget is not None or task.brief:  # optimizations hold copies of the weights, and decide nothing
-        comparison = replace(comparison, optimized=None, budget=budget)
-    verdict = weigh(comparison, answers)
-    if task.inexact and verdict.status == "equal" and comparison.exposing is not None:
-        task.progress("observing what is inexact")
-        feeds = [answer.case.feeds for answer in answers.accepted]
-        shown = [site for site in task.inexact if not site.inside]
-        verdict = bounded(verdict, task.inexact, [observed(comparison.exposing, shown, feeds)] if shown else [])
-    return verdict, False
-
-
-def _answers(
-    task: Task,
-    comparison: Comparison,
-    model: ModelProto,
-    interfaces: tuple[Interface, Interface],
-    budget: Budget | None,
-) -> Answers | str:
-    """Ask the original. A string says why no size fits. Raises RefusedError where it does not load."""
-    before = interfaces[0].with_ranks_of(interfaces[1], task.pair.shapes)
-    given = given_inputs.load(task.inputs, before) if task.inputs is not None else None
-    task.progress(RUNS_OF_FIRST)
-    session: Session | None = None
-    answers = Answers(())
-    relations = attention_sizes(model)
-    # onnx's evaluator takes seconds for a convolution of that size
-    larger = task.runs_alone and comparison.runtime == "onnxruntime"
-    for interface in _ranked(before):
-        free = free_dims(interface, interfaces[1], task.pair)
-        if isinstance(free, str):
-            return free
-        free = related(free, relations)
-        session = session or comparison.opened[0]()
-        if given is not None:
-            return given_answers(session, given, brief=task.brief)
-        known = partial(_limits, model, int64_inputs(interface) if task.pair.narrow_inputs else frozenset())
-        sweep = Sweep(session, known, interface, task.seed, larger=larger, budget=budget, brief=task.brief)
-        answers = sweep.run(free, task.sets)
-        if answers.accepted:
-            break
-    return answers
 
 
 def _limits(model: ModelProto, narrow: frozenset[str], shapes: Mapping[str, tuple[int, ...]]) -> Limits:
@@ -329,34 +293,3 @@ def _ranked(interface: Interface) -> Iterator[Interface]:
 
 def _opset(model: ModelProto) -> int:
     return next((o.version for o in model.opset_import if o.domain in ("", "ai.onnx")), _LAST_WITHOUT_KERNELS + 1)
-
-
-# --- a second model that lacks inputs of the first: those that are bound to constants ---------------------------------
-
-
-@dataclass(frozen=True, slots=True)
-class _WithoutInputs:
-    """A session of a model that lacks some inputs: `run` drops their values."""
-
-    session: Session
-    names: Collection[str]
-
-    @property
-    def outputs(self) -> tuple[str, ...]:
-        """The names of what `run` returns, in that order."""
-        return self.session.outputs
-
-    def run(self, feeds: Mapping[str, object]) -> list[object]:
-        """Run the model once. Raises RefusedError."""
-        return self.session.run({name: value for name, value in feeds.items() if name not in self.names})
-
-
-def _without(load: Callable[..., Session], names: Collection[str]) -> Callable[..., Session]:
-    """Return a loader of a model that lacks these inputs."""
-    if not names:
-        return load
-
-    def loaded(*args: object, **options: object) -> Session:
-        return _WithoutInputs(load(*args, **options), names)
-
-    return loaded

@@ -5,7 +5,7 @@ from __future__ import annotations
 from math import prod
 from typing import TYPE_CHECKING, Final
 
-from graphfix.checker.files.onnx.graphs import bodies
+from graphfix.checker.files.onnx.graphs import bodies, with_inner_nodes
 from graphfix.checker.files.onnx.tensors import elements
 from graphfix.results.onnx_messages import TensorProto
 
@@ -35,7 +35,7 @@ def work_fault(models: Sequence[ModelProto], *, thorough: bool) -> str | None:
 
 def _inlined(model: ModelProto) -> int:
     """Count the nodes of functions that take the places of calls in the main graph."""
-    nodes = {(each.domain, each.name): list(_nodes(each.node)) for each in model.functions}
+    nodes = {(each.domain, each.name): list(with_inner_nodes(each.node)) for each in model.functions}
     calls = {key: [(node.domain, node.op_type) for node in held] for key, held in nodes.items()}
     counts: dict[tuple[str, str], int] = {}
     entered: set[tuple[str, str]] = set()
@@ -48,14 +48,9 @@ def _inlined(model: ModelProto) -> int:
         if not inner:
             counts[key] = len(calls[key]) + sum(counts.get(each, 0) for each in calls[key])
             pending.pop()
-    return sum(counts.get((node.domain, node.op_type), 0) for node in _nodes(model.graph.node)) if counts else 0
-
-
-def _nodes(nodes: Sequence[NodeProto]) -> Iterator[NodeProto]:
-    """Yield nodes, and those of the bodies inside them."""
-    yield from nodes
-    for body in bodies(nodes):
-        yield from _nodes(body.node)
+    return (
+        sum(counts.get((node.domain, node.op_type), 0) for node in with_inner_nodes(model.graph.node)) if counts else 0
+    )
 
 
 def _run(graph: GraphProto, around: Mapping[str, int]) -> int:

@@ -7,7 +7,7 @@ import math
 import re
 from typing import TYPE_CHECKING
 
-from graphfix.checker.files.binding_error import BindingError
+from graphfix.checker.files.binding_error import BindingError, check_shape
 from graphfix.checker.files.equal_sizes import equal_sizes
 from graphfix.results.axis_names import axis_fault
 from graphfix.results.records import dataclass, field
@@ -262,19 +262,12 @@ def _demands(
 def _check_names(
     before: Interface, after: Interface, bindings: Mapping[str, int], shapes: Mapping[str, Sequence[int]]
 ) -> None:
+    inputs = {spec.name: spec.dims for spec in before.known}
     dims = {dim for interface in (before, after) for spec in interface.known for dim in spec.dims or ()}
     for name in bindings:
         if name not in dims:
             labels = sorted(d for d in dims if isinstance(d, str))
             known = ", ".join([d for d in labels if "[" not in d] or labels) or "none"
-            why = axis_fault(name, {spec.name: spec.dims for spec in before.known})
-            raise BindingError(why or f"no input has the dim '{name}'; the symbols are: {known}")
-    specs = {spec.name: spec for spec in before.known}
+            raise BindingError(axis_fault(name, inputs) or f"no input has the dim '{name}'; the symbols are: {known}")
     for name, shape in shapes.items():
-        if name not in specs:
-            raise BindingError(f"there is no input '{name}'; the inputs are: {', '.join(specs) or 'none'}")
-        rank = specs[name].dims
-        if rank is not None and len(rank) != len(shape):
-            raise BindingError(
-                f"input '{name}' has rank {len(rank)}; the shape {list(shape)} has {len(shape)}; give one for each axis"
-            )
+        check_shape(name, shape, inputs)

@@ -22,8 +22,7 @@ from graphfix.checker.runs.original_runs import (
     Sweep,
     Undetermined,
     after_reload,
-    asked_again,
-    given_answers,
+    of_cases,
 )
 from graphfix.checker.runs.sizes.free_sizes import Free, free_dims
 from graphfix.checker.runs.tflite.cut_models import aborting_operator
@@ -160,7 +159,7 @@ class KernelRunner:
         with Child() as sessions:
             again = replace(opener, sessions=sessions)
             try:
-                asked_again(again(), [answer.case for answer in answers.accepted])
+                of_cases(again(), [answer.case for answer in answers.accepted])
                 stable = after_reload(again(), answers)
             except RefusedError:
                 return verdict
@@ -205,7 +204,7 @@ class KernelRunner:
         if self.pace is not None:
             watched = self.pace.timed(watched)
         if cases:
-            return asked_again(watched, cases, brief=self.task.brief)
+            return of_cases(watched, cases, brief=self.task.brief)
         first, second = litert_interface(session.interface), self._other_interface(session, after)
         task = self.task
         if before.signature == task.pair.signature:
@@ -221,7 +220,7 @@ class KernelRunner:
         if isinstance(free, str):
             return free
         if self.task.inputs is not None and not self.own_inputs:
-            return given_answers(watched, given_inputs.load(self.task.inputs, first), brief=self.task.brief)
+            return of_cases(watched, [given_inputs.load(self.task.inputs, first)], brief=self.task.brief)
         return self._sweep(session, watched, before.signature, first, free)
 
     def _watched(self, session: LitertSession, opener: Opener) -> Session:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Final, Literal
 
-from graphfix.checker.runs.budget import TimedSession
+from graphfix.checker.runs.budget import timed
 from graphfix.results.records import dataclass, field
 
 if TYPE_CHECKING:
@@ -30,9 +30,9 @@ class Pace:
     taken: list[float] = field(default_factory=list)
     """The seconds of each run."""
 
-    def timed(self, session: Session) -> TimedSession:
+    def timed(self, session: Session) -> Session:
         """Return the session of the original with its runs timed."""
-        return TimedSession(session, self.taken)
+        return timed(session, self.taken)
 
     def share(self, kernels: str, sizes: Mapping[str, int]) -> Literal["same", "least", "none"]:
         """Return whether a kernel set runs the sizes of the set before it, the least sizes, or nothing."""

@@ -59,15 +59,14 @@ def _type(data: bytes) -> DeclaredType:
     given = TypeProto()
     given.ParseFromString(data)
     is_tensor, is_nothing = given.HasField("tensor_type"), given.WhichOneof("value") is None
-    if not is_tensor or not given.tensor_type.HasField("shape"):
-        return DeclaredType(data, element_type(given), is_tensor, is_nothing, None, (), ())
     sizes = given.tensor_type.shape.dim
+    dims = tuple([dim.dim_value if dim.HasField("dim_value") else -1 for dim in sizes])
     return DeclaredType(
         data,
         element_type(given),
         is_tensor,
         is_nothing,
-        tuple([dim.dim_value if dim.HasField("dim_value") else -1 for dim in sizes]),
+        dims if given.tensor_type.HasField("shape") else None,
         tuple([(axis, dim.dim_param) for axis, dim in enumerate(sizes) if dim.dim_param]),
         tuple([axis for axis, dim in enumerate(sizes) if dim.dim_value < 0]),
     )

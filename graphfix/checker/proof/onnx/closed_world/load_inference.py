@@ -125,14 +125,9 @@ def _bare(model: ModelProto, suspects: Collection[str]) -> ModelProto:
     bare = ModelProto(ir_version=model.ir_version, opset_import=model.opset_import, functions=model.functions)
     graph = model.graph
     bare.graph.name = graph.name
-    for ours, theirs in (
-        (bare.graph.node, graph.node),
-        (bare.graph.input, graph.input),
-        (bare.graph.output, graph.output),
-        (bare.graph.value_info, graph.value_info),
-        (bare.graph.initializer, map(_small, graph.initializer)),
-    ):
-        ours.extend(theirs)
+    for field in ("node", "input", "output", "value_info"):
+        getattr(bare.graph, field).extend(getattr(graph, field))
+    bare.graph.initializer.extend(map(_small, graph.initializer))
     for held in (bare, *bare.functions):
         for entry in held.opset_import:
             entry.domain = domain_of(entry.domain)

@@ -10,7 +10,7 @@ from onnx import TensorProto, TypeProto
 
 from graphfix.checker.files.onnx.operators import schema
 from graphfix.checker.proof.onnx.closed_world.declared import element_type
-from graphfix.checker.proof.onnx.reading.types import KNOWN_TYPES, dtype, set_type
+from graphfix.checker.proof.onnx.reading.types import KNOWN_TYPES, dtype, set_type, type_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -96,24 +96,13 @@ def _stated(name: str, default: int = 0) -> Callable[[Call], int | bytes | None]
     return lambda call: call.integer(name, default)
 
 
-def _stated_or_own(call: Call) -> int | bytes | None:
-    """Return the type in `dtype`, or else that of the operand."""
-    operand = call.operand(0)
-    return call.integer("dtype", 0) or (None if operand is None else dtype(operand.core))
-
-
-def _dequantized(call: Call) -> int | bytes | None:
-    """Return the type in `output_dtype`, or else that of the scale."""
-    scale = call.operand(1)
-    return call.integer("output_dtype", 0) or (None if scale is None else dtype(scale.core))
+def _stated_or_of(name: str, at: int) -> Callable[[Call], int | bytes | None]:
+    """Return the rule of a type that an attribute states, or else operand `at` has."""
+    return lambda call: call.integer(name, 0) or type_of(call.operand(at))
 
 
 def _moved(to: Callable[[int | bytes | None], int | bytes | None]) -> Callable[[Call], int | bytes | None]:
-    def rule(call: Call) -> int | bytes | None:
-        first = call.operand(0)
-        return None if first is None else to(dtype(first.core))
-
-    return rule
+    return lambda call: to(type_of(call.operand(0)))
 
 
 def _sequence(kind: int | bytes | None) -> bytes | None:
@@ -150,9 +139,9 @@ def _held(kind: int | bytes | None) -> int | bytes | None:
 
 _RULES: Mapping[str, Callable[[Call], int | bytes | None]] = {
     "Cast": _stated("to"), "ConstantOfShape": _filled, "Multinomial": _stated("dtype", TensorProto.INT32),
-    "QuantizeLinear": _stated("output_dtype"), "DequantizeLinear": _dequantized,
+    "QuantizeLinear": _stated("output_dtype"), "DequantizeLinear": _stated_or_of("output_dtype", 1),
     **dict.fromkeys(("RandomNormal", "RandomUniform"), _stated("dtype", TensorProto.FLOAT)),
-    **dict.fromkeys(("RandomNormalLike", "RandomUniformLike", "EyeLike", "Bernoulli"), _stated_or_own),
+    **dict.fromkeys(("RandomNormalLike", "RandomUniformLike", "EyeLike", "Bernoulli"), _stated_or_of("dtype", 0)),
     **dict.fromkeys(
         ("HannWindow", "HammingWindow", "BlackmanWindow", "MelWeightMatrix"),
         _stated("output_datatype", TensorProto.FLOAT)

@@ -69,9 +69,8 @@ def _pool(node: NodeProto, environment: Environment) -> bool:
     return False
 
 
-def _conv_transpose(node: NodeProto, environment: Environment) -> bool:
+def _conv_transpose(node: NodeProto, _: Environment) -> bool:
     """Return whether a ConvTranspose pads automatically, or states `output_padding` or `output_shape`."""
-    del environment
     padded = _text(node, "auto_pad") not in ("", "NOTSET")
     return padded or bool(_numbers(node, "output_shape")) or any(_numbers(node, "output_padding"))
 
@@ -103,28 +102,18 @@ def _prelu(node: NodeProto, environment: Environment) -> bool:
     return any(size not in (1, own) for size, own in zip(reversed(slope), reversed(operand), strict=False))
 
 
-def _recurrence(node: NodeProto, environment: Environment) -> bool:
-    """Return whether a recurrent operator has the batch in front."""
-    del environment
-    return any(_numbers(node, "layout"))
-
-
-def _always(node: NodeProto, environment: Environment) -> bool:
-    del node, environment
-    return True
-
-
 SUSPECT: Mapping[str, Callable[[NodeProto, Environment], bool]] = {
     **dict.fromkeys("MaxPool AveragePool LpPool".split(), _pool),
     "ConvTranspose": _conv_transpose,
     "PRelu": _prelu,
     "Slice": _slice,
     **dict.fromkeys("Resize Upsample".split(), _resize),
-    **dict.fromkeys("LSTM GRU RNN".split(), _recurrence),
+    # These are suspect if the batch is in front.
+    **dict.fromkeys("LSTM GRU RNN".split(), lambda node, _: any(_numbers(node, "layout"))),
     **dict.fromkeys(
         "Attention CenterCropPad Col2Im ConcatFromSequence DFT Einsum MaxRoiPool MaxUnpool Range RoiAlign "
         "SequenceAt SequenceMap SimplifiedLayerNormalization SplitToSequence STFT Unique".split(),
-        _always,
+        lambda _, __: True,
     ),
 }
 """By operator of the standard set, the condition under which the inference may be wrong."""

@@ -72,7 +72,7 @@ def _length(call: Call, past: int, before: Sizes | None, new: Size) -> Size | No
 
 def _multi_head(call: Call) -> Dims:
     """MultiHeadAttention: queries [batch,positions,hidden]; keys and values likewise, by head, or packed."""
-    asked, values = call.sizes(0), call.sizes(2)
+    asked = call.sizes(0)
     if asked is None:
         return None
     if len(asked) == PAIRS:
@@ -81,9 +81,15 @@ def _multi_head(call: Call) -> Dims:
         return None
     if call.operand(2) is None:
         return asked if call.rank(1) == PAIRS else (*asked[:2], None)
+    return (*asked[:2], _width(call))
+
+
+def _width(call: Call) -> Size | None:
+    """Return the size of all heads of the values, operand 2, whose heads are in a row or apart."""
+    values = call.sizes(2)
     if values is None or len(values) not in (IN_A_ROW, BY_HEAD):
-        return (*asked[:2], None)
-    return (*asked[:2], values[2] if len(values) == IN_A_ROW else _times(call, values[1], values[3]))
+        return None
+    return values[2] if len(values) == IN_A_ROW else _times(call, values[1], values[3])
 
 
 def _cache(at: int, past: int) -> SizesRule:
@@ -110,7 +116,7 @@ def _step(call: Call) -> Dims:
     asked, values = _of_rank(call, 0, IN_A_ROW), call.sizes(2)
     if asked is None or values is None or len(values) not in (IN_A_ROW, BY_HEAD):
         return None
-    return (*asked[:2], values[2] if len(values) == IN_A_ROW else _times(call, values[1], values[3]))
+    return (*asked[:2], _width(call))
 
 
 # --- grouped heads ---------------------------------------------------------------------------------------------------

@@ -115,7 +115,7 @@ OPERATORS: Operators = {
     "OneHotEncoder": (typed(TensorProto.FLOAT, _one_hot),),
     "FeatureVectorizer": (typed(TensorProto.FLOAT, _joined),),
     "DictVectorizer": (Result(lambda _: (1, None), unknown),),
-    "CastMap": (Result(lambda _: (1, None), lambda call: _CASTS.get(_cast(call))),),
+    "CastMap": (Result(lambda _: (1, None), lambda call: _CASTS.get(call.text("cast_to", b"TO_FLOAT"))),),
     "LinearClassifier": _CLASSIFIER,
     "SVMClassifier": _CLASSIFIER,
     "TreeEnsembleClassifier": _CLASSIFIER,
@@ -124,8 +124,3 @@ OPERATORS: Operators = {
     "TreeEnsembleRegressor": (_targets("n_targets"),),
     "TreeEnsemble": (moved(0, _targets("n_targets").sizes),),
 }  # fmt: skip
-
-
-def _cast(call: Call) -> bytes:
-    given = call.attributes.get("cast_to")
-    return b"TO_FLOAT" if given is None else given.s

@@ -32,14 +32,9 @@ def kind_of(at: int) -> KindRule:
     return lambda call: call.kinds[at] if at < len(call.kinds) else None
 
 
-def sizes_of(at: int) -> SizesRule:
-    """Return the rule of a result that has the shape of operand `at`."""
-    return lambda call: call.sizes(at)
-
-
 def like(at: int) -> Result:
     """Return the rules of a result with the shape and the element type of operand `at`."""
-    return Result(sizes_of(at), kind_of(at))
+    return Result(lambda call: call.sizes(at), kind_of(at))
 
 
 def typed(kind: int, sizes: SizesRule) -> Result:

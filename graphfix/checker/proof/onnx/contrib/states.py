@@ -8,10 +8,11 @@ from onnx import TensorProto
 
 from graphfix.checker.proof.onnx.contrib.results import Result, kind_of, like, moved, typed, unknown
 from graphfix.checker.proof.onnx.operators import states
+from graphfix.checker.proof.onnx.operators.networks import directions
 
 if TYPE_CHECKING:
     from graphfix.checker.proof.core.sizes import Dims, Size
-    from graphfix.checker.proof.onnx.contrib.results import KindRule, Operators, SizesRule
+    from graphfix.checker.proof.onnx.contrib.results import Kind, Operators, SizesRule
     from graphfix.checker.proof.onnx.reading.operands import Call
 
 STATES, TEXTS = 4, 2
@@ -35,9 +36,9 @@ def _convolution_state(call: Call) -> Dims:
     return _windowed(call, states.causal_convolution(call, 1))
 
 
-def _past_kind(past: int) -> KindRule:
-    """Return the rule that a state has the element type of operand `past`; unknown if this is absent."""
-    return lambda call: None if call.operand(past) is None else kind_of(past)(call)
+def _past_kind(call: Call) -> Kind:
+    """Return the element type of a state: that of the past state, operand 3; None if that is absent."""
+    return None if call.operand(3) is None else kind_of(3)(call)
 
 
 def _lstm(rank: int) -> SizesRule:
@@ -45,8 +46,7 @@ def _lstm(rank: int) -> SizesRule:
 
     def rule(call: Call) -> Dims:
         data, hidden = call.sizes(0), call.integer("hidden_size", 0)
-        given = call.attributes.get("direction")
-        count = {b"forward": 1, b"reverse": 1, b"bidirectional": 2}.get(b"forward" if given is None else given.s)
+        count = directions(call)
         steps, batch = data[:2] if data is not None and len(data) == STATES - 1 else (None, None)
         whole = (steps, count, batch, hidden if hidden > 0 else None)
         return whole[STATES - rank :]
@@ -106,7 +106,7 @@ def _packed_rows(call: Call) -> Dims:
 _LSTM = tuple(moved(0, _lstm(rank)) for rank in (STATES, STATES - 1, STATES - 1))
 OPERATORS: Operators = {
     "LinearAttention": (
-        moved(0, lambda call: states.linear_attention(call, 0)), Result(_recurrent_state, _past_kind(3)),
+        moved(0, lambda call: states.linear_attention(call, 0)), Result(_recurrent_state, _past_kind),
     ),
     "CausalConvWithState": (like(0), moved(0, _convolution_state)),
     "LinearAttentionGate": (like(0), like(3)),

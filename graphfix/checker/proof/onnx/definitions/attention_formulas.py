@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from onnx import TensorProto, helper
 
-from graphfix.checker.proof.core.sizes import numbers
-from graphfix.checker.proof.onnx.definitions.formula_builder import Formula, Found
+from graphfix.checker.proof.core.sizes import all_known, numbers
+from graphfix.checker.proof.onnx.definitions.formula_builder import Formula, Found, float_sizes
 from graphfix.checker.proof.onnx.reading.types import dtype
 
 if TYPE_CHECKING:
@@ -29,23 +29,22 @@ HIDDEN = -math.inf
 
 def weighted(call: Call) -> Found | None:
     """Return Attention (since 23) as softmax(q k / sqrt(size) + bias) v. A query that sees no key gets zeros."""
-    sizes = [_sizes(call, at) for at in range(3)]
-    if any(_is_given(call, at) for at in range(4, len(call.views))) or any(call.outputs[1:]) or not _has_sense(call):
+    sizes = [float_sizes(call, at) for at in range(3)]
+    if any(view is not None for view in call.views[4:]) or any(call.outputs[1:]) or not _has_sense(call):
         return None
-    if _number(call, "softcap", 0.0) or call.integer("softmax_precision", TensorProto.FLOAT) != TensorProto.FLOAT:
+    if call.number("softcap", 0.0) or call.integer("softmax_precision", TensorProto.FLOAT) != TensorProto.FLOAT:
         return None
     counts = call.integer("q_num_heads", 0), call.integer("kv_num_heads", 0)
     formula = Formula()
-    found = [
-        _by_head(formula, name, each, counts[name != QUERY]) for name, each in zip(OPERANDS[:3], sizes, strict=True)
-    ]
-    split = [each for each in found if each is not None]
-    if len(split) < len(found):
+    split = all_known(
+        [_by_head(formula, name, each, counts[name != QUERY]) for name, each in zip(OPERANDS[:3], sizes, strict=True)]
+    )
+    if split is None:
         return None
     (query, (batch, heads, asked, size)), (key, key_sizes), (value, value_sizes) = split[0], split[1], split[2]
     if key_sizes[:3] != value_sizes[:3] or key_sizes[0] != batch or key_sizes[3] != size or heads % key_sizes[1]:
         return None
-    root = math.sqrt(_number(call, "scale", 1 / math.sqrt(size)))
+    root = math.sqrt(call.number("scale", 1 / math.sqrt(size)))
     key, value = (_repeated(formula, name, each, heads) for name, each in ((key, key_sizes), (value, value_sizes)))
     turned = formula.add("Transpose", key, perm=[0, 1, 3, 2])
     scores = formula.add(
@@ -55,39 +54,20 @@ def weighted(call: Call) -> Found | None:
     if bias is None:
         return None
     weights = formula.add("Softmax", formula.add("Add", scores, bias) if bias else scores, axis=-1)
-    if bias and _is_given(call, 3):
+    if bias and call.operand(3) is not None:
         highest = formula.add("ReduceMax", bias, formula.integers(-1), keepdims=1)
         blind = formula.add("Equal", highest, formula.floats(HIDDEN))
         weights = formula.add("Where", blind, formula.floats(0.0), weights)
     made = formula.add("MatMul", weights, value)
     if sizes[0] is not None and len(sizes[0]) == IN_A_ROW:
         made = formula.shaped(formula.add("Transpose", made, perm=[0, 2, 1, 3]), batch, asked, heads * value_sizes[3])
-    views = {name: view for at, name in enumerate(OPERANDS) if (view := call.operand(at)) is not None}
-    return formula, [made], views
+    return formula, [made], call.named(*OPERANDS)
 
 
 def _has_sense(call: Call) -> bool:
     """Return whether the scale and the flags are ones that the specification defines."""
     flags = (call.integer(name, 0) for name in ("is_causal", "interleaved"))
-    return 0 < _number(call, "scale", 1.0) < math.inf and all(flag in (0, 1) for flag in flags)
-
-
-def _is_given(call: Call, at: int) -> bool:
-    return call.operand(at) is not None
-
-
-def _number(call: Call, name: str, default: float) -> float:
-    given = call.attributes.get(name)
-    return default if given is None else given.f
-
-
-def _sizes(call: Call, at: int) -> list[int] | None:
-    """Return the sizes of an operand of float32, none of them 0; None for any other operand."""
-    view = call.operand(at)
-    if view is None or view.sizes is None or dtype(view.core) != TensorProto.FLOAT:
-        return None
-    found = numbers(view.sizes)
-    return list(found) if found is not None and 0 not in found else None
+    return 0 < call.number("scale", 1.0) < math.inf and all(flag in (0, 1) for flag in flags)
 
 
 def _by_head(formula: Formula, name: str, sizes: list[int] | None, heads: int) -> tuple[str, list[int]] | None:
@@ -140,7 +120,7 @@ def _bias(formula: Formula, call: Call, near: tuple[int, int]) -> str | None:
 
 def turned(call: Call) -> Found | None:
     """Return RotaryEmbedding (since 23) as pairs of elements that are rotated by the angle of their position."""
-    sizes, heads = _sizes(call, 0), call.integer("num_heads", 0)
+    sizes, heads = float_sizes(call, 0), call.integer("num_heads", 0)
     if sizes is None or len(sizes) not in (IN_A_ROW, HEADS_BEFORE):
         return None
     formula, row = Formula(), len(sizes) == IN_A_ROW
@@ -158,13 +138,12 @@ def turned(call: Call) -> Found | None:
     made = _pairs(formula, first, [*lead, part // 2], (angles[0], angles[1]), apart=call.integer("interleaved", 0) == 1)
     if part < size:
         made = formula.add("Concat", made, formula.part(data, 3, part, size), axis=3)
-    views = {name: view for at, name in enumerate(("X", "cos", "sin", "at")) if (view := call.operand(at)) is not None}
-    return formula, [formula.shaped(made, *sizes) if row else made], views
+    return formula, [formula.shaped(made, *sizes) if row else made], call.named("X", "cos", "sin", "at")
 
 
 def _angle(formula: Formula, call: Call, at: int, wanted: list[int]) -> str | None:
     """Return cosines or sines, from a table [positions,half] or for each position [batch,positions,half]."""
-    name, sizes, places = ("X", "cos", "sin")[at], _sizes(call, at), call.operand(3)
+    name, sizes, places = ("X", "cos", "sin")[at], float_sizes(call, at), call.operand(3)
     positions = None if places is None or places.sizes is None else numbers(places.sizes)
     each = [wanted[0], max(wanted[1:3]), wanted[3]]
     if places is None:

@@ -89,9 +89,7 @@ def _in_pairs(call: Call, among: Among) -> View | None:
 
     Returns None if a letter is in one term alone: onnxruntime sums over it at another time.
     """
-    given = call.attributes.get("equation")
-    text = "" if given is None else given.s.decode("utf-8", "replace").replace(" ", "")
-    left, arrow, out = text.partition("->")
+    left, arrow, out = call.text("equation").decode("utf-8", "replace").replace(" ", "").partition("->")
     terms = left.split(",")
     views = [view for view in call.views if view is not None]
     counts = Counter("".join((*terms, out)))

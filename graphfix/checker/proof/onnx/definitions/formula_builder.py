@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from itertools import count
+from math import prod
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from onnx import NodeProto, TensorProto, helper
 
+from graphfix.checker.proof.core.sizes import numbers
+from graphfix.checker.proof.onnx.reading.types import dtype
 from graphfix.results.records import dataclass, field
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from graphfix.checker.proof.core.terms import View
+    from graphfix.checker.proof.onnx.reading.operands import Call
 
 
 @dataclass(slots=True)
@@ -34,10 +38,7 @@ class Formula:
 
     def floats(self, number: float, *sizes: int) -> str:
         """Add a constant of this shape whose elements are all this number, and return its name."""
-        count_ = 1
-        for size in sizes:
-            count_ *= size
-        return self.add("Constant", value=helper.make_tensor("", TensorProto.FLOAT, sizes, [number] * count_))
+        return self.add("Constant", value=helper.make_tensor("", TensorProto.FLOAT, sizes, [number] * prod(sizes)))
 
     def part(self, name: str, axis: int, start: int, end: int) -> str:
         """Add a part along an axis, and return its name."""
@@ -46,6 +47,13 @@ class Formula:
     def shaped(self, name: str, *sizes: int) -> str:
         """Add a Reshape, and return the name of its result."""
         return self.add("Reshape", name, self.integers(*sizes))
+
+
+def float_sizes(call: Call, at: int) -> list[int] | None:
+    """Return the sizes of an operand of float32, none of them 0; None for any other operand."""
+    view = call.operand(at)
+    found = None if view is None or dtype(view.core) != TensorProto.FLOAT else numbers(view.sizes)
+    return list(found) if found is not None and 0 not in found else None
 
 
 Found: TypeAlias = "tuple[Formula, list[str], dict[str, View]]"

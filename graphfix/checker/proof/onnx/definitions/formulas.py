@@ -34,8 +34,8 @@ def _gelu(call: Call) -> Found | None:
 
     It is x / 2 * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 * x * x * x))).
     """
-    data, how = call.operand(0), call.attributes.get("approximate")
-    if data is None or dtype(data.core) != TensorProto.FLOAT or how is None or how.s != b"tanh":
+    data = call.operand(0)
+    if data is None or dtype(data.core) != TensorProto.FLOAT or call.text("approximate") != b"tanh":
         return None
     formula = Formula()
     add, number = formula.add, formula.floats

@@ -5,14 +5,10 @@ from __future__ import annotations
 from math import prod
 from typing import TYPE_CHECKING
 
-from onnx import TensorProto
-
-from graphfix.checker.proof.core.sizes import numbers
-from graphfix.checker.proof.onnx.definitions.formula_builder import Formula, Found
-from graphfix.checker.proof.onnx.reading.types import dtype
+from graphfix.checker.proof.core.sizes import all_known
+from graphfix.checker.proof.onnx.definitions.formula_builder import Formula, Found, float_sizes
 
 if TYPE_CHECKING:
-    from graphfix.checker.proof.core.terms import View
     from graphfix.checker.proof.onnx.reading.operands import Call
 
 EACH_CHANNEL = 21
@@ -34,7 +30,7 @@ def by_root(call: Call) -> Found | None:
         return None
     formula = Formula()
     axes = range(axis % len(sizes[0]), len(sizes[0]))
-    return formula, [formula.add("Mul", _normalized(formula, call, "X", axes), "scale")], _named(call, "X", "scale")
+    return formula, [formula.add("Mul", _normalized(formula, call, "X", axes), "scale")], call.named("X", "scale")
 
 
 def by_group(call: Call) -> Found | None:
@@ -51,32 +47,20 @@ def by_group(call: Call) -> Found | None:
     beside = [1, data[1], *(1 for _ in data[CHANNELS:])]
     made = formula.add("Mul", made, formula.shaped("scale", *beside))
     made = formula.add("Add", made, formula.shaped("bias", *beside))
-    return formula, [made], _named(call, "X", "scale", "bias")
+    return formula, [made], call.named("X", "scale", "bias")
 
 
-def _sizes(call: Call, count: int) -> list[list[int]] | None:
+def _sizes(call: Call, count: int) -> tuple[list[int], ...] | None:
     """Return the sizes of the first `count` operands, all float32 and none with size 0; None for any other node."""
-    known = [call.operand(at) for at in range(count)]
     if len(call.views) != count or call.integer("stash_type", 1) != 1:
         return None
-    found = []
-    for view in known:
-        sizes = None if view is None or dtype(view.core) != TensorProto.FLOAT else numbers(view.sizes or ())
-        if view is None or view.sizes is None or sizes is None or 0 in sizes:
-            return None
-        found.append(list(sizes))
-    return found
-
-
-def _named(call: Call, *names: str) -> dict[str, View]:
-    return {name: view for at, name in enumerate(names) if (view := call.operand(at)) is not None}
+    return all_known(float_sizes(call, at) for at in range(count))
 
 
 def _normalized(formula: Formula, call: Call, name: str, axes: range) -> str:
     """Return x divided by the root of the mean of its squares and epsilon, over these axes."""
-    given = call.attributes.get("epsilon")
     mean = _mean(formula, formula.add("Mul", name, name), axes)
-    shifted = formula.add("Add", mean, formula.floats(EPSILON if given is None else given.f))
+    shifted = formula.add("Add", mean, formula.floats(call.number("epsilon", EPSILON)))
     return formula.add("Div", name, formula.add("Sqrt", shifted))
 
 

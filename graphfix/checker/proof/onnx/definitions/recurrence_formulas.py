@@ -189,8 +189,7 @@ def formula_of(call: Call) -> Found | None:
     if sizes is None or activations is None or sizes.steps > MOST_STEPS:
         return None
     formula, per = Formula(), len(DEFAULTS[call.op])
-    attribute = call.attributes.get("direction")
-    reverse = attribute is not None and attribute.s == b"reverse"
+    reverse = call.text("direction") == b"reverse"
     runs = [
         Direction(formula, call, sizes, at, reverse or at == 1, activations[at * per : (at + 1) * per]).run()
         for at in range(sizes.directions)
@@ -199,5 +198,4 @@ def formula_of(call: Call) -> Found | None:
     in_time = [formula.add("Concat", *outputs, axis=0) for outputs, _ in runs]
     each = [formula.shaped(outputs, sizes.steps, 1, sizes.batch, sizes.hidden) for outputs in in_time]
     names = [formula.add("Concat", *each, axis=1), *states]
-    views = {name: view for at, name in enumerate(OPERANDS) if name and (view := call.operand(at)) is not None}
-    return formula, names, views
+    return formula, names, call.named(*OPERANDS)

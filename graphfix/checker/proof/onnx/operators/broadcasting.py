@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from onnx import TensorProto
 
 from graphfix.checker.files.onnx import operators as onnx_ops
+from graphfix.checker.proof.core.sizes import all_known
 from graphfix.checker.proof.core.terms import View
 from graphfix.checker.proof.neutral import broadcast, neutral_elements
 from graphfix.checker.proof.neutral.broadcast import onto_sizes, sides
@@ -65,8 +66,8 @@ def _each(call: Call) -> View | None:
         return _legacy(call)
     taking = onnx_ops.EACH[call.domain, call.op]
     views = [call.operand(index) for index in taking] if taking else call.views
-    given = [view for view in views if view is not None]
-    if len(given) < len(views):
+    given = all_known(views)
+    if given is None:
         return None
     alike = call.version < DIFFERING_SHAPES_SINCE and not call.domain and call.op in onnx_ops.EQUAL_BEFORE_8
     if alike and len({view.sizes for view in given}) > 1:
@@ -151,8 +152,8 @@ def _quantizing(call: Call) -> View | None:
     `axis` with it.
     """
     data = call.views[0]
-    parameters = [view for view in call.views[1:] if view is not None]
-    if data is None or call.integer("block_size", 0) or len(parameters) < len(call.views) - 1:
+    parameters = all_known(call.views[1:])
+    if data is None or call.integer("block_size", 0) or parameters is None:
         return None
     if data.sizes == () and dtype(data.core) in BYTES:
         return None  # onnxruntime returns a vector
@@ -188,16 +189,16 @@ def _onto(call: Call) -> View | None:
     data, indices = call.views[0], onnx_ops.ONTO[call.domain, call.op]
     if data is None:
         return None
-    parts = [view for index in indices if (view := call.operand(index)) is not None]
+    parts: Sequence[View] = [view for index in indices if (view := call.operand(index)) is not None]
     if call.domain and any(
         part.sizes is None or part.sizes[-MATRIX:] != (data.sizes or ())[-MATRIX:] for part in parts
     ):
         return None  # the skip of com.microsoft's kernels lacks the batch, or has 1 of it
     if call.op == "PRelu" and call.version < onnx_ops.LEGACY_END:
-        slopes = [channels(data, part) for part in parts]
-        parts = [slope for slope in slopes if slope is not None]
-        if len(parts) < len(slopes):
+        slopes = all_known(channels(data, part) for part in parts)
+        if slopes is None:
             return None
+        parts = slopes
     rest = tuple(view for index, view in enumerate(call.views) if index and index not in indices)
     given = tuple(call.operand(index) is not None for index in indices)
     # a runtime may choose a kernel by the number of results, and results without a name count
@@ -281,7 +282,7 @@ def _gemm(call: Call) -> View | None:
     if legacy and c.sizes != space and call.flag("broadcast") is not True:
         return None
     missing = MATRIX - len(c.sizes)
-    sizes = tuple(map(call.table.algebra.broadcast_size, zip(space, (1,) * missing + c.sizes, strict=True)))
+    sizes = call.table.algebra.broadcast_shape(space, c.sizes)
     return call.table.result((*key, (c.core,), ((None,) * missing + c.axes,), sizes), call.description, space)
 
 

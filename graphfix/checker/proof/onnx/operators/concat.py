@@ -22,11 +22,6 @@ if TYPE_CHECKING:
     from graphfix.checker.proof.onnx.reading.operands import Call
 
 
-def _concat_sizes(call: Call) -> Dims:
-    """Return the sizes of a Concat."""
-    return joined(call, [view.sizes for view in call.views if view is not None])
-
-
 def joined(call: Call, shapes: Sequence[Sizes | None]) -> Dims:
     """Return the sizes of `shapes` that are joined along the attribute `axis`.
 
@@ -97,4 +92,10 @@ def _concat_fold(call: Call, arrays: Sequence[Array | None]) -> Array | None:
     return np.concatenate(given, axis=axis)
 
 
-OPERATORS: Operators = {"Concat": Operator(sizes=_concat_sizes, view=_concat_view, fold=_concat_fold)}
+OPERATORS: Operators = {
+    "Concat": Operator(
+        sizes=lambda call: joined(call, [view.sizes for view in call.views if view is not None]),
+        view=_concat_view,
+        fold=_concat_fold,
+    )
+}

@@ -10,11 +10,12 @@ from onnx import TensorProto
 
 from graphfix.checker.files.onnx import operators as onnx_ops
 from graphfix.checker.files.onnx.operators import LEGACY_END
+from graphfix.checker.proof.core.sizes import all_known
 from graphfix.checker.proof.core.terms import MOST_ELEMENTS, integer_type
 from graphfix.checker.proof.neutral import constant_folding, integer_values
 from graphfix.checker.proof.onnx.closed_world.validate import loads
 from graphfix.checker.proof.onnx.operators.entry import SIZE_TYPE_NUMBERS, SIZE_TYPES, Operator
-from graphfix.checker.proof.onnx.reading.types import dtype, type_name
+from graphfix.checker.proof.onnx.reading.types import dtype, type_name, type_of
 from graphfix.checker.proof.onnx.reading.versions import inference_mode
 
 if TYPE_CHECKING:
@@ -75,11 +76,9 @@ def _neg_view(call: Call) -> View | None:
     kind = None if view is None else integer_type(view)
     if content is None or kind not in SIZE_TYPE_NUMBERS:
         return None
-    turned = [
-        integer_values.held(call.table, call.table.arithmetic.mul(element, -1), kind or "") for element in content
-    ]
-    known = tuple(element for element in turned if element is not None)
-    return _elementwise_result(call, known, kind) if len(known) == len(turned) else None
+    negated = (call.table.arithmetic.mul(element, -1) for element in content)
+    turned: Sizes | None = all_known(integer_values.held(call.table, element, kind or "") for element in negated)
+    return None if turned is None else _elementwise_result(call, turned, kind)
 
 
 def _elementwise_result(call: Call, elements: Sizes, dtype: str) -> View:
@@ -217,26 +216,16 @@ def _where_fold(_: Call, arrays: Sequence[Array | None]) -> Array | None:
     condition, one, two = arrays
     if condition is None or one is None or two is None or one.dtype != two.dtype:
         return None
-    plain = (
-        constant_folding.reproducible(one)
-        and constant_folding.reproducible(two)
-        and constant_folding.small(condition, one, two)
-    )
+    plain = all(map(constant_folding.reproducible, (one, two))) and constant_folding.small(condition, one, two)
     return np.where(condition, one, two) if plain else None
 
 
 # --- Cast -------------------------------------------------------------------------------------------------------------
 
 
-def _cast_view(call: Call) -> View | None:
-    """Return the known integers of a Cast."""
-    return _cast_to(call, SIZE_TYPES.get(call.integer("to", 0)))
-
-
 def _cast_like_view(call: Call) -> View | None:
     """Return the known integers of a CastLike."""
-    like = call.operand(1)
-    kind = None if like is None else dtype(like.core)
+    kind = type_of(call.operand(1))
     return _cast_to(call, SIZE_TYPES.get(kind)) if isinstance(kind, int) else None
 
 
@@ -249,11 +238,8 @@ def _cast_to(call: Call, to: str | None) -> View | None:
         return _whole_floats(call.table, view, to)
     if integer_type(view) == to:
         return view
-    elements = [integer_values.held(call.table, element, to) for element in content]
-    known = tuple(element for element in elements if element is not None)
-    if len(known) < len(elements):
-        return None
-    return call.table.integers(known, to, scalar=call.rank(0) == 0)
+    elements: Sizes | None = all_known(integer_values.held(call.table, element, to) for element in content)
+    return None if elements is None else call.table.integers(elements, to, scalar=call.rank(0) == 0)
 
 
 def _is_plain_cast(call: Call) -> bool:
@@ -282,19 +268,12 @@ def _whole_floats(table: TermTable, view: View, to: str) -> View | None:
 
 def _cast_fold(call: Call, arrays: Sequence[Array | None]) -> Array | None:
     """Compute a Cast of a constant."""
-    return (
-        None
-        if arrays[0] is None or not _is_plain_cast(call)
-        else constant_folding.converted(arrays[0], type_name(call.integer("to", 0)))
-    )
+    if arrays[0] is None or not _is_plain_cast(call):
+        return None
+    return constant_folding.converted(arrays[0], type_name(call.integer("to", 0)))
 
 
 # --- Dropout ----------------------------------------------------------------------------------------------------------
-
-
-def _dropout_sizes(call: Call, _: int) -> Dims:
-    """Return the sizes of operand 0, for the result and for the mask."""
-    return call.sizes(0)
 
 
 def _dropout_view(call: Call) -> View | None:
@@ -348,10 +327,10 @@ OPERATORS: Operators = {
     "Not": Operator(view=_not_view, fold=_single_fold("not")),
     "Pow": Operator(fold=_power_fold),
     "Where": Operator(view=_where_view, fold=_where_fold),
-    "Cast": Operator(view=_cast_view, fold=_cast_fold),
+    "Cast": Operator(view=lambda call: _cast_to(call, SIZE_TYPES.get(call.integer("to", 0))), fold=_cast_fold),
     "CastLike": Operator(view=_cast_like_view),
     "Identity": Operator(view=lambda call: call.views[0]),
-    "Dropout": Operator(each_size=_dropout_sizes, view=_dropout_view),
+    "Dropout": Operator(each_size=lambda call, _: call.sizes(0), view=_dropout_view),
     # A scalar of float8 is a vector for onnxruntime.
     **dict.fromkeys(("QuantizeLinear", "DequantizeLinear"), Operator(sizes=lambda call: call.sizes(0) or None)),
     "RegexFullMatch": Operator(sizes=lambda call: call.sizes(0)),

@@ -96,11 +96,6 @@ def _compress_sizes(call: Call) -> Dims:
     return tuple(None if at == axis % len(sizes) else size for at, size in enumerate(sizes))
 
 
-def _non_zero_sizes(call: Call) -> Dims:
-    """Return [rank,unknown]; both are unknown for a scalar, where runtimes disagree."""
-    return (call.rank(0) or None, None)
-
-
 def _non_zero_fold(_: Call, arrays: Sequence[Array | None]) -> Array | None:
     """Compute a NonZero of a constant."""
     return None if arrays[0] is None else np.array(np.nonzero(arrays[0]), np.int64)
@@ -113,5 +108,6 @@ OPERATORS: Operators = {
     "OneHot": Operator(sizes=_one_hot_sizes),
     "TopK": Operator(each_size=_top_k_sizes),
     "Compress": Operator(sizes=_compress_sizes),
-    "NonZero": Operator(sizes=_non_zero_sizes, fold=_non_zero_fold),
+    # Both sizes are unknown for a scalar, where runtimes disagree.
+    "NonZero": Operator(sizes=lambda call: (call.rank(0) or None, None), fold=_non_zero_fold),
 }

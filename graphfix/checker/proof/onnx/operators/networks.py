@@ -62,19 +62,22 @@ def _recurrent(call: Call, index: int) -> Dims:
     steps, batch = data[:MATRIX] if data is not None and len(data) == STATES else (None, None)
     if layout:
         steps, batch = batch, steps
-    given = call.attributes.get("direction")
-    directions = {b"forward": 1, b"reverse": 1, b"bidirectional": 2}.get(b"forward" if given is None else given.s)
+    count = directions(call)
     stated = weights[2] if weights is not None and len(weights) == STATES else None
     hidden = call.integer("hidden_size", 0) or stated
     if index:
-        return (batch, directions, hidden) if layout else (directions, batch, hidden)
-    return (batch, steps, directions, hidden) if layout else (steps, directions, batch, hidden)
+        return (batch, count, hidden) if layout else (count, batch, hidden)
+    return (batch, steps, count, hidden) if layout else (steps, count, batch, hidden)
+
+
+def directions(call: Call) -> int | None:
+    """Return the number of directions of a recurrent operator; None if its attribute `direction` is no known one."""
+    return {b"forward": 1, b"reverse": 1, b"bidirectional": 2}.get(call.text("direction", b"forward"))
 
 
 def _einsum(call: Call) -> Dims:
     """Return the sizes of an Einsum by the letters of its equation; None for an ellipsis or an invalid equation."""
-    given = call.attributes.get("equation")
-    equation = "" if given is None else given.s.decode("ascii", "replace").replace(" ", "")
+    equation = call.text("equation").decode("ascii", "replace").replace(" ", "")
     left, arrow, right = equation.partition("->")
     terms = left.split(",")
     if not all(letter.isalpha() for letter in left.replace(",", "") + right) or len(terms) != len(call.views):
@@ -127,11 +130,6 @@ def _has_pixels(call: Call, data: Sizes) -> bool:
     return 0 not in image
 
 
-def _dynamic_quantize(call: Call, index: int) -> Dims:
-    """Return the sizes of a result of a DynamicQuantizeLinear: the scale and the zero point are scalars."""
-    return () if index else call.sizes(0)
-
-
 def _determinant(call: Call) -> Dims:
     """Return the sizes of a Det, whose last two axes are matrices."""
     data = call.sizes(0)
@@ -145,8 +143,7 @@ def _loss(call: Call, index: int) -> Dims:
     """
     if index:
         return call.sizes(0)
-    reduction = call.attributes.get("reduction")
-    return call.sizes(1) if reduction is not None and reduction.s == b"none" else ()
+    return call.sizes(1) if call.text("reduction") == b"none" else ()
 
 
 def _multinomial(call: Call) -> Dims:
@@ -162,7 +159,8 @@ OPERATORS: Operators = {
     "Det": Operator(sizes=_determinant),
     **dict.fromkeys(("LSTM", "GRU", "RNN"), Operator(each_size=_recurrent)),
     "RotaryEmbedding": Operator(sizes=lambda call: call.sizes(0)),
-    "DynamicQuantizeLinear": Operator(each_size=_dynamic_quantize),
+    # The scale and the zero point are scalars.
+    "DynamicQuantizeLinear": Operator(each_size=lambda call, index: () if index else call.sizes(0)),
     "InstanceNormalization": Operator(sizes=_instance_norm),
     "RoiAlign": Operator(sizes=_roi_align),
     "GridSample": Operator(sizes=lambda call: grid_sample(call, call.sizes(0))),

@@ -73,14 +73,6 @@ def sizes(call: Call, index: int) -> Dims:
 @cache
 def _imported(op: str) -> Operator | None:
     """Return the rules of an operator of the modules that few models need."""
-    from graphfix.checker.proof.onnx.operators import networks  # most models have none of these
+    from graphfix.checker.proof.onnx.operators import networks, states, windows  # many models have none of these
 
-    if op in networks.OPERATORS:
-        return networks.OPERATORS[op]
-    from graphfix.checker.proof.onnx.operators import windows
-
-    if op in windows.OPERATORS:
-        return windows.OPERATORS[op]
-    from graphfix.checker.proof.onnx.operators import states
-
-    return states.OPERATORS.get(op)
+    return next((module.OPERATORS[op] for module in (networks, windows, states) if op in module.OPERATORS), None)

@@ -42,6 +42,7 @@ _FINEST, _COARSEST = 64, 64
 EXACT_IN_FLOAT32 = "sizes that a Resize scales are below 2**18: float32 holds what they are scaled to"
 _OF_SIZES = frozenset({"axes", "keep_aspect_ratio_policy", "antialias"})
 """Attributes of a Resize that change the meaning of the sizes, or what is computed of them."""
+_COORDINATES = "coordinate_transformation_mode"
 _CROPPED = b"tf_crop_and_resize"
 """The coordinates that use the operand roi."""
 
@@ -116,8 +117,7 @@ def _resize_sizes(call: Call) -> Dims:
     if own is None:
         return None
     unknown = (None,) * len(own)
-    policy = call.attributes.get("keep_aspect_ratio_policy")
-    if "axes" in call.attributes or (policy is not None and policy.s != b"stretch"):
+    if "axes" in call.attributes or not _is_stretched(call):
         return unknown
     if call.operand(_SIZES) is not None:
         sizes = call.vector(_SIZES)
@@ -127,15 +127,14 @@ def _resize_sizes(call: Call) -> Dims:
     )
     if scales is None or scales.shape != (len(own),) or scales.dtype.kind != "f":
         return unknown
-    if call.op == "Resize" and _coordinates(call) == b"tf_crop_and_resize":
+    if call.op == "Resize" and call.text(_COORDINATES) == _CROPPED:
         return unknown
     return tuple(_scaled_size(call, size, scale) for size, scale in zip(own, scales.tolist(), strict=True))
 
 
-def _coordinates(call: Call) -> bytes:
-    """Return the attribute `coordinate_transformation_mode`; empty if the node has none."""
-    given = call.attributes.get("coordinate_transformation_mode")
-    return b"" if given is None else given.s
+def _is_stretched(call: Call) -> bool:
+    """Return whether the sizes of a Resize are taken as they are, whatever the aspect ratio."""
+    return call.text("keep_aspect_ratio_policy", b"stretch") == b"stretch"
 
 
 def _scaled_size(call: Call, size: Size, scale: float) -> Size | None:
@@ -184,13 +183,12 @@ def _resize_view(call: Call) -> View | None:
 
 def _repeats_elements(call: Call) -> bool:
     """Return whether a Resize takes the nearest element, by coordinates that repeat each element equally often."""
-    text = {name: given.s for name, given in call.attributes.items()}
-    coordinates = text.get("coordinate_transformation_mode", b"half_pixel")
+    roundings = _REPEATING.get(call.text(_COORDINATES, b"half_pixel"), ())
     return (
-        text.get("mode", b"nearest") == b"nearest"
-        and text.get("nearest_mode", b"round_prefer_floor") in _REPEATING.get(coordinates, ())
-        and text.get("keep_aspect_ratio_policy", b"stretch") == b"stretch"
-        and "axes" not in text
+        call.text("mode", b"nearest") == b"nearest"
+        and call.text("nearest_mode", b"round_prefer_floor") in roundings
+        and _is_stretched(call)
+        and "axes" not in call.attributes
         and call.flag("antialias") is False
     )
 
@@ -210,11 +208,10 @@ def _whole_factors(call: Call) -> tuple[int, ...] | None:
 
 def by_scales(call: Call, among: Among) -> View | None:
     """Return a linear Resize by sizes as the Resize by the scales that onnxruntime computes: quotients in float32."""
-    mode, data, asked = call.attributes.get("mode"), call.operand(0), call.content(_SIZES)
-    where = call.attributes.get("coordinate_transformation_mode")
-    if mode is None or mode.s != b"linear" or data is None or asked is None or not _of_sizes_alone(call):
+    data, asked = call.operand(0), call.content(_SIZES)
+    if call.text("mode") != b"linear" or data is None or asked is None or call.text(_COORDINATES) == _CROPPED:
         return None
-    if where is not None and where.s == _CROPPED:
+    if not _is_stretched(call) or "axes" in call.attributes or call.integer("antialias", 0):
         return None
     have, want = numbers(data.sizes or ()), numbers(asked)
     if have is None or want is None or len(have) != len(want) or not all(have):
@@ -229,13 +226,6 @@ def by_scales(call: Call, among: Among) -> View | None:
     ]
     nodes[-1].attribute.extend(given for name, given in call.attributes.items() if name not in _OF_SIZES)
     return among(nodes, max(call.version, PRESENT), {"x": data})
-
-
-def _of_sizes_alone(call: Call) -> bool:
-    """Return whether the sizes are those of all axes and taken as they are, without antialiasing."""
-    policy = call.attributes.get("keep_aspect_ratio_policy")
-    plain = policy is None or policy.s == b"stretch"
-    return plain and "axes" not in call.attributes and not call.integer("antialias", 0)
 
 
 OPERATORS: Operators = {

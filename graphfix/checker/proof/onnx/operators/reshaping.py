@@ -18,7 +18,7 @@ from graphfix.checker.proof.neutral.views import unit_axes
 from graphfix.checker.proof.onnx.operators.entry import SIZE_TYPE_NUMBERS, Operator, normalized_axes, unknown_sizes
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from graphfix.checker.proof.core.sizes import Dims, Size, Sizes
     from graphfix.checker.proof.core.terms import TermTable
@@ -152,15 +152,10 @@ def _reshape_fold(call: Call, arrays: Sequence[Array | None]) -> Array | None:
 
 def matrix_rows(view: View | None) -> list[Sizes] | None:
     """Return the rows of a matrix of known integers that no view changes; None for any other value."""
-    if view is None or view.core.key[0] != _MATRIX or view != _whole_matrix(view):
+    if view is None or view.core.key[0] != _MATRIX or view != View(view.core, (0, 1), view.core.sizes):
         return None
     content, width = view.core.content or (), (numbers(view.core.sizes) or (0, 1))[1]
     return [content[at : at + width] for at in range(0, len(content), width)]
-
-
-def _whole_matrix(view: View) -> View:
-    """Return the value of a matrix as it is."""
-    return View(view.core, (0, 1), view.core.sizes)
 
 
 def enter_matrix(table: TermTable, rows: Sequence[Sequence[Size]], kind: str) -> View | None:
@@ -277,23 +272,24 @@ def _flatten_view(call: Call) -> View | None:
 
 def depth_to_space(call: Call, sizes: Sizes | None) -> Dims:
     """Return the shape of data[batch,channels,rows,columns] whose channels became blocks of rows and columns."""
-    block = call.integer("blocksize", 0)
-    if sizes is None or len(sizes) != PLANES or block < 1:
-        return None
-    channels, *plane = sizes[1:]
     arithmetic = call.table.arithmetic
-    return (sizes[0], arithmetic.quotient(channels, block**2), *(arithmetic.mul(size, block) for size in plane))
+    return _with_blocks(call, sizes, arithmetic.quotient, arithmetic.mul)
 
 
 def space_to_depth(call: Call, sizes: Sizes | None) -> Dims:
     """Return the shape of data[batch,channels,rows,columns] whose blocks of rows and columns became channels."""
+    arithmetic = call.table.arithmetic
+    return _with_blocks(call, sizes, arithmetic.mul, arithmetic.quotient)
+
+
+def _with_blocks(
+    call: Call, sizes: Sizes | None, deep: Callable[[Size, int], Size | None], wide: Callable[[Size, int], Size | None]
+) -> Dims:
+    """Return the shape with the channels changed by `deep`, and each axis of the plane changed by `wide`."""
     block = call.integer("blocksize", 0)
     if sizes is None or len(sizes) != PLANES or block < 1:
         return None
-    channels, *plane = sizes[1:]
-    arithmetic = call.table.arithmetic
-    inner = [arithmetic.quotient(size, block) for size in plane]
-    return (sizes[0], arithmetic.mul(channels, block**2), *inner)
+    return (sizes[0], deep(sizes[1], block**2), *(wide(size, block) for size in sizes[2:]))
 
 
 OPERATORS: Operators = {

@@ -61,11 +61,6 @@ def _cut_size(call: Call, size: Size, bounds: tuple[Size, Size, Size]) -> Size |
     return None if taken is None else len(taken)
 
 
-def _slice_view(call: Call) -> View | None:
-    """Return the known integers that a Slice returns of a vector or of a matrix."""
-    return _slice_vector(call) or _slice_matrix(call)
-
-
 def _slice_vector(call: Call) -> View | None:
     """Return the elements that a Slice returns of a vector of known integers."""
     content, view = call.content(0), call.views[0]
@@ -106,13 +101,11 @@ def _slice_fold(call: Call, arrays: Sequence[Array | None]) -> Array | None:
     """Compute a Slice of constants; its bounds, axes and steps have one shape and one type."""
     data, starts, ends, axes, steps = [*arrays, None, None][:_SLICE_OPERANDS]
     given = [part for part in (starts, ends, axes, steps) if part is not None]
-    if data is None or starts is None or ends is None or len({(part.shape, part.dtype) for part in given}) != 1:
+    if data is None or starts is None or ends is None or starts.ndim != 1:
         return None
-    at = (
-        allowed_axes(call, range(starts.size) if axes is None else axes.tolist(), data.ndim)
-        if starts.ndim == 1
-        else None
-    )
+    if len({(part.shape, part.dtype) for part in given}) != 1:
+        return None
+    at = allowed_axes(call, range(starts.size) if axes is None else axes.tolist(), data.ndim)
     if at is None:
         return None
     strides = [1] * starts.size if steps is None else steps.tolist()
@@ -193,6 +186,8 @@ def _padded_size(call: Call, size: Size, pads: Sequence[Size | None]) -> Size | 
 
 
 OPERATORS: Operators = {
-    "Slice": Operator(sizes=slice_sizes, view=_slice_view, fold=_slice_fold),
+    "Slice": Operator(
+        sizes=slice_sizes, view=lambda call: _slice_vector(call) or _slice_matrix(call), fold=_slice_fold
+    ),
     "Pad": Operator(sizes=_pad_sizes),
 }

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from onnx import helper
 
+from graphfix.checker.proof.core.sizes import numbers
 from graphfix.checker.proof.core.terms import MOST_ELEMENTS, Split
 from graphfix.checker.proof.onnx.operators.entry import Operator, allowed_axis, normalized_axes
 from graphfix.checker.proof.onnx.reading.versions import PRESENT
@@ -98,8 +99,9 @@ def enter_parts(call: Call, core: Core) -> None:
         front, behind = sizes[: at[0]], sizes[at[0] + 1 :]
         call.table.parts[core] = tuple((*front, part, *behind) if keep else (*front, *behind) for part in parts)
         data = call.operand(0)
-        if data is not None and all(isinstance(part, int) for part in parts):
-            call.table.splits[core] = Split(data, at[0], tuple(part for part in parts if isinstance(part, int)), keep)
+        whole = numbers(parts)
+        if data is not None and whole is not None:
+            call.table.splits[core] = Split(data, at[0], whole, keep)
 
 
 def _part_sizes(call: Call, size: Size) -> Sizes | None:
@@ -147,14 +149,8 @@ def _element_sizes(call: Call) -> Dims:
     return held[place[0]]
 
 
-def _scalar_sizes(_: Call) -> Dims:
-    """Return the sizes of a scalar."""
-    return ()
-
-
 OPERATORS: Operators = {
     "Split": Operator(each_size=_split_sizes, fold=_split_fold),
     "SequenceAt": Operator(sizes=_element_sizes),
-    "SequenceLength": Operator(sizes=_scalar_sizes),
-    "OptionalHasElement": Operator(sizes=_scalar_sizes),
+    **dict.fromkeys(("SequenceLength", "OptionalHasElement"), Operator(sizes=lambda _: ())),
 }

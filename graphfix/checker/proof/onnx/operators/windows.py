@@ -57,8 +57,7 @@ def _stated(call: Call, name: str, default: tuple[int, ...]) -> tuple[int, ...]:
 
 
 def _padding(call: Call) -> bytes:
-    given = call.attributes.get("auto_pad")
-    return b"NOTSET" if given is None else given.s
+    return call.text("auto_pad", b"NOTSET")
 
 
 def _places(call: Call, size: Size, window: Window) -> Size | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from itertools import zip_longest
-from typing import TYPE_CHECKING, Protocol, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from onnx import TensorProto
 
@@ -17,51 +17,20 @@ from graphfix.checker.proof.onnx.closed_world.loop_results import (
     undeclared,
 )
 from graphfix.checker.proof.onnx.closed_world.validate import loads
-from graphfix.checker.proof.onnx.reading.types import dtype, set_type
+from graphfix.checker.proof.onnx.reading.types import dtype, set_type, type_of
 from graphfix.checker.proof.onnx.reading.unrolled_loops import as_trips
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from onnx import FunctionProto, GraphProto, NodeProto, ValueInfoProto
+    from onnx import GraphProto, ValueInfoProto
 
-    from graphfix.checker.proof.core.sizes import Place, Size, Sizes
-    from graphfix.checker.proof.core.terms import Core, TermTable, View
-    from graphfix.checker.proof.neutral.explain import Notes
-    from graphfix.checker.proof.onnx.closed_world.model_parts import FunctionKey
+    from graphfix.checker.proof.core.sizes import Size, Sizes
+    from graphfix.checker.proof.core.terms import TermTable, View
     from graphfix.checker.proof.onnx.reading.operands import Call, Environment
-    from graphfix.checker.proof.onnx.reading.unrolled_loops import FileConstants
+    from graphfix.checker.proof.onnx.reading.unrolled_loops import Reader
 
 Guess: TypeAlias = "tuple[Size | None, ...] | None"
-
-
-class Reader(Protocol):
-    """The reader of graphs, which calls the rules below and reads bodies for them."""
-
-    table: TermTable
-    functions: dict[FunctionKey, FunctionProto]
-    effects: list[tuple[Core, Place]]
-    occurrences: dict[object, int]
-    notes: Notes | None
-    unrolled: bool
-
-    @property
-    def constants(self) -> FileConstants:
-        """The constants of the file."""
-
-    def among(self, nodes: Sequence[NodeProto], version: int, values: dict[str, View]) -> View:
-        """Read nodes of the standard operator set on these values; return the result of the last."""
-
-    def occurrence(self, key: object) -> int:
-        """Return how many nodes with this key were read before."""
-
-    def body(
-        self, graph: GraphProto, outer: Environment, parameters: Sequence[View], place: object | None, label: str
-    ) -> tuple[View, ...]:
-        """Read a body with these values as its inputs; return its outputs."""
-
-    def parameter(self, owner: tuple[object, ...], index: int, sizes: tuple[object, ...] | None) -> View:
-        """Return an input of a body."""
 
 
 def _taken(call: Call) -> str | None:
@@ -97,7 +66,7 @@ def _if(reader: Reader, call: Call, environment: Environment) -> list[View]:
         pair = [branch[index].sizes for branch in branches if index < len(branch)]
         results.append(reader.table.result((*key, index), call.description, _joined(pair)))
         one = next((branch[index] for branch in branches if index < len(branch)), None)
-        set_type(results[-1].core, None if one is None else dtype(one.core))
+        set_type(results[-1].core, type_of(one))
     return results
 
 
@@ -161,7 +130,7 @@ def _loop(reader: Reader, call: Call, environment: Environment) -> list[View]:
     states = [None if view is None else view.sizes for view in call.views[2:]]
     place = owner, reader.occurrence(owner)
     ahead = [_scalar(value) for value in _body(call).input[:2]]
-    types = [TensorProto.INT64, TensorProto.BOOL, *map(_type, call.views[2:])]
+    types = [TensorProto.INT64, TensorProto.BOOL, *map(type_of, call.views[2:])]
     kept, given = _settled(reader, call, environment, place, types, ([*ahead, *states], slice(2, None), 1))
     key, outside = (*owner, place[1], kept, given), _sizes_outside(states) if _surely_runs(call) else None
     return _looped(reader, call, key, kept[2:], given[1:], _body(call).output[1:], outside=outside)
@@ -186,10 +155,6 @@ def _is_positive(table: TermTable, size: Size) -> bool:
 def _sizes_outside(shapes: Sequence[Sizes | None]) -> frozenset[Size]:
     """Return the sizes of values that enter a loop: these sizes are the same in each iteration."""
     return frozenset(size for sizes in shapes for size in sizes or ())
-
-
-def _type(view: View | None) -> int | bytes | None:
-    return None if view is None else dtype(view.core)
 
 
 def _scalar(value: ValueInfoProto) -> Sizes | None:
@@ -271,8 +236,7 @@ def _looped(
         stacked = None if is_state or inside is None else _stacked(outputs[index], inside.sizes, turns, outside)
         sizes = states[index] if is_state else stacked
         results.append(reader.table.result((*key, index, known), call.description, sizes))
-        if inside is not None:
-            set_type(results[-1].core, dtype(inside.core))
+        set_type(results[-1].core, type_of(inside))
     if not scans:
         mark_stacks(outputs[len(states) :], given[len(states) :], results[len(states) :])
     return results
@@ -299,7 +263,7 @@ def _scan(reader: Reader, call: Call, environment: Environment) -> list[View]:
         sizes = None if view is None or skipped else view.sizes
         shapes.append(_sliced(sizes, call, index - count) if index >= count and sizes is not None else sizes)
     place = owner, reader.occurrence(owner)
-    types = [_type(view) for view in call.views[skipped:]]
+    types = list(map(type_of, call.views[skipped:]))
     kept, given = _settled(reader, call, environment, place, types, (shapes, slice(max(count, 0)), 0))
     axes = call.integers("scan_output_axes") or ()
     key = (*owner, place[1], kept, given)

@@ -76,6 +76,10 @@ class Call:
         """Return an operand; None if it is not given, even if the operator needs it."""
         return self.views[index] if index < len(self.views) else None
 
+    def named(self, *names: str) -> dict[str, View]:
+        """Return the operands that are given, by names for all in order; one without a name is left out."""
+        return {name: view for name, view in zip(names, self.views, strict=False) if name and view is not None}
+
     def sizes(self, index: int) -> Sizes | None:
         """Return the shape of an operand; None if it is not given or its rank is unknown."""
         view = self.operand(index)
@@ -94,6 +98,16 @@ class Call:
     def flag(self, name: str, *, default: bool = False) -> bool | None:
         """Return an integer attribute that is 0 or 1; None for any other number, which runtimes read in two ways."""
         return {0: False, 1: True}.get(self.integer(name, int(default)))
+
+    def text(self, name: str, default: bytes = b"") -> bytes:
+        """Return a text attribute, or `default` if the node has none."""
+        attribute = self.attributes.get(name)
+        return default if attribute is None else attribute.s
+
+    def number(self, name: str, default: float) -> float:
+        """Return a float attribute, or `default` if the node has none."""
+        attribute = self.attributes.get(name)
+        return default if attribute is None else attribute.f
 
     def integers(self, name: str) -> tuple[int, ...] | None:
         """Return an attribute that is a list of integers; None if the node has none."""
@@ -191,27 +205,26 @@ class Environment:
 
     def holds(self, name: str) -> bool:
         """Return whether the file stores a value, so that runtimes read it before they run."""
-        environment: Environment | None = self
-        while environment is not None and name not in environment.values:
-            environment = environment.outer
-        return environment is not None and name in environment.stored
+        owner = self._owner(name)
+        return owner is not None and name in owner.stored
 
     def knows(self, name: str) -> bool:
         """Return whether this graph, or one around it, has a value of this name."""
-        environment: Environment | None = self
-        while environment is not None and name not in environment.values:
-            environment = environment.outer
-        return environment is not None
+        return self._owner(name) is not None
 
     def find(self, name: str) -> View:
         """Return a value by its name, from the innermost graph that has it. Raises UnsortedError if there is none."""
+        owner = self._owner(name)
+        if owner is None:
+            raise UnsortedError(f"the value {name!r} is read before any node produces it; check the model")
+        return owner.values[name]
+
+    def _owner(self, name: str) -> Environment | None:
+        """Return the innermost environment that has a value of this name."""
         environment: Environment | None = self
-        while environment is not None:
-            found = environment.values.get(name)
-            if found is not None:
-                return found
+        while environment is not None and name not in environment.values:
             environment = environment.outer
-        raise UnsortedError(f"the value {name!r} is read before any node produces it; check the model")
+        return environment
 
 
 def attributes_of(node: NodeProto, environment: Environment) -> dict[str, AttributeProto]:

@@ -13,7 +13,7 @@ from graphfix.checker.proof.core.terms import CONSTANTS
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from graphfix.checker.proof.core.terms import Core
+    from graphfix.checker.proof.core.terms import Core, View
 
 KNOWN_TYPES = frozenset(TensorProto.DataType.values())
 """Types of elements that onnx knows."""
@@ -48,6 +48,11 @@ def dtype(core: Core) -> int | bytes | None:
         return core.dtype
     core.dtype = _NUMBERS.get(core.key[1])
     return core.dtype
+
+
+def type_of(view: View | None) -> int | bytes | None:
+    """Return the type of a value; None if it is unknown, or if there is no value."""
+    return None if view is None else dtype(view.core)
 
 
 def set_type(core: Core, kind: int | bytes | None) -> None:

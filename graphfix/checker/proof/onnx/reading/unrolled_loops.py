@@ -12,18 +12,19 @@ from typing import TYPE_CHECKING, Final, Protocol
 import numpy as np
 from onnx import NodeProto, helper
 
-from graphfix.checker.files.onnx.graphs import graphs
+from graphfix.checker.files.onnx.graphs import every_graph
 from graphfix.checker.proof.neutral import constant_folding
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
-    from onnx import GraphProto, ModelProto, ValueInfoProto
+    from onnx import FunctionProto, GraphProto, ModelProto, ValueInfoProto
 
     from graphfix.checker.proof.core.sizes import Place
-    from graphfix.checker.proof.core.terms import Core, View
-    from graphfix.checker.proof.neutral.constants import Constants
-    from graphfix.checker.proof.onnx.closed_world.new_nodes import ClosedWorld
+    from graphfix.checker.proof.core.terms import Core, TermTable, View
+    from graphfix.checker.proof.neutral.explain import Notes
+    from graphfix.checker.proof.onnx.closed_world.model_parts import FunctionKey
+    from graphfix.checker.proof.onnx.reading.constants import FileConstants
     from graphfix.checker.proof.onnx.reading.operands import Call, Environment
 
 MOST_NODES: Final = 1 << 14
@@ -36,36 +37,30 @@ AXES_ARE_READ_SINCE: Final = 13
 """Before this version the axes of an Unsqueeze are an attribute."""
 
 
-class FileConstants(Protocol):
-    """The constants of the file that is read."""
-
-    @property
-    def shared(self) -> Constants:
-        """The constants of both files."""
-
-    @property
-    def world(self) -> ClosedWorld:
-        """The closed world of both files."""
-
-
 class Reader(Protocol):
-    """The reader of bodies."""
+    """The reader of graphs, which calls the rules of control flow and reads bodies for them."""
 
-    @property
-    def constants(self) -> FileConstants:
-        """The constants of the file."""
-
-    unrolled: bool
+    table: TermTable
+    functions: dict[FunctionKey, FunctionProto]
     effects: list[tuple[Core, Place]]
     occurrences: dict[object, int]
+    notes: Notes | None
+    unrolled: bool
+    constants: FileConstants
+
+    def among(self, nodes: Sequence[NodeProto], version: int, values: dict[str, View]) -> View:
+        """Read nodes of the standard operator set on these values; return the result of the last."""
+
+    def occurrence(self, key: object) -> int:
+        """Return how many nodes with this key were read before."""
 
     def body(
         self, graph: GraphProto, outer: Environment, parameters: Sequence[View], place: object | None, label: str
     ) -> tuple[View, ...]:
         """Read a body with these values as its inputs; return its outputs."""
 
-    def among(self, nodes: Sequence[NodeProto], version: int, values: dict[str, View]) -> View:
-        """Read nodes of the standard operator set on these values; return the result of the last."""
+    def parameter(self, owner: tuple[object, ...], index: int, sizes: tuple[object, ...] | None) -> View:
+        """Return an input of a body."""
 
 
 LOOPS: Final = frozenset({b"Loop", b"Scan"})
@@ -74,17 +69,12 @@ LOOPS: Final = frozenset({b"Loop", b"Scan"})
 
 def written_out(one: ModelProto, two: ModelProto) -> bool:
     """Return whether the second file computes a result of a loop of the first file without a loop."""
-    ours, theirs = ({name for node in _loops(model.graph) for name in node.output} for model in (one, two))
-    return not ours <= theirs
+    return not _loop_results(one) <= _loop_results(two)
 
 
-def _loops(graph: GraphProto) -> Iterator[NodeProto]:
-    for node in graph.node:
-        if node.op_type in ("Loop", "Scan"):
-            yield node
-        for attribute in node.attribute:
-            for body in graphs(attribute):
-                yield from _loops(body)
+def _loop_results(model: ModelProto) -> set[str]:
+    nodes = (node for graph in every_graph(model.graph) for node in graph.node)
+    return {name for node in nodes if node.op_type in ("Loop", "Scan") for name in node.output}
 
 
 def as_trips(reader: Reader, call: Call, environment: Environment) -> list[View] | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from operator import ge
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeVar
 
 from graphfix.checker.proof.core.sizes import add_once, reached
 from graphfix.checker.proof.tflite.closed_world.new_forms import MOST_RANK, NARROWEST, NEW, plain
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from graphfix.checker.proof.core.terms import Core, View
     from graphfix.checker.proof.tflite.reading.operands import Call
 
+_Part = TypeVar("_Part")
 RANKS: Final[Mapping[str, int]] = {**dict.fromkeys((*EACH, "PRELU"), MOST_RANK), "BATCH_MATMUL": NARROWEST}
 """The most axes over which kernels broadcast. For operands of different shapes with more axes they refuse or abort."""
 MOVED: Final = frozenset("SLICE STRIDED_SLICE GATHER CONCATENATION RESHAPE EXPAND_DIMS PACK".split())
@@ -92,29 +93,27 @@ class Known:
         if not too_wide(call):
             return
         rank = max(len(view.sizes or ()) for view in call.views if view is not None)
-        if first:
-            self.wide.add((core, rank))
-        elif (core, rank) not in self.wide:
-            self.objections.append(f"{call.description} of the second file broadcasts over {rank} axes; kernels do not")
+        why = f"{call.description} of the second file broadcasts over {rank} axes; kernels do not"
+        self._enter(self.wide, (core, rank), why, first=first)
 
     def ranks(self, call: Call, view: View, *, first: bool) -> None:
         """Record a result whose stated shape is not its shape. Delegates rely on the stated one."""
         if not _stated_otherwise(call, view):
             return
-        stated = call.result.stored
-        if first:
-            self.stated.add((view.core, stated))
-        elif (view.core, stated) not in self.stated:
-            self.objections.append(
-                f"the result of {call.description} of the second file has not the shape that is stated"
-            )
+        why = f"the result of {call.description} of the second file has not the shape that is stated"
+        self._enter(self.stated, (view.core, call.result.stored), why, first=first)
 
     def lacks(self, tensor: Tensor, *, first: bool) -> None:
         """Record a tensor without elements that no operator makes. Kernels may need its memory."""
+        why = f"nothing makes the tensor {tensor.name!r} of the second file, which is read"
+        self._enter(self.absent, (tensor.name, tensor.dtype, tensor.stored), why, first=first)
+
+    def _enter(self, known: set[_Part], part: _Part, why: str, *, first: bool) -> None:
+        """Record a part of the first file. For the second file, object to a part that the first file does not have."""
         if first:
-            self.absent.add((tensor.name, tensor.dtype, tensor.stored))
-        elif (tensor.name, tensor.dtype, tensor.stored) not in self.absent:
-            self.objections.append(f"nothing makes the tensor {tensor.name!r} of the second file, which is read")
+            known.add(part)
+        elif part not in known:
+            self.objections.append(why)
 
     def keeps(self, graph: Subgraph, operator: Operator, core: Core, *, first: bool) -> None:
         """Record which operands of a term are constants: all stay constants, and hybrid operators get no more."""

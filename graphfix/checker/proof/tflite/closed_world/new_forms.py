@@ -47,8 +47,8 @@ class Form(NamedTuple):
     reason: str
 
 
-def _indexed(kinds: frozenset[str], most: int = 1) -> Fits:
-    """Return the check for operand 0 of the result's type and an index of these types with at most `most` axes."""
+def _indexed(kinds: frozenset[str]) -> Fits:
+    """Return the check for operand 0 of the result's type and an index of these types with at most one axis."""
 
     def fits(call: Call) -> bool:
         sizes = call.sizes(1)
@@ -57,7 +57,7 @@ def _indexed(kinds: frozenset[str], most: int = 1) -> Fits:
             and _typed(call, 0, call.result.dtype)
             and any(_typed(call, 1, dtype) for dtype in kinds)
             and sizes is not None
-            and len(sizes) <= most
+            and len(sizes) <= 1
         )
 
     return fits

@@ -67,6 +67,11 @@ class Value(NamedTuple):
     tensor: Tensor
 
 
+def _operator(name: str, fields: tuple[tuple[str, object], ...]) -> Operator:
+    """Return an operator of a formula with these options."""
+    return Operator(name, 1, (), (), dict(fields), (), (name, OPERATORS[name][0], 0, fields, (), (), ()))
+
+
 @dataclass(frozen=True, slots=True)
 class Maker:
     """Builds the formula of one operator (`call`)."""
@@ -79,13 +84,11 @@ class Maker:
 
         `last`: the result is that of the formula, with its type and quantization.
         """
-        kind, fields = OPERATORS[name]
+        _, fields = OPERATORS[name]
         values = [each if isinstance(each, Value) else self.constant(each) for each in operands]
         dtype = "bool" if name in COMPARING else "float32" if name in PARTS else values[-1].tensor.dtype
         result = self.call.result if last else self.call.result._replace(dtype=dtype, quantization=None)
-        return self._read(
-            Operator(name, 1, (), (), dict(fields), (), (name, kind, 0, fields, (), (), ())), values, result
-        )
+        return self._read(_operator(name, fields), values, result)
 
     def same(self, operand: Value) -> Value:
         """Return the result of the operator itself on another operand. Raises UnreadError."""
@@ -100,12 +103,9 @@ class Maker:
 
     def exactly(self, name: str, values: Sequence[Value], sizes: tuple[int, ...], axis: int = 0) -> Value:
         """Return the result of an operator that reads operands exactly, with the key that the reader gives it."""
-        kind, fields = OPERATORS[name]
+        _, fields = OPERATORS[name]
         fields = tuple((field, axis if field == "axis" else value) for field, value in fields)
-        operator, table = (
-            Operator(name, 1, (), (), dict(fields), (), (name, kind, 0, fields, (), (), ())),
-            self.call.table,
-        )
+        operator, table = _operator(name, fields), self.call.table
         result = values[0].tensor._replace(dims=sizes, stored=sizes, payload=None)
         given = tuple(value.view for value in values)
         parameters = tuple((value.tensor.dtype, False, None) for value in values)  # no variables, not quantized

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from graphfix.checker.proof.core.sizes import all_known
 from graphfix.checker.proof.tflite.operators.entry import Folding, Integers, Rules
 from graphfix.checker.proof.tflite.reading.node_signature import type_of
 
@@ -34,12 +35,8 @@ def _concatenation_integers(call: Call) -> View | None:
     parts = [call.vector(index) for index in range(len(call.views))]
     if call.integer("axis") not in (0, -1) or call.integer("fusedActivationFunction"):
         return None
-    known = [part for part in parts if part is not None]
-    return call.result_integers(tuple(term for part in known for term in part)) if len(known) == len(parts) else None
-
-
-def _concatenation_folded(call: Call, arrays: Sequence[Array]) -> Array:
-    return np.concatenate(arrays, axis=call.integer("axis"))
+    known = all_known(parts)
+    return None if known is None else call.result_integers(tuple(term for part in known for term in part))
 
 
 def without_empty(
@@ -80,8 +77,8 @@ def _pack_integers(call: Call) -> View | None:
     parts = [call.content(index) for index in range(len(call.views))]
     if any(view is None or view.sizes != () for view in call.views) or call.integer("axis"):
         return None
-    known = [part for part in parts if part is not None]
-    if len(known) < len(parts) or call.integer("valuesCount") != len(parts):
+    known = all_known(parts)
+    if known is None or call.integer("valuesCount") != len(parts):
         return None
     return call.result_integers(tuple(term for part in known for term in part))
 
@@ -104,7 +101,7 @@ OPERATORS: Final[Mapping[str, Rules]] = {
     "CONCATENATION": Rules(
         sizes=_concatenation_sizes,
         integers=Integers(_concatenation_integers, one_type=True),
-        fold=Folding(_concatenation_folded, "one type"),
+        fold=Folding(lambda call, arrays: np.concatenate(arrays, axis=call.integer("axis")), "one type"),
     ),
     "PACK": Rules(
         sizes=_pack_sizes,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from graphfix.checker.proof.core.sizes import all_known
 from graphfix.checker.proof.core.terms import MOST_ELEMENTS
 from graphfix.checker.proof.neutral import constant_folding
 from graphfix.checker.proof.tflite.operators.entry import Folding, Integers, Rules, same_sizes
@@ -11,7 +12,7 @@ from graphfix.checker.proof.tflite.operators.entry import Folding, Integers, Rul
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from graphfix.checker.proof.core.sizes import Dims
+    from graphfix.checker.proof.core.sizes import Dims, Sizes
     from graphfix.checker.proof.core.terms import View
     from graphfix.checker.proof.neutral.constant_folding import Array
     from graphfix.checker.proof.tflite.operators.entry import FoldingRule
@@ -72,9 +73,8 @@ def _segments_integers(call: Call) -> View | None:
     if not 0 < count[0] <= MOST_ELEMENTS or not all(0 <= row < count[0] for row in rows):
         return None
     columns = [[size for size, row in zip(content, rows, strict=True) if row == at] for at in range(count[0])]
-    products = [call.table.arithmetic.mul(*column) if column else 1 for column in columns]
-    known = tuple(size for size in products if size is not None)
-    return call.result_sizes(known) if len(known) == len(products) else None
+    products: Sizes | None = all_known(call.table.arithmetic.mul(*column) if column else 1 for column in columns)
+    return None if products is None else call.result_sizes(products)
 
 
 _KEEPING: Final = (

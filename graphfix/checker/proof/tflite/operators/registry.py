@@ -43,16 +43,9 @@ FAMILIES: Final = (
 OPERATORS: Final[Mapping[str, Rules]] = {name: rules for family in FAMILIES for name, rules in family.OPERATORS.items()}
 """The rules of each operator, of which one family has the entry."""
 
-# one dictionary a kind of rule, since operators are looked up for each node
-_SIZES = {name: rules.sizes for name, rules in OPERATORS.items() if rules.sizes is not None}
-_VIEWS = {name: rules.view for name, rules in OPERATORS.items() if rules.view is not None}
-_COPIED = {name: rules.copied for name, rules in OPERATORS.items() if rules.copied is not None}
-_INTEGERS = {name: rules.integers for name, rules in OPERATORS.items() if rules.integers is not None}
-_FOLDING = {name: rules.fold for name, rules in OPERATORS.items() if rules.fold is not None}
-_BUILT = {name: rules.built for name, rules in OPERATORS.items() if rules.built is not None}
-MAPPED: Final = {name: rules.mapped for name, rules in OPERATORS.items() if rules.mapped is not None}
-"""(number of operands, rule) of operators that read operands by maps in their own way."""
-STATELESS: Final = frozenset({*_VIEWS, *_INTEGERS, *MAPPED})
+NO_RULES: Final = Rules()
+"""The rules of an operator without an entry."""
+STATELESS: Final = frozenset(name for name, rules in OPERATORS.items() if rules.view or rules.integers or rules.mapped)
 """Operators without a state, by their rules."""
 
 
@@ -61,7 +54,7 @@ def refined(call: Call, dims: Dims) -> Dims:
 
     A number that the rule knows replaces a stated number.
     """
-    rule = _SIZES.get(call.operator.name)
+    rule = OPERATORS.get(call.operator.name, NO_RULES).sizes
     ruled = rule(call) if rule is not None else None
     if dims is None or ruled is None or len(ruled) != len(dims):
         return dims if ruled is None else ruled
@@ -74,16 +67,16 @@ def viewed(call: Call) -> View | None:
     """Return an operator's view of operand 0, or the integers that it computes; None if the result is a term."""
     if not call.views or call.views[0] is None:
         return None
-    integers = _INTEGERS.get(call.operator.name)
+    rules = OPERATORS.get(call.operator.name, NO_RULES)
+    integers = rules.integers
     if integers is not None:
         if integers.known and integer_type(call.views[0]) is None:
             return None
         typed = call.inputs if integers.one_type else call.inputs[:1]
         return integers.rule(call) if integers.retypes or _are_of_result_type(call, typed) else None
-    rule = _VIEWS.get(call.operator.name)
-    if rule is None or not keeps_quantization(call) or not _are_of_result_type(call, call.inputs[:1]):
+    if rules.view is None or not keeps_quantization(call) or not _are_of_result_type(call, call.inputs[:1]):
         return None
-    return rule(call)
+    return rules.view(call)
 
 
 def _are_of_result_type(call: Call, tensors: Sequence[Tensor | None]) -> bool:
@@ -92,7 +85,7 @@ def _are_of_result_type(call: Call, tensors: Sequence[Tensor | None]) -> bool:
 
 def unmoved(call: Call) -> View | None:
     """Return the view of operand 0 that an operator copies; None if it moves, drops or converts elements."""
-    rule = _COPIED.get(call.operator.name)
+    rule = OPERATORS.get(call.operator.name, NO_RULES).copied
     tensor, view = call.inputs[0] if call.inputs else None, call.operand(0)
     if rule is None or tensor is None or view is None:
         return None
@@ -106,7 +99,8 @@ def computed(constants: Constants, call: Call) -> View | None:
 
     Quantized tensors are not computed, since their bytes are not their elements.
     """
-    built, folding = _BUILT.get(call.operator.name), _FOLDING.get(call.operator.name)
+    rules = OPERATORS.get(call.operator.name, NO_RULES)
+    built, folding = rules.built, rules.fold
     if built is None and (folding is None or not _may_begin_with_constant(call)):
         return None
     if any(tensor is not None and tensor.quantization is not None for tensor in (call.result, *call.inputs)):

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from graphfix.checker.files.tflite.records import NARROW
-from graphfix.checker.proof.core.sizes import right_aligned
 from graphfix.checker.proof.core.terms import View
 from graphfix.checker.proof.neutral import broadcast, views
 from graphfix.checker.proof.tflite.operators.entry import Integers, Rules, asked_sizes
@@ -99,9 +98,7 @@ def _broadcast_args(call: Call) -> View | None:
     one, two = call.target(0), call.target(1)
     if one is None or two is None:
         return None
-    rank = max(len(one), len(two))
-    pairs = zip(right_aligned(one, rank), right_aligned(two, rank), strict=True)
-    return call.result_integers(tuple(map(call.table.algebra.broadcast_size, pairs)))
+    return call.result_integers(call.table.algebra.broadcast_shape(one, two))
 
 
 OPERATORS: Final[Mapping[str, Rules]] = {

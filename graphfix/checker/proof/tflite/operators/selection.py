@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from graphfix.checker.proof.core.sizes import all_known
 from graphfix.checker.proof.core.terms import integer_type
 from graphfix.checker.proof.neutral import broadcast, constant_folding, integer_values
 from graphfix.checker.proof.tflite.operators.entry import Folding, Integers, Rules
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from graphfix.checker.proof.core.arithmetic import Arithmetic
-    from graphfix.checker.proof.core.sizes import Size
+    from graphfix.checker.proof.core.sizes import Size, Sizes
     from graphfix.checker.proof.core.terms import View
     from graphfix.checker.proof.neutral.constant_folding import Array
     from graphfix.checker.proof.tflite.reading.operands import Call
@@ -59,11 +60,11 @@ def _select_integers(call: Call) -> View | None:
     if any(content is None or len(content) not in (1, length) for content in contents):
         return None
     columns = zip(*(integer_values.repeated(view, length) for view in views), strict=True)
-    chosen = [_chosen(call.table.arithmetic, *column) for column in columns]
-    known, scalar = tuple(size for size in chosen if size is not None), all(not view.sizes for view in views)
-    if len(known) != length or (length == 1 and call.result.stored != (() if scalar else (1,))):
+    chosen: Sizes | None = all_known(_chosen(call.table.arithmetic, *column) for column in columns)
+    scalar = all(not view.sizes for view in views)
+    if chosen is None or (length == 1 and call.result.stored != (() if scalar else (1,))):
         return None  # of single elements LiteRT makes the shape that the file states
-    return call.result_integers(known, scalar=scalar)
+    return call.result_integers(chosen, scalar=scalar)
 
 
 def _chosen(arithmetic: Arithmetic, condition: Size, one: Size, two: Size) -> Size | None:

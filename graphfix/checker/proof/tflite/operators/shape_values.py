@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from graphfix.checker.files.tflite.schema import TYPES
-from graphfix.checker.proof.core.sizes import numbers
+from graphfix.checker.proof.core.sizes import all_known, numbers
 from graphfix.checker.proof.core.terms import MOST_ELEMENTS
 from graphfix.checker.proof.neutral import constant_folding, integer_values
 from graphfix.checker.proof.tflite.operators.entry import Folding, Integers, Rules
@@ -43,11 +43,6 @@ def _rank(call: Call) -> View | None:
 def _cast_integers(call: Call) -> View | None:
     content, view = call.content(0), call.views[0]
     return None if content is None or view is None else call.result_sizes(content, scalar=view.sizes == ())
-
-
-def _cast_copied(_: Call, view: View) -> View:
-    """Return operand 0: a CAST to the operand's own type."""
-    return view
 
 
 def _cast_folded(call: Call, arrays: Sequence[Array]) -> Array | None:
@@ -93,9 +88,8 @@ def _range_integers(call: Call) -> View | None:
     count = integer_values.span_of(call.table.arithmetic, start, limit, step) if isinstance(step, int) else None
     if not isinstance(count, int) or not 0 < count <= MOST_ELEMENTS or not isinstance(step, int):
         return None
-    elements = [call.table.arithmetic.add(start, step * at) for at in range(count)]
-    known = tuple(element for element in elements if element is not None)
-    return call.result_integers(known) if len(known) == count else None
+    elements: Sizes | None = all_known(call.table.arithmetic.add(start, step * at) for at in range(count))
+    return None if elements is None else call.result_integers(elements)
 
 
 def _range_folded(_: Call, arrays: Sequence[Array]) -> Array | None:
@@ -109,6 +103,9 @@ def _range_folded(_: Call, arrays: Sequence[Array]) -> Array | None:
 OPERATORS: Final[Mapping[str, Rules]] = {
     "SHAPE": Rules(integers=Integers(_shape, retypes=True)),
     "RANK": Rules(integers=Integers(_rank, retypes=True)),
-    "CAST": Rules(copied=_cast_copied, integers=Integers(_cast_integers, retypes=True), fold=Folding(_cast_folded)),
+    # A CAST to the operand's own type returns the operand.
+    "CAST": Rules(
+        copied=lambda _, view: view, integers=Integers(_cast_integers, retypes=True), fold=Folding(_cast_folded)
+    ),
     "RANGE": Rules(sizes=_range_sizes, integers=Integers(_range_integers), fold=Folding(_range_folded, "one type")),
 }

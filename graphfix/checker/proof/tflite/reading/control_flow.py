@@ -140,6 +140,5 @@ def _carries(model: Model, graph: Subgraph, operator: Operator) -> bool:
     if any(where.tensors[at].payload is not None for where in (test, body) for at in where.inputs):
         return False  # LiteRT writes over the constant whose memory that is
     made = {tensor for each in body.operators for tensor in each.outputs}
-    places = enumerate(zip(body.inputs, body.outputs, strict=True))
-    own = all(given in made or given == taken for _, (taken, given) in places)
+    own = all(given in made or given == taken for taken, given in zip(body.inputs, body.outputs, strict=True))
     return own and len(set(body.outputs)) == len(body.outputs) and len(set(body.inputs)) == len(body.inputs)

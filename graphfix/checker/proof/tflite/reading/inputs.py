@@ -49,12 +49,9 @@ def sizes_by_name(model: Model) -> InputSizes:
     found: InputSizes = {}
     for name, at in input_names(model).items():
         dims = model.subgraphs[0].tensors[at].dims
-        labels = None if dims is None else [f"{own[at]}[{axis}]" for axis in range(len(dims))]
-        found[name] = (
-            None
-            if dims is None or labels is None
-            else tuple(label if size is None else size for label, size in zip(labels, dims, strict=True))
-        )
+        sizes = enumerate(dims or ())
+        known = tuple(f"{own[at]}[{axis}]" if size is None else size for axis, size in sizes)
+        found[name] = None if dims is None else known
     return found
 
 

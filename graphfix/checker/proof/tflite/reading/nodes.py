@@ -8,7 +8,7 @@ from graphfix.checker.proof.core.terms import View
 from graphfix.checker.proof.neutral import broadcast, neutral_elements
 from graphfix.checker.proof.tflite.kernels import kernel_choice
 from graphfix.checker.proof.tflite.kernels.unit_constants import dropped_rank
-from graphfix.checker.proof.tflite.operators.registry import MAPPED
+from graphfix.checker.proof.tflite.operators.registry import NO_RULES, OPERATORS
 from graphfix.checker.proof.tflite.operators.selection import shaped
 from graphfix.checker.proof.tflite.operators.table import CHOOSING, EACH, UNARY
 from graphfix.checker.proof.tflite.reading.node_signature import signature
@@ -88,8 +88,8 @@ def _broadcast(call: Call, key: tuple[object, ...], views: Sequence[View]) -> Vi
         return broadcast.elementwise(call.table, key, views, call.description)
     if name in UNARY and len(views) == 1:
         return broadcast.unary(call.table, key, views[0], call.description)
-    count, rule = MAPPED.get(name, (0, None))
-    return rule(call, key, views) if rule is not None and len(views) == count else None
+    mapped = OPERATORS.get(name, NO_RULES).mapped
+    return mapped[1](call, key, views) if mapped is not None and len(views) == mapped[0] else None
 
 
 def beside_neutral(call: Call) -> View | None:

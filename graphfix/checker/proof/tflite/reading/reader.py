@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from graphfix.checker.files.tflite.records import WIDTHS
 from graphfix.checker.proof.core.result import STORED_SHAPES, UnprovedError
+from graphfix.checker.proof.core.sizes import all_known
 from graphfix.checker.proof.core.terms import View, whole
 from graphfix.checker.proof.tflite.closed_world.new_forms import NARROWEST
 from graphfix.checker.proof.tflite.definitions.matched_decompositions import CONCERNED, Definitions
@@ -181,11 +182,10 @@ class Reading:
             return [one]
         calls = [self._call(graph, operator, views, at, description) for at in operator.outputs]
         if operator.name in ("SPLIT", "SPLIT_V"):
-            parts = [split_part(call, len(calls), place) for place, call in enumerate(calls)]
-            known = [part for part in parts if part is not None]
-            if len(known) == len(calls) > 0:
-                self.known.reads(graph, operator, calls, known, first=self.first)
-                return known
+            parts = all_known([split_part(call, len(calls), place) for place, call in enumerate(calls)])
+            if parts:
+                self.known.reads(graph, operator, calls, parts, first=self.first)
+                return list(parts)
         parameters = tuple(
             None if at < 0 else _read_as(graph.tensors[at], view)
             for at, view in zip(operator.inputs, views, strict=True)
