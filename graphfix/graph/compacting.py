@@ -27,7 +27,8 @@ from graphfix.graph.redundant_nodes import asked_sizes, constant, is_carried, is
 from graphfix.graph.shrink_constants import restated
 from graphfix.graph.view import Graph, Node, Value
 from graphfix.results.records import dataclass, field
-from graphfix.shapes.shape import Incompatible, Shape, Size, Undecided, broadcast, same, same_shape
+from graphfix.shapes.dim import Incompatible, Shape, Size, Undecided, same
+from graphfix.shapes.shape import broadcast, same_shape
 
 
 @dataclass(slots=True)

@@ -26,7 +26,7 @@ from graphfix.graph.edits import (
 )
 from graphfix.graph.view import Node, Value
 from graphfix.results.shown import shown
-from graphfix.shapes.shape import Shape
+from graphfix.shapes.dim import Shape
 
 EDITS = (
     *(Lift, Stretch, Fold, Bypass, Restate, Canonicalize, Evaluate, Inline, Replace),

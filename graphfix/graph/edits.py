@@ -11,7 +11,7 @@ from graphfix.graph.view import Node, Value
 from graphfix.operators.row import TFLITE
 from graphfix.results.records import dataclass
 from graphfix.shapes.axis import Certainty
-from graphfix.shapes.shape import Shape
+from graphfix.shapes.dim import Shape
 
 AxisOf: TypeAlias = tuple[int, int]
 """(operand, axis): the run-time size of that operand's axis."""

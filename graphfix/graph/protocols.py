@@ -16,7 +16,7 @@ from graphfix.graph.edits import Edit
 from graphfix.graph.view import Graph, Node, Value
 from graphfix.results import InputValue, StoredShape, StoredSize
 from graphfix.results.records import dataclass
-from graphfix.shapes.shape import Size
+from graphfix.shapes.dim import Size
 
 BROADCASTING: Literal["broadcasting"] = "broadcasting"
 """Every node whose operator has a row in the catalogue."""

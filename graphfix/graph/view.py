@@ -9,10 +9,9 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Final, Literal, TypeAlias
 
-from graphfix.operators import Row
-from graphfix.operators.row import TFLITE
+from graphfix.operators.row import TFLITE, Row
 from graphfix.results.records import dataclass, field
-from graphfix.shapes.shape import Shape, Undecided
+from graphfix.shapes.dim import Shape, Undecided
 
 
 class UnrankedOperand(Undecided):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from graphfix.graph.edits import New, Numbers, Source, scalar
 from graphfix.graph.view import Node
 from graphfix.results.records import dataclass
-from graphfix.shapes.shape import Shape
+from graphfix.shapes.dim import Shape
 from rewrites.attention.nodes import FLOAT, Sizes, each
 
 MASK = 3

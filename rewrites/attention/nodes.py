@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from graphfix.graph.edits import New, Numbers, Source, scalar
-from graphfix.shapes.shape import Shape
+from graphfix.shapes.dim import Shape
 
 FLOAT = "float32"
 Sizes = tuple[int, ...]

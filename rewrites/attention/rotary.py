@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from graphfix.graph.edits import New, Source
 from graphfix.graph.view import Node
-from graphfix.shapes.shape import Shape
+from graphfix.shapes.dim import Shape
 from rewrites.attention.nodes import FLOAT, Sizes, each
 from rewrites.recurrence.nodes import concat, reshaped, sliced
 

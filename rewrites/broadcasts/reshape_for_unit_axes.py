@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from graphfix.graph.edits import Edit, New, Numbers, Replace
 from graphfix.graph.view import Node
 from graphfix.operators.row import TFLITE
-from graphfix.shapes.shape import Undecided
+from graphfix.shapes.dim import Undecided
 
 ON = frozenset({(TFLITE, "EXPAND_DIMS"), (TFLITE, "SQUEEZE")})
 CODE = "GF304"

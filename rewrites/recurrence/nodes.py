@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TypeAlias
 
 from graphfix.graph.edits import New, Numbers, Source
-from graphfix.shapes.shape import Shape
+from graphfix.shapes.dim import Shape
 
 FLOAT = "float32"
 Sizes: TypeAlias = tuple[int, ...]

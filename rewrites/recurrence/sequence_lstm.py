@@ -8,7 +8,7 @@ from __future__ import annotations
 from graphfix.graph.edits import New, Numbers, Source
 from graphfix.graph.view import Node
 from graphfix.results.records import dataclass
-from graphfix.shapes.shape import Shape
+from graphfix.shapes.dim import Shape
 
 FLOAT = "float32"
 GATES = 4

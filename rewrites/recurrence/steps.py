@@ -9,7 +9,7 @@ from __future__ import annotations
 from graphfix.graph.edits import New, Numbers, Source
 from graphfix.graph.view import Node
 from graphfix.results.records import dataclass
-from graphfix.shapes.shape import Shape
+from graphfix.shapes.dim import Shape
 from rewrites.recurrence.cells import CELLS
 from rewrites.recurrence.nodes import FLOAT, concat, reshaped, sliced, transposed
 from rewrites.recurrence.step import Activations, Step

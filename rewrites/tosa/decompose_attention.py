@@ -17,7 +17,7 @@ from collections.abc import Iterator
 
 from graphfix.graph.edits import Edit, New, Replace
 from graphfix.graph.view import Node
-from graphfix.shapes.shape import Undecided
+from graphfix.shapes.dim import Undecided
 from rewrites.attention.meaning import has_sense
 from rewrites.attention.rotary import rotary
 from rewrites.attention.weights import attention

@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from graphfix.graph.edits import Edit, New, Numbers, Replace, Source, reshape
 from graphfix.graph.view import Node
 from graphfix.operators.row import TFLITE
-from graphfix.shapes.shape import Shape
+from graphfix.shapes.dim import Shape
 
 ON = frozenset({(TFLITE, "CUMSUM")})
 CODE = "GF304"

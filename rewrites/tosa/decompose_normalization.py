@@ -17,7 +17,7 @@ from math import prod
 
 from graphfix.graph.edits import Edit, New, Numbers, Replace, Source, reshape, scalar
 from graphfix.graph.view import Node
-from graphfix.shapes.shape import Shape, Undecided
+from graphfix.shapes.dim import Shape, Undecided
 
 ON = frozenset({("", "RMSNormalization"), ("", "GroupNormalization")})
 CODE = "GF304"

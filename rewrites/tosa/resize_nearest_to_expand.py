@@ -21,7 +21,7 @@ from math import prod
 
 from graphfix.graph.edits import Edit, Fold, Leave, New, Numbers, Replace, Source, reshape
 from graphfix.graph.view import Node
-from graphfix.shapes.shape import Shape, Undecided
+from graphfix.shapes.dim import Shape, Undecided
 from graphfix.targets.tosa.either_format import MAX_RANK
 
 ON = frozenset({("", "Resize"), ("", "Upsample")})

@@ -15,7 +15,7 @@ from itertools import accumulate
 
 from graphfix.graph.edits import Edit, New, Numbers, Replace
 from graphfix.graph.view import Node
-from graphfix.shapes.shape import Shape, Undecided
+from graphfix.shapes.dim import Shape, Undecided
 
 ON = frozenset({("", "SequenceAt")})
 CODE = "GF304"

@@ -14,7 +14,7 @@ from collections.abc import Iterator
 
 from graphfix.graph.edits import Edit, New, Numbers, Replace, Source
 from graphfix.graph.view import Node, Value
-from graphfix.shapes.shape import Shape
+from graphfix.shapes.dim import Shape
 
 ON = frozenset({("", "Slice")})
 CODE = "GF304"

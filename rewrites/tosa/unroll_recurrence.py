@@ -26,7 +26,7 @@ from collections.abc import Iterator
 from graphfix.graph.edits import Edit, Leave, New, Replace
 from graphfix.graph.view import Node, Value
 from graphfix.operators.row import TFLITE
-from graphfix.shapes.shape import Undecided
+from graphfix.shapes.dim import Undecided
 from rewrites.recurrence.cells import CELLS, DEFAULTS
 from rewrites.recurrence.nodes import concat, unsqueezed
 from rewrites.recurrence.plain_lstm import kept

@@ -15,7 +15,7 @@ from graphfix.formats.onnx.infer.scope import GraphScope
 from graphfix.graph.view import Graph, Node, Repeats, Scalar, Trips, Value
 from graphfix.results.onnx_messages import NodeProto, TensorProto
 from graphfix.results.records import dataclass, field
-from graphfix.shapes.shape import Shape
+from graphfix.shapes.dim import Shape
 
 if TYPE_CHECKING:  # numpy, and what needs it, is imported where a model asks for it
     from graphfix.formats.onnx.constants.folding import Array, Evaluator

@@ -14,7 +14,8 @@ from graphfix.graph.edits import New, Numbers, Refused
 from graphfix.graph.view import NO_ATTRIBUTES, Graph, Kind, Node, Value
 from graphfix.results.onnx_messages import FunctionProto, NodeProto, TensorProto
 from graphfix.results.records import dataclass, field
-from graphfix.shapes.shape import UNKNOWN, UNRANKED, Shape, broadcast, with_axes
+from graphfix.shapes.dim import UNKNOWN, UNRANKED, Shape
+from graphfix.shapes.shape import broadcast, with_axes
 
 EXPAND_SINCE = 8
 AXES_OPERAND_SINCE = 13

@@ -6,9 +6,9 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TypeAlias
 
 from graphfix.formats.onnx.infer.scope import INTEGERS, GraphScope
-from graphfix.operators import Row
+from graphfix.operators.row import Row
 from graphfix.results.records import dataclass
-from graphfix.shapes.shape import Shape, Size
+from graphfix.shapes.dim import Shape, Size
 from graphfix.shapes.terms import Terms
 
 MOST_AXES = 64

@@ -15,7 +15,7 @@ from graphfix.formats.onnx.infer.scope import GraphScope, unknown_name, versions
 from graphfix.results import GraphfixError
 from graphfix.results.axis_names import axis_fault
 from graphfix.results.onnx_messages import GraphProto, ModelProto, NodeProto, ValueInfoProto
-from graphfix.shapes.shape import Size, never_one
+from graphfix.shapes.dim import Size, never_one
 
 AXES_ARE_OPERANDS_SINCE = 13
 """The version from which Squeeze has its axes as an operand."""

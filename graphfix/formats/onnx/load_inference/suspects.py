@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Final
 
 from graphfix.graph.view import Node
-from graphfix.shapes.shape import Shape
+from graphfix.shapes.dim import Shape
 
 ENDS: Final = 2
 STEPS: Final = 4

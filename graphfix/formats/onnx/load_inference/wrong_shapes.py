@@ -20,7 +20,7 @@ from graphfix.graph.view import Graph, Node, Value
 from graphfix.results.onnx_messages import ModelProto
 from graphfix.results.records import dataclass, field
 from graphfix.runtimes.onnx.shape_inference import InferenceError
-from graphfix.shapes.shape import Shape
+from graphfix.shapes.dim import Shape
 
 ALLOCATING: Final = ("If", "Scan")
 """Operators whose results onnxruntime allocates by the inferred shapes of their bodies' results."""

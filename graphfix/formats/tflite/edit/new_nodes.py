@@ -36,7 +36,8 @@ from graphfix.graph.edits import New, Numbers
 from graphfix.graph.view import NO_ATTRIBUTES, Kind, Node, Value
 from graphfix.operators.row import TFLITE
 from graphfix.results.records import dataclass, field
-from graphfix.shapes.shape import Shape, with_axes
+from graphfix.shapes.dim import Shape
+from graphfix.shapes.shape import with_axes
 
 
 @dataclass(slots=True, eq=False, repr=False)

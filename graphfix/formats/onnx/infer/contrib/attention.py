@@ -12,7 +12,7 @@ from graphfix.formats.onnx.infer.contrib.operator import MICROSOFT, SAME, Attrib
 from graphfix.formats.onnx.infer.operators.elementwise import first
 from graphfix.formats.onnx.infer.sizes import positive, product, quotient, ranked, scalar, total
 from graphfix.results.onnx_messages import TensorProto
-from graphfix.shapes.shape import UNKNOWN, Shape, Size, same
+from graphfix.shapes.dim import UNKNOWN, Shape, Size, same
 
 SEQUENCE = 3
 """The rank of [batch, sequence, hidden]."""

@@ -13,7 +13,7 @@ from graphfix.formats.onnx.infer.contrib.operator import BOOL, MICROSOFT, SAME, 
 from graphfix.formats.onnx.infer.operators.elementwise import dequantized, first, multidirectional
 from graphfix.formats.onnx.infer.sizes import quotient, ranked, with_size
 from graphfix.results.onnx_messages import TensorProto
-from graphfix.shapes.shape import Shape
+from graphfix.shapes.dim import Shape
 
 EXPERIMENTAL = """
 Affine GRUUnit ImageScaler MemcpyFromHost MemcpyToHost ParametricSoftplus Scale ScaledTanh

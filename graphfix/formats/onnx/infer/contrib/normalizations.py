@@ -11,7 +11,7 @@ from graphfix.formats.onnx.infer.call import NOTHING, Call, Results
 from graphfix.formats.onnx.infer.contrib.operator import FLOAT, MICROSOFT, SAME, Operator, like, type_attribute
 from graphfix.formats.onnx.infer.operators.elementwise import first, normalization
 from graphfix.formats.onnx.infer.sizes import positive, quotient, ranked
-from graphfix.shapes.shape import Shape
+from graphfix.shapes.dim import Shape
 
 GRID = 2
 """The rank of [batch, sequence] and of an embedding table [words, hidden]."""

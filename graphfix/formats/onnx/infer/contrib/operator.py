@@ -9,7 +9,7 @@ from graphfix.formats.onnx.infer.call import NOTHING, Call, Results, Rule
 from graphfix.formats.onnx.infer.sizes import unknowns
 from graphfix.results.onnx_messages import TensorProto
 from graphfix.results.records import dataclass
-from graphfix.shapes.shape import Shape
+from graphfix.shapes.dim import Shape
 
 MICROSOFT = "com.microsoft"
 CHANNELS = 2

@@ -16,7 +16,7 @@ from graphfix.formats.onnx.infer.operators.attention import (
     recurrent,
 )
 from graphfix.formats.onnx.infer.sizes import ranked, total
-from graphfix.shapes.shape import UNKNOWN, Shape, Size
+from graphfix.shapes.dim import UNKNOWN, Shape, Size
 
 STATE = 4
 """The rank of a state [batch, heads, key, value]."""

@@ -23,7 +23,7 @@ from graphfix.formats.onnx.infer.contrib.operator import (
 from graphfix.formats.onnx.infer.operators import reshaping, windows
 from graphfix.formats.onnx.infer.operators.elementwise import batch_normalization, first, rank_of_first
 from graphfix.formats.onnx.infer.sizes import positive, product, ranked, unknowns
-from graphfix.shapes.shape import UNKNOWN, Shape, Size
+from graphfix.shapes.dim import UNKNOWN, Shape, Size
 
 NCHWC = "com.microsoft.nchwc"
 NHWC = "com.ms.internal.nhwc"

@@ -21,7 +21,7 @@ from graphfix.formats.onnx.infer.operators.integers import (
     columns,
 )
 from graphfix.graph.view import Node
-from graphfix.shapes.shape import UNKNOWN, Size
+from graphfix.shapes.dim import UNKNOWN, Size
 from graphfix.shapes.terms import Terms, bounds
 
 # --- elements: two operands -------------------------------------------------------------------------------------------

@@ -22,7 +22,7 @@ from graphfix.formats.onnx.infer.sizes import unknowns
 from graphfix.graph.view import Node
 from graphfix.results.onnx_messages import TensorProto
 from graphfix.shapes import shape as shapes
-from graphfix.shapes.shape import UNKNOWN, Shape, Size, never_one, same
+from graphfix.shapes.dim import UNKNOWN, Shape, Size, never_one, same
 from graphfix.shapes.terms import bounds
 
 SAME_SHAPE = """

@@ -23,7 +23,7 @@ from graphfix.formats.onnx.infer.operators.integers import (
 )
 from graphfix.formats.onnx.infer.sizes import normalized_axes, unknowns, with_size
 from graphfix.graph.view import Node
-from graphfix.shapes.shape import UNKNOWN, Shape
+from graphfix.shapes.dim import UNKNOWN, Shape
 from graphfix.shapes.terms import as_size
 
 K_IS_OPERAND_SINCE = 10

@@ -26,7 +26,7 @@ from graphfix.formats.onnx.infer.operators import (
     windows,
 )
 from graphfix.formats.onnx.infer.operators.integers import BoundsRule, IntegerRule
-from graphfix.operators import Row
+from graphfix.operators.row import Row
 
 _SHAPES: Mapping[str, Rule] = {
     **arithmetic.SHAPES,

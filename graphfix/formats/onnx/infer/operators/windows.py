@@ -15,7 +15,7 @@ from graphfix.formats.onnx.infer.operators.elementwise import rank_of_first
 from graphfix.formats.onnx.infer.operators.integers import BoundsRule, bounds_of_first
 from graphfix.formats.onnx.infer.sizes import divided, unknowns
 from graphfix.results.records import dataclass
-from graphfix.shapes.shape import UNKNOWN, Shape, Size, same
+from graphfix.shapes.dim import UNKNOWN, Shape, Size, same
 from graphfix.shapes.terms import Terms, as_size, bounds
 
 SOME_IMAGE = "no size that a window of a pool slides over is 0"
