@@ -24,17 +24,7 @@ KERNEL_CALL: Final = 1 << 30
 """Bytes that one call is asked to copy; Linux copies less than 2^31."""
 UNABLE: Final = frozenset(
     getattr(errno, name)
-    for name in (
-        "EXDEV",
-        "EINVAL",
-        "ENOSYS",
-        "EOPNOTSUPP",
-        "ENOTSUP",
-        "EPERM",
-        "EBADF",
-        "ENOTSOCK",
-        "EOVERFLOW",
-    )
+    for name in "EXDEV EINVAL ENOSYS EOPNOTSUPP ENOTSUP EPERM EBADF ENOTSOCK EOVERFLOW".split()
     if hasattr(errno, name)
 )
 """What a kernel answers that can't copy between two files (copy_file_range(2), sendfile(2)); reading can."""

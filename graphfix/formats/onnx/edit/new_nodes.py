@@ -268,22 +268,19 @@ class NodeBuilder:
 
     def sizes(self, parts: Sequence[int | tuple[Value, int]], reader: int) -> Value:
         """A shape put together from numbers and axes of values."""
-        key = ("sizes", tuple(parts))
-        found = self.order.reuse(key, reader)
-        if found is not None:
-            return found
-        pieces = []
-        for part in parts:
-            if isinstance(part, int):
-                pieces.append(self.integers([part], reader))
-                continue
-            value, axis = part
-            operands = (self.shape_of(value, reader), self.integers([axis], reader))
-            stem = f"{value.name}_size_{axis}"
-            pieces.append(self.node("Gather", operands, stem, Shape((1,)), "int64", reader, {"axis": 0}))
-        made = self.node("Concat", tuple(pieces), "sizes", Shape((len(parts),)), "int64", reader, {"axis": 0})
-        self.order.made[key] = made
-        return made
+
+        def make() -> Value:
+            pieces = [
+                self.integers([part], reader) if isinstance(part, int) else self._size(*part, reader) for part in parts
+            ]
+            return self.node("Concat", tuple(pieces), "sizes", Shape((len(parts),)), "int64", reader, {"axis": 0})
+
+        return self.order.once(("sizes", tuple(parts)), reader, make)
+
+    def _size(self, value: Value, axis: int, reader: int) -> Value:
+        operands = (self.shape_of(value, reader), self.integers([axis], reader))
+        stem = f"{value.name}_size_{axis}"
+        return self.node("Gather", operands, stem, Shape((1,)), "int64", reader, {"axis": 0})
 
     def expanded(self, value: Value, target: Value, shape: Shape, reader: int) -> Value:
         """An Expand node, made once for a value and a target."""
@@ -301,12 +298,12 @@ class NodeBuilder:
         if not repeats.static:
             raise Refused("opset 7 has no Expand, and a Tile needs sizes that are known")
         target = self.integers(repeats.numbers, reader)
-        key = ("tile", value, target)
-        found = self.order.reuse(key, reader)
-        if found is None:
-            stem = f"{value.name}_stretched"
-            found = self.order.made[key] = self.node("Tile", (value, target), stem, shape, value.dtype, reader)
-        return found
+        stem = f"{value.name}_stretched"
+        return self.order.once(
+            ("tile", value, target),
+            reader,
+            lambda: self.node("Tile", (value, target), stem, shape, value.dtype, reader),
+        )
 
     def records(self) -> Iterator[bytes | None]:
         """Every node in the order of `arrange`: records of those that were made, None for one of the file."""

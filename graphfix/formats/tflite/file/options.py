@@ -62,26 +62,13 @@ _SECOND: Final[Mapping[int, str]] = {
 }
 """The same of BuiltinOptions2."""
 
-BODIES: Final = frozenset(
-    {
-        "subgraph",
-        "then_subgraph_index",
-        "else_subgraph_index",
-        "cond_subgraph_index",
-        "body_subgraph_index",
-        "init_subgraph_index",
-        "decomposition_subgraph_index",
-        "branch_subgraph_indices",
-    }
-)
-"""The options that name the subgraphs an operator runs."""
-
-
 _LAYOUTS: Final[Mapping[tuple[str, int], Layout]] = {
     (union, kind): layout("options", fields)
     for union, kinds in (("builtin_options", _FIRST), ("builtin_options_2", _SECOND))
     for kind, fields in kinds.items()
 }
+BODIES: Final = frozenset(name for form in _LAYOUTS.values() for name in form.names if "subgraph" in name)
+"""The options that name the subgraphs an operator runs."""
 
 
 def read_options(flat: FlatBuffer, place: int) -> Mapping[str, object]:
