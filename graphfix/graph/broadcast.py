@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from graphfix import operators
 from graphfix.graph.edits import AxisOf
 from graphfix.graph.quantizers import DEQUANTIZE, is_quantizer
-from graphfix.graph.view import Node, Value
+from graphfix.graph.view import Node, Value, optional_operand
 from graphfix.operators.row import TFLITE, Exempt, Operand, Seen
 from graphfix.results.records import dataclass
 from graphfix.shapes.axis import Certainty
@@ -147,16 +147,14 @@ def has_ranks(node: Node) -> bool:
 def taking_part(node: Node) -> Iterator[tuple[Operand, Value]]:
     """The operands that the node's row names and that are there; none if what they broadcast onto is not there."""
     row = node.row
-    if row is None or row.style in ("own", "legacy", "equal") or _lacks(node, row.onto):
+    if row is None or row.style in ("own", "legacy", "equal"):
+        return
+    if row.onto is not None and optional_operand(node, row.onto) is None:
         return
     for operand in row.taking_part(len(node.operands)):
         value = node.operands[operand.index]
         if value is not None:
             yield operand, value
-
-
-def _lacks(node: Node, index: int | None) -> bool:
-    return index is not None and (index >= len(node.operands) or node.operands[index] is None)
 
 
 def align(node: Node) -> Alignment | None:

@@ -307,6 +307,11 @@ class Graph:
             self.captured[new] = self.captured.pop(old)
 
 
+def optional_operand(node: Node, index: int) -> Value | None:
+    """Return the value that a node reads as operand `index`, None where the operand is absent."""
+    return node.operands[index] if index < len(node.operands) else None
+
+
 def set_node(node: Node) -> None:
     """Put a node in its place, instead of the one that is there."""
     if node.index >= 0:

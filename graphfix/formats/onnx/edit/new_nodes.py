@@ -143,7 +143,9 @@ class NodeBuilder:
         shape = operands[0].shape if operands[0] is not None else UNRANKED
         value = Value(self.fresh(result), shape, dtype, "result", self.graph, None, place)
         self.templates[place] = template
-        self._enter(node.op, node.domain, name, operands, value, reader, attributes)
+        version = self.scope.versions.get(node.domain, 1)
+        made = Node(node.op, node.domain, version, name, place, self.graph, operands, (value,), attributes, None)
+        self.order.enter(made, reader)
         return value
 
     def new(self, new: New, operands: tuple[Value, ...], node: Node) -> Value:
@@ -155,24 +157,11 @@ class NodeBuilder:
     def under_the_name(self, value: Value, new: New, operands: tuple[Value, ...], node: Node) -> Value:
         """Make one of the nodes that stand in the place of `node`, whose result takes a value's name."""
         name, place = self.fresh(f"{node.label}_{new.op.lower()}"), self.order.next_place
-        made = Value(value.name, new.shape, new.dtype, "result", self.graph, None, place)
-        self._enter(new.op, new.domain, name, operands, made, node.index, dict(new.attributes))
-        return made
-
-    def _enter(
-        self,
-        op: str,
-        domain: str,
-        name: str,
-        operands: tuple[Value | None, ...],
-        value: Value,
-        reader: int,
-        attributes: Mapping[str, object],
-    ) -> None:
-        """Enter a node that was made into the ledgers."""
-        version, place = self.scope.versions.get(domain, 1), self.order.next_place
-        node = Node(op, domain, version, name, place, self.graph, operands, (value,), attributes, None)
-        self.order.enter(node, reader)
+        result = Value(value.name, new.shape, new.dtype, "result", self.graph, None, place)
+        version, attributes = self.scope.versions.get(new.domain, 1), dict(new.attributes)
+        made = Node(new.op, new.domain, version, name, place, self.graph, operands, (result,), attributes, None)
+        self.order.enter(made, node.index)
+        return result
 
     def integers(self, elements: Sequence[int], reader: int) -> Value:
         """A vector of int64, made once in this graph."""

@@ -62,12 +62,12 @@ _SECOND: Final[Mapping[int, str]] = {
 }
 """The same of BuiltinOptions2."""
 
-_LAYOUTS: Final[Mapping[tuple[str, int], Layout]] = {
+LAYOUTS: Final[Mapping[tuple[str, int], Layout]] = {
     (union, kind): layout("options", fields)
     for union, kinds in (("builtin_options", _FIRST), ("builtin_options_2", _SECOND))
     for kind, fields in kinds.items()
 }
-BODIES: Final = frozenset(name for form in _LAYOUTS.values() for name in form.names if "subgraph" in name)
+BODIES: Final = frozenset(name for form in LAYOUTS.values() for name in form.names if "subgraph" in name)
 """The options that name the subgraphs an operator runs."""
 
 
@@ -79,7 +79,7 @@ def read_options(flat: FlatBuffer, place: int) -> Mapping[str, object]:
     """
     found = flat.fields(place, OPERATOR)
     for union in ("builtin_options", "builtin_options_2"):
-        form = _LAYOUTS.get((union, found.get(f"{union}_type", 0)))
+        form = LAYOUTS.get((union, found.get(f"{union}_type", 0)))
         if form is not None and union in found:
             return _values(flat, found[union], form)
     return {}
