@@ -17,7 +17,7 @@ from graphfix.report.findings.selection import OWN_CODE
 from graphfix.results import GraphfixError, RewriteError
 from graphfix.results.did_you_mean import hint
 from graphfix.results.shown import shown
-from graphfix.shapes.shape import Incompatible, Undecided
+from graphfix.shapes.dim import Incompatible, Undecided
 from graphfix.targets.operator_names import OPERATORS
 from graphfix.targets.registry import REWRITES
 

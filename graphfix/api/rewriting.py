@@ -29,7 +29,8 @@ from graphfix.graph.edits import (
 from graphfix.graph.protocols import ANY, BROADCASTING, Operators, Rewrite, rewrite
 from graphfix.graph.view import Graph, Node, Value
 from graphfix.operators.row import TFLITE
-from graphfix.shapes.shape import Dim, Incompatible, Shape, Size, Undecided, same, same_shape
+from graphfix.shapes.dim import Dim, Incompatible, Shape, Size, Undecided, same
+from graphfix.shapes.shape import same_shape
 
 __all__ = [
     "ANY",

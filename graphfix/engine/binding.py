@@ -103,7 +103,7 @@ def dims_of(dims: Dims) -> dict[str, Size]:
 
 
 def _range(name: str, least: int, most: int) -> Size:
-    from graphfix.shapes.shape import symbol
+    from graphfix.shapes.dim import symbol
 
     return symbol(name, least, most)
 

@@ -11,7 +11,7 @@ from graphfix.graph.protocols import Applier
 from graphfix.graph.view import Node
 from graphfix.results import Site
 from graphfix.results.records import dataclass, field
-from graphfix.shapes.shape import Shape
+from graphfix.shapes.dim import Shape
 
 TWO = 2
 MOST = 1 << 14

@@ -22,7 +22,8 @@ from graphfix.graph.redundant_nodes import carried_from, is_carried
 from graphfix.graph.view import Graph, Node, Value
 from graphfix.results import GraphfixError
 from graphfix.results.records import dataclass
-from graphfix.shapes.shape import Shape, same_shape
+from graphfix.shapes.dim import Shape
+from graphfix.shapes.shape import same_shape
 from graphfix.targets.registry import Broadcasts, Unknown
 from graphfix.targets.target import MATERIALIZE
 

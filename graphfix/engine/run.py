@@ -18,7 +18,7 @@ from graphfix.graph.view import Graph, Node, StaleShape, UnrankedOperand
 from graphfix.results import Excerpt, GraphfixError, OpenSizes, RewriteError, Site
 from graphfix.results.records import dataclass, field
 from graphfix.results.sites import Sites
-from graphfix.shapes.shape import Incompatible, Undecided
+from graphfix.shapes.dim import Incompatible, Undecided
 from graphfix.targets.limits import Questions
 from graphfix.targets.target import MATERIALIZE, OF_CONSTANTS, RESHAPES, TILES
 

@@ -11,21 +11,12 @@ from collections.abc import Iterator
 from graphfix import operators
 from graphfix.graph.edits import AxisOf
 from graphfix.graph.quantizers import DEQUANTIZE, is_quantizer
-from graphfix.graph.view import Node, Value
-from graphfix.operators.row import TFLITE
+from graphfix.graph.view import Node, Value, optional_operand
+from graphfix.operators.row import TFLITE, Exempt, Operand, Seen
 from graphfix.results.records import dataclass
 from graphfix.shapes.axis import Certainty
-from graphfix.shapes.shape import (
-    Incompatible,
-    Shape,
-    Size,
-    Undecided,
-    broadcast,
-    never_one,
-    same,
-    same_shape,
-    stretches,
-)
+from graphfix.shapes.dim import Incompatible, Shape, Size, Undecided, never_one, same
+from graphfix.shapes.shape import broadcast, same_shape, stretches
 
 MATRIX = 2
 """The axes of a matrix product's operand that are no batch axes."""
@@ -39,7 +30,7 @@ By = tuple[int | tuple[int | AxisOf, ...], ...]
 class BroadcastOperand:
     """One operand that takes part."""
 
-    operand: operators.Operand
+    operand: Operand
     value: Value
     shape: Shape
     """The axes that are aligned: all of them, or a matrix product's batch axes."""
@@ -153,19 +144,17 @@ def has_ranks(node: Node) -> bool:
     return all(value.shape.ranked for value in values)
 
 
-def taking_part(node: Node) -> Iterator[tuple[operators.Operand, Value]]:
+def taking_part(node: Node) -> Iterator[tuple[Operand, Value]]:
     """The operands that the node's row names and that are there; none if what they broadcast onto is not there."""
     row = node.row
-    if row is None or row.style in ("own", "legacy", "equal") or _lacks(node, row.onto):
+    if row is None or row.style in ("own", "legacy", "equal"):
+        return
+    if row.onto is not None and optional_operand(node, row.onto) is None:
         return
     for operand in row.taking_part(len(node.operands)):
         value = node.operands[operand.index]
         if value is not None:
             yield operand, value
-
-
-def _lacks(node: Node, index: int | None) -> bool:
-    return index is not None and (index >= len(node.operands) or node.operands[index] is None)
 
 
 def align(node: Node) -> Alignment | None:
@@ -252,7 +241,7 @@ def _among(operands: tuple[BroadcastOperand, ...], matrix: int = 0) -> Alignment
     return Alignment(operands, result, result.rank + matrix, others)
 
 
-def _products(pairs: list[tuple[operators.Operand, Value]]) -> Alignment:
+def _products(pairs: list[tuple[Operand, Value]]) -> Alignment:
     """The batch axes broadcast; [.., M, K] x [K] has none on its right."""
     operands = tuple(BroadcastOperand(operand, value, Shape(value.ranked.dims[:-MATRIX])) for operand, value in pairs)
     vectors = all(operand.value.shape.rank < MATRIX for operand in operands)
@@ -278,7 +267,7 @@ def product_axes(node: Node) -> tuple[tuple[int, int], tuple[int, int]]:
     return (left, 1 if node.attributes.get("transA") else 0), (right, 0 if node.attributes.get("transB") else 1)
 
 
-def _onto(pairs: list[tuple[operators.Operand, Value]], result: Shape, node: Node, onto: By) -> Alignment:
+def _onto(pairs: list[tuple[Operand, Value]], result: Shape, node: Node, onto: By) -> Alignment:
     operands = tuple(BroadcastOperand(operand, value, value.ranked) for operand, value in pairs)
     for operand in operands:
         whole = broadcast(operand.shape, result)
@@ -294,21 +283,21 @@ def _grows(have: Size, want: Size) -> bool:
     return not same(have, want) and have == 1 and never_one(want)
 
 
-def exemption(alignment: Alignment, operand: BroadcastOperand, why: operators.Exempt | None) -> str | None:
+def exemption(alignment: Alignment, operand: BroadcastOperand, why: Exempt | None) -> str | None:
     """The reason why the operand is left as it is on purpose, None where there is none."""
     if why is None:
         return None
     shape = operand.value.shape
     shapes = [each.value.shape for each in alignment.operands]
     ranks = {each.rank if each.ranked else None for each in shapes}
-    one = _may_be_one(shape)
+    one = may_be_one(shape)
     return why.holds(
-        operators.Seen(
+        Seen(
             shape.rank if shape.ranked else -1,
             constant=operand.value.kind == "constant",
             blocks=in_blocks(operand.value),
             one=one,
-            one_each=all(map(_may_be_one, shapes)) and (None in ranks or len(ranks) > 1),
+            one_each=all(map(may_be_one, shapes)) and (None in ranks or len(ranks) > 1),
             under_ones=one and _ends_in_ones(alignment.result, shape),
         )
     )
@@ -330,6 +319,6 @@ def _ends_in_ones(shape: Shape, under: Shape) -> bool:
     return under.rank < shape.rank and all(ones[-max(under.rank, 1) :]) and not all(ones)
 
 
-def _may_be_one(shape: Shape) -> bool:
+def may_be_one(shape: Shape) -> bool:
     """Whether a value may have one element: what is not known to be another number may be it."""
     return not shape.ranked or not any(map(never_one, shape.dims))

@@ -25,9 +25,10 @@ from graphfix.graph.operand_replacement import (
 )
 from graphfix.graph.redundant_nodes import asked_sizes, constant, is_carried, is_carrier, is_lift, source, sources
 from graphfix.graph.shrink_constants import restated
-from graphfix.graph.view import Graph, Node, Value
+from graphfix.graph.view import Graph, Node, Value, optional_operand
 from graphfix.results.records import dataclass, field
-from graphfix.shapes.shape import Incompatible, Shape, Size, Undecided, broadcast, same, same_shape
+from graphfix.shapes.dim import Incompatible, Shape, Size, Undecided, same
+from graphfix.shapes.shape import broadcast, same_shape
 
 
 @dataclass(slots=True)
@@ -151,7 +152,7 @@ def every_node(graphs: Sequence[Graph]) -> Iterator[Node]:
 def _behind_a_stretch(node: Node) -> Operands:
     """A stretch to a shape that is stated for every axis aligns its operand itself."""
     behind, result = source(node.operand(0)), node.results[0]
-    target = node.operand(1) if len(node.operands) > 1 else None
+    target = optional_operand(node, 1)
     if behind is None or result is None or target is None or not (behind.shape.ranked and result.shape.ranked):
         return {}
     if target.shape.axes != (result.shape.rank,) or behind.shape.rank > result.shape.rank:

@@ -9,9 +9,7 @@ from graphfix.graph.edits import (
     Assume,
     Bypass,
     Canonicalize,
-    DropMetadata,
     Edit,
-    Evaluate,
     Fold,
     Inline,
     Leave,
@@ -20,19 +18,11 @@ from graphfix.graph.edits import (
     Numbers,
     Replace,
     Restate,
-    StateShape,
     Stretch,
-    Upgrade,
 )
 from graphfix.graph.view import Node, Value
 from graphfix.results.shown import shown
-from graphfix.shapes.shape import Shape
-
-EDITS = (
-    *(Lift, Stretch, Fold, Bypass, Restate, Canonicalize, Evaluate, Inline, Replace),
-    *(Upgrade, DropMetadata, StateShape),
-    *(Leave, Assume),
-)
+from graphfix.shapes.dim import Shape
 
 
 def fault(edit: object, node: Node, codes: Collection[str], earlier: Sequence[Edit] = ()) -> str | None:
@@ -40,7 +30,7 @@ def fault(edit: object, node: Node, codes: Collection[str], earlier: Sequence[Ed
 
     `codes` are the finding codes that the edit may have, `earlier` the edits that the plan has yielded for the node.
     """
-    if not isinstance(edit, EDITS):
+    if not isinstance(edit, Edit):
         return f"the plan yields {shown(edit)}, a {type(edit).__name__}, which is no edit"
     what = type(edit).__name__
     if edit.code not in codes:

@@ -5,13 +5,14 @@ A verb names an operand of the planned node, never a value: other readers of the
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Literal, TypeAlias
 
 from graphfix.graph.view import Node, Value
 from graphfix.operators.row import TFLITE
 from graphfix.results.records import dataclass
 from graphfix.shapes.axis import Certainty
-from graphfix.shapes.shape import Shape
+from graphfix.shapes.dim import Shape
 
 AxisOf: TypeAlias = tuple[int, int]
 """(operand, axis): the run-time size of that operand's axis."""
@@ -218,9 +219,13 @@ def scalar(number: float, shape: Shape, dtype: str) -> Numbers:
     return Numbers((number,), (1,) * shape.rank, dtype)
 
 
+def vector(numbers: Sequence[float], dtype: str = "int64") -> Numbers:
+    """A constant vector of these elements."""
+    return Numbers(tuple(numbers), (len(numbers),), dtype)
+
+
 def reshape(node: Node, source: Source, sizes: tuple[int, ...], dtype: str) -> New:
     """A node of the planned node's format that returns the elements of `source` in these axes."""
     if node.domain == TFLITE:
-        target = Numbers(sizes, (len(sizes),), "int32")
-        return New("RESHAPE", (source, target), Shape(sizes), dtype, (("new_shape", sizes),))
-    return New("Reshape", (source, Numbers(sizes, (len(sizes),), "int64")), Shape(sizes), dtype)
+        return New("RESHAPE", (source, vector(sizes, "int32")), Shape(sizes), dtype, (("new_shape", sizes),))
+    return New("Reshape", (source, vector(sizes)), Shape(sizes), dtype)

@@ -18,7 +18,8 @@ from graphfix.graph.liveness import is_live
 from graphfix.graph.redundant_nodes import constant
 from graphfix.graph.view import Node, Value
 from graphfix.operators.row import TFLITE
-from graphfix.shapes.shape import Incompatible, Shape, broadcast, same, same_shape
+from graphfix.shapes.dim import Incompatible, Shape, same
+from graphfix.shapes.shape import broadcast, same_shape
 
 PAIR = 2
 Operands: TypeAlias = Mapping[int, Value]

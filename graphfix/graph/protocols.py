@@ -16,7 +16,7 @@ from graphfix.graph.edits import Edit
 from graphfix.graph.view import Graph, Node, Value
 from graphfix.results import InputValue, StoredShape, StoredSize
 from graphfix.results.records import dataclass
-from graphfix.shapes.shape import Size
+from graphfix.shapes.dim import Size
 
 BROADCASTING: Literal["broadcasting"] = "broadcasting"
 """Every node whose operator has a row in the catalogue."""
@@ -29,18 +29,13 @@ Applier: TypeAlias = Callable[[Node], Node]
 """Carries edits out on a node as it is now, all or none, and returns it as it is then. Raises Refused."""
 
 
-class Plan(Protocol):
-    """A pure function from one node of the view to edits."""
+Plan: TypeAlias = Callable[[Node], Iterator[Edit]]
+"""A pure function from one node of the view to edits.
 
-    def __call__(self, node: Node, /) -> Iterator[Edit]:
-        """Yield the edits. Raises Undecided where the view does not say enough, Incompatible where sizes clash."""
-
-
-class ModelPlan(Protocol):
-    """A pure function from the whole view to the plans of the nodes that change together."""
-
-    def __call__(self, graphs: Sequence[Graph], /) -> Iterator[tuple[Node, Iterable[Edit]]]:
-        """Yield the nodes with their plans, which raise as `Plan` does."""
+Raises Undecided where the view does not say enough, Incompatible where sizes clash.
+"""
+ModelPlan: TypeAlias = Callable[[Sequence[Graph]], Iterator[tuple[Node, Iterable[Edit]]]]
+"""A pure function from the whole view to the nodes that change together, and their plans; it raises as `Plan` does."""
 
 
 @dataclass(frozen=True, slots=True)

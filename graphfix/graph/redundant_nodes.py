@@ -15,9 +15,10 @@ from typing import TypeAlias
 from graphfix import operators
 from graphfix.graph.quantizers import DEQUANTIZE, is_quantizer
 from graphfix.graph.view import Node, Scalar, Value
-from graphfix.operators.row import TFLITE
+from graphfix.operators.row import TFLITE, StretchForm
 from graphfix.results.records import dataclass
-from graphfix.shapes.shape import Shape, Size, cstr_broadcastable, same, same_shape
+from graphfix.shapes.dim import Shape, Size, same
+from graphfix.shapes.shape import cstr_broadcastable, same_shape
 
 RESHAPES = frozenset(
     {
@@ -196,7 +197,7 @@ def _may_fail(node: Node, to: Shape) -> bool:
     return node.op == "Reshape" and not to.static and node.operand(1).literal is None
 
 
-def _is_right_aligned(node: Node, form: operators.StretchForm, to: Shape) -> bool:
+def _is_right_aligned(node: Node, form: StretchForm, to: Shape) -> bool:
     value = node.operands[0]
     if value is None or value.stale is not None:
         return False

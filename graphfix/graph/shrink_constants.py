@@ -11,7 +11,8 @@ from graphfix.graph.edits import Restate
 from graphfix.graph.operand_replacement import Operands, is_alone, keeps_bits, keeps_result
 from graphfix.graph.redundant_nodes import bare, constant
 from graphfix.graph.view import Node, Value
-from graphfix.shapes.shape import Shape, Size, Undecided, same_shape
+from graphfix.shapes.dim import Shape, Size, Undecided
+from graphfix.shapes.shape import same_shape
 
 
 def restated(node: Node, before: Alignment, freed: Operands) -> Iterator[Restate]:

@@ -9,10 +9,9 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Final, Literal, TypeAlias
 
-from graphfix.operators import Row
-from graphfix.operators.row import TFLITE
+from graphfix.operators.row import TFLITE, Row
 from graphfix.results.records import dataclass, field
-from graphfix.shapes.shape import Shape, Undecided
+from graphfix.shapes.dim import Shape, Undecided
 
 
 class UnrankedOperand(Undecided):
@@ -306,6 +305,11 @@ class Graph:
         new.noted, old.noted = old.noted if old.noted is not None else [], None
         if old in self.captured:
             self.captured[new] = self.captured.pop(old)
+
+
+def optional_operand(node: Node, index: int) -> Value | None:
+    """Return the value that a node reads as operand `index`, None where the operand is absent."""
+    return node.operands[index] if index < len(node.operands) else None
 
 
 def set_node(node: Node) -> None:

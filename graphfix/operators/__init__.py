@@ -2,28 +2,10 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
+from operator import attrgetter
 
 from graphfix.operators import onnx, onnx_reviewed, tflite, tflite_reviewed
-from graphfix.operators.onnx_reviewed import EQUAL_SHAPES_BEFORE
-from graphfix.operators.row import TFLITE, Exempt, Operand, Row, Seen, StretchForm, Style, When, standard
-
-__all__ = [
-    "EQUAL_SHAPES_BEFORE",
-    "NOT_BROADCASTING",
-    "TFLITE",
-    "Exempt",
-    "Operand",
-    "Row",
-    "Seen",
-    "StretchForm",
-    "Style",
-    "When",
-    "row",
-    "rows",
-    "stretch_form",
-    "stretch_forms",
-]
+from graphfix.operators.row import Row, StretchForm, standard
 
 ROWS = onnx.ROWS + tflite.ROWS
 NOT_BROADCASTING = onnx_reviewed.NOT_BROADCASTING | tflite_reviewed.NOT_BROADCASTING
@@ -35,17 +17,10 @@ STRETCH_FORMS = (
 )
 
 
-def _index(table: tuple[Row, ...]) -> dict[tuple[str, str], tuple[list[int], list[Row]]]:
-    """Group the rows by operator, each group sorted by its first version."""
-    groups: dict[tuple[str, str], tuple[list[int], list[Row]]] = {}
-    for entry in sorted(table, key=lambda entry: entry.since):
-        since, of_operator = groups.setdefault((entry.domain, entry.op), ([], []))
-        since.append(entry.since)
-        of_operator.append(entry)
-    return groups
-
-
-_BY_OPERATOR = _index(ROWS)
+_BY_OPERATOR: dict[tuple[str, str], list[Row]] = {}
+"""By operator its rows, sorted by their first version."""
+for _entry in sorted(ROWS, key=attrgetter("since")):
+    _BY_OPERATOR.setdefault((_entry.domain, _entry.op), []).append(_entry)
 _STRETCH_FORMS = {(entry.domain, entry.op): entry for entry in STRETCH_FORMS}
 
 
@@ -55,15 +30,9 @@ def row(domain: str, op: str, version: int) -> Row | None:
     In the domain TFLITE the version is the operator's own, and a row holds for all of them.
     The domains "" and "ai.onnx" are one. An operator that the catalogue does not know has no row either.
     """
-    found = _BY_OPERATOR.get((standard(domain), op))
-    if found is None:
-        return None
-    since, of_operator = found
-    position = bisect_right(since, version) - 1
-    if position < 0:
-        return None
-    entry = of_operator[position]
-    return entry if entry.until is None or version <= entry.until else None
+    entries = _BY_OPERATOR.get((standard(domain), op), ())
+    entry = next((entry for entry in reversed(entries) if entry.since <= version), None)
+    return entry if entry is not None and (entry.until is None or version <= entry.until) else None
 
 
 def stretch_form(domain: str, op: str) -> StretchForm | None:

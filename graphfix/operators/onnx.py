@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from itertools import chain
+from typing import Any
 
 from graphfix.operators.row import Exempt, Operand, Row, Style
 
@@ -77,30 +78,13 @@ def _family(
     evidence: str,
     *,
     since: int = 1,
-    until: int | None = None,
-    variadic: bool = False,
-    onto: int | None = None,
-    product: tuple[int, int] | None = None,
-    max_rank: int | None = None,
-    channel_axis: int | None = None,
-    left: Exempt | None = None,
+    **others: Any,  # noqa: ANN401 -- fields of `Row`, whose constructor refuses other names
 ) -> tuple[Row, ...]:
-    """Write one row for each of the names; `Op:9` starts at version 9 where the family starts elsewhere."""
-    shared = Row(
-        domain=domain,
-        op="",
-        since=since,
-        until=until,
-        style=style,
-        operands=operands,
-        variadic=variadic,
-        onto=onto,
-        max_rank=max_rank,
-        evidence=evidence,
-        product=product,
-        channel_axis=channel_axis,
-        left=left,
-    )
+    """Write one row for each of the names; `Op:9` starts at version 9 where the family starts elsewhere.
+
+    `others` are further fields of `Row`, the same in every row.
+    """
+    shared = replace(Row(domain, "", since, None, style, operands, evidence=evidence), **others)
     words = [name.partition(":") for name in names.split()]
     return tuple(replace(shared, op=op, since=int(own_since or since)) for op, _, own_since in words)
 

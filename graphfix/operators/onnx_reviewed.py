@@ -134,32 +134,3 @@ NOT_BROADCASTING: frozenset[tuple[str, str]] = frozenset(
 
 EQUAL_SHAPES_BEFORE: Mapping[tuple[str, str], int] = {("", op): 8 for op in ("Max", "Mean", "Min", "Sum")}
 """Operators that require equal shapes before this version and broadcast from it on."""
-
-FIRST_SEEN: Mapping[tuple[str, str], Mapping[str, str]] = {
-    ("onnx", "1.23"): {
-        "": "BitCast CausalConvWithState CumProd LinearAttention SwiGLU",
-        "ai.onnx.preview": "FlexAttention",
-    },
-    ("onnxruntime", "1.30"): {
-        "com.microsoft": """
-            CausalConvWithState EngramGate GatedAdd GatedDeltaNet GatedRMSNorm LinearAttention
-            LinearAttentionGate MRotaryEmbedding MatMulBlockQuantizedFp4Weight
-            MatMulBlockQuantizedFp8Weight MatMulNBitsMlp MatMulNBitsQkv NGramHashMapping VarlenCausalConvWithState
-        """,
-    },
-    ("onnxruntime", "1.31"): {
-        "com.microsoft": """
-            BranchwiseRMSNorm DynamicSparseAttention HyperConnectionPostMix HyperConnectionPreMix
-            PackedSparseAttentionIndexer ScaledSiLU SparseAttentionIndexer SparsePagedAttention
-            VarlenNGramHashMapping
-        """,
-    },
-    ("onnxruntime", "1.32"): {
-        "com.microsoft": """
-            ConvStateReplay GatedDeltaNetStateReplay GatherPacked HyperConnectionLowRankMix Mamba2Verify
-            MatMulNBitsQLoRA MatMulPacked MoEGroupRouter MoEPacked PackedSparseAttentionIndexerMerge
-            RMSNormRotary RouterGateUpProj SpeculativePrefixCommit SwiGLU
-        """,
-    },
-}
-"""(package, version) -> by domain, the operators that the previous measured version does not have."""

@@ -162,30 +162,6 @@ def of(*dims: Size) -> Shape:
     return Shape(dims)
 
 
-def parse(text: str) -> Shape:
-    """Read what `str` writes: `[*]`, `[]`, `[2, ?]`, `[N, 4]`, `[invalid]`; raises ValueError for others."""
-    body = text.strip()
-    if not (body.startswith("[") and body.endswith("]")):
-        raise ValueError(f"{text!r} is not a shape: write it as [2, N, ?]")
-    body = body[1:-1].strip()
-    whole = {"*": UNRANKED, "invalid": INVALID, "": of()}
-    if body in whole:
-        return whole[body]
-    return of(*(_parse_dim(dim.strip(), text) for dim in body.split(",")))
-
-
-def _parse_dim(dim: str, text: str) -> Size:
-    if dim.isascii() and dim.isdecimal():
-        return int(dim)
-    if dim == "?":
-        return UNKNOWN
-    number = dim.lstrip("+-")
-    is_number = number[:1].isdecimal() and number.replace("_", "").isdecimal()
-    if is_number or dim in {"", "*", "invalid"} or dim.startswith("?") or set(dim) & set("[]"):
-        raise ValueError(f"{text!r} is not a shape: {dim!r} is neither a size, a name nor ?")
-    return symbol(dim)
-
-
 def simplified(size: Size) -> Size:
     """Return a dim whose range is one point as that int, and every empty range as the one INVALID_SIZE."""
     if isinstance(size, int) or size.hi is None or size.hi > size.lo:

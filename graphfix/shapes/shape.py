@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from graphfix.shapes.axis import (
     Certainty,
-    add,
     agree,
     broadcast_sizes,
     meet,
@@ -32,49 +31,15 @@ from graphfix.shapes.dim import (
     INVALID,
     INVALID_SIZE,
     UNKNOWN,
-    UNRANKED,
     Dim,
     Incompatible,
     Shape,
     Size,
-    Undecided,
-    never_one,
-    of,
-    parse,
     same,
-    symbol,
 )
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
-
-__all__ = [
-    "INVALID",
-    "INVALID_SIZE",
-    "UNKNOWN",
-    "UNRANKED",
-    "Certainty",
-    "Dim",
-    "Incompatible",
-    "Shape",
-    "Size",
-    "Undecided",
-    "Witness",
-    "add",
-    "broadcast",
-    "cstr_broadcastable",
-    "cstr_eq",
-    "join",
-    "mul",
-    "never_one",
-    "num_elements",
-    "of",
-    "parse",
-    "same",
-    "same_shape",
-    "stretches",
-    "symbol",
-]
 
 Witness: TypeAlias = bool | None
 """Whether a constraint holds; None when only the run can tell."""
@@ -212,6 +177,7 @@ def _stretches(every: tuple[tuple[Size, ...], ...], operand: int) -> tuple[Certa
 
 
 def listed(shapes: Sequence[Shape]) -> str:
+    """Return the shapes as a list in words: `[2], [3] and [4]`."""
     *firsts, last = map(str, shapes)
     return f"{', '.join(firsts)} and {last}" if firsts else last
 

@@ -69,63 +69,38 @@ class Terms:
     def add(self, *sizes: Size) -> Size:
         """The sum."""
         numbers = _numbers(sizes)
-        return sum(numbers) if numbers is not None else self._once(self._sum, *sizes)
-
-    def _sum(self, *sizes: Size) -> Size:
-        polynomials = self._polynomials(sizes)
-        if polynomials is None:
-            return _anonymous(*map(sum, zip(*map(bounds, sizes), strict=True)))
-        return self._size(poly.added(*polynomials))
+        return sum(numbers) if numbers is not None else self._once("add", sizes, poly.added, _added)
 
     def mul(self, *sizes: Size) -> Size:
         """The product; 0 times anything is 0."""
         numbers = _numbers(sizes)
-        return prod(numbers) if numbers is not None else self._once(self._product, *sizes)
-
-    def _product(self, *sizes: Size) -> Size:
-        if 0 in sizes:
-            return 0
-        polynomials = self._polynomials(sizes)
-        if polynomials is not None:
-            try:
-                return self._size(reduce(poly.multiplied, polynomials, poly.number(1)))
-            except TooLongError:
-                pass  # no name for it
-        interval: Interval = (1, 1)
-        for size in sizes:
-            interval = times(interval, bounds(size))
-        return _anonymous(*interval)
+        if numbers is not None:
+            return prod(numbers)
+        return 0 if 0 in sizes else self._once("mul", sizes, _multiplied, _times)
 
     def sub(self, a: Size, b: Size) -> Size:
         """The difference, a - b."""
-        return a - b if isinstance(a, int) and isinstance(b, int) else self._once(self._difference, a, b)
-
-    def _difference(self, a: Size, b: Size) -> Size:
-        polynomials = self._polynomials((a, b))
-        if polynomials is None:
-            (a_low, a_high), (b_low, b_high) = bounds(a), bounds(b)
-            return _anonymous(a_low - b_high, a_high - b_low)
-        return self._size(poly.subtracted(*polynomials))
+        if isinstance(a, int) and isinstance(b, int):
+            return a - b
+        return self._once("sub", (a, b), poly.subtracted, _apart)
 
     # --- quotients ----------------------------------------------------------------------------------------------------
 
     def floordiv(self, a: Size, by: Size, plus: int = 0) -> Size:
         """The quotient (a + plus) / by rounded down."""
         if isinstance(by, int) and by > 0:
-            return (a + plus) // by if isinstance(a, int) else self._once(self._rounded, a, by, plus)
+            return (a + plus) // by if isinstance(a, int) else self._rounded(a, by, plus)
         total = self.add(a, plus)
         exact = self.quotient(total, by)
         return self.opaque("floordiv", total, by) if exact == UNKNOWN else exact
 
     def _rounded(self, a: Size, by: int, plus: int) -> Size:
-        polynomial = self._polynomial(a)
-        if polynomial is not None:
-            try:
-                return self._size(self.names.floor(poly.added(polynomial, poly.number(plus)), by))
-            except TooLongError:
-                pass  # no name for it
-        low, high = bounds(a)
-        return _anonymous(*name_table.divided(low + plus, high + plus, by))
+        return self._once(
+            "floordiv",
+            (a, by, plus),
+            lambda whole, *_: self.names.floor(poly.added(whole, poly.number(plus)), by),
+            lambda whole, *_: name_table.divided(whole[0] + plus, whole[1] + plus, by),
+        )
 
     def ceildiv(self, a: Size, by: int) -> Size:
         """The quotient rounded up."""
@@ -161,9 +136,8 @@ class Terms:
 
     def mod(self, a: Size, by: Size) -> Size:
         """The rest of the quotient rounded down: it has the sign of the divisor."""
-        return a % by if isinstance(a, int) and isinstance(by, int) and by > 0 else self._once(self._rest, a, by)
-
-    def _rest(self, a: Size, by: Size) -> Size:
+        if isinstance(a, int) and isinstance(by, int) and by > 0:
+            return a % by
         polynomial = self._polynomial(a)
         if polynomial is not None and isinstance(by, int) and by > 0:
             try:
@@ -181,17 +155,12 @@ class Terms:
         low, high = self.order(a, b)
         if low >= 0 or high <= 0:
             return a if low >= 0 else b
-        return self._once(self._greater, a, b)
-
-    def _greater(self, a: Size, b: Size) -> Size:
-        polynomials = self._polynomials((a, b))
-        if polynomials is not None:
-            try:
-                return self._size(poly.added(polynomials[1], self.names.positive(poly.subtracted(*polynomials))))
-            except TooLongError:
-                pass  # no name for it
-        (a_low, a_high), (b_low, b_high) = bounds(a), bounds(b)
-        return _anonymous(max(a_low, b_low), max(a_high, b_high))
+        return self._once(
+            "maximum",
+            (a, b),
+            lambda one, two: poly.added(two, self.names.positive(poly.subtracted(one, two))),
+            lambda one, two: (max(one[0], two[0]), max(one[1], two[1])),
+        )
 
     def minimum(self, a: Size, b: Size) -> Size:
         """The lesser of two."""
@@ -200,33 +169,22 @@ class Terms:
         low, high = self.order(a, b)
         if low >= 0 or high <= 0:
             return b if low >= 0 else a
-        return self._once(self._lesser, a, b)
-
-    def _lesser(self, a: Size, b: Size) -> Size:
-        polynomials = self._polynomials((a, b))
-        if polynomials is not None:
-            try:
-                return self._size(poly.subtracted(polynomials[0], self.names.positive(poly.subtracted(*polynomials))))
-            except TooLongError:
-                pass  # no name for it
-        (a_low, a_high), (b_low, b_high) = bounds(a), bounds(b)
-        return _anonymous(min(a_low, b_low), min(a_high, b_high))
-
-    def clamp(self, element: Size, low: Size, high: Size) -> Size:
-        """The element, or the bound that it is beyond."""
-        return self.minimum(self.maximum(element, low), high)
+        return self._once(
+            "minimum",
+            (a, b),
+            lambda one, two: poly.subtracted(one, self.names.positive(poly.subtracted(one, two))),
+            lambda one, two: (min(one[0], two[0]), min(one[1], two[1])),
+        )
 
     def order(self, a: Size, b: Size) -> Interval:
         """The least and the greatest that a - b can be: both are 0 where they are one size."""
         one, two = self._polynomial(a), self._polynomial(b)
         if one is None or two is None:
-            (a_low, a_high), (b_low, b_high) = bounds(a), bounds(b)
-            return a_low - b_high, a_high - b_low
+            return _apart(bounds(a), bounds(b))
         if one == two:
             return 0, 0
         if isinstance(a, int) or isinstance(b, int):  # the range of the other is moved
-            (a_low, a_high), (b_low, b_high) = self.names.interval(one), self.names.interval(two)
-            return a_low - b_high, a_high - b_low
+            return _apart(self.names.interval(one), self.names.interval(two))
         return self.names.interval(poly.subtracted(one, two))
 
     def factor(self, size: Size) -> int:
@@ -263,13 +221,34 @@ class Terms:
         self.names.ranges.setdefault(parts, interval)
         return _dim(parts, *self.names.ranges[parts])
 
-    def _once(self, compute: Callable[..., Size], *sizes: Size) -> Size:
-        """Compute with sizes unless that was done before."""
-        key = compute.__name__, sizes
+    def _once(
+        self,
+        kind: str,
+        sizes: tuple[Size, ...],
+        exact: Callable[..., Polynomial],
+        interval: Callable[..., Interval],
+    ) -> Size:
+        """Return the result of an operation of this kind; it is computed once for the same sizes.
+
+        `exact` computes the result from polynomials. Where a size has no name, or the name of the result would be too
+        long, `interval` computes the range of the result from the ranges of the sizes.
+        """
+        key = kind, sizes
         found = self._answers.get(key)
         if found is None:
-            found = self._answers[key] = compute(*sizes)
+            found = self._answers[key] = self._computed(sizes, exact, interval)
         return found
+
+    def _computed(
+        self, sizes: tuple[Size, ...], exact: Callable[..., Polynomial], interval: Callable[..., Interval]
+    ) -> Size:
+        polynomials = self._polynomials(sizes)
+        if polynomials is not None:
+            try:
+                return self._size(exact(*polynomials))
+            except TooLongError:
+                pass  # no name for it
+        return _anonymous(*interval(*map(bounds, sizes)))
 
     def _polynomials(self, sizes: tuple[Size, ...]) -> list[Polynomial] | None:
         found = [polynomial for size in sizes if (polynomial := self._polynomial(size)) is not None]
@@ -316,6 +295,26 @@ def _numbers(sizes: tuple[Size, ...]) -> list[int] | None:
     """The sizes as numbers; None where one is open."""
     found = [size for size in sizes if isinstance(size, int)]
     return found if len(found) == len(sizes) else None
+
+
+def _multiplied(*polynomials: Polynomial) -> Polynomial:
+    return reduce(poly.multiplied, polynomials, poly.number(1))
+
+
+def _times(*ranges: Interval) -> Interval:
+    """Return the range of a product."""
+    one: Interval = (1, 1)
+    return reduce(times, ranges, one)
+
+
+def _added(*ranges: Interval) -> Interval:
+    """Return the range of a sum."""
+    return sum(low for low, _ in ranges), sum(high for _, high in ranges)
+
+
+def _apart(one: Interval, two: Interval) -> Interval:
+    """Return the range of a difference."""
+    return one[0] - two[1], one[1] - two[0]
 
 
 def _anonymous(low: Bound, high: Bound) -> Dim:

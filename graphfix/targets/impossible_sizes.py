@@ -20,7 +20,7 @@ from graphfix.graph.broadcast import MATRIX, align, product_axes
 from graphfix.graph.protocols import Model
 from graphfix.graph.view import Node, Value
 from graphfix.operators.row import TFLITE
-from graphfix.shapes.shape import Incompatible, Undecided, same
+from graphfix.shapes.dim import Incompatible, Undecided, same
 
 Question: TypeAlias = Callable[[Node], str | None]
 """Why the sizes of a node's operands can't be."""

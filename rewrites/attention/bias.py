@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from graphfix.graph.edits import New, Numbers, Source, scalar
-from graphfix.graph.view import Node
+from graphfix.graph.view import Node, optional_operand
 from graphfix.results.records import dataclass
-from graphfix.shapes.shape import Shape
+from graphfix.shapes.dim import Shape
 from rewrites.attention.nodes import FLOAT, Sizes, each
 
 MASK = 3
@@ -24,7 +24,7 @@ class Bias:
 
 def is_masked(node: Node) -> bool:
     """Whether a mask is given."""
-    return len(node.operands) > MASK and node.operands[MASK] is not None
+    return optional_operand(node, MASK) is not None
 
 
 def bias_of(node: Node, near: Sizes, *, causal: bool) -> Bias | None:

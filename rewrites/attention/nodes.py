@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from graphfix.graph.edits import New, Numbers, Source, scalar
-from graphfix.shapes.shape import Shape
+from graphfix.graph.edits import New, Source, scalar, vector
+from graphfix.shapes.dim import Shape
 
 FLOAT = "float32"
 Sizes = tuple[int, ...]
@@ -23,4 +23,4 @@ def transposed(source: Source, sizes: Sizes, order: Sizes) -> New:
 
 def expanded(source: Source, sizes: Sizes) -> New:
     """Axes of size 1 stretched to these sizes."""
-    return New("Expand", (source, Numbers(sizes, (len(sizes),), "int64")), Shape(sizes), FLOAT)
+    return New("Expand", (source, vector(sizes)), Shape(sizes), FLOAT)

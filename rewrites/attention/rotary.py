@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from graphfix.graph.edits import New, Source
-from graphfix.graph.view import Node
-from graphfix.shapes.shape import Shape
+from graphfix.graph.view import Node, optional_operand
+from graphfix.shapes.dim import Shape
 from rewrites.attention.nodes import FLOAT, Sizes, each
 from rewrites.recurrence.nodes import concat, reshaped, sliced
 
@@ -41,7 +41,7 @@ def rotary(node: Node, heads: int, turned: int, *, interleaved: bool) -> New:
 
 def _angle(node: Node, at: int, sizes: Sizes) -> New:
     """The cosines or sines, which every head shares: from a table by position, or given for each."""
-    if len(node.operands) <= POSITIONS or node.operands[POSITIONS] is None:
+    if optional_operand(node, POSITIONS) is None:
         return reshaped(at, sizes)
     chosen = Shape((*node.operand(POSITIONS).ranked.numbers, sizes[-1]))
     return reshaped(New("Gather", (at, POSITIONS), chosen, FLOAT, (("axis", 0),)), sizes)

@@ -29,7 +29,7 @@ from graphfix.graph.edits import Edit, Leave, Lift
 from graphfix.graph.operand_replacement import left_reason
 from graphfix.graph.protocols import BROADCASTING
 from graphfix.graph.view import Node
-from graphfix.operators import Row
+from graphfix.operators.row import Row
 from graphfix.shapes.shape import cstr_eq, same_shape
 
 ON = BROADCASTING

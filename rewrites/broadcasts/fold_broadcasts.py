@@ -32,7 +32,7 @@ from graphfix.graph.edits import Bypass, Edit, Fold
 from graphfix.graph.liveness import served_nothing_else
 from graphfix.graph.redundant_nodes import does_nothing, is_lift, passed_operand
 from graphfix.graph.view import Graph, Node
-from graphfix.shapes.shape import Incompatible
+from graphfix.shapes.dim import Incompatible
 
 CODE = "GF203"
 

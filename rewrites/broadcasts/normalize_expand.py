@@ -30,8 +30,10 @@ from itertools import pairwise
 from graphfix import operators
 from graphfix.graph.edits import Canonicalize, Edit, Fold, Leave, Lift
 from graphfix.graph.view import Node
+from graphfix.operators.row import StretchForm
 from graphfix.results.records import dataclass
-from graphfix.shapes.shape import Shape, Undecided, cstr_broadcastable, same_shape, with_axes
+from graphfix.shapes.dim import Shape, Undecided
+from graphfix.shapes.shape import cstr_broadcastable, same_shape, with_axes
 
 ON = frozenset((form.domain, form.op) for form in operators.stretch_forms())
 CODE = "GF202"
@@ -77,7 +79,7 @@ def plan(node: Node) -> Iterator[Edit]:
         yield Canonicalize(to)
 
 
-def _by_shape(node: Node, to: Shape, form: operators.StretchForm) -> WrittenStretch | None:
+def _by_shape(node: Node, to: Shape, form: StretchForm) -> WrittenStretch | None:
     """Operand 1 is the target's shape, right-aligned."""
     missing = to.rank - node.operand(0).ranked.rank
     lifted = with_axes(node.operand(0).shape, range(missing))
@@ -88,14 +90,14 @@ def _by_shape(node: Node, to: Shape, form: operators.StretchForm) -> WrittenStre
     return WrittenStretch(range(missing, to.rank), no_op, other)
 
 
-def _fits(lifted: Shape, target: Shape | None, form: operators.StretchForm) -> bool:
+def _fits(lifted: Shape, target: Shape | None, form: StretchForm) -> bool:
     """Whether the target's sizes agree with the operand's for certain: where they may not, the node is what fails."""
     if target is None or not target.ranked:
         return False
     return cstr_broadcastable(lifted, target) is True if form.two_way else same_shape(lifted, target)
 
 
-def _by_repeats(node: Node, to: Shape, form: operators.StretchForm) -> WrittenStretch | None:
+def _by_repeats(node: Node, to: Shape, form: StretchForm) -> WrittenStretch | None:
     """Operand 1 is one factor an axis; it is a stretch where only axes of size 1 are repeated."""
     shape, repeats = node.operand(0).ranked, node.operand(1).literal
     if repeats is None or len(repeats) != shape.rank:
@@ -105,7 +107,7 @@ def _by_repeats(node: Node, to: Shape, form: operators.StretchForm) -> WrittenSt
     return WrittenStretch(range(to.rank), no_op, stretches and to.static and not form.is_standard(node.version))
 
 
-def _by_axes(node: Node, to: Shape, _: operators.StretchForm) -> WrittenStretch | None:
+def _by_axes(node: Node, to: Shape, _: StretchForm) -> WrittenStretch | None:
     """`broadcast_dimensions` names the axes that are followed; only the stretch that it becomes can say lifted ones."""
     declared = node.attributes.get("broadcast_dimensions", ())
     axes = [axis for axis in declared if isinstance(axis, int)] if isinstance(declared, Sequence) else []

@@ -12,10 +12,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from graphfix.graph.edits import Edit, New, Numbers, Replace
+from graphfix.graph.edits import Edit, New, Replace, vector
 from graphfix.graph.view import Node
 from graphfix.operators.row import TFLITE
-from graphfix.shapes.shape import Undecided
+from graphfix.shapes.dim import Undecided
 
 ON = frozenset({(TFLITE, "EXPAND_DIMS"), (TFLITE, "SQUEEZE")})
 CODE = "GF304"
@@ -34,5 +34,4 @@ def plan(node: Node) -> Iterator[Edit]:
         raise Undecided(f"a RESHAPE leaves one size open, and {shape} has more that are free: bind them (--dim)")
     if 0 in sizes:
         raise Undecided(f"a RESHAPE takes a 0 for a size that stays, and {shape} has no elements")
-    target = Numbers(sizes, (len(sizes),), "int32")
-    yield Replace(New("RESHAPE", (0, target), shape, result.dtype, (("new_shape", sizes),)), CODE)
+    yield Replace(New("RESHAPE", (0, vector(sizes, "int32")), shape, result.dtype, (("new_shape", sizes),)), CODE)

@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from graphfix.graph.edits import Canonicalize, Edit, Lift
 from graphfix.graph.view import Node
 from graphfix.operators.row import TFLITE
-from graphfix.shapes.shape import Undecided
+from graphfix.shapes.dim import Undecided
 
 ON = frozenset({(TFLITE, "BROADCAST_TO")})
 CODE = "GF304"

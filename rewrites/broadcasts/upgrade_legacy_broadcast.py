@@ -18,7 +18,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from graphfix.graph.edits import Edit, Lift, Upgrade
 from graphfix.graph.view import Graph, Node
-from graphfix.shapes.shape import Incompatible
+from graphfix.shapes.dim import Incompatible
 
 CODE = "GF201"
 VERSION = 8

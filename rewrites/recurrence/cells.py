@@ -8,7 +8,7 @@ from types import MappingProxyType
 from graphfix.graph.edits import New, Numbers, Source
 from graphfix.graph.view import Node
 from graphfix.results.records import dataclass
-from graphfix.shapes.shape import Shape
+from graphfix.shapes.dim import Shape
 from rewrites.recurrence.nodes import FLOAT, columns
 from rewrites.recurrence.step import States, Step
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TypeAlias
 
-from graphfix.graph.edits import New, Numbers, Source
-from graphfix.shapes.shape import Shape
+from graphfix.graph.edits import New, Source, vector
+from graphfix.shapes.dim import Shape
 
 FLOAT = "float32"
 Sizes: TypeAlias = tuple[int, ...]
@@ -14,7 +14,7 @@ Sizes: TypeAlias = tuple[int, ...]
 
 def sliced(source: Source, axis: int, start: int, end: int, sizes: Sizes) -> New:
     """A part along one axis, whose result has these sizes."""
-    limits = (Numbers((number,), (1,), "int64") for number in (start, end, axis))
+    limits = (vector([number]) for number in (start, end, axis))
     return New("Slice", (source, *limits), Shape(sizes), FLOAT)
 
 
@@ -35,7 +35,7 @@ def unsqueezed(source: New, axis: int) -> New:
 
 def reshaped(source: Source, sizes: Sizes) -> New:
     """The same elements in other sizes."""
-    return New("Reshape", (source, Numbers(sizes, (len(sizes),), "int64")), Shape(sizes), FLOAT)
+    return New("Reshape", (source, vector(sizes)), Shape(sizes), FLOAT)
 
 
 def transposed(source: Source, sizes: Sizes) -> New:
@@ -45,5 +45,5 @@ def transposed(source: Source, sizes: Sizes) -> New:
 
 def columns(source: Source, rows: tuple[int, int], hidden: int, start: int, end: int) -> New:
     """The parts from one gate to another, along axis 2: [*rows,(end-start)*H]."""
-    limits = (Numbers((number,), (1,), "int64") for number in (start * hidden, end * hidden, 2))
+    limits = (vector([number]) for number in (start * hidden, end * hidden, 2))
     return New("Slice", (source, *limits), Shape((*rows, (end - start) * hidden)), FLOAT)

@@ -5,10 +5,10 @@ Source: tensorflow/lite/kernels/lstm_eval.cc, the float kernel; gates in the ord
 
 from __future__ import annotations
 
-from graphfix.graph.edits import New, Numbers, Source
+from graphfix.graph.edits import New, Numbers, Source, vector
 from graphfix.graph.view import Node
 from graphfix.results.records import dataclass
-from graphfix.shapes.shape import Shape
+from graphfix.shapes.dim import Shape
 
 FLOAT = "float32"
 GATES = 4
@@ -72,7 +72,7 @@ class SequenceLstm:
         axis = 0 if self.in_time else 1
         begin = tuple(step if at == axis else 0 for at in range(RANK))
         cut = tuple(1 if at == axis else size for at, size in enumerate(sizes))
-        part = New("SLICE", (0, _integers(begin), _integers(cut)), Shape(cut), FLOAT)
+        part = New("SLICE", (0, vector(begin, "int32"), vector(cut, "int32")), Shape(cut), FLOAT)
         return part if self.in_time else _reshaped(part, (1, sizes[0], sizes[2]))
 
     def _gate(self, at: int, x: Source, h: Source) -> New:
@@ -89,8 +89,4 @@ class SequenceLstm:
 
 
 def _reshaped(source: Source, sizes: tuple[int, ...]) -> New:
-    return New("RESHAPE", (source, _integers(sizes)), Shape(sizes), FLOAT, (("new_shape", sizes),))
-
-
-def _integers(numbers: tuple[int, ...]) -> Numbers:
-    return Numbers(numbers, (len(numbers),), "int32")
+    return New("RESHAPE", (source, vector(sizes, "int32")), Shape(sizes), FLOAT, (("new_shape", sizes),))

@@ -6,7 +6,7 @@ from typing import TypeAlias
 
 from graphfix.graph.edits import New, Source
 from graphfix.results.records import dataclass
-from graphfix.shapes.shape import Shape
+from graphfix.shapes.dim import Shape
 from rewrites.recurrence.nodes import FLOAT, columns
 
 Activations: TypeAlias = tuple[str, ...]

@@ -7,9 +7,9 @@ number of gates. Slices keep the axis, so that nothing is reshaped but the input
 from __future__ import annotations
 
 from graphfix.graph.edits import New, Numbers, Source
-from graphfix.graph.view import Node
+from graphfix.graph.view import Node, optional_operand
 from graphfix.results.records import dataclass
-from graphfix.shapes.shape import Shape
+from graphfix.shapes.dim import Shape
 from rewrites.recurrence.cells import CELLS
 from rewrites.recurrence.nodes import FLOAT, concat, reshaped, sliced, transposed
 from rewrites.recurrence.step import Activations, Step
@@ -80,7 +80,7 @@ class Recurrence:
         return projected
 
     def _has_bias(self) -> bool:
-        return len(self.node.operands) > B and self.node.operands[B] is not None
+        return optional_operand(self.node, B) is not None
 
     def _bias(self, direction: int, start: int, size: int) -> Source:
         """A part of the bias: [1,size]; zeros where there is none."""

@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from graphfix.graph.edits import Edit, New, Numbers, Replace, scalar
 from graphfix.graph.view import Node, Value
 from graphfix.operators.row import TFLITE
-from graphfix.shapes.shape import Shape
+from graphfix.shapes.dim import Shape
 
 ON = frozenset({(TFLITE, "CAST")})
 CODE = "GF304"

@@ -16,8 +16,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from graphfix.graph.edits import Edit, New, Replace
-from graphfix.graph.view import Node
-from graphfix.shapes.shape import Undecided
+from graphfix.graph.view import Node, optional_operand
+from graphfix.shapes.dim import Undecided
 from rewrites.attention.meaning import has_sense
 from rewrites.attention.rotary import rotary
 from rewrites.attention.weights import attention
@@ -57,7 +57,7 @@ def _turned(node: Node) -> New | None:
 def _weighted(node: Node) -> New | None:
     sizes, causal = node.operand(0).ranked.numbers, bool(node.attributes.get("is_causal"))
     heads = _whole(node, "q_num_heads"), _whole(node, "kv_num_heads")
-    mask = node.operands[MASK] if len(node.operands) > MASK else None
+    mask = optional_operand(node, MASK)
     if any(value is not None for value in (*node.operands[MASK + 1 :], *node.results[1:])):
         return None
     if node.attributes.get("softcap") or node.attributes.get("softmax_precision", 1) != 1:

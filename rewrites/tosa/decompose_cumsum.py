@@ -13,10 +13,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from graphfix.graph.edits import Edit, New, Numbers, Replace, Source, reshape
+from graphfix.graph.edits import Edit, New, Numbers, Replace, Source, reshape, vector
 from graphfix.graph.view import Node
 from graphfix.operators.row import TFLITE
-from graphfix.shapes.shape import Shape
+from graphfix.shapes.dim import Shape
 
 ON = frozenset({(TFLITE, "CUMSUM")})
 CODE = "GF304"
@@ -63,11 +63,7 @@ def _moved(value: Source, step: int, sizes: tuple[int, ...], axis: int, dtype: s
     count = len(sizes)
     kept = tuple(size - step if at == axis else size for at, size in enumerate(sizes))
     begin = tuple(step if at == axis and reverse else 0 for at in range(count))
-    cut = New("SLICE", (value, _integers(begin), _integers(kept)), Shape(kept), dtype)
+    cut = New("SLICE", (value, vector(begin, "int32"), vector(kept, "int32")), Shape(kept), dtype)
     ends = (0, step) if reverse else (step, 0)
     paddings = [end for at in range(count) for end in (ends if at == axis else (0, 0))]
     return New("PAD", (cut, Numbers(tuple(paddings), (count, 2), "int32")), Shape(sizes), dtype)
-
-
-def _integers(numbers: tuple[int, ...]) -> Numbers:
-    return Numbers(numbers, (len(numbers),), "int32")

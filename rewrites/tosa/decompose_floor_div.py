@@ -16,7 +16,8 @@ from collections.abc import Iterator
 from graphfix.graph.edits import Edit, Lift, New, Numbers, Replace, Source, scalar
 from graphfix.graph.view import Node, Value
 from graphfix.operators.row import TFLITE
-from graphfix.shapes.shape import Shape, broadcast, with_axes
+from graphfix.shapes.dim import Shape
+from graphfix.shapes.shape import broadcast, with_axes
 
 ON = frozenset({(TFLITE, "FLOOR_DIV"), (TFLITE, "FLOOR_MOD")})
 CODE = "GF304"

@@ -20,7 +20,7 @@ from graphfix.graph.edits import Edit, New, Replace, Source, scalar
 from graphfix.graph.view import Node
 from graphfix.operators.row import TFLITE
 from graphfix.results.records import dataclass
-from graphfix.shapes.shape import Shape
+from graphfix.shapes.dim import Shape
 
 ON = frozenset({(TFLITE, "GELU"), ("", "Gelu")})
 CODE = "GF304"

@@ -15,9 +15,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from math import prod
 
-from graphfix.graph.edits import Edit, New, Numbers, Replace, Source, reshape, scalar
+from graphfix.graph.edits import Edit, New, Replace, Source, reshape, scalar, vector
 from graphfix.graph.view import Node
-from graphfix.shapes.shape import Shape, Undecided
+from graphfix.shapes.dim import Shape, Undecided
+from rewrites.attention.nodes import each
 
 ON = frozenset({("", "RMSNormalization"), ("", "GroupNormalization")})
 CODE = "GF304"
@@ -42,7 +43,7 @@ def plan(node: Node) -> Iterator[Edit]:
 def _by_root(node: Node, sizes: tuple[int, ...]) -> New:
     axis = node.attributes.get("axis", -1)
     first = axis % len(sizes) if isinstance(axis, int) else 0
-    return _each("Mul", sizes, _normalized(node, 0, sizes, first), 1)
+    return each("Mul", sizes, _normalized(node, 0, sizes, first), 1)
 
 
 def _by_group(node: Node, sizes: tuple[int, ...]) -> New:
@@ -51,27 +52,23 @@ def _by_group(node: Node, sizes: tuple[int, ...]) -> New:
         raise Undecided(f"{groups} groups of {sizes[1]} channels")
     split = (sizes[0], groups, sizes[1] // groups * prod(sizes[2:]))
     data = reshape(node, 0, split, FLOAT)
-    centered = _each("Sub", split, data, _mean(data, split, 2))
+    centered = each("Sub", split, data, _mean(data, split, 2))
     made = reshape(node, _normalized(node, centered, split, 2), sizes, FLOAT)
     beside = (1, sizes[1], *(1 for _ in sizes[2:]))
-    scaled = _each("Mul", sizes, made, reshape(node, 1, beside, FLOAT))
-    return _each("Add", sizes, scaled, reshape(node, 2, beside, FLOAT))
+    scaled = each("Mul", sizes, made, reshape(node, 1, beside, FLOAT))
+    return each("Add", sizes, scaled, reshape(node, 2, beside, FLOAT))
 
 
 def _normalized(node: Node, data: Source, sizes: tuple[int, ...], first: int) -> New:
     """Divide by the root of the mean of the squares over all axes from `first` on."""
     epsilon = node.attributes.get("epsilon", 1e-5)
-    mean = _mean(_each("Mul", sizes, data, data), sizes, first)
+    mean = _mean(each("Mul", sizes, data, data), sizes, first)
     kept = mean.shape.numbers
     number = scalar(float(epsilon) if isinstance(epsilon, int | float) else 0.0, mean.shape, FLOAT)
-    return _each("Div", sizes, data, _each("Sqrt", kept, _each("Add", kept, mean, number)))
+    return each("Div", sizes, data, each("Sqrt", kept, each("Add", kept, mean, number)))
 
 
 def _mean(data: Source, sizes: tuple[int, ...], first: int) -> New:
     axes = tuple(range(first, len(sizes)))
     kept = Shape((*sizes[:first], *(1 for _ in axes)))
-    return New("ReduceMean", (data, Numbers(axes, (len(axes),), "int64")), kept, FLOAT, (("keepdims", 1),))
-
-
-def _each(op: str, sizes: tuple[int, ...], *operands: Source) -> New:
-    return New(op, operands, Shape(sizes), FLOAT)
+    return New("ReduceMean", (data, vector(axes)), kept, FLOAT, (("keepdims", 1),))

@@ -15,7 +15,7 @@ from collections.abc import Iterator
 
 from graphfix.graph.edits import Edit, New, Numbers, Replace
 from graphfix.graph.view import Node
-from graphfix.shapes.shape import Shape, Undecided, same
+from graphfix.shapes.dim import Shape, Undecided, same
 
 ON = frozenset({("", "PRelu")})
 CODE = "GF304"

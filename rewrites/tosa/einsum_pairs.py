@@ -16,7 +16,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from graphfix.graph.edits import Edit, New, Replace, Source
 from graphfix.graph.view import Node
-from graphfix.shapes.shape import Shape, Size
+from graphfix.shapes.dim import Shape, Size
 
 ON = frozenset({("", "Einsum")})
 CODE = "GF304"

@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from graphfix.graph.edits import Edit, Lift, New, Numbers, Replace, reshape
 from graphfix.graph.view import Node
 from graphfix.operators.row import TFLITE
-from graphfix.shapes.shape import Shape
+from graphfix.shapes.dim import Shape
 
 ON = frozenset({(TFLITE, "ONE_HOT")})
 CODE = "GF304"

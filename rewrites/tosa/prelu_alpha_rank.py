@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from graphfix.graph.edits import Edit, Leave, Lift, New, Replace, Restate, reshape
 from graphfix.graph.view import Node
 from graphfix.operators.row import TFLITE
-from graphfix.shapes.shape import Shape, Undecided
+from graphfix.shapes.dim import Shape, Undecided
 
 ON = frozenset({(TFLITE, "PRELU")})
 CODE = "GF304"

@@ -19,9 +19,9 @@ from collections.abc import Iterator, Sequence
 from itertools import chain
 from math import prod
 
-from graphfix.graph.edits import Edit, Fold, Leave, New, Numbers, Replace, Source, reshape
-from graphfix.graph.view import Node
-from graphfix.shapes.shape import Shape, Undecided
+from graphfix.graph.edits import Edit, Fold, Leave, New, Replace, Source, reshape, vector
+from graphfix.graph.view import Node, optional_operand
+from graphfix.shapes.dim import Shape, Undecided
 from graphfix.targets.tosa.either_format import MAX_RANK
 
 ON = frozenset({("", "Resize"), ("", "Upsample")})
@@ -82,7 +82,7 @@ def _factors(node: Node, have: Sequence[int], want: Sequence[int]) -> list[int] 
 def _scales(node: Node) -> Sequence[float] | None:
     """The scales that the node declares; None where it declares sizes."""
     at = 1 if node.op == "Upsample" or node.version < COORDINATES_SINCE else 2
-    value = node.operands[at] if at < len(node.operands) else None
+    value = optional_operand(node, at)
     if value is None:
         return None
     if value.elements is None:
@@ -95,7 +95,7 @@ def _repeated(node: Node, source: Source, sizes: Sequence[int], factors: Sequenc
     axes, *rest = turns
     dtype, wide = node.operand(0).dtype, _split(sizes, axes, factors)
     split = reshape(node, source, _split(sizes, axes, [1] * len(sizes)), dtype)
-    expanded = New("Expand", (split, Numbers(wide, (len(wide),), "int64")), Shape(wide), dtype)
+    expanded = New("Expand", (split, vector(wide)), Shape(wide), dtype)
     grown = tuple(size * factors[axis] if axis in axes else size for axis, size in enumerate(sizes))
     new = reshape(node, expanded, grown, dtype)
     return _repeated(node, new, grown, factors, rest) if rest else new

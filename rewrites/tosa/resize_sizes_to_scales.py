@@ -12,7 +12,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Iterator
 
-from graphfix.graph.edits import Edit, New, Numbers, Replace
+from graphfix.graph.edits import Edit, New, Numbers, Replace, vector
 from graphfix.graph.view import Node
 
 ON = frozenset({("", "Resize")})
@@ -47,7 +47,7 @@ def plan(node: Node) -> Iterator[Edit]:
         return
     roi = Numbers((), (0,), "float32")
     attributes = tuple((name, node.attributes[name]) for name in KEPT if name in node.attributes)
-    operands = (0, roi, Numbers(scales, (len(scales),), "float32"))
+    operands = (0, roi, vector(scales, "float32"))
     yield Replace(New("Resize", operands, result.shape, result.dtype, attributes), CODE)
 
 

@@ -19,7 +19,7 @@ from math import prod
 from graphfix.graph.edits import Edit, New, Replace, reshape
 from graphfix.graph.view import Node, Value
 from graphfix.operators.row import TFLITE
-from graphfix.shapes.shape import Shape, Undecided
+from graphfix.shapes.dim import Shape, Undecided
 
 PARTS = {"CAST": ("REAL",), "REAL": ("REAL",), "IMAG": ("IMAG",), "COMPLEX_ABS": ("REAL", "IMAG")}
 """What reads the complex result, and of which parts it is made."""

@@ -13,9 +13,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import accumulate
 
-from graphfix.graph.edits import Edit, New, Numbers, Replace
-from graphfix.graph.view import Node
-from graphfix.shapes.shape import Shape, Undecided
+from graphfix.graph.edits import Edit, New, Replace, vector
+from graphfix.graph.view import Node, optional_operand
+from graphfix.shapes.dim import Shape, Undecided
 
 ON = frozenset({("", "SequenceAt")})
 CODE = "GF304"
@@ -29,7 +29,7 @@ def plan(node: Node) -> Iterator[Edit]:
         return
     data, axis = split.operand(0), split.attributes.get("axis", 0)
     shape = data.ranked
-    if _has(split, 1) and not split.attributes.get("keepdims", 1):
+    if optional_operand(split, 1) is not None and not split.attributes.get("keepdims", 1):
         return  # whether it drops the axis then is told in two ways
     if not isinstance(axis, int) or not -shape.rank <= axis < shape.rank or len(place) != 1:
         return
@@ -42,27 +42,23 @@ def plan(node: Node) -> Iterator[Edit]:
         return
     end = list(accumulate(parts))[at]
     sizes = (*shape.dims[:axis], parts[at], *shape.dims[axis + 1 :])
-    limits = (Numbers((number,), (1,), "int64") for number in (end - parts[at], end, axis))
+    limits = (vector([number]) for number in (end - parts[at], end, axis))
     part = New("Slice", (data, *limits), Shape(sizes), data.dtype)
     if split.attributes.get("keepdims", 1):
         yield Replace(part, CODE)
         return
-    axes = Numbers((axis,), (1,), "int64")
-    yield Replace(New("Squeeze", (part, axes), Shape((*sizes[:axis], *sizes[axis + 1 :])), data.dtype), CODE)
-
-
-def _has(node: Node, at: int) -> bool:
-    return at < len(node.operands) and node.operands[at] is not None
+    yield Replace(New("Squeeze", (part, vector([axis])), Shape((*sizes[:axis], *sizes[axis + 1 :])), data.dtype), CODE)
 
 
 def _parts(split: Node, size: object) -> Sequence[int] | None:
     """The sizes of the parts: each 1; as a vector says; or as a scalar says, and the last may be smaller."""
-    if _has(split, 1):
-        given = split.operand(1).elements
+    sizes = optional_operand(split, 1)
+    if sizes is not None:
+        given = sizes.elements
         if given is None or not all(isinstance(each, int) and each >= 0 for each in given):
             return None
         numbers = [int(each) for each in given]
-        if split.operand(1).ranked.rank:
+        if sizes.ranked.rank:
             return numbers
         each = numbers[0]
     else:

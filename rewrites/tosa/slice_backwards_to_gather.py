@@ -12,9 +12,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from graphfix.graph.edits import Edit, New, Numbers, Replace, Source
-from graphfix.graph.view import Node, Value
-from graphfix.shapes.shape import Shape
+from graphfix.graph.edits import Edit, New, Replace, Source, vector
+from graphfix.graph.view import Node, optional_operand
+from graphfix.shapes.dim import Shape
 
 ON = frozenset({("", "Slice")})
 CODE = "GF304"
@@ -38,11 +38,11 @@ def plan(node: Node) -> Iterator[Edit]:
     dims = tuple(size if axis in taken else result.ranked.dims[axis] for axis, size in enumerate(data.dims))
     columns = [tuple(column) for column in zip(*(bound for bound in bounds if bound[3] > 0), strict=True)]
     if columns:
-        at, first, last, step = (Numbers(column, (len(column),), "int64") for column in columns)
+        at, first, last, step = (vector(column) for column in columns)
         source = New("Slice", (source, first, last, at, step), Shape(dims), result.dtype)
     for axis, places in taken.items():
         dims = (*dims[:axis], len(places), *dims[axis + 1 :])
-        picked = Numbers(tuple(places), (len(places),), "int64")
+        picked = vector(places)
         source = New("Gather", (source, picked), Shape(dims), result.dtype, (("axis", axis),))
     if isinstance(source, New):
         yield Replace(source, CODE)
@@ -50,7 +50,7 @@ def plan(node: Node) -> Iterator[Edit]:
 
 def _numbers(node: Node, at: int) -> tuple[int, ...]:
     """Return the elements of an operand; none where the operand is absent, or not known."""
-    value: Value | None = node.operands[at] if at < len(node.operands) else None
+    value = optional_operand(node, at)
     elements = value.elements if value is not None else None
     return tuple(each for each in elements if isinstance(each, int)) if elements is not None else ()
 

@@ -24,9 +24,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from graphfix.graph.edits import Edit, Leave, New, Replace
-from graphfix.graph.view import Node, Value
+from graphfix.graph.view import Node, Value, optional_operand
 from graphfix.operators.row import TFLITE
-from graphfix.shapes.shape import Undecided
+from graphfix.shapes.dim import Undecided
 from rewrites.recurrence.cells import CELLS, DEFAULTS
 from rewrites.recurrence.nodes import concat, unsqueezed
 from rewrites.recurrence.plain_lstm import kept
@@ -78,7 +78,7 @@ def _within(steps: int, count: int) -> list[Edit]:
 
 def _given(node: Node, at: int) -> int | None:
     """The operand's place, if it is given."""
-    return at if at < len(node.operands) and node.operands[at] is not None else None
+    return None if optional_operand(node, at) is None else at
 
 
 def _kept(node: Node) -> str | None:

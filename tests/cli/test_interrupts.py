@@ -345,7 +345,7 @@ def test_the_data_of_a_published_model_stays_where_an_interrupt_comes_behind_its
 
 def test_a_staged_model_keeps_its_data_where_an_interrupt_comes_behind_the_last_renaming(tmp_path: Path) -> None:
     def staged() -> None:
-        with files.staged() as staging:
+        with files.staged(tmp_path / "m.onnx") as staging:
             for name in ("m.data", "m.onnx"):
                 staging.write(tmp_path / name, files.Source(name, memoryview(b"")), [memoryview(b"x")])
             staging.commit()

@@ -12,12 +12,13 @@ from graphfix.graph.edits import Assume, Canonicalize, Edit, Fold, Leave, Lift, 
 from graphfix.graph.protocols import ANY, BROADCASTING, Applier, ModelRewrite, Rewrite, Step, UntilNothingChanges, flat
 from graphfix.graph.view import Graph, Node, Value
 from graphfix.results import GraphfixError, Site
-from graphfix.shapes.shape import Incompatible, Undecided, parse
+from graphfix.shapes.dim import Incompatible, Undecided
 from graphfix.targets import registry
 from graphfix.targets.registry import run_for
 from rewrites import ALL
 from tests.support.named import rules
 from tests.support.notation import node
+from tests.support.shape_dialect import parse
 
 EQUALIZE, MATERIALIZE = rules("equalize-ranks", "materialize-broadcasts")
 

@@ -14,8 +14,8 @@ from graphfix.graph.broadcast import (
     taking_part,
 )
 from graphfix.graph.view import UnrankedOperand
-from graphfix.operators import Exempt
-from graphfix.shapes.shape import Incompatible, Undecided
+from graphfix.operators.row import Exempt
+from graphfix.shapes.dim import Incompatible, Undecided
 from tests.support.notation import node
 
 N, Y, M = "no", "yes", "maybe"

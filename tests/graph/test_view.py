@@ -6,10 +6,10 @@ import pytest
 
 from graphfix.graph.edits import Fold, Lift
 from graphfix.graph.view import Graph, StaleShape, UnrankedOperand, Value
-from graphfix.shapes.shape import parse
 from tests.support import engine
 from tests.support.notation import model, node, parsed
 from tests.support.places import ROOT
+from tests.support.shape_dialect import parse
 
 
 def test_a_node_prints_in_the_notation() -> None:

@@ -9,7 +9,8 @@ import numpy as np
 import onnx
 import pytest
 
-from graphfix.operators import Row, Seen, row
+from graphfix.operators import row
+from graphfix.operators.row import Row, Seen
 from tests.support.runtimes.one_node import (
     MICROSOFT,
     NEWEST,

@@ -8,7 +8,8 @@ import numpy as np
 import onnx
 import pytest
 
-from graphfix.operators import Row, row
+from graphfix.operators import row
+from graphfix.operators.row import Row
 from tests.support.runtimes.one_node import Array, Key, NoKernel, numbers, reference, run
 
 if TYPE_CHECKING:

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from graphfix import operators
-from graphfix.operators import EQUAL_SHAPES_BEFORE, TFLITE, Exempt, Row, Seen
+from graphfix.operators.onnx_reviewed import EQUAL_SHAPES_BEFORE
+from graphfix.operators.row import TFLITE, Exempt, Row, Seen
 from graphfix.results.runtime_facts import MEASURED
 from tests.operators import test_elementwise, test_gemm, test_legacy, test_own, test_products
 from tests.support.runtimes.catalogue_asked import (
@@ -90,7 +91,7 @@ def test_a_row_covers_its_versions_and_both_names_of_onnx_s_domain() -> None:
 
 def test_a_row_ends_at_its_last_version_even_where_no_other_follows(monkeypatch: pytest.MonkeyPatch) -> None:
     gone = Row("", "Gone", since=2, until=3, style="multidirectional")
-    monkeypatch.setitem(operators._BY_OPERATOR, ("", "Gone"), ([2], [gone]))
+    monkeypatch.setitem(operators._BY_OPERATOR, ("", "Gone"), [gone])
     assert [operators.row("", "Gone", version) for version in (1, 2, 3, 4)] == [None, gone, gone, None]
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import onnxruntime
 import pytest
 
-from graphfix.operators import Seen
+from graphfix.operators.row import Seen
 from graphfix.results.runtime_facts import ATTENTION_STRETCHES_MASKS
 from tests.support.needs import by_release
 from tests.support.runtimes.one_node import (

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from graphfix.operators import Seen
+from graphfix.operators.row import Seen
 from tests.support.runtimes.one_node import (
     MICROSOFT,
     NEWEST,

@@ -14,7 +14,8 @@ import tflite
 from ai_edge_litert import schema_py_generated
 
 from graphfix import operators
-from graphfix.operators import NOT_BROADCASTING, TFLITE, Seen
+from graphfix.operators import NOT_BROADCASTING
+from graphfix.operators.row import TFLITE, Seen
 from tests.operators import test_tflite_own
 from tests.support.runtimes.litert_questions import KERNELS, NO_DELEGATE, Answer, Given, Question, ask
 

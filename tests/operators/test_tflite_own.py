@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from graphfix import operators
-from graphfix.operators import TFLITE, Row
+from graphfix.operators.row import TFLITE, Row
 from tests.support.runtimes.litert_questions import KERNELS, NO_DELEGATE, Answer, Given, Question, ask
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from graphfix.graph.edits import New, Numbers, Replace
-from graphfix.shapes.shape import Shape, Undecided
+from graphfix.shapes.dim import Shape, Undecided
 from rewrites.tosa.decompose_prelu import plan
 from tests.support.bits import random_bits, same_bits
 from tests.support.named import rules

@@ -6,7 +6,7 @@ import pytest
 
 from graphfix.graph.edits import Leave, Lift
 from graphfix.graph.view import StaleShape, Value
-from graphfix.shapes.shape import Incompatible
+from graphfix.shapes.dim import Incompatible
 from rewrites.broadcasts.equalize_ranks import plan
 from tests.support.notation import node
 

@@ -8,9 +8,10 @@ import pytest
 
 from graphfix.graph.edits import Edit, Leave, Stretch
 from graphfix.graph.view import UnrankedOperand
-from graphfix.shapes.shape import UNRANKED, Incompatible, parse
+from graphfix.shapes.dim import UNRANKED, Incompatible
 from rewrites.broadcasts.materialize_broadcasts import plan
 from tests.support.notation import node
+from tests.support.shape_dialect import parse
 
 
 def said(edits: list[Edit]) -> list[tuple[int, object, str, str]]:

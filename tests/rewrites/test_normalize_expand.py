@@ -6,9 +6,10 @@ import pytest
 
 from graphfix.graph.edits import Canonicalize, Edit, Fold, Leave, Lift
 from graphfix.graph.view import UnrankedOperand
-from graphfix.shapes.shape import Undecided, parse
+from graphfix.shapes.dim import Undecided
 from rewrites.broadcasts.normalize_expand import plan
 from tests.support.notation import node
+from tests.support.shape_dialect import parse
 
 DOES: dict[str, list[Edit]] = {
     "y[2,3,4] = Expand(x[4], s:const{2,3,4})": [Lift(0, (0, 1), "GF202")],

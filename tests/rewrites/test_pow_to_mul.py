@@ -11,7 +11,7 @@ import pytest
 
 from graphfix.graph.edits import New, Replace
 from graphfix.graph.view import UnrankedOperand
-from graphfix.shapes.shape import Shape
+from graphfix.shapes.dim import Shape
 from rewrites.tosa.pow_to_mul import CUBED, plan
 from tests.support.bits import random_bits, same_bits
 from tests.support.checked import verify

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from graphfix.graph.edits import Fold, Leave, New, Numbers, Replace
-from graphfix.shapes.shape import Shape, Undecided
+from graphfix.shapes.dim import Shape, Undecided
 from rewrites.tosa.resize_nearest_to_expand import plan
 from tests.support import engine
 from tests.support.bits import random_bits, same_bits

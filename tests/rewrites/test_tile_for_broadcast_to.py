@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from graphfix.graph.edits import Canonicalize, Edit, Lift
-from graphfix.shapes.shape import Shape, Undecided
+from graphfix.shapes.dim import Shape, Undecided
 from rewrites.broadcasts.tile_for_broadcast_to import CODE, plan
 from tests.support.notation import node
 

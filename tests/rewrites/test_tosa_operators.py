@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from graphfix.graph.edits import Evaluate, Leave, Lift, New, Numbers, Replace, Restate, Stretch
-from graphfix.shapes.shape import Incompatible, Shape, Undecided
+from graphfix.shapes.dim import Incompatible, Shape, Undecided
 from rewrites.tosa import (
     atan2_operands,
     batch_matmul_batch_dims,

@@ -6,7 +6,7 @@ import pytest
 
 from graphfix.graph.edits import Edit, Lift, Upgrade
 from graphfix.graph.view import UnrankedOperand
-from graphfix.shapes.shape import Incompatible
+from graphfix.shapes.dim import Incompatible
 from rewrites.broadcasts.upgrade_legacy_broadcast import plan, plan_model
 from tests.support.notation import node
 

@@ -8,7 +8,7 @@ import rewrites
 from graphfix.graph.edits import Edit
 from graphfix.graph.protocols import Rewrite, UntilNothingChanges
 from graphfix.graph.view import Node
-from graphfix.shapes.shape import Undecided
+from graphfix.shapes.dim import Undecided
 from tests.support.notation import node
 
 NODES = {

@@ -7,8 +7,8 @@ from math import inf
 import pytest
 
 from graphfix.shapes import polynomial as poly
+from graphfix.shapes.dim import Dim, Size, symbol
 from graphfix.shapes.name_table import capped
-from graphfix.shapes.shape import Dim, Size, symbol
 from graphfix.shapes.terms import MOST, Terms, bounds
 
 SIZES = {

@@ -12,27 +12,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from graphfix.shapes.dialect import equalize_ranks, infer_result, verify_result
-from graphfix.shapes.shape import (
-    UNKNOWN,
-    Dim,
-    Incompatible,
-    Shape,
-    Size,
-    add,
-    broadcast,
-    cstr_broadcastable,
-    cstr_eq,
-    join,
-    mul,
-    never_one,
-    num_elements,
-    of,
-    parse,
-    same,
-    stretches,
-    symbol,
-)
+from graphfix.shapes.axis import mul
+from graphfix.shapes.dim import UNKNOWN, Dim, Incompatible, Shape, Size, never_one, of, same, symbol
+from graphfix.shapes.shape import broadcast, cstr_broadcastable, cstr_eq, join, num_elements, stretches
+from tests.support.shape_dialect import add, equalize_ranks, infer_result, parse, verify_result
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-from graphfix.shapes import dialect
 from graphfix.shapes import shape as shapes
-from graphfix.shapes.shape import INVALID, INVALID_SIZE, UNKNOWN, UNRANKED, Incompatible, Shape, of
+from graphfix.shapes.dim import INVALID, INVALID_SIZE, UNKNOWN, UNRANKED, Incompatible, Shape, of
+from tests.support import shape_dialect as dialect
 from tests.support.places import ROOT
 
 if TYPE_CHECKING:

@@ -6,8 +6,8 @@ import pickle
 
 import pytest
 
-from graphfix.shapes.dialect import any_, assuming_all, concat, equalize_ranks, infer_result, split_at, verify_result
-from graphfix.shapes.shape import (
+from graphfix.shapes.axis import mul
+from graphfix.shapes.dim import (
     INVALID,
     INVALID_SIZE,
     UNKNOWN,
@@ -17,19 +17,22 @@ from graphfix.shapes.shape import (
     Shape,
     Size,
     Undecided,
-    add,
-    broadcast,
-    cstr_broadcastable,
-    cstr_eq,
-    join,
-    mul,
     never_one,
-    num_elements,
     of,
-    parse,
     same,
-    stretches,
     symbol,
+)
+from graphfix.shapes.shape import broadcast, cstr_broadcastable, cstr_eq, join, num_elements, stretches
+from tests.support.shape_dialect import (
+    add,
+    any_,
+    assuming_all,
+    concat,
+    equalize_ranks,
+    infer_result,
+    parse,
+    split_at,
+    verify_result,
 )
 
 N, M = symbol("N"), symbol("M")

@@ -13,7 +13,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from graphfix.shapes.shape import Dim, Size
+from graphfix.shapes.dim import Dim, Size
 
 TERM = "?="
 """What the name of a computed size of the view begins with."""

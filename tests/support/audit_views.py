@@ -15,7 +15,7 @@ from onnx import ModelProto, helper, numpy_helper
 from graphfix import api
 from graphfix.checker import proof
 from graphfix.results import GraphfixError
-from graphfix.shapes.shape import Size
+from graphfix.shapes.dim import Size
 from tests.support.audit_inference import wrong_shape
 from tests.support.audit_terms import Observed, Shapes, contradicted, is_term, of_proof
 from tests.support.pairs.onnx_instances import Instance, bare

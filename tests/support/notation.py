@@ -22,7 +22,7 @@ from onnx import ModelProto, TensorProto, helper
 
 from graphfix import operators
 from graphfix.graph.view import Graph, Node, Value
-from graphfix.shapes.shape import Dim, Shape, Size, symbol
+from graphfix.shapes.dim import Dim, Shape, Size, symbol
 from models.builders.grammar import Block, Line, read
 from models.builders.grammar import Value as Described
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from graphfix.shapes.shape import Dim, Shape
+from graphfix.shapes.dim import Dim, Shape
 from tests.support import engine
 from tests.support.fuzz.tflite.compare_runs import broadcasts, difference, examine, no_instance
 from tests.support.fuzz.tflite.graph_builder import Draft, Known, aligned, together

@@ -28,7 +28,7 @@ from graphfix.checker.proof.tflite.reading.reader import Reading
 from graphfix.formats.tflite.infer.operators import elementwise, registry
 from graphfix.formats.tflite.infer.operators.layout import NO_SIZE_IS_0
 from graphfix.formats.tflite.infer.operators.products import WINDOWS_FIT
-from graphfix.shapes.shape import Dim
+from graphfix.shapes.dim import Dim
 from models.builders.tflite.text import model
 from tests.support import engine
 from tests.support.audit_terms import Observed, contradicted

@@ -37,7 +37,7 @@ from onnx import helper
 from onnxruntime.capi import onnxruntime_pybind11_state as runtime
 
 from graphfix import api, operators
-from graphfix.operators import TFLITE
+from graphfix.operators.row import TFLITE
 from tests.support import engine
 from tests.support.runtimes.one_node import NEWEST, Key, name_of, row_of, same_bits
 from tests.support.small_scope.onnx.asked import Answer, Question
@@ -55,7 +55,7 @@ FORMS = (7, 8, 12, 13, NEWEST)
 """Versions of ONNX's operators between which what `fix` writes has another form: no Expand, axes as an attribute."""
 
 
-def catalogue() -> dict[Key, operators.Row]:
+def catalogue() -> dict[Key, Row]:
     return {(row.domain, row.op, row.since): row for row in operators.rows() if row.domain != TFLITE}
 
 

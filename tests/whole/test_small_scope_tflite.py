@@ -37,6 +37,7 @@ from _pytest.mark import ParameterSet
 
 import graphfix
 from graphfix import operators
+from graphfix.operators.row import TFLITE
 from graphfix.results import GraphfixError, Site
 from models.builders.tflite.text import model as file_of
 from tests.support.checked import verify
@@ -280,8 +281,8 @@ def asked() -> list[ParameterSet]:
 
 
 def test_every_row_of_the_catalogue_has_cases() -> None:
-    rows = {row.op for row in operators.rows() if row.domain == operators.TFLITE}
-    spelled = {spelling.op for spelling in operators.stretch_forms() if spelling.domain == operators.TFLITE}
+    rows = {row.op for row in operators.rows() if row.domain == TFLITE}
+    spelled = {spelling.op for spelling in operators.stretch_forms() if spelling.domain == TFLITE}
     assert len(rows) > 40
     assert {scope.op for scope in SCOPES} == rows | spelled
     assert len({scope.id for scope in SCOPES}) == len(SCOPES)

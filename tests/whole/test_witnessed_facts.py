@@ -15,9 +15,10 @@ from graphfix.formats.onnx import view_builder as onnx_view
 from graphfix.formats.tflite import view as tflite_view
 from graphfix.graph.view import Value
 from graphfix.results import Facts
-from graphfix.shapes.shape import Shape, parse
+from graphfix.shapes.dim import Shape
 from models.builders.tflite.text import model as tflite
 from tests.support.notation import model
+from tests.support.shape_dialect import parse
 
 Plant = Callable[[str, str], None]
 

@@ -10,7 +10,7 @@ from graphfix.graph.broadcast import Alignment, align
 from graphfix.graph.view import Graph, Node, Value
 from graphfix.results import Change, Excerpt, NodeExcerpt, OperandAxis, OperandExcerpt, Site
 from graphfix.results.records import dataclass
-from graphfix.shapes.shape import Incompatible, Undecided
+from graphfix.shapes.dim import Incompatible, Undecided
 
 STEPS = 2
 """How many edges away from a site's node a node may be."""

@@ -12,7 +12,7 @@ from graphfix.graph.protocols import Model
 from graphfix.graph.view import Graph, Node, Scalar, Value
 from graphfix.results.listing import AxisMark, ListedNode, ListedScope, ListedValue, Listing
 from graphfix.shapes.axis import Certainty
-from graphfix.shapes.shape import Incompatible, Undecided, same
+from graphfix.shapes.dim import Incompatible, Undecided, same
 
 TRANSPOSED = (("adj_x", "transA"), ("adj_y", "transB"))
 """The attributes that swap the matrix axes of the left and the right operand of a matrix product."""

@@ -29,7 +29,7 @@ from graphfix.graph.edits import (
 from graphfix.graph.protocols import Applier
 from graphfix.graph.view import Node, Value, set_node
 from graphfix.results.records import dataclass, field
-from graphfix.shapes.shape import Shape
+from graphfix.shapes.dim import Shape
 
 NodeEdit: TypeAlias = Fold | Canonicalize | Evaluate | Replace | Inline
 """The edits of a whole node."""

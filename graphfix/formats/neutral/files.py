@@ -24,17 +24,7 @@ KERNEL_CALL: Final = 1 << 30
 """Bytes that one call is asked to copy; Linux copies less than 2^31."""
 UNABLE: Final = frozenset(
     getattr(errno, name)
-    for name in (
-        "EXDEV",
-        "EINVAL",
-        "ENOSYS",
-        "EOPNOTSUPP",
-        "ENOTSUP",
-        "EPERM",
-        "EBADF",
-        "ENOTSOCK",
-        "EOVERFLOW",
-    )
+    for name in "EXDEV EINVAL ENOSYS EOPNOTSUPP ENOTSUP EPERM EBADF ENOTSOCK EOVERFLOW".split()
     if hasattr(errno, name)
 )
 """What a kernel answers that can't copy between two files (copy_file_range(2), sendfile(2)); reading can."""
@@ -163,15 +153,20 @@ class Staging:
 
 
 @contextmanager
-def staged() -> Iterator[Staging]:
-    """Write files that all get their names at the end, or, on any failure or interrupt, leave no trace."""
+def staged(out: Path) -> Iterator[Staging]:
+    """Write files that all get their names at the end, or, on any failure or interrupt, leave no trace.
+
+    Raises GraphfixError where the system refuses to write `out`, the file that the user named.
+    """
     staging = Staging()
     try:
         yield staging
         staging.commit()
-    except BaseException:
+    except BaseException as error:
         staging.rollback()
-        raise
+        if not isinstance(error, OSError):
+            raise
+        raise GraphfixError(f"{out}: can't be written: {reason(error)}; make room or choose another place") from error
 
 
 def _mode(path: Path) -> int:

@@ -42,6 +42,13 @@ class Order:
         self.reuse_before(value, reader)
         return value
 
+    def once(self, key: object, reader: int, make: Callable[[], Value]) -> Value:
+        """Return the value that `reuse` returns for this key; if there is none, make the value and keep it."""
+        found = self.reuse(key, reader)
+        if found is None:
+            found = self.made[key] = make()
+        return found
+
     def reuse_before(self, value: Value, reader: int) -> None:
         """Move the node that made a value before `reader`, if it stands behind."""
         place = value.place

@@ -33,7 +33,7 @@ from graphfix.graph.view import Graph, Node, Value
 from graphfix.results import GraphfixError, InputValue, StoredShape, StoredSize
 from graphfix.results.files.regular_files import file_path
 from graphfix.results.onnx_messages import ModelProto
-from graphfix.shapes.shape import Size
+from graphfix.shapes.dim import Size
 
 if TYPE_CHECKING:
     from graphfix.formats.onnx.load_inference.wrong_shapes import LoadInference

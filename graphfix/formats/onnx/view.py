@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from typing import TYPE_CHECKING
 
@@ -15,7 +15,7 @@ from graphfix.formats.onnx.infer.scope import GraphScope
 from graphfix.graph.view import Graph, Node, Repeats, Scalar, Trips, Value
 from graphfix.results.onnx_messages import NodeProto, TensorProto
 from graphfix.results.records import dataclass, field
-from graphfix.shapes.shape import Shape
+from graphfix.shapes.dim import Shape
 
 if TYPE_CHECKING:  # numpy, and what needs it, is imported where a model asks for it
     from graphfix.formats.onnx.constants.folding import Array, Evaluator
@@ -60,8 +60,7 @@ class Views:
     """What was found of constants that say something more than once."""
     bounds: IntegerBounds = field(init=False)
     _evaluator: Evaluator | None = None
-    _bodies: dict[Graph, dict[int, list[Graph]]] = field(default_factory=dict)
-    """By graph and the place of a node in it."""
+    _bodies: dict[tuple[Graph, int], list[Graph]] | None = None
     _weights: dict[Graph, int] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -118,13 +117,18 @@ class Views:
 
     def _bodies_of(self, node: Node) -> Sequence[Graph]:
         """The bodies of a node of the file."""
-        if not self._bodies:
+        return self.bodies.get((node.graph, node.index), ())
+
+    @property
+    def bodies(self) -> Mapping[tuple[Graph, int], list[Graph]]:
+        """The bodies by the graph and the place of their node."""
+        if self._bodies is None:
+            self._bodies = {}
             graphs = {scope: graph for graph, scope in self.scopes.items()}
             for graph, scope in self.scopes.items():
-                inside = self._bodies[graph] = {}
                 for (index, _), child in scope.children.items():
-                    inside.setdefault(index, []).append(graphs[child])
-        return self._bodies[node.graph].get(node.index, ())
+                    self._bodies.setdefault((graph, index), []).append(graphs[child])
+        return self._bodies
 
     def repeats(self, value: Value) -> Repeats | None:
         """The axes along which nothing changes in a constant that a tensor holds."""

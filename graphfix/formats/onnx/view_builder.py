@@ -14,7 +14,7 @@ from graphfix.formats.onnx.infer.analysis import Facts
 from graphfix.formats.onnx.infer.scope import GraphScope
 from graphfix.formats.onnx.view import SCALARS, Views, constant_tensor, dtype_name, scalars
 from graphfix.graph.view import LITERAL_LIMIT, NO_ATTRIBUTES, Graph, Kind, Node, Scalar, Value
-from graphfix.operators import Row
+from graphfix.operators.row import Row
 from graphfix.results.onnx_messages import FunctionProto, GraphProto, ModelProto, NodeProto, TensorProto
 from graphfix.results.records import dataclass, field
 

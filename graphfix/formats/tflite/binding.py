@@ -17,7 +17,7 @@ from graphfix.results import GraphfixError
 from graphfix.results.axis_names import axis_fault
 from graphfix.results.claims import SHAPES_INFERRED
 from graphfix.runtimes.session import RefusedError
-from graphfix.shapes.shape import Shape, Size
+from graphfix.shapes.dim import Shape, Size
 from graphfix.shapes.terms import GREATEST
 
 Sizes = dict[int, list[int]]

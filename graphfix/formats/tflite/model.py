@@ -27,7 +27,7 @@ from graphfix.graph.protocols import Applier, described
 from graphfix.graph.view import Graph, Node, Value
 from graphfix.results import GraphfixError, InputValue, StoredShape, StoredSize
 from graphfix.results.files.regular_files import file_path
-from graphfix.shapes.shape import Size
+from graphfix.shapes.dim import Size
 
 
 def load(source: Path | bytes) -> TfliteModel:

@@ -6,20 +6,10 @@ from pathlib import Path
 
 from graphfix.formats.tflite.edit.cleanup import drop_codes
 from graphfix.formats.tflite.file.container import DEPENDENCIES, Container, read
-from graphfix.formats.tflite.file.options import BODIES
+from graphfix.formats.tflite.file.options import BODIES, LAYOUTS
 from graphfix.formats.tflite.file.records import Operator, Options
 from graphfix.formats.tflite.file.schema import OPERATOR
 from graphfix.results import GraphfixError
-
-SLOTS = {
-    "subgraph": (0, "I"),
-    "then_subgraph_index": (0, "i"),
-    "else_subgraph_index": (1, "i"),
-    "cond_subgraph_index": (0, "i"),
-    "body_subgraph_index": (1, "i"),
-    "init_subgraph_index": (0, "i"),
-}
-"""Where an option that names a subgraph stands, and its format: those of CALL, IF, WHILE and CALL_ONCE."""
 
 
 def extract(source: Path, key: str, to: Path) -> None:
@@ -82,14 +72,16 @@ def _reached(container: Container, main: int) -> list[int]:
 def _bodies(container: Container, operator: Operator) -> dict[str, int]:
     """The subgraphs that an operator runs, by option. Raises GraphfixError for an operator that lists them."""
     options = container.options(operator)
-    named = {name: options[name] for name in BODIES if name in options}
+    named = {name: value for name, value in options.items() if name in BODIES}
     found = {name: number for name, number in named.items() if isinstance(number, int)}
-    if found.keys() - SLOTS.keys() or len(found) < len(named):
+    if "decomposition_subgraph_index" in found or len(found) < len(named):
         why = "an operator of StableHLO names subgraphs; export the signature alone"
         raise GraphfixError(f"{container.source.name}: --signature: {why}")
-    return dict(sorted(found.items(), key=lambda item: SLOTS[item[0]][0]))
+    return found
 
 
 def _renumbered(container: Container, operator: Operator, bodies: dict[str, int], numbers: dict[int, int]) -> Options:
     kind = container.flat.fields(operator.place, OPERATOR)["builtin_options_type"]
-    return Options(int(kind), tuple((*SLOTS[name], numbers[old]) for name, old in bodies.items()))
+    form = LAYOUTS["builtin_options", int(kind)]
+    slots = {name: (slot, form.formats[slot]) for slot, name in enumerate(form.names)}
+    return Options(int(kind), tuple((*slots[name], numbers[old]) for name, old in bodies.items()))

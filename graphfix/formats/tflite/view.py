@@ -20,7 +20,7 @@ from graphfix.graph.edits import Refused
 from graphfix.graph.view import LITERAL_LIMIT, Graph, Kind, Node, Repeats, Scalar, Value
 from graphfix.operators.row import TFLITE
 from graphfix.results.records import dataclass, field
-from graphfix.shapes.shape import Shape, Size
+from graphfix.shapes.dim import Shape, Size
 
 CUSTOM_DOMAIN = "tflite.custom"
 _row = cache(ops.row)

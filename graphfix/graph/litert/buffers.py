@@ -14,7 +14,7 @@ from math import prod
 from graphfix.graph.broadcast import Alignment, BroadcastOperand
 from graphfix.graph.view import Node, Value
 from graphfix.operators.row import TFLITE
-from graphfix.shapes.shape import Shape
+from graphfix.shapes.dim import Shape
 
 OVERWRITTEN = "{op} would write its result into the buffer of '{lost}', which is read again later (LiteRT's planner)"
 _SAME_BUFFER = frozenset({"RESHAPE", "EXPAND_DIMS", "SQUEEZE", "BITCAST"})

@@ -10,7 +10,7 @@ from graphfix.graph.broadcast import Alignment, BroadcastOperand
 from graphfix.graph.litert.buffers import overwritten
 from graphfix.graph.litert.lookup_tables import FLOATS, chain_of, decides, is_unit_constant, outranks
 from graphfix.graph.view import Node
-from graphfix.shapes.shape import never_one, same
+from graphfix.shapes.dim import never_one, same
 
 SELECTED = (
     "XNNPACK returns another operand of {op} where one is NaN or both are zero, once this operand is stretched along "

@@ -10,7 +10,8 @@ from typing import Literal, TypeAlias, cast
 from graphfix.graph.view import Node, Value
 from graphfix.results.records import dataclass
 from graphfix.results.runtime_facts import Versions
-from graphfix.shapes.shape import same, same_shape
+from graphfix.shapes.dim import same
+from graphfix.shapes.shape import same_shape
 from graphfix.targets.onnxruntime.fusions import FUSIONS, RAREST, Fusion
 
 Operator: TypeAlias = tuple[str, str]

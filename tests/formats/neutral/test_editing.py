@@ -13,7 +13,7 @@ from graphfix.formats.neutral.insertion import Order
 from graphfix.graph.edits import Edit, Lift, Refused, Stretch
 from graphfix.graph.protocols import Applier
 from graphfix.graph.view import Graph, Kind, MissingOperandError, Node, Value
-from graphfix.shapes.shape import Shape
+from graphfix.shapes.dim import Shape
 
 
 @dataclass

@@ -8,7 +8,7 @@ import onnx
 import pytest
 
 from graphfix.results import GraphfixError
-from graphfix.shapes.shape import symbol
+from graphfix.shapes.dim import symbol
 from tests.support import engine
 from tests.support.notation import model, parsed
 from tests.support.onnx.fixing import printed
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from graphfix.formats.onnx import OnnxModel
-    from graphfix.shapes.shape import Size
+    from graphfix.shapes.dim import Size
 
 
 def bound(

@@ -13,7 +13,7 @@ import graphfix
 from graphfix.formats.onnx.edit.quantized import WITHOUT_KERNELS
 from graphfix.formats.onnx.view import dtype_name
 from graphfix.graph.edits import Lift, New, Numbers, Replace
-from graphfix.shapes.shape import Shape
+from graphfix.shapes.dim import Shape
 from tests.support import engine
 from tests.support.notation import model
 from tests.support.onnx.fixing import Fixed, attribute, difference, fixed, made_by

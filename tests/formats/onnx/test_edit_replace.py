@@ -12,7 +12,7 @@ from onnx import helper
 from graphfix.graph.edits import Edit, Evaluate, New, Numbers, Refused, Replace
 from graphfix.graph.protocols import Plan, Rewrite
 from graphfix.graph.view import Node
-from graphfix.shapes.shape import Shape
+from graphfix.shapes.dim import Shape
 from tests.support import engine
 from tests.support.notation import model, parsed
 from tests.support.onnx.fixing import attribute, difference, fixed, initializer, made_by

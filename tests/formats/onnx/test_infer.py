@@ -11,7 +11,7 @@ import pytest
 import graphfix
 from graphfix.formats.onnx import OnnxModel
 from graphfix.formats.onnx.infer.operators.windows import SOME_IMAGE
-from graphfix.shapes.shape import Dim
+from graphfix.shapes.dim import Dim
 from tests.support import engine
 from tests.support.notation import model
 from tests.support.onnx.fixing import fixed, printed

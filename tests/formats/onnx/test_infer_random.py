@@ -16,7 +16,7 @@ from graphfix.formats.onnx.infer import integer_values
 from graphfix.formats.onnx.infer.operators import arithmetic, reshaping, slicing
 from graphfix.formats.onnx.infer.operators.reshaping import NO_SIZE_IS_0
 from graphfix.formats.onnx.infer.scope import GraphScope
-from graphfix.shapes.shape import UNKNOWN, Shape, Size
+from graphfix.shapes.dim import UNKNOWN, Shape, Size
 from graphfix.shapes.terms import Terms
 from tests.support import engine
 from tests.support.audit_terms import Observed, contradicted, is_term

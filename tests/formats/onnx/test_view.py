@@ -8,10 +8,10 @@ import numpy as np
 import onnx
 import pytest
 
-from graphfix.shapes.shape import parse
 from tests.support import engine
 from tests.support.notation import model, parsed
 from tests.support.onnx.fixing import lines, printed
+from tests.support.shape_dialect import parse
 
 if TYPE_CHECKING:
     from graphfix.formats.onnx import OnnxModel

@@ -14,7 +14,7 @@ from graphfix.formats.tflite.infer.value_dependence import determined
 from graphfix.results import GraphfixError
 from graphfix.runtimes.litert import evaluation
 from graphfix.runtimes.session import RefusedError
-from graphfix.shapes.shape import symbol
+from graphfix.shapes.dim import symbol
 from models.builders.tflite.text import Signature, model
 from tests.support import engine
 from tests.support.places import zoo_models

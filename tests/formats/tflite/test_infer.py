@@ -14,7 +14,7 @@ from graphfix.formats.tflite.file.container import Container, read
 from graphfix.formats.tflite.infer.analysis import Facts, analyse
 from graphfix.formats.tflite.infer.names import free_axes, unique_names
 from graphfix.formats.tflite.infer.operators.layout import NO_SIZE_IS_0
-from graphfix.shapes.shape import Dim, Shape, Size, same, symbol
+from graphfix.shapes.dim import Dim, Shape, Size, same, symbol
 from models.builders.tflite.text import model
 from tests.support.places import committed_models, model_id, zoo_models
 from tests.support.tflite.instances import choices, run, violations

@@ -11,7 +11,7 @@ import pytest
 from graphfix.formats.tflite.file.container import read
 from graphfix.formats.tflite.infer.analysis import analyse
 from graphfix.formats.tflite.infer.names import unique_names
-from graphfix.shapes.shape import Size
+from graphfix.shapes.dim import Size
 from models.builders.tflite.text import model
 
 SIZES = "s:int32[4] = SHAPE(x[?,3,4,5], out_type=INT32)\n"

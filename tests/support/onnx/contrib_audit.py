@@ -22,7 +22,7 @@ from graphfix import api
 from graphfix.checker import proof
 from graphfix.checker.proof.onnx.reading.types import dtype
 from graphfix.results import GraphfixError
-from graphfix.shapes.shape import Size
+from graphfix.shapes.dim import Size
 from tests.support.audit_inference import results_of, wrong_shape
 from tests.support.audit_terms import Observed, UnreadableError
 from tests.support.audit_views import of_symbol, runs_as_stated, stated

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from graphfix.graph.protocols import Step
     from graphfix.graph.view import Graph
     from graphfix.results import Outcome
-    from graphfix.shapes.shape import Size
+    from graphfix.shapes.dim import Size
 
 
 def lines(graphs: Sequence[Graph]) -> list[str]:

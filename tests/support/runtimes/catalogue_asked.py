@@ -9,8 +9,8 @@ import onnx
 from onnxruntime.capi import onnxruntime_pybind11_state as runtime
 
 from graphfix import operators
-from graphfix.operators import EQUAL_SHAPES_BEFORE, TFLITE
-from graphfix.operators.onnx_reviewed import FIRST_SEEN
+from graphfix.operators.onnx_reviewed import EQUAL_SHAPES_BEFORE
+from graphfix.operators.row import TFLITE
 from graphfix.results.runtime_facts import Versions
 
 if TYPE_CHECKING:
@@ -43,6 +43,36 @@ NOT_ASKED: dict[Key, str] = {
     (MICROSOFT, "QOrderedMatMul", 1): NO_KERNEL,
     (MICROSOFT, "SkipGroupNorm", 1): NO_KERNEL,
 }
+
+
+FIRST_SEEN: Mapping[tuple[str, str], Mapping[str, str]] = {
+    ("onnx", "1.23"): {
+        "": "BitCast CausalConvWithState CumProd LinearAttention SwiGLU",
+        "ai.onnx.preview": "FlexAttention",
+    },
+    ("onnxruntime", "1.30"): {
+        "com.microsoft": """
+            CausalConvWithState EngramGate GatedAdd GatedDeltaNet GatedRMSNorm LinearAttention
+            LinearAttentionGate MRotaryEmbedding MatMulBlockQuantizedFp4Weight
+            MatMulBlockQuantizedFp8Weight MatMulNBitsMlp MatMulNBitsQkv NGramHashMapping VarlenCausalConvWithState
+        """,
+    },
+    ("onnxruntime", "1.31"): {
+        "com.microsoft": """
+            BranchwiseRMSNorm DynamicSparseAttention HyperConnectionPostMix HyperConnectionPreMix
+            PackedSparseAttentionIndexer ScaledSiLU SparseAttentionIndexer SparsePagedAttention
+            VarlenNGramHashMapping
+        """,
+    },
+    ("onnxruntime", "1.32"): {
+        "com.microsoft": """
+            ConvStateReplay GatedDeltaNetStateReplay GatherPacked HyperConnectionLowRankMix Mamba2Verify
+            MatMulNBitsQLoRA MatMulPacked MoEGroupRouter MoEPacked PackedSparseAttentionIndexerMerge
+            RMSNormRotary RouterGateUpProj SpeculativePrefixCommit SwiGLU
+        """,
+    },
+}
+"""(package, version) -> by domain, the operators that the previous measured version does not have."""
 
 
 def schemas() -> set[Key]:

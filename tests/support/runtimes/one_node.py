@@ -12,7 +12,8 @@ from onnx import helper
 from onnx.reference import ReferenceEvaluator
 from onnxruntime.capi import onnxruntime_pybind11_state as runtime
 
-from graphfix.operators import Row, row
+from graphfix.operators import row
+from graphfix.operators.row import Row
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from graphfix.results import Outcome
-    from graphfix.shapes.shape import Size
+    from graphfix.shapes.dim import Size
 
 
 def fixed_file(folder: Path, file: bytes, target: str) -> tuple[Outcome, bytes]:

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from graphfix.shapes.shape import Dim, Shape
+from graphfix.shapes.dim import Dim, Shape
 from tests.support import child
 
 Real = Sequence[Sequence[int] | None]

@@ -55,9 +55,9 @@ class Question:
         given = self.attributes.get(attribute)
         return list(given) if isinstance(given, tuple) else None
 
-    def axis(self, default: int, rank: int, name: str = "axis") -> int | None:
-        """Return the axis of an attribute, counted from the front; None if there is no such axis."""
-        given = self.attributes.get(name, default)
+    def axis(self, default: int, rank: int) -> int | None:
+        """Return the attribute `axis`, counted from the front; None if there is no such axis."""
+        given = self.attributes.get("axis", default)
         placed = self.places([given]) if isinstance(given, int) else None
         return placed[0] if placed is not None and placed[0] < rank else None
 
@@ -83,7 +83,8 @@ def allowed(message: NodeProto, version: int, arrays: Sequence[Array | None]) ->
     if known is None or known.deprecated or not _fits(known, message, arrays):
         return False
     question = Question(message.op_type, version, arrays, attributes(message), len(message.output))
-    return CONTRACTS.get(message.op_type, nothing_more)(question)
+    contract = CONTRACTS.get(message.op_type)
+    return contract is None or contract(question)
 
 
 def _fits(known: Schema, message: NodeProto, arrays: Sequence[Array | None]) -> bool:
@@ -134,8 +135,12 @@ def _plain(attribute: AttributeProto) -> bool:
 # --- the specification's text -----------------------------------------------------------------------------------------
 
 
-def nothing_more(_: Question) -> bool:
-    """Return True: the specification demands no more than the schema."""
+def _broadcasts(*shapes: Sequence[int]) -> bool:
+    """Return whether shapes broadcast by numpy's rule."""
+    try:
+        np.broadcast_shapes(*map(tuple, shapes))
+    except ValueError:
+        return False
     return True
 
 
@@ -144,11 +149,7 @@ def _elementwise(question: Question) -> bool:
     shapes = [array.shape for array in question.arrays if array is not None]
     if question.version < BROADCASTS_SINCE:
         return len(set(shapes)) == 1
-    try:
-        np.broadcast_shapes(*shapes)
-    except ValueError:
-        return False
-    return True
+    return _broadcasts(*shapes)
 
 
 def _reshape(question: Question) -> bool:
@@ -262,13 +263,7 @@ def _range(question: Question) -> bool:
 
 def _expand(question: Question) -> bool:
     sizes = question.vector(1)
-    if sizes is None or min(sizes, default=0) < 0:
-        return False
-    try:
-        np.broadcast_shapes(question.data.shape, tuple(sizes))
-    except ValueError:
-        return False
-    return True
+    return sizes is not None and min(sizes, default=0) >= 0 and _broadcasts(question.data.shape, sizes)
 
 
 def _tile(question: Question) -> bool:

@@ -14,7 +14,8 @@ from graphfix.graph.edits import New, Numbers, Refused
 from graphfix.graph.view import NO_ATTRIBUTES, Graph, Kind, Node, Value
 from graphfix.results.onnx_messages import FunctionProto, NodeProto, TensorProto
 from graphfix.results.records import dataclass, field
-from graphfix.shapes.shape import UNKNOWN, UNRANKED, Shape, broadcast, with_axes
+from graphfix.shapes.dim import UNKNOWN, UNRANKED, Shape
+from graphfix.shapes.shape import broadcast, with_axes
 
 EXPAND_SINCE = 8
 AXES_OPERAND_SINCE = 13
@@ -142,7 +143,9 @@ class NodeBuilder:
         shape = operands[0].shape if operands[0] is not None else UNRANKED
         value = Value(self.fresh(result), shape, dtype, "result", self.graph, None, place)
         self.templates[place] = template
-        self._enter(node.op, node.domain, name, operands, value, reader, attributes)
+        version = self.scope.versions.get(node.domain, 1)
+        made = Node(node.op, node.domain, version, name, place, self.graph, operands, (value,), attributes, None)
+        self.order.enter(made, reader)
         return value
 
     def new(self, new: New, operands: tuple[Value, ...], node: Node) -> Value:
@@ -154,24 +157,11 @@ class NodeBuilder:
     def under_the_name(self, value: Value, new: New, operands: tuple[Value, ...], node: Node) -> Value:
         """Make one of the nodes that stand in the place of `node`, whose result takes a value's name."""
         name, place = self.fresh(f"{node.label}_{new.op.lower()}"), self.order.next_place
-        made = Value(value.name, new.shape, new.dtype, "result", self.graph, None, place)
-        self._enter(new.op, new.domain, name, operands, made, node.index, dict(new.attributes))
-        return made
-
-    def _enter(
-        self,
-        op: str,
-        domain: str,
-        name: str,
-        operands: tuple[Value | None, ...],
-        value: Value,
-        reader: int,
-        attributes: Mapping[str, object],
-    ) -> None:
-        """Enter a node that was made into the ledgers."""
-        version, place = self.scope.versions.get(domain, 1), self.order.next_place
-        node = Node(op, domain, version, name, place, self.graph, operands, (value,), attributes, None)
-        self.order.enter(node, reader)
+        result = Value(value.name, new.shape, new.dtype, "result", self.graph, None, place)
+        version, attributes = self.scope.versions.get(new.domain, 1), dict(new.attributes)
+        made = Node(new.op, new.domain, version, name, place, self.graph, operands, (result,), attributes, None)
+        self.order.enter(made, node.index)
+        return result
 
     def integers(self, elements: Sequence[int], reader: int) -> Value:
         """A vector of int64, made once in this graph."""
@@ -267,22 +257,19 @@ class NodeBuilder:
 
     def sizes(self, parts: Sequence[int | tuple[Value, int]], reader: int) -> Value:
         """A shape put together from numbers and axes of values."""
-        key = ("sizes", tuple(parts))
-        found = self.order.reuse(key, reader)
-        if found is not None:
-            return found
-        pieces = []
-        for part in parts:
-            if isinstance(part, int):
-                pieces.append(self.integers([part], reader))
-                continue
-            value, axis = part
-            operands = (self.shape_of(value, reader), self.integers([axis], reader))
-            stem = f"{value.name}_size_{axis}"
-            pieces.append(self.node("Gather", operands, stem, Shape((1,)), "int64", reader, {"axis": 0}))
-        made = self.node("Concat", tuple(pieces), "sizes", Shape((len(parts),)), "int64", reader, {"axis": 0})
-        self.order.made[key] = made
-        return made
+
+        def make() -> Value:
+            pieces = [
+                self.integers([part], reader) if isinstance(part, int) else self._size(*part, reader) for part in parts
+            ]
+            return self.node("Concat", tuple(pieces), "sizes", Shape((len(parts),)), "int64", reader, {"axis": 0})
+
+        return self.order.once(("sizes", tuple(parts)), reader, make)
+
+    def _size(self, value: Value, axis: int, reader: int) -> Value:
+        operands = (self.shape_of(value, reader), self.integers([axis], reader))
+        stem = f"{value.name}_size_{axis}"
+        return self.node("Gather", operands, stem, Shape((1,)), "int64", reader, {"axis": 0})
 
     def expanded(self, value: Value, target: Value, shape: Shape, reader: int) -> Value:
         """An Expand node, made once for a value and a target."""
@@ -300,12 +287,12 @@ class NodeBuilder:
         if not repeats.static:
             raise Refused("opset 7 has no Expand, and a Tile needs sizes that are known")
         target = self.integers(repeats.numbers, reader)
-        key = ("tile", value, target)
-        found = self.order.reuse(key, reader)
-        if found is None:
-            stem = f"{value.name}_stretched"
-            found = self.order.made[key] = self.node("Tile", (value, target), stem, shape, value.dtype, reader)
-        return found
+        stem = f"{value.name}_stretched"
+        return self.order.once(
+            ("tile", value, target),
+            reader,
+            lambda: self.node("Tile", (value, target), stem, shape, value.dtype, reader),
+        )
 
     def records(self) -> Iterator[bytes | None]:
         """Every node in the order of `arrange`: records of those that were made, None for one of the file."""

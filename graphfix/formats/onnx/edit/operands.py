@@ -22,7 +22,8 @@ from graphfix.graph.liveness import is_live
 from graphfix.graph.quantizers import DEQUANTIZE, QUANTIZE, is_quantizer
 from graphfix.graph.view import Node, Value
 from graphfix.results.onnx_messages import NodeProto, TensorProto
-from graphfix.shapes.shape import Shape, with_axes
+from graphfix.shapes.dim import Shape
+from graphfix.shapes.shape import with_axes
 
 
 def lift(state: State, value: Value, axes: tuple[int, ...], reader: Node, *, alone: bool = True) -> Value:

@@ -7,7 +7,7 @@ from graphfix.graph.edits import Refused
 from graphfix.graph.quantizers import DEQUANTIZE, QUANTIZE, is_quantizer
 from graphfix.graph.view import Node, Value
 from graphfix.results.onnx_messages import NodeProto
-from graphfix.shapes.shape import Shape, Size, same
+from graphfix.shapes.dim import Shape, Size, same
 
 PER_AXIS_SINCE = 13
 WITHOUT_KERNELS = frozenset(

@@ -13,7 +13,7 @@ from graphfix.graph.redundant_nodes import is_carrier, of_scales
 from graphfix.graph.view import Graph, Node, Value, set_node
 from graphfix.results.onnx_messages import NodeProto
 from graphfix.results.records import dataclass, field
-from graphfix.shapes.shape import Shape
+from graphfix.shapes.dim import Shape
 
 QUANTIZING = frozenset({"QuantizeLinear", "DequantizeLinear"})
 

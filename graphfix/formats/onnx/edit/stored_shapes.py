@@ -15,7 +15,7 @@ from graphfix.formats.onnx.view import onnx_type
 from graphfix.graph.edits import Refused
 from graphfix.graph.view import Graph, Value
 from graphfix.results.onnx_messages import FunctionProto, GraphProto, TypeProto, ValueInfoProto
-from graphfix.shapes.shape import Size
+from graphfix.shapes.dim import Size
 
 
 def restate(scope: GraphScope, value: Value, equal: Container[str]) -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from google.protobuf.message import DecodeError, EncodeError  # type: ignore[import-untyped]  # has no types
 
-from graphfix.formats.neutral.files import Piece, Source, Staging, open_source, reason, staged
+from graphfix.formats.neutral.files import Piece, Source, Staging, open_source, staged
 from graphfix.formats.neutral.publish import refuse_name
 from graphfix.formats.onnx.file.additions import Additions
 from graphfix.formats.onnx.file.data_home import DataHome, copied_names, is_inside
@@ -112,18 +112,13 @@ class Container:
         """
         self.source.check()
         serialized = self._serialized()
-        try:
+        with staged(out) as staging:
             refuse_name(out)
-            with staged() as staging:
-                names = self._place_external(out.with_name(named or out.name), staging)
-                if any(old != new for old, new in names.items()):
-                    serialized, changed = self._renamed(names), True
-                pieces = self._pieces(serialized) if changed else [(0, len(self.source.data))]
-                staging.write(out, self.source, pieces)
-        except OSError as error:
-            raise GraphfixError(
-                f"{out}: can't be written: {reason(error)}; make room or choose another place"
-            ) from error
+            names = self._place_external(out.with_name(named or out.name), staging)
+            if any(old != new for old, new in names.items()):
+                serialized, changed = self._renamed(names), True
+            pieces = self._pieces(serialized) if changed else [(0, len(self.source.data))]
+            staging.write(out, self.source, pieces)
         return staging.placed
 
     def _place_external(self, out: Path, staging: Staging) -> Mapping[str, str]:

@@ -16,8 +16,7 @@ from graphfix.formats.onnx.infer.call import NOTHING, Call, Results
 from graphfix.formats.onnx.infer.scope import NOTHING_KNOWN, GraphScope, Known, Read, agreed
 from graphfix.results.onnx_messages import GraphProto, TensorProto
 from graphfix.results.records import dataclass, field
-from graphfix.shapes.dim import Parts, is_symbol
-from graphfix.shapes.shape import UNKNOWN, UNRANKED, Dim, Shape, Size, same
+from graphfix.shapes.dim import UNKNOWN, UNRANKED, Dim, Parts, Shape, Size, is_symbol, same
 
 ROUNDS = 12
 """So often a body is read; then nothing is assumed of what it carries, as where the budget is spent."""

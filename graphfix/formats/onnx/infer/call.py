@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import TypeAlias
 
 from graphfix.formats.onnx.infer.scope import INTEGERS, GraphScope
-from graphfix.operators import Row
+from graphfix.operators.row import Row
 from graphfix.results.records import dataclass
-from graphfix.shapes.shape import Shape, Size
+from graphfix.shapes.dim import Shape, Size
 from graphfix.shapes.terms import Terms
 
 MOST_AXES = 64
@@ -36,17 +37,7 @@ class Call:
         """Return the call with these operands as operands 0, 1, 2 ...; missing ones are absent."""
         inputs = [self.inputs[at] if at < len(self.inputs) else "" for at in operands]
         first = None if operands and operands[0] else self.first_shape
-        return Call(self.scope, self.row, self.op, self.version, inputs, self.results, self.attributes, first)
-
-    def of_version(self, version: int) -> Call:
-        """Return the call as one of another version of the operator."""
-        return Call(
-            self.scope, self.row, self.op, version, self.inputs, self.results, self.attributes, self.first_shape
-        )
-
-    def with_shape(self, shape: Shape) -> Call:
-        """Return the call with another shape of operand 0."""
-        return Call(self.scope, self.row, self.op, self.version, self.inputs, self.results, self.attributes, shape)
+        return replace(self, inputs=inputs, first_shape=first)
 
     @property
     def terms(self) -> Terms:

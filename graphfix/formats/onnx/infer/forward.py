@@ -20,7 +20,7 @@ from graphfix.formats.onnx.infer.scope import ABSENT, GraphScope, Known, TensorT
 from graphfix.formats.onnx.infer.stored_names import Hypotheses
 from graphfix.results.onnx_messages import AttributeProto, NodeProto, TensorProto
 from graphfix.results.records import dataclass, field
-from graphfix.shapes.shape import Dim, Incompatible, Shape, Size
+from graphfix.shapes.dim import Dim, Incompatible, Shape, Size
 from graphfix.shapes.terms import Terms
 
 Answer: TypeAlias = tuple[Sequence[Shape | None], Sequence[int]]

@@ -11,7 +11,7 @@ from graphfix.formats.onnx.infer.scope import NOTHING_KNOWN, GraphScope, Known, 
 from graphfix.operators.row import standard
 from graphfix.results.onnx_messages import AttributeProto, FunctionProto, NodeProto
 from graphfix.results.records import dataclass, field
-from graphfix.shapes.shape import Dim, Shape, Size
+from graphfix.shapes.dim import Dim, Shape, Size
 
 FunctionKey: TypeAlias = tuple[str, str]
 """(domain, name)."""

@@ -16,7 +16,7 @@ from graphfix.formats.onnx.infer.operators.integers import LIMIT
 from graphfix.formats.onnx.infer.operators.registry import INTEGERS as RULES
 from graphfix.formats.onnx.infer.scope import INTEGERS, GraphScope
 from graphfix.results.onnx_messages import TensorProto
-from graphfix.shapes.shape import UNKNOWN, Size
+from graphfix.shapes.dim import UNKNOWN, Size
 from graphfix.shapes.terms import ANY, Terms
 
 WHOLE = (*INTEGERS, TensorProto.BOOL, TensorProto.DOUBLE, TensorProto.FLOAT)

@@ -18,7 +18,7 @@ from graphfix.results.onnx_messages import (
     ValueInfoProto,
 )
 from graphfix.results.records import dataclass, field
-from graphfix.shapes.shape import UNKNOWN, UNRANKED, Dim, Shape, Size, same
+from graphfix.shapes.dim import UNKNOWN, UNRANKED, Dim, Shape, Size, same
 from graphfix.shapes.terms import Terms
 
 INTEGERS = (TensorProto.INT64, TensorProto.INT32)

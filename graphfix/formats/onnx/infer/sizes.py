@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from graphfix.formats.onnx.infer.call import Call
-from graphfix.shapes.shape import UNKNOWN, Shape, Size
+from graphfix.shapes.dim import UNKNOWN, Shape, Size
 from graphfix.shapes.terms import Terms, as_size
 
 # --- shapes and axes --------------------------------------------------------------------------------------------------

@@ -13,7 +13,7 @@ from typing import Literal, TypeAlias
 from graphfix.formats.onnx.file.messages import Dims
 from graphfix.formats.onnx.infer.scope import GraphScope, Restated
 from graphfix.formats.onnx.infer.stored_names import Hypotheses
-from graphfix.shapes.shape import Shape, Size
+from graphfix.shapes.dim import Shape, Size
 
 Pair: TypeAlias = tuple[tuple[Size, ...], Dims]
 """The computed sizes and the stored ones."""

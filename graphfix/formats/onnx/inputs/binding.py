@@ -10,12 +10,13 @@ from functools import partial
 
 from graphfix.formats.neutral.equal_sizes import Group, Member, Same, Sum, groups, member, met, place
 from graphfix.formats.onnx.file.container import Container
-from graphfix.formats.onnx.file.messages import declared, holds_initializers, is_standard, subgraphs, write_dims
+from graphfix.formats.onnx.file.messages import declared, is_standard, subgraphs, write_dims
 from graphfix.formats.onnx.infer.scope import GraphScope, unknown_name, versions_of
+from graphfix.formats.onnx.inputs.set_inputs import add_constant
 from graphfix.results import GraphfixError
 from graphfix.results.axis_names import axis_fault
 from graphfix.results.onnx_messages import GraphProto, ModelProto, NodeProto, ValueInfoProto
-from graphfix.shapes.shape import Size, never_one
+from graphfix.shapes.dim import Size, never_one
 
 AXES_ARE_OPERANDS_SINCE = 13
 """The version from which Squeeze has its axes as an operand."""
@@ -234,11 +235,7 @@ def state_axes(proto: ModelProto, main: GraphScope, fresh: Callable[[str], str])
             node.attribute.append(helper.make_attribute("axes", axes))
             continue
         tensor = numpy_helper.from_array(np.asarray(axes, np.int64), fresh(f"{node.output[0]}_axes"))
-        if holds_initializers(proto.graph, proto.ir_version):
-            proto.graph.initializer.append(tensor)
-        else:
-            made = helper.make_node("Constant", [], [tensor.name], fresh(tensor.name), value=tensor)
-            proto.graph.node.insert(0, made)
+        add_constant(proto, tensor, fresh)
         node.input[:] = [node.input[0], tensor.name]
     return True
 

@@ -47,11 +47,15 @@ def set_inputs(container: Container, values: Mapping[str, InputValue], fresh: Ca
     rename_values(proto.graph.node, names)
     for name, tensor in tensors.items():
         tensor.name = names[name]
-        if holds_initializers(proto.graph, proto.ir_version):
-            proto.graph.initializer.add().CopyFrom(tensor)
-        else:
-            label = fresh(tensor.name)
-            proto.graph.node.insert(0, helper.make_node("Constant", [], [tensor.name], label, value=tensor))
+        add_constant(proto, tensor, fresh)
+
+
+def add_constant(proto: ModelProto, tensor: TensorProto, fresh: Callable[[str], str]) -> None:
+    """Add a constant to the main graph: an initializer, or a Constant node where each initializer must be an input."""
+    if holds_initializers(proto.graph, proto.ir_version):
+        proto.graph.initializer.append(tensor)
+    else:
+        proto.graph.node.insert(0, helper.make_node("Constant", [], [tensor.name], fresh(tensor.name), value=tensor))
 
 
 def drop(container: Container, values: Mapping[str, InputValue]) -> None:
@@ -100,7 +104,8 @@ def narrow(proto: ModelProto, kept: Collection[str], fresh: Callable[[str], str]
     """
     graph, held = proto.graph, {tensor.name for tensor in proto.graph.initializer} | set(kept)
     held |= {tensor.values.name for tensor in graph.sparse_initializer}
-    wide = [value for value in graph.input if value.name not in held and _is_wide(value.type.tensor_type.elem_type)]
+    free = [value for value in graph.input if value.name not in held]
+    wide = [value for value in free if value.type.tensor_type.elem_type == TensorProto.INT64]
     if not wide:
         return []
     outputs = {value.name for value in graph.output}
@@ -118,7 +123,3 @@ def narrow(proto: ModelProto, kept: Collection[str], fresh: Callable[[str], str]
     del graph.node[:]
     graph.node.extend(nodes)
     return narrowed
-
-
-def _is_wide(element_type: int) -> bool:
-    return element_type == TensorProto.INT64

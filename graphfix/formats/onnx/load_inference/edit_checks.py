@@ -21,7 +21,8 @@ from graphfix.graph.edits import (
     Stretch,
 )
 from graphfix.graph.view import Graph, Node
-from graphfix.shapes.shape import Shape, with_axes
+from graphfix.shapes.dim import Shape
+from graphfix.shapes.shape import with_axes
 
 
 def check_load(inference: LoadInference, node: Node, edits: Sequence[Edit]) -> None:

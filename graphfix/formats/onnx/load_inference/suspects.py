@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Final
 
-from graphfix.graph.view import Node
-from graphfix.shapes.shape import Shape
+from graphfix.graph.view import Node, optional_operand
+from graphfix.shapes.dim import Shape
 
 ENDS: Final = 2
 STEPS: Final = 4
@@ -48,7 +48,7 @@ def _pads_automatically(node: Node) -> bool:
 
 def _shape(node: Node, at: int) -> Shape | None:
     """Return the shape of an operand; None where the operand is absent or its rank is not known."""
-    value = node.operands[at] if at < len(node.operands) else None
+    value = optional_operand(node, at)
     return value.shape if value is not None and value.shape.ranked else None
 
 
@@ -56,10 +56,6 @@ def _sizes(node: Node, at: int) -> Iterable[object]:
     """Return the dims of an operand; () where the rank is not known."""
     shape = _shape(node, at)
     return () if shape is None else shape.json or ()
-
-
-def _always(_: Node) -> bool:
-    return True
 
 
 def _pool(node: Node) -> bool:
@@ -78,7 +74,7 @@ def _conv_transpose(node: Node) -> bool:
 
 def _slices_backwards(node: Node) -> bool:
     """Return whether a step may be negative and its end a largest number, which onnx reads as the last element."""
-    if len(node.operands) <= STEPS or node.operands[STEPS] is None:
+    if optional_operand(node, STEPS) is None:
         return False
     steps = _elements(node, STEPS)
     if steps is not None and all(step > 0 for step in steps):
@@ -91,7 +87,7 @@ def _slices_backwards(node: Node) -> bool:
 
 def _elements(node: Node, at: int) -> Sequence[float] | None:
     """Return the numbers of an operand as far as they are known before the model runs."""
-    value = node.operands[at] if at < len(node.operands) else None
+    value = optional_operand(node, at)
     found = value.elements if value is not None else None
     return None if found is None else [each for each in found if not isinstance(each, str)]
 
@@ -176,7 +172,7 @@ SUSPECT: Mapping[str, Callable[[Node], bool]] = {
     **dict.fromkeys(
         "Attention CenterCropPad Col2Im ConcatFromSequence DFT Einsum MaxRoiPool MaxUnpool RoiAlign SequenceAt"
         " SequenceMap SplitToSequence STFT Unique Upsample".split(),
-        _always,
+        lambda _: True,
     ),
 }
 """By operator of the standard set: whether the inference of a node may be wrong."""

@@ -20,7 +20,7 @@ from graphfix.graph.view import Graph, Node, Value
 from graphfix.results.onnx_messages import ModelProto
 from graphfix.results.records import dataclass, field
 from graphfix.runtimes.onnx.shape_inference import InferenceError
-from graphfix.shapes.shape import Shape
+from graphfix.shapes.dim import Shape
 
 ALLOCATING: Final = ("If", "Scan")
 """Operators whose results onnxruntime allocates by the inferred shapes of their bodies' results."""
@@ -116,8 +116,8 @@ def _planned_shapes(graph: Graph, claims: Mapping[str, Claim]) -> Mapping[Told, 
 def examine(proto: ModelProto, views: Views, suspects: Sequence[Node]) -> LoadInference:
     """Return the shapes that are inferred wrongly of `suspects`, the nodes that `suspects` lists, and behind them."""
     sources = {value for node in suspects for value in node.results if value is not None}
-    inside = _bodies(views)
-    flows = list(_flows(views, inside))
+    inside = views.bodies
+    flows = list(_flows(views))
     found = _closure(sources, flows)
     results = [value for graph in views.graphs for node in graph.nodes for value in node.results if value is not None]
     reached, visible = (
@@ -165,24 +165,14 @@ Flow: TypeAlias = tuple[Collection[Value | None], Collection[Value | None]]
 """Values, and those that are computed from them."""
 
 
-def _bodies(views: Views) -> Mapping[tuple[Graph, int], list[Graph]]:
-    """Return the graphs inside nodes."""
-    graphs = {id(scope): graph for graph, scope in views.scopes.items()}
-    found: dict[tuple[Graph, int], list[Graph]] = {}
-    for graph, scope in views.scopes.items():
-        for (index, _), child in scope.children.items():
-            found.setdefault((graph, index), []).append(graphs[id(child)])
-    return found
-
-
-def _flows(views: Views, inside: Mapping[tuple[Graph, int], list[Graph]]) -> Iterator[Flow]:
+def _flows(views: Views) -> Iterator[Flow]:
     """Yield what is computed from what, through bodies and functions too."""
     functions = {graph.path: graph for graph in views.graphs if graph.path.startswith(FUNCTION)}
     for graph in views.graphs:
         for node in graph.nodes:
             yield node.operands, node.results
             called = functions.get(f"{FUNCTION}{node.domain}.{node.op}")
-            for body in (*inside.get((graph, node.index), ()), *([called] if called is not None else ())):
+            for body in (*views.bodies.get((graph, node.index), ()), *([called] if called is not None else ())):
                 yield node.operands, body.inputs
                 yield body.outputs, node.results
                 yield body.outputs, body.inputs  # the next trip

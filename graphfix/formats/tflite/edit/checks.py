@@ -45,7 +45,8 @@ from graphfix.graph.edits import (
 from graphfix.graph.operand_replacement import becomes_square
 from graphfix.graph.view import Node, Value
 from graphfix.operators.row import TFLITE
-from graphfix.shapes.shape import Shape, same_shape, with_axes
+from graphfix.shapes.dim import Shape
+from graphfix.shapes.shape import same_shape, with_axes
 
 DENSIFY, PRODUCT = "DENSIFY", "BATCH_MATMUL"
 QUANTIZED = frozenset({"int8", "int4"})

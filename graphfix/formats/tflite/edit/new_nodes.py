@@ -36,7 +36,8 @@ from graphfix.graph.edits import New, Numbers
 from graphfix.graph.view import NO_ATTRIBUTES, Kind, Node, Value
 from graphfix.operators.row import TFLITE
 from graphfix.results.records import dataclass, field
-from graphfix.shapes.shape import Shape, with_axes
+from graphfix.shapes.dim import Shape
+from graphfix.shapes.shape import with_axes
 
 
 @dataclass(slots=True, eq=False, repr=False)
@@ -175,16 +176,11 @@ class NodeBuilder:
 
     def lifted(self, value: Value, axes: tuple[int, ...], reader: int, *, reshaped: bool) -> Value:
         """Unit axes by one RESHAPE, or by an EXPAND_DIMS for each axis."""
-        key = ("lift", value, axes)
-        found = self.order.reuse(key, reader)
-        if found is not None:
-            return found
-        shape = with_axes(value.shape, axes)
-        made = self._reshaped(value, shape, axes, reader) if reshaped else self._one_by_one(value, axes, reader)
-        self.order.made[key] = made
-        return made
+        make = self._reshaped if reshaped else self._one_by_one
+        return self.order.once(("lift", value, axes), reader, lambda: make(value, axes, reader))
 
-    def _reshaped(self, value: Value, shape: Shape, axes: tuple[int, ...], reader: int) -> Value:
+    def _reshaped(self, value: Value, axes: tuple[int, ...], reader: int) -> Value:
+        shape = with_axes(value.shape, axes)
         # Of sizes that are all stored the first one is left open: it is the batch, and callers resize it.
         first = [axis for axis in range(shape.rank) if axis not in axes][:1]
         free = [axis for axis, size in enumerate(shape.dims) if not isinstance(size, int)]
@@ -208,66 +204,60 @@ class NodeBuilder:
 
     def tiled(self, value: Value, shape: Shape, reader: int) -> Value:
         """A TILE by static repeats, made once for a value and a shape."""
-        key = ("stretch", value, shape)
-        found = self.order.reuse(key, reader)
-        if found is None:
+
+        def make() -> Value:
             repeats = self.integers(repeats_of(value.shape, shape))
             made = self.value(self.like(value, f"{value.name}_stretched", shape), shape, value.dtype, "result")
-            version = tile_version(value.dtype)
-            found = self.node("TILE", version, (value, repeats), Options(TILE), made, reader)
-            self.order.made[key] = found
-        return found
+            return self.node("TILE", tile_version(value.dtype), (value, repeats), Options(TILE), made, reader)
+
+        return self.order.once(("stretch", value, shape), reader, make)
 
     def expanded(self, value: Value, target: Value, shape: Shape, reader: int) -> Value:
         """A BROADCAST_TO, made once for a value and a target."""
-        key = ("expand", value, target)
-        found = self.order.reuse(key, reader)
-        if found is None:
+
+        def make() -> Value:
             made = self.value(self.like(value, f"{value.name}_stretched", shape), shape, value.dtype, "result")
             version = broadcast_to_version(value.dtype)
-            found = self.node("BROADCAST_TO", version, (value, target), Options(NONE), made, reader)
-            self.order.made[key] = found
-        return found
+            return self.node("BROADCAST_TO", version, (value, target), Options(NONE), made, reader)
+
+        return self.order.once(("expand", value, target), reader, make)
 
     def shape_of(self, value: Value, reader: int) -> Value:
         """The run-time shape of a value, as an int32 vector; a constant where it is known."""
         if value.shape.static:
             return self.integers(value.shape.numbers)
-        key = ("shape", value)
-        found = self.order.reuse(key, reader)
-        if found is None:
+
+        def make() -> Value:
             made = self._vector(f"{value.name}_shape", value.shape.rank)
-            found = self.node("SHAPE", 1, (value,), Options(SHAPE, ((0, "b", INT32),)), made, reader)
-            self.order.made[key] = found
-        return found
+            return self.node("SHAPE", 1, (value,), Options(SHAPE, ((0, "b", INT32),)), made, reader)
+
+        return self.order.once(("shape", value), reader, make)
 
     def merged(self, one: Value, other: Value, rank: int, reader: int) -> Value:
         """BROADCAST_ARGS of two shapes: it aborts the process where they do not broadcast."""
-        key = ("merged", frozenset((one, other)))
-        found = self.order.reuse(key, reader)
-        if found is None:
+
+        def make() -> Value:
             made = self._vector(f"{one.name}_merged", rank)
-            found = self.node("BROADCAST_ARGS", 1, (one, other), Options(NONE), made, reader)
-            self.order.made[key] = found
-        return found
+            return self.node("BROADCAST_ARGS", 1, (one, other), Options(NONE), made, reader)
+
+        return self.order.once(("merged", frozenset((one, other))), reader, make)
 
     def chosen(self, one: Value, other: Value, rank: int, reader: int) -> Value:
         """The same without an end of the process: the other's size where one is 1, else its own.
 
         Where the shapes do not broadcast, the operator's own error says so.
         """
-        key = ("chosen", one, other)
-        found = self.order.reuse(key, reader)
-        if found is None:
-            other = self._lengthened(other, rank, reader)
+
+        def make() -> Value:
+            longer = self._lengthened(other, rank, reader)
             record = new_tensor(self.fresh(f"{one.name}_is_1"), Shape((rank,)), BOOL)
             flags = self.value(record, Shape((rank,)), "bool", "result")
             ones = self.integers((1,) * rank)
             condition = self.node("EQUAL", 1, (one, ones), Options(EQUAL), flags, reader)
             made = self._vector(f"{one.name}_merged", rank)
-            found = self.node("SELECT_V2", 1, (condition, other, one), Options(SELECT_V2), made, reader)
-            self.order.made[key] = found
-        return found
+            return self.node("SELECT_V2", 1, (condition, longer, one), Options(SELECT_V2), made, reader)
+
+        return self.order.once(("chosen", one, other), reader, make)
 
     def _lengthened(self, shape: Value, rank: int, reader: int) -> Value:
         """A shape with unit axes in front."""
@@ -275,29 +265,25 @@ class NodeBuilder:
         if not missing:
             return shape
         made = self._vector(f"{shape.name}_lifted", rank)
-        options = Options(CONCATENATION, ((0, "i", 0),))
-        return self.node("CONCATENATION", 1, (self.integers((1,) * missing), shape), options, made, reader)
+        return self._joined((self.integers((1,) * missing), shape), made, reader)
 
     def sizes(self, parts: Sequence[int | tuple[Value, int]], reader: int) -> Value:
         """A shape put together from numbers and axes of values."""
-        key = ("sizes", tuple(parts))
-        found = self.order.reuse(key, reader)
-        if found is not None:
-            return found
-        pieces = []
-        for part in parts:
-            if isinstance(part, int):
-                pieces.append(self.integers((part,)))
-                continue
-            value, axis = part
-            operands = (self.shape_of(value, reader), self.integers((axis,)))
-            made = self._vector(f"{value.name}_size_{axis}", 1)
-            options = Options(GATHER, ((0, "i", 0),))
-            pieces.append(self.node("GATHER", 1, operands, options, made, reader))
-        made = self._vector("sizes", len(parts))
-        options = Options(CONCATENATION, ((0, "i", 0),))
-        found = self.order.made[key] = self.node("CONCATENATION", 1, tuple(pieces), options, made, reader)
-        return found
+
+        def make() -> Value:
+            pieces = [self.integers((part,)) if isinstance(part, int) else self._size(*part, reader) for part in parts]
+            return self._joined(tuple(pieces), self._vector("sizes", len(parts)), reader)
+
+        return self.order.once(("sizes", tuple(parts)), reader, make)
+
+    def _size(self, value: Value, axis: int, reader: int) -> Value:
+        operands = (self.shape_of(value, reader), self.integers((axis,)))
+        made = self._vector(f"{value.name}_size_{axis}", 1)
+        return self.node("GATHER", 1, operands, Options(GATHER, ((0, "i", 0),)), made, reader)
+
+    def _joined(self, parts: tuple[Value, ...], made: Value, reader: int) -> Value:
+        """Join vectors; the result is `made`."""
+        return self.node("CONCATENATION", 1, parts, Options(CONCATENATION, ((0, "i", 0),)), made, reader)
 
     def _vector(self, stem: str, count: int) -> Value:
         shape = Shape((count,))

@@ -10,7 +10,7 @@ from typing import Final
 from graphfix.formats.tflite.file.records import Options, Quantization, Tensor
 from graphfix.formats.tflite.file.schema import TENSOR_TYPES
 from graphfix.graph.edits import New
-from graphfix.shapes.shape import Shape
+from graphfix.shapes.dim import Shape
 
 NEW_SHAPE_RANK = 8
 """LiteRT refuses a longer `new_shape`; the shape operand alone holds more sizes."""

@@ -22,7 +22,7 @@ from graphfix.formats.tflite.file.schema import CODES
 from graphfix.graph.edits import Canonicalize, Evaluate, Fold, Inline, Refused, Replace
 from graphfix.graph.view import NO_ATTRIBUTES, Node, Value
 from graphfix.operators.row import TFLITE
-from graphfix.shapes.shape import Shape
+from graphfix.shapes.dim import Shape
 
 
 def carry_out(state: State, node: Node, edit: NodeEdit) -> Node:

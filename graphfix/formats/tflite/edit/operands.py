@@ -12,7 +12,8 @@ from graphfix.formats.tflite.edit.state import State
 from graphfix.formats.tflite.file.schema import item_bytes
 from graphfix.graph.edits import Refused, Stretch
 from graphfix.graph.view import Node, Value
-from graphfix.shapes.shape import Shape, broadcast, cstr_broadcastable, same_shape, with_axes
+from graphfix.shapes.dim import Shape
+from graphfix.shapes.shape import broadcast, cstr_broadcastable, same_shape, with_axes
 
 DEQUANTIZE = "DEQUANTIZE"
 LARGEST_TOTAL = 2

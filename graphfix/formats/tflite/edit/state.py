@@ -12,7 +12,7 @@ from graphfix.formats.tflite.folding import Evaluator
 from graphfix.formats.tflite.view import SubgraphView
 from graphfix.graph.view import Graph, Node, Value, set_node
 from graphfix.results.records import dataclass, field
-from graphfix.shapes.shape import Shape
+from graphfix.shapes.dim import Shape
 
 Key = tuple[str, tuple[int, ...], Quantization | None]
 """The element type, the dims and the quantization."""

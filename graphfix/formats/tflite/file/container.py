@@ -208,16 +208,10 @@ class Container:
         """
         self.source.check()
         self.refuse_output(out)
-        try:
+        with staged(out) as staging:
             refuse_name(out)
             self._refuse_folder(out)
-            pieces = self._pieces() if changed else [(0, len(self.source.data))]
-            with staged() as staging:
-                staging.write(out, self.source, pieces)
-        except OSError as error:
-            raise GraphfixError(
-                f"{out}: can't be written: {reason(error)}; make room or choose another place"
-            ) from error
+            staging.write(out, self.source, self._pieces() if changed else [(0, len(self.source.data))])
         return staging.placed
 
     def _refuse_folder(self, out: Path) -> None:

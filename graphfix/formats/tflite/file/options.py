@@ -62,26 +62,13 @@ _SECOND: Final[Mapping[int, str]] = {
 }
 """The same of BuiltinOptions2."""
 
-BODIES: Final = frozenset(
-    {
-        "subgraph",
-        "then_subgraph_index",
-        "else_subgraph_index",
-        "cond_subgraph_index",
-        "body_subgraph_index",
-        "init_subgraph_index",
-        "decomposition_subgraph_index",
-        "branch_subgraph_indices",
-    }
-)
-"""The options that name the subgraphs an operator runs."""
-
-
-_LAYOUTS: Final[Mapping[tuple[str, int], Layout]] = {
+LAYOUTS: Final[Mapping[tuple[str, int], Layout]] = {
     (union, kind): layout("options", fields)
     for union, kinds in (("builtin_options", _FIRST), ("builtin_options_2", _SECOND))
     for kind, fields in kinds.items()
 }
+BODIES: Final = frozenset(name for form in LAYOUTS.values() for name in form.names if "subgraph" in name)
+"""The options that name the subgraphs an operator runs."""
 
 
 def read_options(flat: FlatBuffer, place: int) -> Mapping[str, object]:
@@ -92,7 +79,7 @@ def read_options(flat: FlatBuffer, place: int) -> Mapping[str, object]:
     """
     found = flat.fields(place, OPERATOR)
     for union in ("builtin_options", "builtin_options_2"):
-        form = _LAYOUTS.get((union, found.get(f"{union}_type", 0)))
+        form = LAYOUTS.get((union, found.get(f"{union}_type", 0)))
         if form is not None and union in found:
             return _values(flat, found[union], form)
     return {}

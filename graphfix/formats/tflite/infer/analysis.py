@@ -20,7 +20,7 @@ from graphfix.formats.tflite.infer.subgraphs import Analysis, Known
 from graphfix.graph.view import Node, Trips, Value
 from graphfix.results import StoredShape, assumptions
 from graphfix.results.records import dataclass, field
-from graphfix.shapes.shape import UNRANKED, Dim, Shape, Size
+from graphfix.shapes.dim import UNRANKED, Dim, Shape, Size
 from graphfix.shapes.terms import Terms
 
 NONE_EQUAL: Mapping[str, str] = MappingProxyType({})

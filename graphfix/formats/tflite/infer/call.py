@@ -7,9 +7,9 @@ from typing import TypeAlias
 
 from graphfix.formats.tflite.file.records import ABSENT, Operator, Tensor
 from graphfix.formats.tflite.infer.scope import GraphScope
-from graphfix.operators import Row
+from graphfix.operators.row import Row
 from graphfix.results.records import dataclass, field
-from graphfix.shapes.shape import Shape, Size
+from graphfix.shapes.dim import Shape, Size
 from graphfix.shapes.terms import Terms
 
 
@@ -41,7 +41,7 @@ class Call:
     def shape(self, index: int) -> Shape | None:
         """The operand's shape, None when absent."""
         tensor = self.tensor(index)
-        return self.scope.shape(tensor) if tensor != ABSENT else None
+        return self.scope.shapes[tensor] if tensor != ABSENT else None
 
     def dims(self, index: int) -> tuple[Size, ...] | None:
         """The operand's dims, None when absent or unranked."""
@@ -79,7 +79,7 @@ class Call:
     def option(self, name: str) -> object:
         """A builtin option, None where the file or the reader has none."""
         if self._options is None:
-            self._options = self.scope.options(self.operator)
+            self._options = self.scope.container.options(self.operator)
         return self._options.get(name)
 
     def number(self, name: str, default: int = 0) -> int:
@@ -90,7 +90,7 @@ class Call:
     def result(self, index: int = 0) -> Tensor | None:
         """The record of a result."""
         outputs = self.operator.outputs
-        return self.scope.record(outputs[index]) if index < len(outputs) and outputs[index] != ABSENT else None
+        return self.scope.tensors[outputs[index]] if index < len(outputs) and outputs[index] != ABSENT else None
 
 
 Results: TypeAlias = tuple[Shape | None, ...]

@@ -7,12 +7,11 @@ from collections.abc import Mapping, Sequence
 from math import prod
 
 from graphfix.formats.tflite.file.container import Container
-from graphfix.formats.tflite.file.records import Operator, Subgraph, Tensor
+from graphfix.formats.tflite.file.records import Subgraph, Tensor
 from graphfix.formats.tflite.file.schema import BOOL, FLOAT32, INT32, INT64, STRING, TENSOR_TYPES
 from graphfix.formats.tflite.infer.names import FREE, declared, unique_names, unknown_name
 from graphfix.results.records import dataclass, field
-from graphfix.shapes.dim import Parts
-from graphfix.shapes.shape import UNRANKED, Dim, Shape, Size
+from graphfix.shapes.dim import UNRANKED, Dim, Parts, Shape, Size
 from graphfix.shapes.terms import ANY, LEAST, Terms
 
 INTEGERS = {INT32: "i", INT64: "q", BOOL: "?"}
@@ -60,18 +59,6 @@ class GraphScope:
     _samples: list[Mapping[Parts, int]] = field(default_factory=list)
     """Numbers for the free sizes of the inputs; none in a body."""
     _elements: dict[int, tuple[Size, ...] | None] = field(default_factory=dict)
-
-    def shape(self, tensor: int) -> Shape:
-        """The shape, as far as it is known by now."""
-        return self.shapes[tensor]
-
-    def record(self, tensor: int) -> Tensor:
-        """The record of the file."""
-        return self.tensors[tensor]
-
-    def options(self, operator: Operator) -> Mapping[str, object]:
-        """The builtin options."""
-        return self.container.options(operator)
 
     def name(self, tensor: int, axis: int, lo: int = 0, hi: int | None = None) -> Dim:
         """The named unknown that is the size of one axis."""

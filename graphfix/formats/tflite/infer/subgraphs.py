@@ -16,10 +16,9 @@ from graphfix.formats.tflite.file.schema import CUSTOM, OPERATORS, TENSOR_TYPES,
 from graphfix.formats.tflite.infer.call import Call, Results, Rule
 from graphfix.formats.tflite.infer.operators import registry
 from graphfix.formats.tflite.infer.scope import GraphScope, scope_of
-from graphfix.operators import Row
-from graphfix.operators.row import TFLITE
+from graphfix.operators.row import TFLITE, Row
 from graphfix.results.records import dataclass, field
-from graphfix.shapes.shape import UNRANKED, Dim, Incompatible, Shape, Size, same
+from graphfix.shapes.dim import UNRANKED, Dim, Incompatible, Shape, Size, same
 from graphfix.shapes.terms import Terms
 
 STATED = frozenset(form.op for form in operators.stretch_forms() if form.domain == TFLITE and form.by == "axes")

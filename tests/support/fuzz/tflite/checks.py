@@ -14,7 +14,7 @@ from graphfix.formats.tflite.model import TfliteModel
 from graphfix.formats.tflite.view import SubgraphView
 from graphfix.graph.view import Graph
 from graphfix.results import GraphfixError, Outcome
-from graphfix.shapes.shape import Shape
+from graphfix.shapes.dim import Shape
 from tests.support import engine
 from tests.support.fuzz.tflite.graph_builder import BOOL, INT, LONG, SCALED, WORD, Concrete, Draft
 from tests.support.runtimes.litert_groups import KERNELS, Job

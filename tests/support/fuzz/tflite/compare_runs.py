@@ -9,7 +9,7 @@ from itertools import product
 import numpy as np
 
 from graphfix.formats.tflite.view import SubgraphView
-from graphfix.shapes.shape import Dim, Shape, Size
+from graphfix.shapes.dim import Dim, Shape, Size
 from tests.support.fuzz.tflite.checks import Case, Fixed, Way, always_run, jobs, known_shapes, load, prepared
 from tests.support.fuzz.tflite.graph_builder import Draft
 from tests.support.fuzz.tflite.ops import BROADCAST

@@ -9,10 +9,10 @@ from collections.abc import Mapping, Sequence
 
 from graphfix.formats.onnx.infer.call import NOTHING, Call, Results
 from graphfix.formats.onnx.infer.contrib.operator import MICROSOFT, SAME, Attributes, Operator, like
-from graphfix.formats.onnx.infer.operators.elementwise import first
+from graphfix.formats.onnx.infer.operators.elementwise import first, shapes_of
 from graphfix.formats.onnx.infer.sizes import positive, product, quotient, ranked, scalar, total
 from graphfix.results.onnx_messages import TensorProto
-from graphfix.shapes.shape import UNKNOWN, Shape, Size, same
+from graphfix.shapes.dim import UNKNOWN, Shape, Size, same
 
 SEQUENCE = 3
 """The rank of [batch, sequence, hidden]."""
@@ -24,12 +24,12 @@ PACKED = 5
 """The rank of [batch, sequence, heads, 2 or 3, head], and of [2, batch, heads, sequence, head]."""
 
 
-def _packed_weights(call: Call, *, weight: int, bias: int, past: int) -> Results:
+def _packed_weights(call: Call, *, past: int) -> Results:
     """Attention of [B,S,D] by one weight [D,H+H+V] of query, key and value: [B,S,V]; present [2,B,N,P+S,H/N].
 
     Keys and values of different sizes do not fit into one tensor; for these the document does not define present.
     """
-    dims, weights, biases = ranked(call, 0, SEQUENCE), ranked(call, weight, 2), ranked(call, bias, 1)
+    dims, weights, biases = ranked(call, 0, SEQUENCE), ranked(call, 1, 2), ranked(call, 2, 1)
     batch, sequence, _ = dims or (UNKNOWN,) * SEQUENCE
     terms, sizes = call.terms, call.list("qkv_hidden_sizes")
     whole = weights[1] if weights else biases[0] if biases else UNKNOWN
@@ -53,14 +53,6 @@ def _present_pair(call: Call, past: int, current: tuple[Size, ...]) -> Shape:
         return Shape(before if shared and before else (2, batch, heads, UNKNOWN, head))
     length = sequence if not call.has(past) else total(call.terms, before[3], sequence) if before else UNKNOWN
     return Shape((2, batch, heads, length, head))
-
-
-def _self_attention(call: Call) -> Results:
-    return _packed_weights(call, weight=1, bias=2, past=4)
-
-
-def _quantized_attention(call: Call) -> Results:
-    return _packed_weights(call, weight=1, bias=2, past=8)
 
 
 # --- query, key and value apart ---------------------------------------------------------------------------------------
@@ -243,11 +235,6 @@ def _packed_head(call: Call, whole: Size, heads: Size, groups: Size) -> Size:
     return quotient(call.terms, whole, total(call.terms, heads, call.terms.mul(groups, 2)))
 
 
-def _rotated(call: Call) -> Results:
-    """GemmaRotaryEmbedding: the shapes of query (operand 1) and key (operand 3)."""
-    return (call.shape(1), call.shape(3))
-
-
 def _score_type(types: Sequence[int], _: Attributes) -> int:
     """Return the type of scores. It is a type variable of the schema; CPU kernels have scores of float32 only."""
     return TensorProto.FLOAT if types and types[0] == TensorProto.FLOAT else 0
@@ -257,10 +244,13 @@ _SCORED = (like(0), like(0), like(0), _score_type)
 _LIKE_THE_QUERY = "LongformerAttention MRotaryEmbedding QOrderedLongformerAttention RotaryEmbedding".split()
 OPERATORS: Mapping[tuple[str, str], Operator] = {
     **{(MICROSOFT, op): Operator(first, SAME) for op in _LIKE_THE_QUERY},
-    **{(MICROSOFT, op): Operator(_self_attention, SAME) for op in ("Attention", "DecoderMaskedSelfAttention")},
+    **{
+        (MICROSOFT, op): Operator(lambda call: _packed_weights(call, past=4), SAME)
+        for op in ("Attention", "DecoderMaskedSelfAttention")
+    },
     (MICROSOFT, "DecoderAttention"): Operator(_decoder, SAME),
     (MICROSOFT, "DecoderMaskedMultiHeadAttention"): Operator(_decoder_masked, _SCORED),
-    (MICROSOFT, "GemmaRotaryEmbedding"): Operator(_rotated, (like(1, 3),)),
+    (MICROSOFT, "GemmaRotaryEmbedding"): Operator(shapes_of(1, 3), (like(1, 3),)),
     (MICROSOFT, "GroupQueryAttention"): Operator(_group_query, (like(0), like(3, 0), like(4, 0), like(0))),
     (MICROSOFT, "MultiHeadAttention"): Operator(_multi_head, _SCORED),
     (MICROSOFT, "PackedAttention"): Operator(_packed_tokens, SAME),
@@ -269,6 +259,6 @@ OPERATORS: Mapping[tuple[str, str], Operator] = {
         (MICROSOFT, op): Operator(_paged, (like(0), like(3), like(4)))
         for op in ("PagedAttention", "SparsePagedAttention")
     },
-    (MICROSOFT, "QAttention"): Operator(_quantized_attention, (like(3),)),
+    (MICROSOFT, "QAttention"): Operator(lambda call: _packed_weights(call, past=8), (like(3),)),
     (MICROSOFT, "SparseAttention"): Operator(_sparse, SAME),
 }

@@ -12,7 +12,7 @@ from graphfix.formats.onnx.infer.contrib.operator import FLOAT, NO_TENSOR, SAME,
 from graphfix.formats.onnx.infer.operators.elementwise import first
 from graphfix.formats.onnx.infer.sizes import product
 from graphfix.results.onnx_messages import TensorProto
-from graphfix.shapes.shape import UNKNOWN, Shape, Size
+from graphfix.shapes.dim import UNKNOWN, Shape, Size
 
 DOMAIN = "ai.onnx.ml"
 

@@ -10,10 +10,10 @@ from collections.abc import Mapping, Sequence
 
 from graphfix.formats.onnx.infer.call import NOTHING, Call, Results
 from graphfix.formats.onnx.infer.contrib.operator import BOOL, MICROSOFT, SAME, UINT32, Attributes, Operator, like
-from graphfix.formats.onnx.infer.operators.elementwise import dequantized, first, multidirectional
+from graphfix.formats.onnx.infer.operators.elementwise import dequantized, first, multidirectional, shapes_of
 from graphfix.formats.onnx.infer.sizes import quotient, ranked, with_size
 from graphfix.results.onnx_messages import TensorProto
-from graphfix.shapes.shape import Shape
+from graphfix.shapes.dim import Shape
 
 EXPERIMENTAL = """
 Affine GRUUnit ImageScaler MemcpyFromHost MemcpyToHost ParametricSoftplus Scale ScaledTanh
@@ -27,11 +27,6 @@ ZERO_POINT = 2
 """The operand of QuantizeLinear whose type the result has."""
 
 
-def _like_operand(operand: int, results: int = 1) -> Operator:
-    """Return the rules of an operator whose results all have the shape and the type of one operand."""
-    return Operator(lambda call: (call.shape(operand),) * results, (like(operand),))
-
-
 def _hash_type(_: Sequence[int], attributes: Attributes) -> int:
     positive = attributes.get("positive", 1)
     return {0: TensorProto.INT32, 1: TensorProto.UINT32}.get(positive if isinstance(positive, int) else -1, 0)
@@ -40,11 +35,6 @@ def _hash_type(_: Sequence[int], attributes: Attributes) -> int:
 def _quantized_type(types: Sequence[int], _: Attributes) -> int:
     """The type of the zero point, uint8 where it is absent."""
     return like(ZERO_POINT)(types, {}) if len(types) > ZERO_POINT else TensorProto.UINT8
-
-
-def _bias_dropout(call: Call) -> Results:
-    """BiasDropout: result and mask have the shape of operand 0."""
-    return (call.shape(0), call.shape(0))
 
 
 def _bitmask_dropout(call: Call) -> Results:
@@ -75,15 +65,15 @@ OPERATORS: Mapping[tuple[str, str], Operator] = {
     **{("", op): Operator(first, SAME) for op in EXPERIMENTAL},
     **{(MICROSOFT, op): Operator(first, SAME) for op in ACTIVATIONS},
     **{(MICROSOFT, op): Operator(multidirectional, SAME) for op in ("QLinearAdd", "QLinearMul", "MulInteger")},
-    (MICROSOFT, "BiasDropout"): Operator(_bias_dropout, (like(0), BOOL)),
+    (MICROSOFT, "BiasDropout"): Operator(shapes_of(0, 0), (like(0), BOOL)),
     (MICROSOFT, "BiasSplitGelu"): Operator(_halved, SAME),
     (MICROSOFT, "BitmaskBiasDropout"): Operator(_bitmask_dropout, (like(0), UINT32)),
     (MICROSOFT, "BitmaskDropout"): Operator(_bitmask_dropout, (like(0), UINT32)),
     (MICROSOFT, "CDist"): Operator(_cdist, SAME),
     (MICROSOFT, "DequantizeLinear"): Operator(dequantized, (like(1),)),
-    (MICROSOFT, "LinearAttentionGate"): _like_operand(0, 2),
+    (MICROSOFT, "LinearAttentionGate"): Operator(shapes_of(0, 0), SAME),
     (MICROSOFT, "MurmurHash3"): Operator(first, (_hash_type,)),
-    (MICROSOFT, "NGramRepeatBlock"): _like_operand(1),
+    (MICROSOFT, "NGramRepeatBlock"): Operator(shapes_of(1), (like(1),)),
     (MICROSOFT, "QLinearWhere"): Operator(multidirectional, (like(1),)),
     (MICROSOFT, "QuantizeLinear"): Operator(first, (_quantized_type,)),
     (MICROSOFT, "SampleOp"): Operator(first, SAME, moves="Identity"),

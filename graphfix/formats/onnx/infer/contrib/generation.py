@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from graphfix.formats.onnx.infer.call import Call, Results
 from graphfix.formats.onnx.infer.contrib.operator import FLOAT, INT32, MICROSOFT, Operator, like
 from graphfix.formats.onnx.infer.sizes import scalar, unknowns
-from graphfix.shapes.shape import UNKNOWN, Shape, Size
+from graphfix.shapes.dim import UNKNOWN, Shape, Size
 
 
 def _batch(call: Call) -> Size:

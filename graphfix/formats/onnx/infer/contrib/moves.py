@@ -38,7 +38,7 @@ from graphfix.formats.onnx.infer.sizes import (
     with_size,
 )
 from graphfix.results.onnx_messages import TensorProto
-from graphfix.shapes.shape import UNKNOWN, Shape, Size
+from graphfix.shapes.dim import UNKNOWN, Shape, Size
 from graphfix.shapes.terms import as_size, bounds
 
 BOUNDS_ARE_OPERANDS = 18

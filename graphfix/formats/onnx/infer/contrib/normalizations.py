@@ -9,9 +9,9 @@ from collections.abc import Mapping
 
 from graphfix.formats.onnx.infer.call import NOTHING, Call, Results
 from graphfix.formats.onnx.infer.contrib.operator import FLOAT, MICROSOFT, SAME, Operator, like, type_attribute
-from graphfix.formats.onnx.infer.operators.elementwise import first, normalization
+from graphfix.formats.onnx.infer.operators.elementwise import first, normalization, shapes_of
 from graphfix.formats.onnx.infer.sizes import positive, quotient, ranked
-from graphfix.shapes.shape import Shape
+from graphfix.shapes.dim import Shape
 
 GRID = 2
 """The rank of [batch, sequence] and of an embedding table [words, hidden]."""
@@ -63,11 +63,6 @@ def _low_rank_mix(call: Call) -> Results:
     return (Shape((*dims[:-1], quotient(call.terms, dims[-1], branches))), Shape((*dims[:-1], branches)), call.shape(0))
 
 
-def _twice(call: Call) -> Results:
-    """Both results have the shape of operand 0."""
-    return (call.shape(0), call.shape(0))
-
-
 _LIKE_THE_OPERAND = """
 BranchwiseRMSNorm GatedRMSNorm GroupNorm HyperConnectionPostMix QOrderedLayerNormalization
 """.split()
@@ -79,9 +74,9 @@ OPERATORS: Mapping[tuple[str, str], Operator] = {
     },
     **{(MICROSOFT, op): Operator(first, SAME) for op in _LIKE_THE_OPERAND},
     (MICROSOFT, "EmbedLayerNormalization"): Operator(_embedded, (like(2), like(0), like(2))),
-    (MICROSOFT, "EngramGate"): Operator(_twice, SAME),
+    (MICROSOFT, "EngramGate"): Operator(shapes_of(0, 0), SAME),
     (MICROSOFT, "HyperConnectionLowRankMix"): Operator(_low_rank_mix, SAME),
     (MICROSOFT, "HyperConnectionPreMix"): Operator(_pre_mix, SAME),
     (MICROSOFT, "QEmbedLayerNormalization"): Operator(_embedded, (like(8), like(0))),
-    (MICROSOFT, "SkipGroupNorm"): Operator(_twice, SAME),
+    (MICROSOFT, "SkipGroupNorm"): Operator(shapes_of(0, 0), SAME),
 }

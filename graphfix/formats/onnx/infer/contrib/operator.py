@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import TypeAlias
 
 from graphfix.formats.onnx.infer.call import NOTHING, Call, Results, Rule
 from graphfix.formats.onnx.infer.sizes import unknowns
 from graphfix.results.onnx_messages import TensorProto
 from graphfix.results.records import dataclass
-from graphfix.shapes.shape import Shape
+from graphfix.shapes.dim import Shape
 
 MICROSOFT = "com.microsoft"
 CHANNELS = 2
@@ -74,7 +75,7 @@ def reading(rule: Rule, *operands: int) -> Rule:
 
 def since(version: int, rule: Rule) -> Rule:
     """Return a rule that reads the node as this version of the standard operator."""
-    return lambda call: rule(call.of_version(version))
+    return lambda call: rule(replace(call, version=version))
 
 
 def channels_last(rule: Rule) -> Rule:
@@ -88,7 +89,7 @@ def channels_last(rule: Rule) -> Rule:
         if dims is None or len(dims) < CHANNELS:
             return NOTHING
         batch, *spatial, channels = dims
-        results = rule(call.with_shape(Shape((batch, channels, *spatial))))
+        results = rule(replace(call, first_shape=Shape((batch, channels, *spatial))))
         if not results or results[0] is None or results[0].axes is None or len(results[0].axes) != len(dims):
             return NOTHING
         batch, channels, *spatial = results[0].axes

@@ -21,7 +21,7 @@ from graphfix.formats.onnx.infer.operators.elementwise import first
 from graphfix.formats.onnx.infer.operators.products import MATRIX, gemm, matmul, multiplied
 from graphfix.formats.onnx.infer.sizes import positive, product, quotient, ranked, unknowns, with_size
 from graphfix.results.onnx_messages import TensorProto
-from graphfix.shapes.shape import UNKNOWN, Shape, Size
+from graphfix.shapes.dim import UNKNOWN, Shape, Size
 
 OUTPUT_ZERO = 8
 """The operand of QGemm that is the result's zero point; without this operand the result is float32."""

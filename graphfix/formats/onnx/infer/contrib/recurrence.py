@@ -15,8 +15,9 @@ from graphfix.formats.onnx.infer.operators.attention import (
     linear_attention,
     recurrent,
 )
+from graphfix.formats.onnx.infer.operators.elementwise import shapes_of
 from graphfix.formats.onnx.infer.sizes import ranked, total
-from graphfix.shapes.shape import UNKNOWN, Shape, Size
+from graphfix.shapes.dim import UNKNOWN, Shape, Size
 
 STATE = 4
 """The rank of a state [batch, heads, key, value]."""
@@ -55,11 +56,6 @@ def _most(one: Size, other: Size) -> Size:
     return max(one, other) if isinstance(one, int) and isinstance(other, int) else UNKNOWN
 
 
-def _replayed(call: Call) -> Results:
-    """The result is the buffer (operand 2) that is written."""
-    return (call.shape(2),)
-
-
 def _verified(call: Call) -> Results:
     """Mamba2Verify of rows [R,width]: [R,di], snapshots of both states, the convolution's rows, and the readout."""
     rows, states, norm = ranked(call, 0, 2), call.dims(1), ranked(call, 8, 1)
@@ -74,7 +70,7 @@ OPERATORS: Mapping[tuple[str, str], Operator] = {
     (MICROSOFT, "CausalConvWithState"): Operator(causal_convolution, SAME),
     (MICROSOFT, "DynamicQuantizeLSTM"): Operator(recurrent, (FLOAT,)),
     (MICROSOFT, "GatedDeltaNet"): Operator(_delta, (like(0), FLOAT)),
-    **{(MICROSOFT, op): Operator(_replayed, (like(2),)) for op in ("ConvStateReplay", "GatedDeltaNetStateReplay")},
+    **{(MICROSOFT, op): Operator(shapes_of(2), (like(2),)) for op in ("ConvStateReplay", "GatedDeltaNetStateReplay")},
     (MICROSOFT, "LinearAttention"): Operator(linear_attention, (like(0), like(3, 0))),
     (MICROSOFT, "Mamba2Verify"): Operator(_verified, (like(0), like(0), FLOAT, like(0), FLOAT)),
     (MICROSOFT, "VarlenCausalConvWithState"): Operator(_packed_convolution, SAME),

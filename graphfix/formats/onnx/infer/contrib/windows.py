@@ -21,9 +21,9 @@ from graphfix.formats.onnx.infer.contrib.operator import (
     reading,
 )
 from graphfix.formats.onnx.infer.operators import reshaping, windows
-from graphfix.formats.onnx.infer.operators.elementwise import batch_normalization, first, rank_of_first
+from graphfix.formats.onnx.infer.operators.elementwise import first, rank_of_first, shapes_of
 from graphfix.formats.onnx.infer.sizes import positive, product, ranked, unknowns
-from graphfix.shapes.shape import UNKNOWN, Shape, Size
+from graphfix.shapes.dim import UNKNOWN, Shape, Size
 
 NCHWC = "com.microsoft.nchwc"
 NHWC = "com.ms.internal.nhwc"
@@ -120,7 +120,7 @@ OPERATORS: Mapping[tuple[str, str], Operator] = {
         for op in ("GlobalAveragePool", "GlobalLpPool", "GlobalMaxPool")
     },
     **{(NHWC, op): Operator(first, SAME) for op in ("InstanceNormalization", "LRN")},
-    (NHWC, "BatchNormalization"): Operator(batch_normalization, (like(0), like(3), like(4), like(3), like(4))),
+    (NHWC, "BatchNormalization"): Operator(shapes_of(0, 3, 4, 3, 4), (like(0), like(3), like(4), like(3), like(4))),
     (NHWC, "Conv"): Operator(channels_last(windows.convolution), SAME),
     (NHWC, "ConvTranspose"): Operator(channels_last(windows.transposed), SAME),
     (NHWC, "DepthToSpace"): Operator(channels_last(reshaping.depth_to_space), SAME),

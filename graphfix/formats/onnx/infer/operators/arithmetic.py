@@ -6,7 +6,7 @@ operator specification; where it leaves the result open, what runtimes compute.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from itertools import product
 
 from graphfix.formats.onnx.infer.call import Call, Rule
@@ -21,7 +21,7 @@ from graphfix.formats.onnx.infer.operators.integers import (
     columns,
 )
 from graphfix.graph.view import Node
-from graphfix.shapes.shape import UNKNOWN, Size
+from graphfix.shapes.dim import UNKNOWN, Size
 from graphfix.shapes.terms import Terms, bounds
 
 # --- elements: two operands -------------------------------------------------------------------------------------------
@@ -160,17 +160,16 @@ def _absolute_bounds(_: Node, given: Given, __: int) -> Bounds | None:
     return max(low, -high, 0), max(-low, high)
 
 
-def _bounds_of_min(_: Node, given: Given, __: int) -> Bounds | None:
-    """Return the bounds of Min: a minimum is no larger than any operand."""
-    highs = [each[1] for each in given if each is not None]
-    lows = [each[0] for each in given if each is not None]
-    return (min(lows), min(highs)) if len(lows) == len(given) else None
+def _bounds_of_extreme(choose: Callable[[Iterable[int]], int]) -> BoundsRule:
+    """Return the rule of Min or Max: the extreme of the least elements, and that of the largest ones."""
 
+    def rule(_: Node, given: Given, __: int) -> Bounds | None:
+        known = [each for each in given if each is not None]
+        if len(known) < len(given):
+            return None
+        return choose(low for low, _ in known), choose(high for _, high in known)
 
-def _bounds_of_max(_: Node, given: Given, __: int) -> Bounds | None:
-    highs = [each[1] for each in given if each is not None]
-    lows = [each[0] for each in given if each is not None]
-    return (max(lows), max(highs)) if len(lows) == len(given) else None
+    return rule
 
 
 def _clipped_bounds(node: Node, given: Given, _: int) -> Bounds | None:
@@ -226,8 +225,8 @@ BOUNDS: Mapping[str, BoundsRule] = {
     "Add": _bounds_of_pairs(lambda a, b: a + b),
     "Clip": _clipped_bounds,
     "Div": _quotient_bounds,
-    "Max": _bounds_of_max,
-    "Min": _bounds_of_min,
+    "Max": _bounds_of_extreme(max),
+    "Min": _bounds_of_extreme(min),
     "Mod": _remainder_bounds,
     "Mul": _bounds_of_pairs(lambda a, b: a * b),
     "Neg": _negative_bounds,

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 
 from graphfix.formats.onnx.infer.call import NOTHING, Call, Results, Rule
 from graphfix.formats.onnx.infer.sizes import positive, product, quotient, ranked, total, unknowns
-from graphfix.shapes.shape import UNKNOWN, Shape, Size
+from graphfix.shapes.dim import UNKNOWN, Shape, Size
 
 SEQUENCE = 3
 """The rank of [batch, sequence, features], of [batch, channels, length], and of [steps, batch, features]."""

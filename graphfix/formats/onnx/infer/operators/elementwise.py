@@ -22,7 +22,7 @@ from graphfix.formats.onnx.infer.sizes import unknowns
 from graphfix.graph.view import Node
 from graphfix.results.onnx_messages import TensorProto
 from graphfix.shapes import shape as shapes
-from graphfix.shapes.shape import UNKNOWN, Shape, Size, never_one, same
+from graphfix.shapes.dim import UNKNOWN, Shape, Size, never_one, same
 from graphfix.shapes.terms import bounds
 
 SAME_SHAPE = """
@@ -57,6 +57,11 @@ def rank_of_first(call: Call) -> Results:
 def every_first(call: Call) -> Results:
     """Every result has the shape of operand 0, such as the mask of Dropout."""
     return (call.shape(0),) * max(1, call.results)
+
+
+def shapes_of(*operands: int) -> Rule:
+    """Return the rule of results that have the shapes of these operands, in this order."""
+    return lambda call: tuple([call.shape(operand) for operand in operands])
 
 
 def always(*ranks: int) -> Rule:
@@ -127,11 +132,6 @@ def normalization(call: Call) -> Results:
     return (call.shape(0), kept, kept)
 
 
-def batch_normalization(call: Call) -> Results:
-    """BatchNormalization: the operand's shape; the results mean and variance have the shapes of operands 3 and 4."""
-    return (call.shape(0), *(call.shape(3), call.shape(4)) * 2)
-
-
 # --- casts ------------------------------------------------------------------------------------------------------------
 
 
@@ -172,7 +172,7 @@ def _bounds_with_zero(_: Node, given: Given, __: int) -> Bounds | None:
 SHAPES: Mapping[str, Rule] = {
     **dict.fromkeys(SAME_SHAPE, first),
     **dict.fromkeys(("CenterCropPad", "DFT", "StringNormalizer"), rank_of_first),
-    "BatchNormalization": batch_normalization,
+    "BatchNormalization": shapes_of(0, 3, 4, 3, 4),
     "DequantizeLinear": dequantized,
     "Dropout": every_first,
     "DynamicQuantizeLinear": quantized,

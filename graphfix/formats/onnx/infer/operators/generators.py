@@ -23,7 +23,7 @@ from graphfix.formats.onnx.infer.operators.integers import (
 from graphfix.formats.onnx.infer.sizes import unknowns
 from graphfix.graph.view import Node
 from graphfix.results.onnx_messages import TensorProto
-from graphfix.shapes.shape import Shape
+from graphfix.shapes.dim import Shape
 from graphfix.shapes.terms import as_size
 
 # --- Shape and Size ---------------------------------------------------------------------------------------------------

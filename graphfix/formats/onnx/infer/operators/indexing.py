@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from graphfix.formats.onnx.infer.call import NOTHING, Call, Results, Rule
-from graphfix.formats.onnx.infer.operators.elementwise import first
+from graphfix.formats.onnx.infer.operators.elementwise import first, shapes_of
 from graphfix.formats.onnx.infer.operators.integers import (
     Bounds,
     BoundsRule,
@@ -23,7 +23,7 @@ from graphfix.formats.onnx.infer.operators.integers import (
 )
 from graphfix.formats.onnx.infer.sizes import normalized_axes, unknowns, with_size
 from graphfix.graph.view import Node
-from graphfix.shapes.shape import UNKNOWN, Shape
+from graphfix.shapes.dim import UNKNOWN, Shape
 from graphfix.shapes.terms import as_size
 
 K_IS_OPERAND_SINCE = 10
@@ -52,11 +52,6 @@ def _gathered_elements(call: Call, _: str) -> Elements | None:
     length = held.shape[axis]
     places = [at for at in indices.elements if isinstance(at, int) and -length <= at < length]
     return held.take(axis, places).elements if len(places) == len(indices.elements) else None
-
-
-def gather_elements(call: Call) -> Results:
-    """Return the shape of the indices: the result has one element for each index."""
-    return (call.shape(1),)
 
 
 def gather_nd(call: Call) -> Results:
@@ -139,7 +134,7 @@ SHAPES: Mapping[str, Rule] = {
     **dict.fromkeys("ReverseSequence Scatter ScatterElements ScatterND TensorScatter".split(), first),
     "Compress": compress,
     "Gather": gather,
-    "GatherElements": gather_elements,
+    "GatherElements": shapes_of(1),
     "GatherND": gather_nd,
     "NonMaxSuppression": lambda _: (Shape((UNKNOWN, 3)),),
     "NonZero": non_zero,

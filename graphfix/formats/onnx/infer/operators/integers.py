@@ -14,7 +14,8 @@ from typing import TypeAlias
 from graphfix.formats.onnx.infer.call import Call
 from graphfix.graph.view import Node
 from graphfix.results.records import dataclass
-from graphfix.shapes.shape import Size, broadcast, of
+from graphfix.shapes.dim import Size, of
+from graphfix.shapes.shape import broadcast
 
 LIMIT = 64
 """The elements of larger integer tensors are not followed: such tensors hold no shapes."""

@@ -25,7 +25,7 @@ from graphfix.formats.onnx.infer.operators.integers import (
 from graphfix.formats.onnx.infer.sizes import normalized_axes, unknowns
 from graphfix.graph.view import Node
 from graphfix.shapes import shape as shapes
-from graphfix.shapes.shape import UNKNOWN, Shape, Size, never_one
+from graphfix.shapes.dim import UNKNOWN, Shape, Size, never_one
 from graphfix.shapes.terms import as_size, maybe_negative
 
 # --- Concat -----------------------------------------------------------------------------------------------------------

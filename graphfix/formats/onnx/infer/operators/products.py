@@ -8,7 +8,7 @@ from graphfix.formats.onnx.infer.call import NOTHING, Call, Results, Rule
 from graphfix.formats.onnx.infer.operators.elementwise import first
 from graphfix.formats.onnx.infer.sizes import unknowns
 from graphfix.shapes import shape as shapes
-from graphfix.shapes.shape import UNKNOWN, Shape, Size, same
+from graphfix.shapes.dim import UNKNOWN, Shape, Size, same
 
 MATRIX = 2
 """The rank of [rows, columns]."""

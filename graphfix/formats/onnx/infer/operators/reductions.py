@@ -18,7 +18,7 @@ from graphfix.formats.onnx.infer.operators.integers import (
 )
 from graphfix.formats.onnx.infer.sizes import normalized_axes, unknowns
 from graphfix.graph.view import Node
-from graphfix.shapes.shape import Shape, Size
+from graphfix.shapes.dim import Shape, Size
 
 REDUCTIONS = """
 ReduceL1 ReduceL2 ReduceLogSum ReduceLogSumExp ReduceMax ReduceMean ReduceMin ReduceProd ReduceSum ReduceSumSquare

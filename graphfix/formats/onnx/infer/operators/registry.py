@@ -7,6 +7,7 @@ operators that onnxruntime adds are in `infer.contrib`, which is imported only i
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 from graphfix import operators
 from graphfix.formats.onnx.infer import contrib
@@ -26,51 +27,29 @@ from graphfix.formats.onnx.infer.operators import (
     windows,
 )
 from graphfix.formats.onnx.infer.operators.integers import BoundsRule, IntegerRule
-from graphfix.operators import Row
+from graphfix.operators.row import Row
 
-_SHAPES: Mapping[str, Rule] = {
-    **arithmetic.SHAPES,
-    **attention.SHAPES,
-    **elementwise.SHAPES,
-    **generators.SHAPES,
-    **indexing.SHAPES,
-    **joining.SHAPES,
-    **products.SHAPES,
-    **reductions.SHAPES,
-    **reshaping.SHAPES,
-    **sequences.SHAPES,
-    **slicing.SHAPES,
-    **windows.SHAPES,
-}
+_FAMILIES = (
+    *(arithmetic, attention, elementwise, generators, indexing, joining),
+    *(products, reductions, reshaping, sequences, slicing, windows),
+)
+
+
+def _merged(table: str) -> dict[str, Any]:
+    """Return the rules of this table of all families; a family without such rules does not have the table."""
+    return {key: rule for family in _FAMILIES for key, rule in getattr(family, table, {}).items()}
+
+
 SHAPES: Mapping[tuple[str, str], Rule] = {
-    **{("", op): rule for op, rule in _SHAPES.items()},
+    **{("", op): rule for op, rule in _merged("SHAPES").items()},
     ("ai.onnx.preview", "FlexAttention"): attention.flex_attention,
 }
 """By domain and operator."""
-BY_STYLE: Mapping[str, Rule] = {**elementwise.BY_STYLE, **products.BY_STYLE}
+BY_STYLE: Mapping[str, Rule] = _merged("BY_STYLE")
 """By the style of the catalogue's row: the rules of the operators that are not in SHAPES."""
-INTEGERS: Mapping[str, IntegerRule] = {
-    **arithmetic.INTEGERS,
-    **elementwise.INTEGERS,
-    **generators.INTEGERS,
-    **indexing.INTEGERS,
-    **joining.INTEGERS,
-    **reductions.INTEGERS,
-    **reshaping.INTEGERS,
-    **slicing.INTEGERS,
-}
+INTEGERS: Mapping[str, IntegerRule] = _merged("INTEGERS")
 """By standard operator: the elements of its first result."""
-BOUNDS: Mapping[str, BoundsRule] = {
-    **arithmetic.BOUNDS,
-    **elementwise.BOUNDS,
-    **generators.BOUNDS,
-    **indexing.BOUNDS,
-    **joining.BOUNDS,
-    **reductions.BOUNDS,
-    **reshaping.BOUNDS,
-    **slicing.BOUNDS,
-    **windows.BOUNDS,
-}
+BOUNDS: Mapping[str, BoundsRule] = _merged("BOUNDS")
 """By standard operator: the bounds of its results."""
 SHAPES_ALONE = frozenset(
     {operator for operator, rule in SHAPES.items() if rule is elementwise.first}

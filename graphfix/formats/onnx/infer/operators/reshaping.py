@@ -17,7 +17,8 @@ from graphfix.formats.onnx.infer.operators.integers import (
     same_elements,
 )
 from graphfix.formats.onnx.infer.sizes import divided, unknowns
-from graphfix.shapes.shape import UNKNOWN, Shape, Size, never_one, same, with_axes
+from graphfix.shapes.dim import UNKNOWN, Shape, Size, never_one, same
+from graphfix.shapes.shape import with_axes
 from graphfix.shapes.terms import Terms, as_size, maybe_negative
 
 NO_SIZE_IS_0 = "no size that a Reshape is given as a term is 0, which would stand for another"

@@ -12,7 +12,7 @@ from typing import TypeAlias
 from graphfix.formats.onnx.infer.call import NOTHING, Call, Results, Rule
 from graphfix.formats.onnx.infer.operators.elementwise import always
 from graphfix.formats.onnx.infer.sizes import normalized_axes, with_size
-from graphfix.shapes.shape import UNKNOWN, Shape, Size, same
+from graphfix.shapes.dim import UNKNOWN, Shape, Size, same
 from graphfix.shapes.terms import as_size
 
 MOST = 64

@@ -18,7 +18,7 @@ from graphfix.formats.onnx.infer.operators.integers import (
 )
 from graphfix.formats.onnx.infer.sizes import normalized_axes, unknowns, with_size
 from graphfix.graph.view import Node
-from graphfix.shapes.shape import UNKNOWN, Shape, Size
+from graphfix.shapes.dim import UNKNOWN, Shape, Size
 from graphfix.shapes.terms import GREATEST, Terms, as_size, bounds
 
 FARTHEST = -(2**63)

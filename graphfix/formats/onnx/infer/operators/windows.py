@@ -15,7 +15,7 @@ from graphfix.formats.onnx.infer.operators.elementwise import rank_of_first
 from graphfix.formats.onnx.infer.operators.integers import BoundsRule, bounds_of_first
 from graphfix.formats.onnx.infer.sizes import divided, unknowns
 from graphfix.results.records import dataclass
-from graphfix.shapes.shape import UNKNOWN, Shape, Size, same
+from graphfix.shapes.dim import UNKNOWN, Shape, Size, same
 from graphfix.shapes.terms import Terms, as_size, bounds
 
 SOME_IMAGE = "no size that a window of a pool slides over is 0"
@@ -147,18 +147,14 @@ def global_pool(call: Call) -> Results:
     return (Shape((*image[:SPATIAL], *[1] * (len(image) - SPATIAL))),)
 
 
-def convolution(call: Call) -> Results:
-    """[N,C,..] by a weight [O,C/group,..]."""
-    return _convolution(call, 1)
-
-
 def quantized_convolution(call: Call) -> Results:
     """QLinearConv: as Conv, but the weight is operand 3."""
-    return _convolution(call, 3)
+    return convolution(call.reading((0, 3)))
 
 
-def _convolution(call: Call, weight_at: int) -> Results:
-    image, weight = call.dims(0), call.dims(weight_at)
+def convolution(call: Call) -> Results:
+    """[N,C,..] by a weight [O,C/group,..]."""
+    image, weight = call.dims(0), call.dims(1)
     if image is None or weight is None:
         known = image or weight
         return NOTHING if known is None else (unknowns(len(known)),)

@@ -7,7 +7,7 @@ from typing import Literal, TypeAlias
 
 from graphfix.formats.tflite.infer.call import Call, Rule
 from graphfix.results.records import dataclass
-from graphfix.shapes.shape import Size
+from graphfix.shapes.dim import Size
 
 Elements: TypeAlias = tuple[Size, ...]
 """The elements of an integer tensor, in row-major order."""

@@ -15,13 +15,14 @@ from graphfix.formats.tflite.file.schema import BOOL, TENSOR_TYPES
 from graphfix.formats.tflite.infer.call import Call, Results, Rule
 from graphfix.formats.tflite.infer.operators.definition import Definition, Elements
 from graphfix.formats.tflite.infer.operators.products import matmul
+from graphfix.graph.broadcast import may_be_one
 from graphfix.graph.litert.lookup_tables import BYTES, FLOATS, OF_BYTES
 from graphfix.shapes import shape as shapes
-from graphfix.shapes.shape import UNRANKED, Dim, Incompatible, Shape, Size
+from graphfix.shapes.dim import UNRANKED, Dim, Incompatible, Shape, Size
 from graphfix.shapes.terms import ANY, Terms, maybe_negative
 
 if TYPE_CHECKING:
-    from graphfix.formats.tflite.file.records import Tensor
+    pass
 
 SAME_SHAPE = (
     "ABS CEIL COS ELU EXP FLOOR GELU HARD_SWISH LEAKY_RELU LOG LOGISTIC NEG RELU RELU6 RELU_0_TO_1 RELU_N1_TO_1 ROUND"
@@ -87,18 +88,13 @@ def select(call: Call) -> Results:
     result = next(iter(BY_STYLE[call.row.style](call)), None)
     operands = [shape for index in range(call.count) if (shape := call.shape(index)) is not None]
     stored = call.result()
-    if result is None or stored is None or not all(map(_may_be_one, operands)):
+    if result is None or stored is None or not all(map(may_be_one, operands)):
         return (result,)
     if result.ranked and len(stored.shape) == result.rank:
         return (result,)
     if all(shapes.num_elements(shape) == 1 for shape in operands) and all(size == 1 for size in stored.shape):
         return (Shape(stored.shape),)
     return (result if any(size != 1 for size in stored.shape) else UNRANKED,)
-
-
-def _may_be_one(shape: Shape) -> bool:
-    """Return whether a tensor of this shape may have one element: no size surely differs from 1."""
-    return all(size == 1 if isinstance(size, int) else not shapes.never_one(size) for size in shape.axes or ())
 
 
 # --- the choice of XNNPACK ----------------------------------------------------------------------------------------
@@ -108,7 +104,7 @@ def follow_bytes(call: Call) -> None:
     """Note that the result of an element-wise operator is computed from 8 bits, element by element, if it is."""
     scope = call.scope
     for tensor in call.operator.inputs:
-        if tensor != ABSENT and (tensor in scope.from_bytes or _is_of_bytes(scope.record(tensor))):
+        if tensor != ABSENT and (tensor in scope.from_bytes or TENSOR_TYPES[scope.tensors[tensor].type][0] in BYTES):
             scope.from_bytes.update(call.operator.outputs)
 
 
@@ -122,19 +118,12 @@ def rank_depends_on_kernels(call: Call, whole: Shape) -> bool:
     if record is None or not whole.ranked:
         return False
     dtype = TENSOR_TYPES[record.type][0]
-    in_table = call.op in OF_BYTES if dtype in BYTES else dtype in FLOATS and _is_from_bytes(call)
+    from_bytes = not call.scope.from_bytes.isdisjoint(call.operator.outputs)
+    in_table = call.op in OF_BYTES if dtype in BYTES else dtype in FLOATS and from_bytes
     if not in_table:
         return False
     carrying = [shape for at in range(call.count) if (shape := _carrying(call, at)) is not None]
     return all(shape.ranked and shape.rank < whole.rank for shape in carrying)
-
-
-def _is_from_bytes(call: Call) -> bool:
-    return not call.scope.from_bytes.isdisjoint(call.operator.outputs)
-
-
-def _is_of_bytes(record: Tensor) -> bool:
-    return TENSOR_TYPES[record.type][0] in BYTES
 
 
 def _carrying(call: Call, at: int) -> Shape | None:

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from graphfix.formats.tflite.infer.call import Call, Results
 from graphfix.formats.tflite.infer.operators.definition import Definition
 from graphfix.formats.tflite.infer.operators.products import IMAGE
-from graphfix.shapes.shape import UNKNOWN, Shape
+from graphfix.shapes.dim import UNKNOWN, Shape
 from graphfix.shapes.terms import as_size
 
 

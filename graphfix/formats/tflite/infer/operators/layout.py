@@ -11,7 +11,7 @@ from graphfix.formats.tflite.file.records import ABSENT
 from graphfix.formats.tflite.file.schema import INT32
 from graphfix.formats.tflite.infer.call import Call, Results
 from graphfix.formats.tflite.infer.operators.definition import Definition, Elements
-from graphfix.shapes.shape import UNKNOWN, UNRANKED, Dim, Incompatible, Shape, Size, never_one
+from graphfix.shapes.dim import UNKNOWN, UNRANKED, Dim, Incompatible, Shape, Size, never_one
 from graphfix.shapes.terms import as_size, maybe_negative
 
 NO_SIZE_IS_0 = "no size beside a -1 of a RESHAPE is 0, which the kernel passes over"
@@ -46,7 +46,7 @@ def reshape(call: Call) -> Results:
 
 def _target(call: Call) -> tuple[Size, ...] | None:
     tensor = call.tensor(1)  # LiteRT reads a shape operand of int32 alone
-    if tensor != ABSENT and call.scope.record(tensor).type == INT32 and len(call.dims(1) or ()) == 1:
+    if tensor != ABSENT and call.scope.tensors[tensor].type == INT32 and len(call.dims(1) or ()) == 1:
         return call.elements(1)
     sizes = call.option("new_shape")
     if not isinstance(sizes, tuple | list):

@@ -13,7 +13,7 @@ from graphfix.formats.tflite.infer.operators.definition import Definition
 from graphfix.formats.tflite.infer.operators.layout import remaining
 from graphfix.formats.tflite.infer.operators.sizes import shape_held_by
 from graphfix.shapes import shape as shapes
-from graphfix.shapes.shape import UNKNOWN, Shape, Size
+from graphfix.shapes.dim import UNKNOWN, Shape, Size
 from graphfix.shapes.terms import as_size
 
 VALID = 1

@@ -8,7 +8,7 @@ from graphfix.formats.tflite.infer.call import Call, Results
 from graphfix.formats.tflite.infer.operators.definition import Definition, Elements
 from graphfix.formats.tflite.infer.operators.layout import unknowns
 from graphfix.formats.tflite.infer.scope import LIMIT
-from graphfix.shapes.shape import UNKNOWN, UNRANKED, Shape
+from graphfix.shapes.dim import UNKNOWN, UNRANKED, Shape
 from graphfix.shapes.terms import as_size
 
 

@@ -21,8 +21,8 @@ from graphfix.formats.tflite.infer.operators import (
 )
 from graphfix.formats.tflite.infer.operators.definition import Definition, ElementRule
 from graphfix.formats.tflite.infer.scope import FOLLOWED, LIMIT
-from graphfix.operators import Row
-from graphfix.shapes.shape import Shape
+from graphfix.operators.row import Row
+from graphfix.shapes.dim import Shape
 
 FAMILIES = (elementwise, products, images, sizes, layout, selection, strided_slice, reductions)
 OPERATORS: Mapping[str, Definition] = {op: entry for family in FAMILIES for op, entry in family.OPERATORS.items()}

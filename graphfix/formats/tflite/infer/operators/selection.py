@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from graphfix.formats.tflite.infer.call import Call, Results
 from graphfix.formats.tflite.infer.operators.definition import Definition, Elements
 from graphfix.formats.tflite.infer.operators.layout import unknowns
-from graphfix.shapes.shape import UNKNOWN, Shape, Size
+from graphfix.shapes.dim import UNKNOWN, Shape, Size
 from graphfix.shapes.terms import Terms, as_size, maybe_negative
 
 

@@ -10,7 +10,8 @@ from graphfix.formats.tflite.infer.call import Call, Results, Rule
 from graphfix.formats.tflite.infer.operators.definition import Definition, Elements
 from graphfix.formats.tflite.infer.operators.layout import same_elements, unknowns
 from graphfix.formats.tflite.infer.scope import LIMIT
-from graphfix.shapes.shape import UNKNOWN, Incompatible, Shape, broadcast
+from graphfix.shapes.dim import UNKNOWN, Incompatible, Shape
+from graphfix.shapes.shape import broadcast
 from graphfix.shapes.terms import as_size, maybe_negative
 
 EXACT_IN_FLOAT32 = "no size that a RANGE counts to in float32 is above 2 ** 24, where not every whole number is one"

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from graphfix.formats.tflite.infer.call import Call, Results
 from graphfix.formats.tflite.infer.operators.definition import Definition, Elements
 from graphfix.results.records import dataclass
-from graphfix.shapes.shape import UNKNOWN, Shape, Size, same
+from graphfix.shapes.dim import UNKNOWN, Shape, Size, same
 from graphfix.shapes.terms import Terms, as_size, bounds
 
 

@@ -1,14 +1,27 @@
-"""The rest of the documents' algebra: what the shape dialect and the Broadcastable trait have, and no rewrite asks for.
+"""The functions of the documents' shape algebra that graphfix does not need, and shapes read from text.
 
-Source: MLIR's shape dialect and the Broadcastable trait. It stands here so that the algebra can be held against them
-as a whole (tests/shapes).
+Source: MLIR's shape dialect and the Broadcastable trait. With these functions tests/shapes compares the algebra of
+`graphfix.shapes` with the documents as a whole.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 
-from graphfix.shapes.dim import INVALID, UNRANKED, Incompatible, Shape
+from graphfix.shapes.dim import (
+    INVALID,
+    INVALID_SIZE,
+    UNKNOWN,
+    UNRANKED,
+    Dim,
+    Incompatible,
+    Shape,
+    Size,
+    bounds,
+    of,
+    simplified,
+    symbol,
+)
 from graphfix.shapes.shape import Witness, broadcast, cstr_eq, join, listed, ranges
 
 
@@ -80,3 +93,38 @@ def equalize_ranks(*shapes: Shape) -> tuple[Shape, ...]:
     """Lift all operands to the greatest rank by 1s in front; raises as `Shape.dims` does."""
     rank = max((shape.rank for shape in shapes), default=0)
     return tuple(s if s.rank == rank else Shape((1,) * (rank - s.rank) + s.dims) for s in shapes)
+
+
+def add(a: Size, b: Size) -> Size:
+    """Add two sizes; an unknown one stays unknown, its range follows; an invalid one makes INVALID_SIZE."""
+    a, b = simplified(a), simplified(b)
+    if INVALID_SIZE in (a, b):
+        return INVALID_SIZE
+    if 0 in (a, b):
+        return b if a == 0 else a
+    (a_lo, a_hi), (b_lo, b_hi) = bounds(a), bounds(b)
+    return simplified(Dim((), a_lo + b_lo, None if a_hi is None or b_hi is None else a_hi + b_hi))
+
+
+def parse(text: str) -> Shape:
+    """Read what `str` writes: `[*]`, `[]`, `[2, ?]`, `[N, 4]`, `[invalid]`; raises ValueError for others."""
+    body = text.strip()
+    if not (body.startswith("[") and body.endswith("]")):
+        raise ValueError(f"{text!r} is not a shape: write it as [2, N, ?]")
+    body = body[1:-1].strip()
+    whole = {"*": UNRANKED, "invalid": INVALID, "": of()}
+    if body in whole:
+        return whole[body]
+    return of(*(_parse_dim(dim.strip(), text) for dim in body.split(",")))
+
+
+def _parse_dim(dim: str, text: str) -> Size:
+    if dim.isascii() and dim.isdecimal():
+        return int(dim)
+    if dim == "?":
+        return UNKNOWN
+    number = dim.lstrip("+-")
+    is_number = number[:1].isdecimal() and number.replace("_", "").isdecimal()
+    if is_number or dim in {"", "*", "invalid"} or dim.startswith("?") or set(dim) & set("[]"):
+        raise ValueError(f"{text!r} is not a shape: {dim!r} is neither a size, a name nor ?")
+    return symbol(dim)
