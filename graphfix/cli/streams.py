@@ -23,6 +23,7 @@ from graphfix.report import Entry, Failure
 from graphfix.results import GraphfixError
 from graphfix.results.files.regular_files import is_descriptor
 from graphfix.results.records import dataclass, field
+from graphfix.results.texts import with_names
 
 STREAM: Final = Path("-")
 """The word of the command line for stdin as a model, and for stdout as an output."""
@@ -48,18 +49,12 @@ class Streams:
     data_root: Sequence[Path] = ()
     """The folders in which the user allows data files."""
 
-    def renamed(self, said: str) -> str:
-        """Replace the paths of temporary files in a text by the names that the user gave."""
-        for path, name in self.names.items():
-            said = said.replace(path, name)
-        return said
-
     def renamed_entry(self, entry: Entry) -> Entry:
         """Replace the paths of temporary files in an outcome or a failure by the names that the user gave."""
-        model = self.renamed(entry.source)
+        model = with_names(entry.source, self.names)
         if isinstance(entry, Failure):
-            return replace(entry, source=model, error=self.renamed(entry.error))
-        return replace(entry, source=model, output=entry.output and self.renamed(entry.output))
+            return replace(entry, source=model, error=with_names(entry.error, self.names))
+        return replace(entry, source=model, output=entry.output and with_names(entry.output, self.names))
 
     def refusing_data_files(self, ask: Callable[..., Answer], models: list[Path]) -> Callable[..., Answer]:
         """Return a function that refuses models with data files if a stream is involved, and then calls `ask`."""
@@ -130,7 +125,7 @@ def opened(options: Namespace, *models: str) -> Iterator[Streams]:
         try:
             yield streams
         except GraphfixError as error:
-            raise type(error)(streams.renamed(str(error))) from error.__cause__
+            raise type(error)(with_names(str(error), streams.names)) from error.__cause__
 
 
 def _listed(given: Path | list[Path]) -> list[Path]:

@@ -83,23 +83,13 @@ def convert(files: Files, tool: str, request: Request) -> tuple[Conversion, dict
 
 def _run(done: Conversion, files: Files, request: Request) -> Conversion:
     from graphfix.tosa.agreement import agreement
-    from graphfix.tosa.judge import TOLERANCE
 
     custom = ", ".join(custom_operators(done))
     if custom:
         return replace(
             done, status="not run", reason=f"it holds custom operators, which only their owner runs: {custom}"
         )
-    found = agreement(files.original, files.fixed, files.tosa, request)
-    return replace(
-        done,
-        status=found.status,
-        reason=found.reason,
-        gaps=found.gaps,
-        runs=found.runs,
-        beside=found.beside,
-        tolerance=TOLERANCE,
-    )
+    return agreement(done, files.original, files.fixed, files.tosa, request)
 
 
 def custom_operators(done: Conversion) -> Iterator[str]:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 from graphfix.batch.jobs.job import Job
 from graphfix.batch.stores import addresses
 from graphfix.batch.stores.store import Store, beginning
 from graphfix.report import Entry, Failure
-from graphfix.results.texts import with_texts
+from graphfix.results.texts import with_names, with_texts
 
 TELLING = ("output", "verdict", "conversion", "notes", "assumes")
 """The fields of an outcome that may name a file."""
@@ -26,14 +27,10 @@ class Places:
     def named(self, entry: Entry, model: Path) -> Entry:
         """The entry with the places of users; `model` is how it names the model."""
         if isinstance(entry, Failure):
-            text = self._text(entry.error)
+            text = with_names(entry.error, self._names)
             if text.startswith(f"{model}: "):
                 text = self._job.model + text.removeprefix(str(model))
             return replace(entry, source=self._job.model, error=text)
-        changed = {name: with_texts(getattr(entry, name), self._text) for name in TELLING}
+        named = partial(with_names, names=self._names)
+        changed = {name: with_texts(getattr(entry, name), named) for name in TELLING}
         return replace(entry, source=self._job.model, **changed)
-
-    def _text(self, text: str) -> str:
-        for scratch, place in self._names.items():
-            text = text.replace(scratch, place)
-        return text
