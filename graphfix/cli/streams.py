@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import BinaryIO, Final, TypeVar
 
 from graphfix.cli import terminal
-from graphfix.report import Entry, Failure
+from graphfix.report.text import Entry, Failure
 from graphfix.results import GraphfixError
 from graphfix.results.files.regular_files import is_descriptor
 from graphfix.results.records import dataclass, field

@@ -14,7 +14,7 @@ from graphfix.engine.policy import EQUALIZE, Policy, unless_fused
 from graphfix.engine.sites import Labels, SiteFields, fields, kept, left, operand_of, stated_in_file
 from graphfix.graph.edits import Assume, Edit, Inline, Leave, Lift, Refused, Replace, Stretch
 from graphfix.graph.protocols import Applier, Model, ModelRewrite, Rewrite, Step, UntilNothingChanges, flat
-from graphfix.graph.view import Graph, Node, StaleShape, UnrankedOperand
+from graphfix.graph.view import Node, StaleShape, UnrankedOperand
 from graphfix.results import Excerpt, GraphfixError, OpenSizes, RewriteError, Site
 from graphfix.results.records import dataclass, field
 from graphfix.results.sites import Sites
@@ -53,15 +53,12 @@ class Job:
     policy: Policy
     done: Done
     report: Report
+    labels: Labels
+    """The nodes of the file, as they are before any is edited."""
     plans: defaultdict[str, Plans] = field(default_factory=lambda: defaultdict(Plans))
     """By name of a rewrite that sees operands."""
     seen: Seen = field(default_factory=Seen)
     """The nodes whose broadcast is not decided."""
-    labels: Labels = field(init=False)
-
-    def __post_init__(self) -> None:
-        """Know the nodes of the file before any is edited."""
-        object.__setattr__(self, "labels", Labels(self.model.graphs))
 
 
 def run(
@@ -78,7 +75,7 @@ def run(
     """
     rewrites = tuple(flat(steps))
     report = Report(rewrites={rewrite.name: 0 for rewrite in rewrites}, own_codes=dict(_own_codes(rewrites)))
-    job = Job(model, policy, done, report)
+    job = Job(model, policy, done, report, Labels(model.graphs))
     for step in steps:
         if isinstance(step, UntilNothingChanges):
             _until_nothing_changes(job, step, rewrites)
@@ -229,16 +226,12 @@ def _planned(job: Job, rewrite: Rewrite | ModelRewrite, node: Node, plan: Planne
     except Undecided as why:
         site = left(rewrite.code, node, None, str(why), rewrite.name)
     except Incompatible as why:
-        if not _may_not_run(node.graph):
+        # a branch, a loop's body or a function may hold operands whose sizes only agree when it is taken
+        if node.graph.path == "main":
             raise GraphfixError(f"{node.op} '{node.label}': {why} (GF105)") from None
         site = left("GF105", node, None, f"{why} (in a body that may never run)", rewrite.name)
     job.report.sites.append(site)
     return []
-
-
-def _may_not_run(graph: Graph) -> bool:
-    """A branch, a loop's body or a function may hold operands whose sizes only agree when it is taken."""
-    return graph.path != "main"
 
 
 def _apply(job: Job, rewrite: Rewrite | ModelRewrite, node: Node, edits: Sequence[Edit]) -> None:

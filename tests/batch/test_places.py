@@ -8,7 +8,7 @@ from graphfix.batch.jobs.job import Job, Limits
 from graphfix.batch.jobs.path_mapping import Places
 from graphfix.batch.stores import addresses
 from graphfix.engine.request import Request
-from graphfix.report import Failure
+from graphfix.report.text import Failure
 from graphfix.results import Conversion, Outcome, Run, Verdict
 
 SCRATCH = Path("/scratch")

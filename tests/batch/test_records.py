@@ -16,7 +16,7 @@ from graphfix.batch.jobs.job import Job, Limits
 from graphfix.batch.stores import addresses
 from graphfix.batch.stores.store import Digest
 from graphfix.engine.request import Request
-from graphfix.report import json_text
+from graphfix.report.forms.json import json_text
 from graphfix.results import Conversion, Excerpt, Outcome, Site, Verdict
 
 EXCERPT = Excerpt((), 2)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from graphfix.report import Failure
+from graphfix.report.text import Failure
 from graphfix.results import (
     Excerpt,
     Facts,

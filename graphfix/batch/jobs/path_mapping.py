@@ -9,7 +9,7 @@ from pathlib import Path
 from graphfix.batch.jobs.job import Job
 from graphfix.batch.stores import addresses
 from graphfix.batch.stores.store import Store, beginning
-from graphfix.report import Entry, Failure
+from graphfix.report.text import Entry, Failure
 from graphfix.results.texts import with_names, with_texts
 
 TELLING = ("output", "verdict", "conversion", "notes", "assumes")

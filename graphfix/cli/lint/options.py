@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 TEXT = "text"
 """The form for people."""
 FORMS = ("json", "markdown", "sarif", "junit", "github")
-"""The forms that `check --format` prints besides text; a test compares them with `report.TEXTS`."""
+"""The forms that `check --format` prints besides text; a test compares them with `report.forms.registry.TEXTS`."""
 
 
 def sources(command: Parser) -> None:

@@ -75,12 +75,10 @@ def _average(node: Node) -> str | None:
 
 
 def _dilated(node: Node) -> str | None:
-    return "torch-mlir writes no such operator with dilations" if _above_1(node, "dilations") else None
-
-
-def _above_1(node: Node, name: str) -> bool:
-    numbers = node.attributes.get(name)
-    return isinstance(numbers, tuple) and any(isinstance(number, int) and number > 1 for number in numbers)
+    numbers = node.attributes.get("dilations")
+    if isinstance(numbers, tuple) and any(isinstance(number, int) and number > 1 for number in numbers):
+        return "torch-mlir writes no such operator with dilations"
+    return None
 
 
 def _transposed(node: Node) -> str | None:
