@@ -14,8 +14,8 @@ from graphfix.api.steps import Seconds, named, timed
 from graphfix.engine import binding
 from graphfix.engine import request as asked
 from graphfix.formats.neutral import publish
-from graphfix.results import Claims, Outcome, Verdict
-from graphfix.results.claims import SHAPES_INFERRED
+from graphfix.results import Outcome, Verdict
+from graphfix.results.claims import SHAPES_INFERRED, Claims
 from graphfix.results.progress import Notice
 
 if TYPE_CHECKING:

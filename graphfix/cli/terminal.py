@@ -14,8 +14,9 @@ from graphfix.cli.slow_phases import SlowPhases
 from graphfix.cli.status import FAILED, PIPE_CLOSED
 from graphfix.report import colour
 from graphfix.report.text import printable
-from graphfix.results import VERSION, GraphfixError, RewriteError
+from graphfix.results import GraphfixError, RewriteError
 from graphfix.results.progress import Progress
+from graphfix.version import VERSION
 
 PACKAGES = ("numpy", "onnx", "onnxruntime", "flatbuffers", "tflite", "ai-edge-litert")
 """What every command may ask."""

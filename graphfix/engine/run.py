@@ -15,7 +15,8 @@ from graphfix.engine.sites import Labels, SiteFields, fields, kept, left, operan
 from graphfix.graph.edits import Assume, Edit, Inline, Leave, Lift, Refused, Replace, Stretch
 from graphfix.graph.protocols import Applier, Model, ModelRewrite, Rewrite, Step, UntilNothingChanges, flat
 from graphfix.graph.view import Node, StaleShape, UnrankedOperand
-from graphfix.results import Excerpt, GraphfixError, OpenSizes, RewriteError, Site
+from graphfix.results import GraphfixError, OpenSizes, RewriteError, Site
+from graphfix.results.excerpt import Excerpt
 from graphfix.results.records import dataclass, field
 from graphfix.results.sites import Sites
 from graphfix.shapes.shape import Incompatible, Undecided

@@ -22,19 +22,9 @@ from sarif_pydantic import Sarif
 from graphfix.report.forms import registry
 from graphfix.report.table import table
 from graphfix.report.text import Failure
-from graphfix.results import (
-    Contradiction,
-    Conversion,
-    Excerpt,
-    Facts,
-    Gap,
-    NodeExcerpt,
-    OpenSizes,
-    Outcome,
-    Run,
-    Site,
-    Verdict,
-)
+from graphfix.results import Conversion, Gap, OpenSizes, Outcome, Run, Site, Verdict
+from graphfix.results.claims import Contradiction, Facts
+from graphfix.results.excerpt import Excerpt, NodeExcerpt
 from tests.support.page_reader import Reader, data_of
 
 NAMES = {

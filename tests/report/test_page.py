@@ -14,7 +14,8 @@ from graphfix.report import html, pages
 from graphfix.report.forms import registry
 from graphfix.report.html import added_bytes, data, sections
 from graphfix.report.text import Entry, Failure
-from graphfix.results import Conversion, Excerpt, Gap, Outcome, Verdict
+from graphfix.results import Conversion, Gap, Outcome, Verdict
+from graphfix.results.excerpt import Excerpt
 from tests.report import page_models
 from tests.support.page_reader import Reader, data_of
 from tests.support.places import ROOT

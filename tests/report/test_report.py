@@ -22,7 +22,8 @@ from graphfix.report.forms.json import document, json_text
 from graphfix.report.table import table, unwritten
 from graphfix.report.text import Failure, findings
 from graphfix.report.verdict import verdict_text
-from graphfix.results import Conversion, Facts, GraphfixError, Outcome, Run, Site, Verdict
+from graphfix.results import Conversion, GraphfixError, Outcome, Run, Site, Verdict
+from graphfix.results.claims import Facts
 from tests.support.notation import model
 
 LIFTED = Site("GF101", "ffn/bias", "Add", "main", 1, (64,), (1, 1, 64), "changed", "equalize-ranks")

@@ -16,9 +16,9 @@ import graphfix
 from graphfix.cli.lint import options as lint_options
 from graphfix.graph.protocols import flat
 from graphfix.report.forms import registry as forms
-from graphfix.results import VERSION
 from graphfix.targets import registry
 from graphfix.targets import target as targets
+from graphfix.version import VERSION
 from rewrites import ALL
 from tests.support.asking import ask
 from tests.support.places import ROOT

@@ -17,9 +17,10 @@ from typing import Any
 from graphfix.batch.jobs import work
 from graphfix.batch.jobs.executors import said_by
 from graphfix.batch.jobs.job import Finished, Job
-from graphfix.results import VERSION, GraphfixError
+from graphfix.results import GraphfixError
 from graphfix.runtimes import memory
 from graphfix.runtimes.extras import install_command
+from graphfix.version import VERSION
 
 SOON = 5
 """Seconds within which a scheduler answers, or is not there."""

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any, get_args, get_origin
 
-from graphfix.results import JsonShape
+from graphfix.results.excerpt import JsonShape
 
 if TYPE_CHECKING:
     from cattrs import Converter

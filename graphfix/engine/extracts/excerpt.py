@@ -8,7 +8,8 @@ from collections.abc import Set as AbstractSet
 
 from graphfix.graph.broadcast import Alignment, align
 from graphfix.graph.view import Graph, Node, Value
-from graphfix.results import Change, Excerpt, NodeExcerpt, OperandAxis, OperandExcerpt, Site
+from graphfix.results import Change, Site
+from graphfix.results.excerpt import Excerpt, NodeExcerpt, OperandAxis, OperandExcerpt
 from graphfix.results.records import dataclass
 from graphfix.shapes.shape import Incompatible, Undecided
 

@@ -9,8 +9,8 @@ from dataclasses import fields, is_dataclass
 from typing import Any
 
 from graphfix.report.text import Entry, Failure
-from graphfix.results import VERSION
 from graphfix.results.sites import Sites
+from graphfix.version import VERSION
 
 SCHEMA = 1
 FIELDS = (

@@ -24,7 +24,8 @@ from graphfix.report.verdict import (
     unmatched,
     verdict_text,
 )
-from graphfix.results import VERSION, Conversion, Outcome, Run, Site, Verdict
+from graphfix.results import Conversion, Outcome, Run, Site, Verdict
+from graphfix.version import VERSION
 
 MOST, LAST_LINE = 65_000, 500
 """Bytes of the report, and of the line that counts what is left out."""

@@ -24,7 +24,8 @@ from graphfix.report.text import (
     shortened,
 )
 from graphfix.report.verdict import verdict_text
-from graphfix.results import VERSION, Outcome, Site
+from graphfix.results import Outcome, Site
+from graphfix.version import VERSION
 
 MOST = 25_000
 """Results of a run that GitHub takes; a file with more is refused as a whole."""

@@ -11,7 +11,8 @@ from graphfix.report import drawing
 from graphfix.report.html import data, sections
 from graphfix.report.html.elements import escaped
 from graphfix.report.text import Entry, counted, own_codes
-from graphfix.results import VERSION, Outcome
+from graphfix.results import Outcome
+from graphfix.version import VERSION
 
 SCRIPTS = ("data", "filters", "grid", "notation", "neighbours", "layers", "detail", "page")
 """In the order in which one uses what the others define."""

@@ -9,7 +9,8 @@ from typing import Any
 
 from graphfix.report.drawing import broadcast_svg, right_aligned
 from graphfix.report.text import Entry, Failure, cut, node_reason, printable, shape_text
-from graphfix.results import Excerpt, JsonShape, NodeExcerpt, OperandExcerpt, Outcome, Site
+from graphfix.results import Outcome, Site
+from graphfix.results.excerpt import Excerpt, JsonShape, NodeExcerpt, OperandExcerpt
 from graphfix.results.records import dataclass, field
 
 ALIGNED = ("GF101", "GF102", "GF103")

@@ -11,7 +11,8 @@ from graphfix.report import pages
 from graphfix.report.forms import registry
 from graphfix.report.text import Entry
 from graphfix.report.text import Failure as Failed
-from graphfix.results import Contradiction, Conversion, Facts, Outcome, Run, Site, Verdict
+from graphfix.results import Conversion, Outcome, Run, Site, Verdict
+from graphfix.results.claims import Contradiction, Facts
 
 FOUND = Site("GF101", "ffn/bias", "Add", "main", 1, (64,), (1, 1, 64), "found", "equalize-ranks")
 LEFT = Site("GF104", "x", "Mul", "main", 0, None, None, "left", None, "the rank of 'x1' is not known")

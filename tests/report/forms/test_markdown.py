@@ -12,7 +12,8 @@ from graphfix.report.forms import registry
 from graphfix.report.forms.markdown_escapes import prose
 from graphfix.report.table import table
 from graphfix.report.text import Failure
-from graphfix.results import Contradiction, Conversion, Facts, Outcome, Run, Site, Verdict
+from graphfix.results import Conversion, Outcome, Run, Site, Verdict
+from graphfix.results.claims import Contradiction, Facts
 
 LIMIT = 65_536
 FOUND = Site("GF101", "ffn/bias", "Add", "main", 1, (64,), (1, 1, 64), "found", "equalize-ranks")

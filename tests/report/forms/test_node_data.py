@@ -16,7 +16,8 @@ import pytest
 from graphfix.cli.commands import main
 from graphfix.report.forms import registry
 from graphfix.report.text import Failure
-from graphfix.results import Excerpt, GraphfixError, NodeExcerpt, Outcome, Site
+from graphfix.results import GraphfixError, Outcome, Site
+from graphfix.results.excerpt import Excerpt, NodeExcerpt
 from tests.support.places import ROOT
 
 FOUND = Site("GF101", "ffn/bias", "Add", "main", 1, (64,), (1, 1, 64), "found", "equalize-ranks")

@@ -17,17 +17,8 @@ from graphfix.cli.commands import main
 from graphfix.report.forms import registry
 from graphfix.report.forms.json import json_text
 from graphfix.report.text import Entry, Failure
-from graphfix.results import (
-    Contradiction,
-    Conversion,
-    Facts,
-    Gap,
-    OpenSizes,
-    Outcome,
-    Run,
-    Site,
-    Verdict,
-)
+from graphfix.results import Conversion, Gap, OpenSizes, Outcome, Run, Site, Verdict
+from graphfix.results.claims import Contradiction, Facts
 from tests.support.notation import model
 from tests.support.places import ROOT
 
