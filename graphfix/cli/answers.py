@@ -60,13 +60,13 @@ def answer(options: Namespace) -> int:
         made = opened.renamed_entry(entry(options, opened.refusing_data_files(ASKS[options.command], [options.model])))
         with opened.table(has_model=not (isinstance(made, Outcome) and made.dry_run)):
             print_answer(options, made, is_piped=opened.output is not None)
-        hand_out(options, [made])
+        write_reports(options, [made])
         opened.publish()
     result = status(made, strict=getattr(options, "strict_proof", False))
     return DONE if getattr(options, "exit_zero", False) and _is_accepted(made, result) else result
 
 
-def hand_out(options: Namespace, entries: Sequence[Entry]) -> None:
+def write_reports(options: Namespace, entries: Sequence[Entry]) -> None:
     """Print the document of --json, and write the reports. Raises GraphfixError."""
     if options.json:
         from graphfix.report.forms.json import json_text

@@ -56,7 +56,14 @@ def parser(asked: str | None = None) -> Parser:
     commands = whole.add_subparsers(prog="graphfix", dest="command", metavar="COMMAND")
     everything = asked in (None, CONFIG)
     for name, (what, offer) in COMMANDS.items():
-        command = _command(commands, name, what)
+        command = commands.add_parser(
+            name,
+            help=what,
+            description=f"{what[0].upper()}{what[1:]}.",
+            epilog=STATUS,
+            formatter_class=HelpText,
+            allow_abbrev=False,
+        )
         if everything or asked == name:
             offer(command)
             options.spoken(command)
@@ -115,17 +122,6 @@ def _refuse_several(command: Parser, given: Mapping[str, Any], words: Sequence[s
         import shlex
 
         command.error(SEVERAL[given["command"]].format(shlex.join([str(given["model"]), *words])))
-
-
-def _command(commands: argparse._SubParsersAction[Parser], name: str, what: str) -> Parser:
-    return commands.add_parser(
-        name,
-        help=what,
-        description=f"{what[0].upper()}{what[1:]}.",
-        epilog=STATUS,
-        formatter_class=HelpText,
-        allow_abbrev=False,
-    )
 
 
 def _fix(command: Parser) -> None:

@@ -69,22 +69,17 @@ class Streams:
         """Raise GraphfixError for a model from stdin, or for stdout, whose data lies in other files."""
         from graphfix import formats
 
-        for path in self.inputs:
-            if found := formats.data_locations(path):
-                raise GraphfixError(
-                    f"{path}: its data is in other files ({found[0]}); a stream has no folder: name a file"
-                )
-        for path in models if self.output is not None else ():
-            if found := formats.data_locations(path, self.data_root):
-                raise GraphfixError(
-                    f"{path}: its data is in other files ({found[0]}); stdout takes one file: say -o OUT"
-                )
+        asked: list[tuple[Path, Sequence[Path], str]]
+        asked = [(path, (), "a stream has no folder: name a file") for path in self.inputs]
+        if self.output is not None:
+            asked += [(path, self.data_root, "stdout takes one file: say -o OUT") for path in models]
+        for path, data_root, how in asked:
+            if found := formats.data_locations(path, data_root):
+                raise GraphfixError(f"{path}: its data is in other files ({found[0]}); {how}")
 
-    @contextlib.contextmanager
-    def table(self, *, has_model: bool = True) -> Iterator[None]:
+    def table(self, *, has_model: bool = True) -> contextlib.AbstractContextManager[object]:
         """Print to stderr inside this context if a model goes to stdout."""
-        with contextlib.redirect_stdout(sys.stderr) if self.output and has_model else contextlib.nullcontext():
-            yield
+        return contextlib.redirect_stdout(sys.stderr) if self.output and has_model else contextlib.nullcontext()
 
     def publish(self) -> None:
         """Copy the written model to stdout, if stdout is the output. Raises OSError, and an interrupt with a text."""

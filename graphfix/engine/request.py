@@ -292,10 +292,9 @@ def _value(what: str, value: object) -> InputValue:
 
 
 def _same(name: str, given: object) -> tuple[tuple[str, ...], ...]:
-    groups = given if is_list(given, _is_group) else None
-    if groups is None:
+    if not is_list(given, _is_group):
         raise GraphfixError(f"{name} is {shown(given)}; give groups of names, such as {EXAMPLES[name]}")
-    return tuple(tuple(group) for group in groups)  # type: ignore[attr-defined]  # checked above
+    return tuple(tuple(group) for group in given)  # type: ignore[attr-defined]  # checked above
 
 
 def _is_group(value: Any) -> bool:  # noqa: ANN401 -- an argument of any type

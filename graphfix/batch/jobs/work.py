@@ -13,7 +13,7 @@ from typing import Any
 
 from graphfix.batch.jobs import records
 from graphfix.batch.jobs.job import Finished, Job, output_name
-from graphfix.batch.jobs.path_mapping import Places
+from graphfix.batch.jobs.path_mapping import with_places
 from graphfix.batch.jobs.publishing import Outputs
 from graphfix.batch.jobs.scratch import scratch
 from graphfix.batch.process.child import Child, StoppedError
@@ -85,7 +85,7 @@ class _Work:
         outputs.refuse(self.job.source)
         model, sources = self._fetched(folder, name)
         made = self._made(model, outputs.model)
-        entry = Places(self.job, folder, self.scratch).named(made, model)
+        entry = with_places(made, model, self.job, folder, self.scratch)
         if isinstance(entry, Outcome):
             data = self._copied(sources) if self.job.command == "fix" else {}
             written = outputs.published(folder, data) if entry.output is not None else ()

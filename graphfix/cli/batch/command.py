@@ -119,7 +119,7 @@ def _reported(options: Namespace, answered: _Answer, begun: float) -> int:
     """Print the end of the answer, write the reports, and return the exit status."""
     if not (options.json or options.quiet):
         print(answered.tally.text(time.monotonic() - begun))
-    answers.hand_out(options, answered.entries)
+    answers.write_reports(options, answered.entries)
     return answered.worst
 
 
