@@ -23,9 +23,12 @@ def explain(topic: str, rewrites: Sequence[object] = ()) -> str:
     if own is not None:
         return _page(own)
     if topic in REWRITES:
-        return _rewrite(topic)
+        import rewrites as of_graphfix
+
+        return _page(next(flat(of_graphfix.steps({topic}))))
     if topic.lower() in TARGETS:
-        return _target(named(topic.lower()))
+        target = named(topic.lower())
+        return f"{page(target.name)}\n{_tables(target)}"
     if topic.upper() in pages.codes():
         return pages.page(topic.upper())
     installed = own_rewrites.installed(topic)
@@ -66,19 +69,9 @@ def explain_file(path: Path) -> str:
     return f"# target {target.name}\n\n{_tables(target)}"
 
 
-def _rewrite(name: str) -> str:
-    import rewrites
-
-    return _page(next(flat(rewrites.steps({name}))))
-
-
 def _page(rewrite: Rewrite | ModelRewrite) -> str:
     """The page of a rewrite, whoever's it is."""
     return f"# {rewrite.name}\n\n{cleandoc(rewrite.page)}\n"
-
-
-def _target(target: Target) -> str:
-    return f"{page(target.name)}\n{_tables(target)}"
 
 
 def _tables(target: Target) -> str:

@@ -6,7 +6,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 
 from graphfix.results import Outcome, Verdict
@@ -16,24 +15,18 @@ MOST_SITES = 1000
 STYLE = "width:100%;height:28rem;border:1px solid #8884"
 
 
-def outcome_html(outcome: Outcome) -> str:
-    """Return the report of one outcome as the HTML of a frame."""
-    return _frame(outcome)
-
-
 def verdict_html(verdict: Verdict) -> str:
     """Return the report of a verdict as the HTML of a frame."""
-    return _frame(Outcome("verify", "before", "", output="after", verdict=verdict))
+    return outcome_html(Outcome("verify", "before", "", output="after", verdict=verdict))
 
 
-def _frame(outcome: Outcome) -> str:
-    """Return a frame with the report's page: its styles and scripts can't reach the notebook."""
+def outcome_html(outcome: Outcome) -> str:
+    """Return the report of one outcome as the HTML of a frame: its styles and scripts can't reach the notebook."""
     from html import escape
 
     from graphfix.report.html import page  # imported when it is asked for: few programs are notebooks
 
-    sites: Sequence[object] = outcome.sites
-    more = len(sites) - MOST_SITES
+    more = len(outcome.sites) - MOST_SITES
     if more > 0:
         note = f"{MOST_SITES:,} sites are listed here, and {more:,} more are not: a report file lists all"
         outcome = replace(outcome, sites=list(outcome.sites[:MOST_SITES]), notes=(*outcome.notes, note))

@@ -10,6 +10,7 @@ import os
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
@@ -19,7 +20,7 @@ from graphfix.api.model import Model, Source, name_of, written
 from graphfix.results import GraphfixError, Outcome, Verdict
 from graphfix.results.records import dataclass
 from graphfix.results.shown import shown
-from graphfix.results.texts import with_texts
+from graphfix.results.texts import with_names, with_texts
 
 T = TypeVar("T")
 
@@ -33,8 +34,18 @@ class OnDisk:
     """By the path of the temporary file: the name of the source. Empty if the source is a file itself."""
 
     def renamed(self, value: T) -> T:
-        """Return an outcome, a verdict or a listing with the name of the source in place of the temporary file."""
-        return renamed(value, self.names) if self.names else value
+        """Return an outcome, a verdict or a listing with the name of the source in place of the temporary file.
+
+        Of an outcome all fields but its sites are searched: only the site of the whole model has its name as the node.
+        """
+        if not self.names:
+            return value
+        replaced = partial(with_names, names=self.names)
+        if isinstance(value, Outcome):
+            nodes = {Path(path).name: name for path, name in self.names.items()}
+            return _renamed_outcome(value, replaced, nodes)  # type: ignore[return-value]  # the same type
+        made: T = with_texts(value, replaced)
+        return made
 
 
 @contextmanager
@@ -71,18 +82,6 @@ def _has_external_data(path: Path) -> bool:
         return bool(formats.data_locations(path))
     except GraphfixError:  # it is raised again, with the name of the source, by what reads the file
         return False
-
-
-def renamed(value: T, names: dict[str, str]) -> T:
-    """Return plain data with each temporary path replaced by the name of its source.
-
-    Of an outcome all fields but its sites are searched: only the site of the whole model has its name as the node.
-    """
-    replaced = sources.replacing(names)
-    if isinstance(value, Outcome):
-        return _renamed_outcome(value, replaced, {Path(path).name: name for path, name in names.items()})  # type: ignore[return-value]  # the same type
-    made: T = with_texts(value, replaced)
-    return made
 
 
 def _renamed_outcome(outcome: Outcome, replaced: Callable[[str], str], nodes: dict[str, str]) -> Outcome:

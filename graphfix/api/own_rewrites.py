@@ -63,12 +63,15 @@ def load(given: object) -> tuple[Own, ...]:
         raise GraphfixError(f"rewrites is a list of modules, files and names, not {shown(given)}; write [..] around it")
     found = tuple(_own(each) for each in given)
     taken = dict.fromkeys((*REWRITES, *TARGETS), "graphfix's own")
-    for own in found:
-        for each in flat((own.step,)):
-            if each.name in taken:
-                raise GraphfixError(f"{_source(each)}: the name {each.name!r} is {taken[each.name]}; choose another")
-            taken[each.name] = f"also that of {_source(each)}"
+    for each in _rewrites(found):
+        if each.name in taken:
+            raise GraphfixError(f"{_source(each)}: the name {each.name!r} is {taken[each.name]}; choose another")
+        taken[each.name] = f"also that of {_source(each)}"
     return found
+
+
+def _rewrites(owns: Iterable[Own]) -> Iterator[Rewrite | ModelRewrite]:
+    return flat(own.step for own in owns)
 
 
 def steps(request: Request, policy: Policy) -> tuple[Step, ...]:
@@ -94,22 +97,19 @@ def placed(steps: Sequence[Step], owns: Sequence[Own]) -> Iterator[Step]:
 
 
 def names(owns: Sequence[Own]) -> tuple[str, ...]:
-    """Of their rewrites."""
-    return tuple(each.name for own in owns for each in flat((own.step,)))
+    """Return the names of their rewrites."""
+    return tuple(each.name for each in _rewrites(owns))
 
 
 def codes(owns: Sequence[Own]) -> tuple[str, ...]:
-    """The finding codes of their rewrites."""
-    return tuple(each.code for own in owns for each in flat((own.step,)))
+    """Return the finding codes of their rewrites."""
+    return tuple(each.code for each in _rewrites(owns))
 
 
 def find(owns: Sequence[Own], topic: str) -> Rewrite | ModelRewrite | None:
     """The one of this name, or the first whose finding code it is, unless the code is one of graphfix's."""
-    for own in owns:
-        for each in flat((own.step,)):
-            if topic == each.name or (topic.upper() == each.code and each.code not in pages.codes()):
-                return each
-    return None
+    own_code = topic.upper() if topic.upper() not in pages.codes() else None
+    return next((each for each in _rewrites(owns) if each.name == topic or each.code == own_code), None)
 
 
 def check_names(owns: Sequence[Own], chosen: Sequence[str]) -> None:

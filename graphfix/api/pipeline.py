@@ -14,8 +14,8 @@ from graphfix.api.steps import Seconds, named, timed
 from graphfix.engine import binding
 from graphfix.engine import request as asked
 from graphfix.formats.neutral import publish
-from graphfix.results import Claims, Outcome, Verdict
-from graphfix.results.claims import SHAPES_INFERRED
+from graphfix.results import Outcome, Verdict
+from graphfix.results.claims import SHAPES_INFERRED, Claims
 from graphfix.results.progress import Notice
 
 if TYPE_CHECKING:
@@ -302,13 +302,7 @@ def compare(
 
 
 def _outcome(
-    command: str,
-    path: Path,
-    model: Model,
-    report: Report,
-    request: Request,
-    seconds: Seconds,
-    sizes: Sizes | None = None,
+    command: str, path: Path, model: Model, report: Report, request: Request, seconds: Seconds, sizes: Sizes
 ) -> Outcome:
     from graphfix.engine.sites import unknown_operators
     from graphfix.targets import limits
@@ -322,7 +316,7 @@ def _outcome(
         changed=model.changed,
         rewrites=report.rewrites,
         sites=report.sites,
-        assumes=(*(sizes.by_default if sizes is not None else ()), *model.assumes, *report.assumes),
+        assumes=(*sizes.by_default, *model.assumes, *report.assumes),
         open_sizes=tuple(report.open_sizes),
         excerpt=report.excerpt,
         notes=(*unasked, *unknown_operators(model.graphs)),

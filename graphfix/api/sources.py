@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, TypeAlias
 
@@ -17,7 +18,7 @@ from graphfix import formats
 from graphfix.results import GraphfixError
 from graphfix.results.files.regular_files import file_path
 from graphfix.results.records import dataclass
-from graphfix.results.texts import with_texts
+from graphfix.results.texts import with_names, with_texts
 
 if TYPE_CHECKING:
     import onnx_ir
@@ -146,16 +147,5 @@ def naming(names: Mapping[str, str]) -> Iterator[None]:
     try:
         yield
     except GraphfixError as error:
-        error.args = tuple(with_texts(each, replacing(names)) for each in error.args)
+        error.args = tuple(with_texts(each, partial(with_names, names=names)) for each in error.args)
         raise
-
-
-def replacing(names: Mapping[str, str]) -> Callable[[str], str]:
-    """Return a function that replaces each key in a text by its value."""
-
-    def replaced(text: str) -> str:
-        for old, new in names.items():
-            text = text.replace(old, new)
-        return text
-
-    return replaced

@@ -3,7 +3,8 @@
 from graphfix.api.model import Source
 from graphfix.engine.request import Dims, Same, Shapes, Values
 from graphfix.graph.protocols import Step
-from graphfix.results import JsonShape, Status, VerdictStatus
+from graphfix.results import Status, VerdictStatus
+from graphfix.results.excerpt import JsonShape
 from graphfix.results.progress import Progress
 from graphfix.targets.registry import Broadcasts, TargetName, Unknown
 

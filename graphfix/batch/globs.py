@@ -9,6 +9,7 @@ from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
+from graphfix.results import GraphfixError
 from graphfix.results.records import dataclass
 
 MAGIC = frozenset("*?[")
@@ -53,11 +54,14 @@ class Pattern:
     """How many folders deep such a file can lie, from 1; None: any."""
 
     @classmethod
-    def of(cls, parts: Sequence[str]) -> Pattern:
-        """Of its parts, one of which is a pattern. Raises ValueError for a bad range of letters."""
+    def of(cls, source: object, parts: Sequence[str]) -> Pattern:
+        """Return the pattern of a source with these parts. Raises GraphfixError for a bad range of letters."""
         fixed = next(at for at, part in enumerate(parts) if is_pattern(part))
         text = "/".join(parts[fixed:])
-        regex(text)
+        try:
+            regex(text)
+        except ValueError as error:
+            raise GraphfixError(f"{source}: {error}; mend the pattern") from None
         return cls(parts[:fixed], text, None if "**" in text else len(parts) - fixed)
 
     @property

@@ -43,7 +43,7 @@ def _of(source: Path, exclude: Sequence[Glob], outputs: Path | None) -> list[tup
     if source.is_dir():
         folder, files, none = source, list(_searched(source, None, outputs)), NO_MODEL
     elif globs.is_pattern(str(source)) and not os.path.lexists(source):
-        pattern = _pattern(source)
+        pattern = Pattern.of(source, source.parts)
         folder, files, none = Path(*pattern.folder), list(_named(pattern, outputs)), NOT_NAMED
     else:
         return [(source, source.name)] if not _is_excluded(source, exclude) else []
@@ -64,13 +64,6 @@ def nothing(source: object, excluded: int, none: str) -> GraphfixError:
 
 def _is_excluded(path: Path, exclude: Sequence[Glob]) -> bool:
     return any(pattern.names(path) for pattern in exclude)
-
-
-def _pattern(source: Path) -> Pattern:
-    try:
-        return Pattern.of(source.parts)
-    except ValueError as error:
-        raise GraphfixError(f"{source}: {error}; mend the pattern") from None
 
 
 def _named(pattern: Pattern, outputs: Path | None) -> Iterator[Path]:

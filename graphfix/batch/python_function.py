@@ -18,7 +18,7 @@ from graphfix.batch.jobs.batch_settings import Orders
 from graphfix.batch.jobs.job import Command, Finished
 from graphfix.batch.jobs.run import Workers
 from graphfix.engine.request import NONE, Dims, Request, Same, Shapes, Values, is_list, is_path
-from graphfix.report import Entry
+from graphfix.report.text import Entry
 from graphfix.results import GraphfixError
 from graphfix.results.did_you_mean import not_one_of
 from graphfix.results.progress import Progress, silent

@@ -97,7 +97,7 @@ def _named(source: str, output: str) -> tuple[list[Found], str]:
     if whole.is_folder():
         return _models_below(whole, Pattern((), "**", None), output), local_search.NO_MODEL
     if globs.is_pattern(source):
-        pattern = _pattern(source)
+        pattern = Pattern.of(source, source.split("/"))
         return _models_below(remote.opened("/".join((*pattern.folder, ""))), pattern, output), local_search.NOT_NAMED
     return ([(source, name)], "") if name else ([], local_search.NO_MODEL)  # a file that is not there fails for itself
 
@@ -113,13 +113,6 @@ def _models_below(folder: Remote, pattern: Pattern, output: str) -> list[Found]:
         if not pattern.of_models or name.lower().endswith(local_search.SUFFIXES):
             found.append((folder.place(name), name))
     return found
-
-
-def _pattern(source: str) -> Pattern:
-    try:
-        return Pattern.of(source.split("/"))
-    except ValueError as error:
-        raise GraphfixError(f"{source}: {error}; mend the pattern") from None
 
 
 def _named_as_folder(place: str) -> str:

@@ -11,7 +11,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from graphfix.checker.files.pair import Pair
-    from graphfix.results import Claims, InexactSite
+    from graphfix.results import InexactSite
+    from graphfix.results.claims import Claims
     from graphfix.runtimes.process import Child
 from graphfix.results.progress import Progress
 

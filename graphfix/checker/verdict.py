@@ -18,7 +18,8 @@ from graphfix.checker.files.equal_sizes import stated
 from graphfix.checker.files.set_values import assumed
 from graphfix.checker.runs import by_runs
 from graphfix.checker.task import ROUNDED
-from graphfix.results import Claims, GraphfixError, Load, Verdict
+from graphfix.results import GraphfixError, Load, Verdict
+from graphfix.results.claims import Claims
 from graphfix.results.progress import RUNS_OF_BOTH
 from graphfix.results.runtime_facts import installed, newer_than_measured
 
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
     from graphfix.checker.proof import Proof
     from graphfix.checker.runs.early import EarlyRuns
     from graphfix.checker.task import Task
-    from graphfix.results import StoredShape, StoredSize
+    from graphfix.results.claims import StoredShape, StoredSize
     from graphfix.runtimes.process import Child
 
 NOT_LOADED = "nothing was run, and the load was not observed"

@@ -9,10 +9,11 @@ from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
 
-from graphfix import report
 from graphfix.cli import streams, terminal
 from graphfix.cli.requests import request
 from graphfix.cli.status import DONE, FAILED, LEFT, NO, UNDECIDED
+from graphfix.report.table import headline, table, unwritten
+from graphfix.report.text import Entry, Failure, findings
 from graphfix.results import GraphfixError, Outcome, OverwriteError
 from graphfix.results.progress import Progress
 
@@ -59,16 +60,25 @@ def answer(options: Namespace) -> int:
         made = opened.renamed_entry(entry(options, opened.refusing_data_files(ASKS[options.command], [options.model])))
         with opened.table(has_model=not (isinstance(made, Outcome) and made.dry_run)):
             print_answer(options, made, is_piped=opened.output is not None)
-        if options.json:
-            print(report.json_text([made]), end="")
-        for path in options.report:
-            report.write(path, [made])
+        write_reports(options, [made])
         opened.publish()
     result = status(made, strict=getattr(options, "strict_proof", False))
     return DONE if getattr(options, "exit_zero", False) and _is_accepted(made, result) else result
 
 
-def _is_accepted(entry: report.Entry, result: int) -> bool:
+def write_reports(options: Namespace, entries: Sequence[Entry]) -> None:
+    """Print the document of --json, and write the reports. Raises GraphfixError."""
+    if options.json:
+        from graphfix.report.forms.json import json_text
+
+        print(json_text(entries), end="")
+    for path in options.report:
+        from graphfix.report.forms import registry  # imported here because few commands write reports
+
+        registry.write(path, entries)
+
+
+def _is_accepted(entry: Entry, result: int) -> bool:
     """Return whether `fix --exit-zero` replaces this status by 0: sites are left, or a dry run would edit."""
     return result == LEFT or (result == NO and isinstance(entry, Outcome) and entry.dry_run)
 
@@ -89,8 +99,10 @@ def refuse_reports(options: Namespace, models: Sequence[Path], made: Path | None
         ("what the runs read", file) for file in (getattr(options, "inputs", None), *getattr(options, "run_on", ()))
     ]
     for path in options.report:
+        from graphfix.report.forms import registry
+
         folder_is_made = made is not None and publish.is_one_file(path.parent, made)
-        report.refuse(path, len(models), folder_is_made=folder_is_made)
+        registry.refuse(path, len(models), folder_is_made=folder_is_made)
         publish.refuse_overwrite(path, "the report", ((what, file) for what, file in files if file is not None))
 
 
@@ -110,7 +122,7 @@ def read_rewrites(options: Namespace) -> Sequence[str]:
 
 def entry(
     options: Namespace, ask: Callable[[Namespace, Progress | None], Outcome], among: tuple[int, int] = (1, 1)
-) -> report.Entry:
+) -> Entry:
     """What the model is answered, or why nothing is; `among`: which of how many. Raises OverwriteError."""
     number, models = among
     name = f"{options.model.name} ({number} of {models})" if models > 1 else options.model.name
@@ -121,15 +133,15 @@ def entry(
         raise
     except Exception as error:  # noqa: BLE001 - a fault of graphfix is a failure of this model, with status 2
         terminal.trace(error, options)
-        return report.Failure.of(options.command, str(options.model), error)
+        return Failure.of(options.command, str(options.model), error)
 
 
-def print_answer(options: Namespace, entry: report.Entry, *, short: bool = False, is_piped: bool = False) -> None:
+def print_answer(options: Namespace, entry: Entry, *, short: bool = False, is_piped: bool = False) -> None:
     """Print the table on stdout, or its first line if `short`, and errors on stderr.
 
     `is_piped`: the written model goes to stdout.
     """
-    if isinstance(entry, report.Failure):
+    if isinstance(entry, Failure):
         sys.stdout.flush()  # where both streams are one, the lines stay in order
         terminal.say(entry.error, options.color)
     elif not (options.json or options.quiet):
@@ -137,17 +149,19 @@ def print_answer(options: Namespace, entry: report.Entry, *, short: bool = False
             print(line)
     if isinstance(entry, Outcome) and _kept_back(entry, options):
         sys.stdout.flush()
-        terminal.say(report.unwritten(entry), options.color)
+        terminal.say(unwritten(entry), options.color)
 
 
 def _lines(options: Namespace, outcome: Outcome, *, short: bool, is_piped: bool) -> Iterable[str]:
     """Return the answer for stdout: the diff if it was asked for, else the table, or its first line if `short`."""
     paint = terminal.paint(options.color, sys.stdout)
     if getattr(options, "diff", False):
-        return report.diff_lines(outcome, paint)
+        from graphfix.report.diff import diff_lines
+
+        return diff_lines(outcome, paint)
     if short:
-        return [report.headline(outcome, paint)]
-    return [report.table(outcome, paint, whole=options.verbose, is_piped=is_piped)]
+        return [headline(outcome, paint)]
+    return [table(outcome, paint, whole=options.verbose, is_piped=is_piped)]
 
 
 def _kept_back(outcome: Outcome, options: Namespace) -> bool:
@@ -161,14 +175,14 @@ def wrote_nothing(outcome: Outcome) -> bool:
     return outcome.command in ("fix", "tosa") and outcome.output is None and not outcome.dry_run
 
 
-def status(entry: report.Entry, *, strict: bool = False) -> int:
+def status(entry: Entry, *, strict: bool = False) -> int:
     """The exit status that says the answer."""
-    if isinstance(entry, report.Failure):
+    if isinstance(entry, Failure):
         return FAILED
     if entry.conversion is not None:
         return CONVERTED[entry.conversion.status]
     if entry.command == "check":
-        return NO if report.findings(entry) else DONE
+        return NO if findings(entry) else DONE
     if entry.command == "fix" and entry.dry_run:
         return NO if entry.changed else DONE
     if entry.command == "fix" and entry.output is not None:

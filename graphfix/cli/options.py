@@ -52,17 +52,32 @@ class HelpText(argparse.RawDescriptionHelpFormatter):
         return textwrap.wrap(" ".join(text.split()), width, break_on_hyphens=False)
 
 
+def repeatable(
+    group: argparse._ActionsContainer,
+    name: str,
+    metavar: str,
+    what: str,
+    convert: Callable[[str], object] = str,
+    dest: str | None = None,
+) -> None:
+    """Add an option that may be given several times; its values are listed under `dest`, or under its own name."""
+    dest = dest or name[2:].replace("-", "_")
+    what = f"{what}; repeatable"
+    group.add_argument(name, dest=dest, metavar=metavar, type=convert, action="append", default=[], help=what)
+
+
+def model(command: Parser, what: str, name: str = "model", metavar: str = "MODEL") -> None:
+    """Add a file that is read as a model; `what` it is for."""
+    command.add_argument(name, metavar=metavar, type=file_or_stream, help=f"{what}; - is stdin")
+
+
 def data_root(command: Parser) -> None:
     """Add --data-root: further folders in which a model's external data may lie."""
-    command.add_argument(
-        "--data-root",
-        metavar="DIR",
-        type=read_path,
-        action="append",
-        default=[],
-        help="ONNX: external data may also lie in this folder or below it, where a link or a name leads out of the "
-        "model's folder; repeatable",
+    what = (
+        "ONNX: external data may also lie in this folder or below it, where a link or a name leads out of the "
+        "model's folder"
     )
+    repeatable(command, "--data-root", "DIR", what, read_path)
 
 
 def choices(command: Parser) -> None:
@@ -112,7 +127,7 @@ def _target(text: str) -> str:
 
 def own_rewrites(group: argparse._ActionsContainer, what: str) -> None:
     """Offer rewrites of the user's own; `what` for."""
-    group.add_argument("--rewrites", metavar="FILE", type=_own_rewrite, action="append", default=[], help=what)
+    repeatable(group, "--rewrites", "FILE", what, _own_rewrite)
 
 
 def _own_rewrite(text: str) -> Path | str:
@@ -123,21 +138,9 @@ def _own_rewrite(text: str) -> Path | str:
 def rules(group: argparse._ArgumentGroup) -> None:
     """Offer the rewrites, the default sizes and the bound on constants."""
     known = ", ".join(registry.REWRITES)
-    group.add_argument(
-        "--only",
-        metavar="RULE",
-        action="append",
-        default=[],
-        help=f"only this rewrite, of {known}, or one of your own (--rewrites); repeatable",
-    )
-    group.add_argument(
-        "--skip",
-        metavar="RULE",
-        action="append",
-        default=[],
-        help="not this rewrite; repeatable",
-    )
-    own_rewrites(group, "run a rewrite of your own too: a Python file, or the name of an installed one; repeatable")
+    repeatable(group, "--only", "RULE", f"only this rewrite, of {known}, or one of your own (--rewrites)")
+    repeatable(group, "--skip", "RULE", "not this rewrite")
+    own_rewrites(group, "run a rewrite of your own too: a Python file, or the name of an installed one")
     group.add_argument(
         "--bind-defaults",
         action="store_true",
@@ -156,26 +159,12 @@ def rules(group: argparse._ArgumentGroup) -> None:
 def binding(command: Parser) -> None:
     """Offer what binds the inputs: sizes, and values."""
     group = command.add_argument_group("free dims and values")
-    group.add_argument(
-        "--dim",
-        dest="dims",
-        metavar="N=S",
-        type=named("SIZE"),
-        action="append",
-        default=[],
-        help="bind a free dim: N=4, or narrow its range: N=2..64; in TFLite axis 0 of input x is 'x[0]=4'; repeatable",
-    )
-    group.add_argument(
-        "--shape",
-        dest="shapes",
-        metavar="I=S,S,..",
-        type=named("SIZES", least=0),
-        action="append",
-        default=[],
-        help="bind the shape of an input: x=1,3,224,224; a scalar's has no size: sr=; repeatable",
-    )
-    what = "sizes of inputs that are equal, axes or symbols: 'ids[0]=mask[0]', batch=batch2, total=past+seq; repeatable"
-    group.add_argument("--same", metavar="A=B", action="append", help=what)
+    what = "bind a free dim: N=4, or narrow its range: N=2..64; in TFLite axis 0 of input x is 'x[0]=4'"
+    repeatable(group, "--dim", "N=S", what, named("SIZE"), "dims")
+    what = "bind the shape of an input: x=1,3,224,224; a scalar's has no size: sr="
+    repeatable(group, "--shape", "I=S,S,..", what, named("SIZES", least=0), "shapes")
+    what = "sizes of inputs that are equal, axes or symbols: 'ids[0]=mask[0]', batch=batch2, total=past+seq"
+    repeatable(group, "--same", "A=B", what)
     group.add_argument(
         "--trust-stored",
         action=argparse.BooleanOptionalAction,
@@ -188,16 +177,11 @@ def binding(command: Parser) -> None:
     group.add_argument("--narrow-inputs", action="store_true", help=what)
     what = "TFLite: the signature that is the model, with its names for inputs and outputs (default: the main subgraph)"
     group.add_argument("--signature", metavar="NAME", help=what)
-    group.add_argument(
-        "--set",
-        dest="values",
-        metavar="I=V",
-        type=named("VALUE"),
-        action="append",
-        default=[],
-        help="take an input for a constant: sr=16000, flag=true, sizes=1,2,3; it stays an input that nothing reads; "
-        "what is proved and run is the model at this value; repeatable",
+    what = (
+        "take an input for a constant: sr=16000, flag=true, sizes=1,2,3; it stays an input that nothing reads; "
+        "what is proved and run is the model at this value"
     )
+    repeatable(group, "--set", "I=V", what, named("VALUE"), "values")
     if command.prog.endswith((" fix", " tosa", " batch")):
         what = "inputs whose value --set says are no inputs of the result"
         group.add_argument("--drop-set-inputs", action="store_true", help=what)
@@ -217,7 +201,18 @@ def runs(command: Parser) -> None:
         "time and memory"
     )
     command.add_argument("--thorough", action="store_true", help=what)
+    seed(command)
+
+
+def seed(command: Parser) -> None:
+    """Offer the seed of the inputs that are not given."""
     command.add_argument("--seed", metavar="N", type=Whole(0), default=0, help="seed of the inputs (default 0)")
+
+
+def tolerances(command: Parser, what: str) -> None:
+    """Offer --atol and --rtol; in `what`, {} is replaced by the kind of the tolerance."""
+    for name, kind in (("--atol", "absolute"), ("--rtol", "relative")):
+        command.add_argument(name, metavar="X", type=tolerance, help=what.format(kind))
 
 
 def unverified(command: Parser, what: str) -> None:
@@ -234,22 +229,18 @@ def strict(command: Parser) -> None:
 
 def answer(command: Parser) -> argparse._MutuallyExclusiveGroup:
     """Offer the forms of the answer; what stands in the group that is returned can't be said together."""
-    command.add_argument(
-        "--report",
-        metavar="FILE",
-        type=new_file,
-        action="append",
-        default=[],
-        help="write a report too, in the form of its suffix: .json, .md, .html, .sarif, .xml (JUnit) or "
-        ".node_data.json (Model Explorer); repeatable",
+    what = (
+        "write a report too, in the form of its suffix: .json, .md, .html, .sarif, .xml (JUnit) or "
+        ".node_data.json (Model Explorer)"
     )
+    repeatable(command, "--report", "FILE", what, new_file)
     group = command.add_mutually_exclusive_group()
     group.add_argument("--json", action="store_true", help="print one JSON document instead of the table")
-    group.add_argument("-q", "--quiet", action="store_true", help="print nothing but errors")
+    quiet(group)
     return group
 
 
-def quiet(command: Parser) -> None:
+def quiet(command: argparse._ActionsContainer) -> None:
     """Offer to say less, where `answer` does not."""
     command.add_argument("-q", "--quiet", action="store_true", help="print nothing but errors")
 
@@ -335,10 +326,15 @@ class Whole:
 
 def tolerance(text: str) -> float:
     """Read a number from 0 on. Raises ArgumentTypeError."""
-    try:
-        value = float(text)
-    except ValueError:
-        value = math.nan
+    value = number(text)
     if not 0 <= value < math.inf:
         raise argparse.ArgumentTypeError(f"{text!r} is not a number from 0 on")
     return value
+
+
+def number(text: str) -> float:
+    """Return the number of a text, or NaN if the text is none."""
+    try:
+        return float(text)
+    except ValueError:
+        return math.nan

@@ -56,7 +56,14 @@ def parser(asked: str | None = None) -> Parser:
     commands = whole.add_subparsers(prog="graphfix", dest="command", metavar="COMMAND")
     everything = asked in (None, CONFIG)
     for name, (what, offer) in COMMANDS.items():
-        command = _command(commands, name, what)
+        command = commands.add_parser(
+            name,
+            help=what,
+            description=f"{what[0].upper()}{what[1:]}.",
+            epilog=STATUS,
+            formatter_class=HelpText,
+            allow_abbrev=False,
+        )
         if everything or asked == name:
             offer(command)
             options.spoken(command)
@@ -117,21 +124,8 @@ def _refuse_several(command: Parser, given: Mapping[str, Any], words: Sequence[s
         command.error(SEVERAL[given["command"]].format(shlex.join([str(given["model"]), *words])))
 
 
-def _command(commands: argparse._SubParsersAction[Parser], name: str, what: str) -> Parser:
-    return commands.add_parser(
-        name,
-        help=what,
-        description=f"{what[0].upper()}{what[1:]}.",
-        epilog=STATUS,
-        formatter_class=HelpText,
-        allow_abbrev=False,
-    )
-
-
 def _fix(command: Parser) -> None:
-    command.add_argument(
-        "model", metavar="MODEL", type=file_or_stream, help="the ONNX or TFLite file to fix; - is stdin"
-    )
+    options.model(command, "the ONNX or TFLite file to fix")
     command.add_argument("-o", "--output", metavar="OUT", type=file_or_stream, help="the file to write; - is stdout")
     command.add_argument("--in-place", action="store_true", help="let the output be the input; without -o it is")
     either = command.add_mutually_exclusive_group()
@@ -165,15 +159,8 @@ def _check(command: Parser) -> None:
 
 
 def _verify(command: Parser) -> None:
-    command.add_argument(
-        "model", metavar="BEFORE", type=file_or_stream, help="the original file, ONNX or TFLite; - is stdin"
-    )
-    command.add_argument(
-        "after",
-        metavar="AFTER",
-        type=file_or_stream,
-        help="the file of the same format that should compute the same; - is stdin",
-    )
+    options.model(command, "the original file, ONNX or TFLite", metavar="BEFORE")
+    options.model(command, "the file of the same format that should compute the same", "after", "AFTER")
     options.data_root(command)
     options.binding(command)
     command.add_argument(
@@ -194,19 +181,12 @@ def _verify(command: Parser) -> None:
     what = "--proof-only: load both files too, without and with optimizations (TFLite: on each kernel set)"
     command.add_argument("--load", action="store_true", help=what)
     options.strict(command)
-    command.add_argument(
-        "--atol", metavar="X", type=options.tolerance, help="absolute tolerance, at least 0 (default: bit equality)"
-    )
-    command.add_argument(
-        "--rtol", metavar="X", type=options.tolerance, help="relative tolerance, at least 0 (default: bit equality)"
-    )
+    options.tolerances(command, "{} tolerance, at least 0 (default: bit equality)")
     options.answer(command)
 
 
 def _show(command: Parser) -> None:
-    command.add_argument(
-        "model", metavar="MODEL", type=file_or_stream, help="the ONNX or TFLite file to show; - is stdin"
-    )
+    options.model(command, "the ONNX or TFLite file to show")
     command.add_argument("--maps", action="store_true", help="with the indexing maps of the nodes that broadcast")
     group = command.add_argument_group("which nodes", "those that all of these take")
     group.add_argument("--broadcasts-only", action="store_true", help="only the nodes that broadcast implicitly")
@@ -223,9 +203,7 @@ def _show(command: Parser) -> None:
 
 
 def _tosa(command: Parser) -> None:
-    command.add_argument(
-        "model", metavar="MODEL", type=file_or_stream, help="the ONNX or TFLite file to convert; - is stdin"
-    )
+    options.model(command, "the ONNX or TFLite file to convert")
     what = "the TOSA flatbuffer to write; the MLIR bytecode appears beside it, with the suffix .mlirbc"
     command.add_argument("-o", "--output", metavar="OUT", type=file_or_stream, required=True, help=what)
     command.add_argument(
@@ -233,24 +211,15 @@ def _tosa(command: Parser) -> None:
         action="store_true",
         help="run it in the TOSA reference model beside LiteRT or onnxruntime, and compare the outputs",
     )
-    command.add_argument(
-        "--inputs",
-        dest="run_on",
-        metavar="F",
-        type=read_path,
-        action="append",
-        default=[],
-        help="inputs for --run instead of seeded ones: an .npz file, or an ONNX test_data_set folder; repeatable",
-    )
-    for name, what in (("--atol", "absolute"), ("--rtol", "relative")):
-        text = f"--run: {what} tolerance for every element, instead of a thousandth of an output's range"
-        command.add_argument(name, metavar="X", type=options.tolerance, help=text)
+    what = "inputs for --run instead of seeded ones: an .npz file, or an ONNX test_data_set folder"
+    options.repeatable(command, "--inputs", "F", what, read_path, "run_on")
+    options.tolerances(command, "--run: {} tolerance for every element, instead of a thousandth of an output's range")
     options.data_root(command)
     options.binding(command)
     group = command.add_argument_group("what is rewritten")
     options.rules(group)
     options.unverified(command, "convert the rewritten model without verifying it")
-    command.add_argument("--seed", metavar="N", type=options.Whole(0), default=0, help="seed of the inputs (default 0)")
+    options.seed(command)
     options.answer(command)
 
 
@@ -264,7 +233,7 @@ def _explain(command: Parser) -> None:
         " without it: the list of all codes, rewrites and targets, a line each",
     )
     options.target_file(either, "the row of a target of your own")
-    options.own_rewrites(command, "look among rewrites of your own too: a Python file, or an installed one; repeatable")
+    options.own_rewrites(command, "look among rewrites of your own too: a Python file, or an installed one")
     options.quiet(command)
 
 

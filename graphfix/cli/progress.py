@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from graphfix.cli.slow_phases import notices
-from graphfix.report import printable
+from graphfix.report.text import printable
 from graphfix.results.progress import Notice, Progress
 from graphfix.results.records import dataclass, field
 

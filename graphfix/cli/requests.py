@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from argparse import Namespace
 from collections.abc import Sequence
+from pathlib import Path
 
-from graphfix import report
 from graphfix.engine.option_texts import PARSERS, parse_fields
 from graphfix.engine.request import Request
 from graphfix.results import GraphfixError
@@ -24,8 +24,14 @@ def request(options: Namespace, progress: Progress | None) -> Request:
     )
     texts = dict.fromkeys(PARSERS)
     reports = tuple(getattr(options, "report", ()))
-    drawn = any(report.needs_excerpt(path) for path in reports)
+    drawn = any(map(_is_drawn, reports))
     return Request.of({**vars(options), **texts, **bound, "report": reports, "excerpt": drawn, "progress": progress})
+
+
+def _is_drawn(report: Path) -> bool:
+    from graphfix.report.forms.registry import needs_excerpt  # imported here because few commands write reports
+
+    return needs_excerpt(report)
 
 
 def _once(option: str, pairs: Sequence[tuple[str, str]]) -> dict[str, str]:

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 from typing import Self
 
-from graphfix.report import printable
+from graphfix.report.text import printable
 from graphfix.results.progress import PHASES_OF_RUNS, Notice
 from graphfix.results.records import dataclass, field
 

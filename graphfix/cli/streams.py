@@ -19,10 +19,11 @@ from pathlib import Path
 from typing import BinaryIO, Final, TypeVar
 
 from graphfix.cli import terminal
-from graphfix.report import Entry, Failure
+from graphfix.report.text import Entry, Failure
 from graphfix.results import GraphfixError
 from graphfix.results.files.regular_files import is_descriptor
 from graphfix.results.records import dataclass, field
+from graphfix.results.texts import with_names
 
 STREAM: Final = Path("-")
 """The word of the command line for stdin as a model, and for stdout as an output."""
@@ -48,18 +49,12 @@ class Streams:
     data_root: Sequence[Path] = ()
     """The folders in which the user allows data files."""
 
-    def renamed(self, said: str) -> str:
-        """Replace the paths of temporary files in a text by the names that the user gave."""
-        for path, name in self.names.items():
-            said = said.replace(path, name)
-        return said
-
     def renamed_entry(self, entry: Entry) -> Entry:
         """Replace the paths of temporary files in an outcome or a failure by the names that the user gave."""
-        model = self.renamed(entry.source)
+        model = with_names(entry.source, self.names)
         if isinstance(entry, Failure):
-            return replace(entry, source=model, error=self.renamed(entry.error))
-        return replace(entry, source=model, output=entry.output and self.renamed(entry.output))
+            return replace(entry, source=model, error=with_names(entry.error, self.names))
+        return replace(entry, source=model, output=entry.output and with_names(entry.output, self.names))
 
     def refusing_data_files(self, ask: Callable[..., Answer], models: list[Path]) -> Callable[..., Answer]:
         """Return a function that refuses models with data files if a stream is involved, and then calls `ask`."""
@@ -74,22 +69,17 @@ class Streams:
         """Raise GraphfixError for a model from stdin, or for stdout, whose data lies in other files."""
         from graphfix import formats
 
-        for path in self.inputs:
-            if found := formats.data_locations(path):
-                raise GraphfixError(
-                    f"{path}: its data is in other files ({found[0]}); a stream has no folder: name a file"
-                )
-        for path in models if self.output is not None else ():
-            if found := formats.data_locations(path, self.data_root):
-                raise GraphfixError(
-                    f"{path}: its data is in other files ({found[0]}); stdout takes one file: say -o OUT"
-                )
+        asked: list[tuple[Path, Sequence[Path], str]]
+        asked = [(path, (), "a stream has no folder: name a file") for path in self.inputs]
+        if self.output is not None:
+            asked += [(path, self.data_root, "stdout takes one file: say -o OUT") for path in models]
+        for path, data_root, how in asked:
+            if found := formats.data_locations(path, data_root):
+                raise GraphfixError(f"{path}: its data is in other files ({found[0]}); {how}")
 
-    @contextlib.contextmanager
-    def table(self, *, has_model: bool = True) -> Iterator[None]:
+    def table(self, *, has_model: bool = True) -> contextlib.AbstractContextManager[object]:
         """Print to stderr inside this context if a model goes to stdout."""
-        with contextlib.redirect_stdout(sys.stderr) if self.output and has_model else contextlib.nullcontext():
-            yield
+        return contextlib.redirect_stdout(sys.stderr) if self.output and has_model else contextlib.nullcontext()
 
     def publish(self) -> None:
         """Copy the written model to stdout, if stdout is the output. Raises OSError, and an interrupt with a text."""
@@ -130,7 +120,7 @@ def opened(options: Namespace, *models: str) -> Iterator[Streams]:
         try:
             yield streams
         except GraphfixError as error:
-            raise type(error)(streams.renamed(str(error))) from error.__cause__
+            raise type(error)(with_names(str(error), streams.names)) from error.__cause__
 
 
 def _listed(given: Path | list[Path]) -> list[Path]:

@@ -10,12 +10,13 @@ from argparse import Namespace
 from collections.abc import Iterator
 from typing import TextIO
 
-from graphfix import report
 from graphfix.cli.slow_phases import SlowPhases
 from graphfix.cli.status import FAILED, PIPE_CLOSED
 from graphfix.report import colour
-from graphfix.results import VERSION, GraphfixError, RewriteError
+from graphfix.report.text import printable
+from graphfix.results import GraphfixError, RewriteError
 from graphfix.results.progress import Progress
+from graphfix.version import VERSION
 
 PACKAGES = ("numpy", "onnx", "onnxruntime", "flatbuffers", "tflite", "ai-edge-litert")
 """What every command may ask."""
@@ -48,7 +49,7 @@ def width() -> int | None:
 
 def say(text: str, color: str = "auto", style: colour.Style = "bad") -> None:
     """One line on stderr: what went wrong, or, in another style, what is good to know."""
-    print(f"{paint(color, sys.stderr)('graphfix:', style)} {report.printable(text)}", file=sys.stderr)
+    print(f"{paint(color, sys.stderr)('graphfix:', style)} {printable(text)}", file=sys.stderr)
 
 
 def report_system_error(error: OSError, color: str = "auto") -> int:
@@ -73,7 +74,7 @@ def trace(error: Exception, options: Namespace) -> None:
 def print_trace(trace: str) -> None:
     """Print a traceback on stderr, each line in printable characters."""
     for line in trace.splitlines():
-        print(report.printable(line), file=sys.stderr)
+        print(printable(line), file=sys.stderr)
 
 
 @contextlib.contextmanager

@@ -45,13 +45,16 @@ class Seen:
 
 def meetings(node: Node) -> Sequence[Meeting]:
     """What meets on the axes on which an operand of a node may be stretched."""
-    if not has_ranks(node):
-        return ()
-    try:
-        alignment = align(node)
-    except (Undecided, Incompatible):
-        return ()
+    alignment = aligned(node) if has_ranks(node) else None
     return () if alignment is None else tuple(_meetings(alignment))
+
+
+def aligned(node: Node) -> Alignment | None:
+    """Return how a node's operands broadcast; None if they do not, or if their shapes do not decide it."""
+    try:
+        return align(node)
+    except (Undecided, Incompatible):
+        return None
 
 
 def open_sizes(model: Model, seen: Seen, sites: Sites) -> list[OpenSizes]:

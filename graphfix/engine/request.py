@@ -143,17 +143,8 @@ class Request:
 
 
 CHOICES = (
-    "target",
-    "target_file",
-    "broadcasts",
-    "unknown",
-    "only",
-    "skip",
-    "rewrites",
-    "keep_fusions",
-    "max_expand_bytes",
-    "trust_stored",
-    "data_root",
+    "target target_file broadcasts unknown only skip rewrites"
+    " keep_fusions max_expand_bytes trust_stored data_root".split()
 )
 """The fields that decide what is a finding: a `check` of the output of `fix` has to repeat them.
 
@@ -222,9 +213,8 @@ ACCEPTED: Mapping[str, tuple[Callable[[Any], bool], str]] = MappingProxyType(
         "str": (_is_text, "a text"),
         "TargetName": (_is_text, "a text"),
         "Unknown": (_is_text, "a text"),
-        "Broadcasts | None": (_is_text, "a text, or None"),
-        "str | None": (_is_text, "a text, or None"),
-        "str | Path | None": (is_path, "the path of a file, or None"),
+        "Broadcasts": (_is_text, "a text"),
+        "str | Path": (is_path, "the path of a file"),
         "str | Path | Sequence[str | Path]": (
             lambda value: is_path(value) or is_list(value, is_path),
             "a path or a list of paths",
@@ -232,10 +222,8 @@ ACCEPTED: Mapping[str, tuple[Callable[[Any], bool], str]] = MappingProxyType(
         "Sequence[str]": (lambda value: is_list(value, _is_text), "a list of texts"),
         "Sequence[Path]": (lambda value: is_list(value, is_path), "a list of paths"),
         "bool": (lambda value: isinstance(value, bool), "True or False"),
-        "bool | None": (lambda value: isinstance(value, bool), "True or False, or None"),
         "int": (lambda value: _is_whole(value) and int(value) < 1 << 63, "a whole number below 2^63"),
-        "int | None": (lambda value: _is_whole(value) and int(value) < 1 << 63, "a whole number below 2^63, or None"),
-        "float | None": (lambda value: isinstance(value, Real) and not isinstance(value, bool), "a number, or None"),
+        "float": (lambda value: isinstance(value, Real) and not isinstance(value, bool), "a number"),
         "Literal['with', 'only', 'without']": (
             lambda value: _is_text(value) and value in ("with", "only", "without"),
             "with, only or without",
@@ -247,7 +235,7 @@ ACCEPTED: Mapping[str, tuple[Callable[[Any], bool], str]] = MappingProxyType(
         "Progress": (callable, "a function that takes a text"),
     }
 )
-"""By the type of a field, as text: a test for its values, and the words of the error for any other value."""
+"""By the type of a field, as text and without ` | None`: a test for its values, and the words of the error."""
 KEYWORDS: Mapping[str, str] = MappingProxyType({"run_on": "inputs"})
 """By field: the keyword of the Python functions, if it differs from the field's name."""
 EXAMPLES_OF_LISTS: Mapping[str, str] = MappingProxyType({"only": "['equalize-ranks']"})
@@ -255,9 +243,11 @@ EXAMPLES_OF_LISTS: Mapping[str, str] = MappingProxyType({"only": "['equalize-ran
 
 def _check_type(name: str, kind: str, value: object) -> None:
     """Raise GraphfixError for an argument that does not have its field's type; the error tells what to give."""
-    if value is None or kind not in ACCEPTED:
+    needed = kind.removesuffix(" | None")
+    if value is None or needed not in ACCEPTED:
         return
-    is_accepted, what = ACCEPTED[kind]
+    is_accepted, what = ACCEPTED[needed]
+    what += ", or None" * (kind != needed)
     if not is_accepted(value):
         example = EXAMPLES_OF_LISTS.get(name)
         raise GraphfixError(
@@ -302,10 +292,9 @@ def _value(what: str, value: object) -> InputValue:
 
 
 def _same(name: str, given: object) -> tuple[tuple[str, ...], ...]:
-    groups = given if is_list(given, _is_group) else None
-    if groups is None:
+    if not is_list(given, _is_group):
         raise GraphfixError(f"{name} is {shown(given)}; give groups of names, such as {EXAMPLES[name]}")
-    return tuple(tuple(group) for group in groups)  # type: ignore[attr-defined]  # checked above
+    return tuple(tuple(group) for group in given)  # type: ignore[attr-defined]  # checked above
 
 
 def _is_group(value: Any) -> bool:  # noqa: ANN401 -- an argument of any type

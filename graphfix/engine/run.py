@@ -14,8 +14,9 @@ from graphfix.engine.policy import EQUALIZE, Policy, unless_fused
 from graphfix.engine.sites import Labels, SiteFields, fields, kept, left, operand_of, stated_in_file
 from graphfix.graph.edits import Assume, Edit, Inline, Leave, Lift, Refused, Replace, Stretch
 from graphfix.graph.protocols import Applier, Model, ModelRewrite, Rewrite, Step, UntilNothingChanges, flat
-from graphfix.graph.view import Graph, Node, StaleShape, UnrankedOperand
-from graphfix.results import Excerpt, GraphfixError, OpenSizes, RewriteError, Site
+from graphfix.graph.view import Node, StaleShape, UnrankedOperand
+from graphfix.results import GraphfixError, OpenSizes, RewriteError, Site
+from graphfix.results.excerpt import Excerpt
 from graphfix.results.records import dataclass, field
 from graphfix.results.sites import Sites
 from graphfix.shapes.dim import Incompatible, Undecided
@@ -52,24 +53,19 @@ class Job:
     model: Model
     policy: Policy
     done: Done
+    rewrites: Sequence[Rewrite | ModelRewrite]
+    """All that run, in order."""
     report: Report
+    labels: Labels
+    """The nodes of the file, as they are before any is edited."""
     plans: defaultdict[str, Plans] = field(default_factory=lambda: defaultdict(Plans))
     """By name of a rewrite that sees operands."""
     seen: Seen = field(default_factory=Seen)
     """The nodes whose broadcast is not decided."""
-    labels: Labels = field(init=False)
-
-    def __post_init__(self) -> None:
-        """Know the nodes of the file before any is edited."""
-        object.__setattr__(self, "labels", Labels(self.model.graphs))
 
 
 def run(
-    model: Model,
-    steps: Sequence[Step],
-    policy: Policy,
-    done: Done = "changed",
-    limits: Questions | None = None,
+    model: Model, steps: Sequence[Step], policy: Policy, done: Done = "changed", limits: Questions | None = None
 ) -> Report:
     """Apply the rewrites in order, on every scope; then ask what the target can't take.
 
@@ -78,16 +74,16 @@ def run(
     """
     rewrites = tuple(flat(steps))
     report = Report(rewrites={rewrite.name: 0 for rewrite in rewrites}, own_codes=dict(_own_codes(rewrites)))
-    job = Job(model, policy, done, report)
+    job = Job(model, policy, done, rewrites, report, Labels(model.graphs))
     for step in steps:
         if isinstance(step, UntilNothingChanges):
-            _until_nothing_changes(job, step, rewrites)
+            _until_nothing_changes(job, step)
         else:
-            _rewrite(job, step, rewrites)
+            _rewrite(job, step)
     if _has_new_constants(job):
         for rewrite in rewrites:
             if rewrite.name in OF_CONSTANTS:
-                _once_more(job, rewrite, rewrites)
+                _once_more(job, rewrite)
     if limits is not None:
         _ask(job, limits)
     job.report.open_sizes = open_sizes(model, job.seen, job.report.sites)
@@ -101,17 +97,16 @@ def _own_codes(rewrites: Sequence[Rewrite | ModelRewrite]) -> Iterator[tuple[str
             yield rewrite.code, rewrite.page.strip().partition("\n")[0]
 
 
-def _until_nothing_changes(job: Job, step: UntilNothingChanges, rewrites: Sequence[Rewrite | ModelRewrite]) -> None:
+def _until_nothing_changes(job: Job, step: UntilNothingChanges) -> None:
     report = job.report
     while True:
         edits, sites = sum(report.rewrites.values()), len(report.sites)
         for rewrite in step.rewrites:
-            _rewrite(job, rewrite, rewrites)
+            _rewrite(job, rewrite)
         if sum(report.rewrites.values()) == edits:
             return
-        report.sites[sites:] = [
-            site for site in report.sites[sites:] if site.status == job.done
-        ]  # the rest comes again
+        # the rest comes again
+        report.sites[sites:] = [site for site in report.sites[sites:] if site.status == job.done]
 
 
 def _has_new_constants(job: Job) -> bool:
@@ -124,16 +119,16 @@ def _has_new_constants(job: Job) -> bool:
     return bool(edits.get(MATERIALIZE) or (edits.get(EQUALIZE) and stayed))
 
 
-def _once_more(job: Job, rewrite: Rewrite | ModelRewrite, rewrites: Sequence[Rewrite | ModelRewrite]) -> None:
+def _once_more(job: Job, rewrite: Rewrite | ModelRewrite) -> None:
     """Apply a rewrite again, to the nodes that later rewrites made. Sites that it left before are listed once."""
     sites = job.report.sites
     said, known = [site for site in sites if site.rewrite == rewrite.name and site.status != job.done], len(sites)
     job.model.renew()
-    _rewrite(job, rewrite, rewrites)
+    _rewrite(job, rewrite)
     sites[known:] = [site for site in sites[known:] if site not in said]
 
 
-def _rewrite(job: Job, rewrite: Rewrite | ModelRewrite, rewrites: Sequence[Rewrite | ModelRewrite]) -> None:
+def _rewrite(job: Job, rewrite: Rewrite | ModelRewrite) -> None:
     """Apply one rewrite on every scope."""
     job.model.refresh()
     names, known = job.labels.names(job.model.graphs), len(job.report.sites)
@@ -141,14 +136,14 @@ def _rewrite(job: Job, rewrite: Rewrite | ModelRewrite, rewrites: Sequence[Rewri
     if isinstance(rewrite, ModelRewrite):
         _together(job, rewrite)
     else:
-        _node_by_node(job, rewrite, rewrites)
+        _node_by_node(job, rewrite)
         if rewrite.source and job.report.rewrites[rewrite.name] > edits:
             job.model.renew()  # the nodes of the user's own are made explicit as all others
     job.labels.rename(job.report.sites, known, names)
 
 
-def _node_by_node(job: Job, rewrite: Rewrite, rewrites: Sequence[Rewrite | ModelRewrite]) -> None:
-    others = [other for other in rewrites if isinstance(other, Rewrite) and rewrite.name in other.instead_of]
+def _node_by_node(job: Job, rewrite: Rewrite) -> None:
+    others = [other for other in job.rewrites if isinstance(other, Rewrite) and rewrite.name in other.instead_of]
     plans, by_looks = job.plans[rewrite.name], rewrite.sees == "operands"
     for graph in job.model.graphs:
         plans.begin()
@@ -229,16 +224,12 @@ def _planned(job: Job, rewrite: Rewrite | ModelRewrite, node: Node, plan: Planne
     except Undecided as why:
         site = left(rewrite.code, node, None, str(why), rewrite.name)
     except Incompatible as why:
-        if not _may_not_run(node.graph):
+        # a branch, a loop's body or a function may hold operands whose sizes only agree when it is taken
+        if node.graph.path == "main":
             raise GraphfixError(f"{node.op} '{node.label}': {why} (GF105)") from None
         site = left("GF105", node, None, f"{why} (in a body that may never run)", rewrite.name)
     job.report.sites.append(site)
     return []
-
-
-def _may_not_run(graph: Graph) -> bool:
-    """A branch, a loop's body or a function may hold operands whose sizes only agree when it is taken."""
-    return graph.path != "main"
 
 
 def _apply(job: Job, rewrite: Rewrite | ModelRewrite, node: Node, edits: Sequence[Edit]) -> None:

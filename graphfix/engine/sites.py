@@ -28,7 +28,8 @@ from graphfix.graph.edits import (
 )
 from graphfix.graph.view import Graph, Node, Value
 from graphfix.operators.row import TFLITE, standard
-from graphfix.results import JsonShape, Site
+from graphfix.results import Site
+from graphfix.results.excerpt import JsonShape
 from graphfix.results.records import dataclass, field
 from graphfix.results.sites import Sites
 from graphfix.shapes.shape import with_axes

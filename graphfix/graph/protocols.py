@@ -14,7 +14,8 @@ from typing import Literal, Protocol, TypeAlias
 
 from graphfix.graph.edits import Edit
 from graphfix.graph.view import Graph, Node, Value
-from graphfix.results import InputValue, StoredShape, StoredSize
+from graphfix.results import InputValue
+from graphfix.results.claims import StoredShape, StoredSize
 from graphfix.results.records import dataclass
 from graphfix.shapes.dim import Size
 

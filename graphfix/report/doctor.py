@@ -9,8 +9,8 @@ from dataclasses import asdict
 
 from graphfix.report.forms.json import SCHEMA
 from graphfix.report.text import printable
-from graphfix.results import VERSION
 from graphfix.results.environment import Environment, Package, Probe
+from graphfix.version import VERSION
 
 
 def environment_text(environment: Environment) -> str:

@@ -6,7 +6,8 @@ from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 from typing import Literal, TypeAlias
 
-from graphfix.results import GraphfixError, JsonShape, Outcome, Site
+from graphfix.results import GraphfixError, Outcome, Site
+from graphfix.results.excerpt import JsonShape
 from graphfix.results.records import dataclass, field
 
 SHOWN = 0.005

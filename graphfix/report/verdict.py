@@ -8,7 +8,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from graphfix.report.text import counted, printable, tally
-from graphfix.results import Facts, Outcome, Run, Verdict
+from graphfix.results import Outcome, Run, Verdict
+from graphfix.results.claims import Facts
 
 LIBRARIES = ("numpy", "onnx")
 """Named in the versions but, beside a runtime, not what ran the model."""

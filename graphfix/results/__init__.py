@@ -5,57 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, Literal, get_args
 
-from graphfix.results.claims import (
-    ClaimedShape,
-    Claims,
-    Contradiction,
-    Facts,
-    StoredShape,
-    StoredSize,
-    Term,
-    assumptions,
-    equal_dims,
-)
-from graphfix.results.excerpt import Certainty, Excerpt, JsonShape, NodeExcerpt, OperandAxis, OperandExcerpt
+from graphfix.results.claims import Facts
+from graphfix.results.excerpt import Excerpt, JsonShape
 from graphfix.results.field_texts import described
 from graphfix.results.records import dataclass, field
-from graphfix.version import VERSION
-
-__all__ = [
-    "VERSION",
-    "Certainty",
-    "Change",
-    "ClaimedShape",
-    "Claims",
-    "Contradiction",
-    "Conversion",
-    "ConversionStatus",
-    "Excerpt",
-    "Facts",
-    "Gap",
-    "GraphfixError",
-    "InexactSite",
-    "InputNumber",
-    "InputValue",
-    "JsonShape",
-    "NodeExcerpt",
-    "OpenSizes",
-    "OperandAxis",
-    "OperandExcerpt",
-    "Outcome",
-    "OverwriteError",
-    "RewriteError",
-    "Run",
-    "Site",
-    "Status",
-    "StoredShape",
-    "StoredSize",
-    "Term",
-    "Verdict",
-    "VerdictStatus",
-    "assumptions",
-    "equal_dims",
-]
 
 InputNumber = bool | int | float
 InputValue = InputNumber | tuple[InputNumber, ...]

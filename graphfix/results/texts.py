@@ -19,3 +19,10 @@ def with_texts(value: Any, change: Callable[[str], str]) -> Any:  # noqa: ANN401
     if isinstance(value, Sequence) and not isinstance(value, bytes):
         return type(value)(with_texts(each, change) for each in value)  # type: ignore[call-arg]  # a list or a tuple
     return value
+
+
+def with_names(text: str, names: Mapping[str, str]) -> str:
+    """Return the text with each key of `names` replaced by its value, in the order of the mapping."""
+    for old, new in names.items():
+        text = text.replace(old, new)
+    return text

@@ -208,7 +208,8 @@ def number(node: Node, name: str, default: int) -> int:
     return found if isinstance(found, int) else default
 
 
-def _too_large(axis: int, size: object, reach: int, padding: int) -> str | None:
+def _too_large(axis: int, size: object, extent: object, dilation: int, padding: int = 0) -> str | None:
+    reach = (extent - 1) * dilation + 1 if isinstance(extent, int) else 0
     if not isinstance(size, int) or size + padding >= reach:
         return None
     padded = f" and {padding} of padding" if padding else ""
@@ -225,12 +226,11 @@ def _slid(node: Node, extents: Sequence[object]) -> str | None:
     dilations = listed(node, "dilations") or [1] * count
     if len(pads) != 2 * count or len(dilations) != count:
         return None
-    for at, (size, extent) in enumerate(zip(sizes, extents, strict=True)):
-        reach = (extent - 1) * dilations[at] + 1 if isinstance(extent, int) else 0
-        why = _too_large(at + SPATIAL, size, reach, pads[at] + pads[at + count])
-        if why is not None:
-            return why
-    return None
+    reasons = (
+        _too_large(at + SPATIAL, size, extent, dilations[at], pads[at] + pads[at + count])
+        for at, (size, extent) in enumerate(zip(sizes, extents, strict=True))
+    )
+    return next(filter(None, reasons), None)
 
 
 def convolution(weights: int) -> Question:
@@ -257,13 +257,9 @@ def _tflite_windows(node: Node, extents: Mapping[int, object]) -> str | None:
     sizes = node.operand(0).ranked.dims
     if node.attributes.get("padding") != VALID or len(sizes) != max(extents) + 2:
         return None
-    for axis, name in PIXELS:
-        extent, dilation = extents[axis], number(node, f"dilation_{name}_factor", 1)
-        reach = (extent - 1) * dilation + 1 if isinstance(extent, int) else 0
-        why = _too_large(axis, sizes[axis], reach, 0)
-        if why is not None:
-            return why
-    return None
+    dilations = {axis: number(node, f"dilation_{name}_factor", 1) for axis, name in PIXELS}
+    reasons = (_too_large(axis, sizes[axis], extents[axis], dilation) for axis, dilation in dilations.items())
+    return next(filter(None, reasons), None)
 
 
 def tflite_convolution(node: Node) -> str | None:

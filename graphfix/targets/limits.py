@@ -52,7 +52,12 @@ def _asked(target: Target, node: Node) -> Iterator[Leave]:
     size = next(filter(None, (_size(target, value) for value in values)), None)
     if size is not None:
         yield size
-    operator = (_of_tosa(node) if target.questions == "tosa" else None) or _operator(target, node, values)
+    operator = None
+    if target.questions == "tosa":
+        from graphfix.targets.tosa import questions  # imported here because few targets ask them
+
+        operator = questions.unconvertible(node)
+    operator = operator or _operator(target, node, values)
     if operator is not None:
         yield operator
 
@@ -104,13 +109,6 @@ def _operator(target: Target, node: Node, values: list[Value]) -> Leave | None:
 
 def _what_becomes(target: Target) -> str:
     return f": {target.outside}" if target.outside else ""
-
-
-def _of_tosa(node: Node) -> Leave | None:
-    from graphfix.targets.tosa import questions  # imported here because few targets ask them
-
-    found = questions.unconvertible(node)
-    return None if found is None else _left(found.reason, blocks=found.blocks)
 
 
 def _left(why: str, code: str = "GF305", *, blocks: bool = False) -> Leave:

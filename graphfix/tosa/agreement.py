@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -17,7 +18,7 @@ from graphfix.checker.runs.comparing.unwritten_variables import unwritten_output
 from graphfix.checker.runs.static_model import StaticModel, fed_like, onnx_session, static_onnx, static_tflite
 from graphfix.engine import binding
 from graphfix.engine.request import Request
-from graphfix.results import ConversionStatus, Gap, InputValue
+from graphfix.results import Conversion, Gap, InputValue
 from graphfix.results.progress import Progress
 from graphfix.results.records import dataclass
 from graphfix.runtimes import tosa
@@ -33,17 +34,6 @@ RUNS = 3
 _LITERT_KERNELS = ("reference", "builtin", "xnnpack")
 """The first that has all kernels is compared with; the others are asked where TOSA is not near to that one."""
 _HINT = "give inputs that mean something (--inputs), or say what is near enough (--atol, --rtol)"
-
-
-@dataclass(frozen=True, slots=True)
-class Agreement:
-    """What the runs showed."""
-
-    status: ConversionStatus
-    reason: str | None = None
-    gaps: tuple[Gap, ...] = ()
-    runs: int = 0
-    beside: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,14 +80,16 @@ class _Worst:
             self.relative = max(self.relative or 0.0, found.relative)
 
 
-def agreement(original: Path, fixed: Path, converted: Path, request: Request) -> Agreement:
+def agreement(done: Conversion, original: Path, fixed: Path, converted: Path, request: Request) -> Conversion:
     """Run the TOSA flatbuffer `converted` in the reference model, and `original` at the sizes that `fixed` declares.
+
+    Returns the conversion with what the runs showed.
 
     Three runs with seeds `seed`, `seed` + 1, `seed` + 2 of the request: floats as `uniform` makes them, whole numbers
     bounded by what they index; or a run on each of its `run_on`, .npz files or ONNX test_data_set folders. Raises
     GraphfixError for inputs that do not fit.
     """
-    values = binding.requested(original, request).values
+    values, done = binding.requested(original, request).values, replace(done, tolerance=TOLERANCE)
     with Child() as child, TemporaryDirectory() as folder:
         try:
             known = (
@@ -105,9 +97,9 @@ def agreement(original: Path, fixed: Path, converted: Path, request: Request) ->
                 if format_of(fixed) == "tflite"
                 else _onnx(child, original, fixed, values, request.data_roots)
             )
-            return _compared(known, converted, _cases(known, request), request)
+            return _compared(done, known, converted, _cases(known, request), request)
         except RefusedError as error:
-            return Agreement("not run", str(error))
+            return replace(done, status="not run", reason=str(error))
 
 
 def _cases(known: _Original, request: Request) -> list[Feeds]:
@@ -185,7 +177,10 @@ class _Run:
     got: Sequence[Array]
 
 
-def _compared(known: _Original, converted: Path, cases: Sequence[Feeds], request: Request) -> Agreement:
+def _compared(
+    done: Conversion, known: _Original, converted: Path, cases: Sequence[Feeds], request: Request
+) -> Conversion:
+    done = replace(done, runs=len(cases), beside=known.beside)
     names, limits, progress = known.session.outputs, Limits(request.atol, request.rtol), request.progress
     worst = {name: _Worst() for name in names}
     runs: list[_Run] = []
@@ -203,20 +198,18 @@ def _compared(known: _Original, converted: Path, cases: Sequence[Feeds], request
             worst[name].number = worst[name].number or number_seen
         # of seeded inputs of which the original makes nothing but NaN nothing is asked
         if answer.status == "unpredictable" and (request.run_on or any(numbers)):
-            return Agreement("unpredictable", _undefined(answer.reason), _gaps(known, worst), number, known.beside)
+            reason = _undefined(answer.reason)
+            return replace(done, status="unpredictable", reason=reason, gaps=_gaps(known, worst), runs=number)
     if any(not found.within for found in worst.values()):
         worst = _beside_others(known, runs, limits, worst, progress)
     differing = [name for name, found in worst.items() if not found.within]
     unseen = only_nan([{name: found.number for name, found in worst.items()}])
-    if unseen and not differing:
-        return Agreement("not run", nothing_compared(unseen), _gaps(known, worst), len(cases), known.beside)
-    return Agreement(
-        "differs" if differing else "agrees",
-        f"{_more_than(limits)}: {', '.join(differing)}; {_HINT}" if differing else None,
-        _gaps(known, worst),
-        len(cases),
-        known.beside,
-    )
+    done = replace(done, gaps=_gaps(known, worst))
+    if differing:
+        return replace(done, status="differs", reason=f"{_more_than(limits)}: {', '.join(differing)}; {_HINT}")
+    if unseen:
+        return replace(done, status="not run", reason=nothing_compared(unseen))
+    return replace(done, status="agrees")
 
 
 def _undefined(met: str | None) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -83,25 +82,9 @@ def convert(files: Files, tool: str, request: Request) -> tuple[Conversion, dict
 
 def _run(done: Conversion, files: Files, request: Request) -> Conversion:
     from graphfix.tosa.agreement import agreement
-    from graphfix.tosa.judge import TOLERANCE
 
-    custom = ", ".join(custom_operators(done))
+    custom = ", ".join(name.removeprefix(_CUSTOM) for name in done.operators if name.startswith(_CUSTOM))
     if custom:
-        return replace(
-            done, status="not run", reason=f"it holds custom operators, which only their owner runs: {custom}"
-        )
-    found = agreement(files.original, files.fixed, files.tosa, request)
-    return replace(
-        done,
-        status=found.status,
-        reason=found.reason,
-        gaps=found.gaps,
-        runs=found.runs,
-        beside=found.beside,
-        tolerance=TOLERANCE,
-    )
-
-
-def custom_operators(done: Conversion) -> Iterator[str]:
-    """The names of the custom operators that the conversion kept."""
-    return (name.removeprefix(_CUSTOM) for name in done.operators if name.startswith(_CUSTOM))
+        reason = f"it holds custom operators, which only their owner runs: {custom}"
+        return replace(done, status="not run", reason=reason)
+    return agreement(done, files.original, files.fixed, files.tosa, request)

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from graphfix.report.drawing import broadcast_svg, right_aligned
-from graphfix.results import JsonShape, OperandAxis, OperandExcerpt
+from graphfix.results.excerpt import JsonShape, OperandAxis, OperandExcerpt
 
 FOLDER = "pictures"
 KEPT = "lift-and-stretch"

@@ -9,7 +9,7 @@ from pathlib import Path
 from documentation import command_line, drawings, python_names
 from documentation.links import CODES, REWRITES_FOLDER, TARGETS_FOLDER
 from graphfix import explain
-from graphfix.report import schema_text
+from graphfix.report.forms.registry import schema_text
 from graphfix.report.pages import codes
 from graphfix.targets.registry import REWRITES, TARGETS
 from graphfix.targets.target import named

@@ -36,7 +36,7 @@ SMALL = 300 << 20
 def asked() -> Iterator[Child]:
     made = Child()
     yield made
-    made.close()
+    made.stop()
 
 
 def job(folder: Path, plan: str = "") -> LocalJob:
@@ -127,14 +127,6 @@ def test_a_model_is_called_off_at_once(asked: Child, tmp_path: Path) -> None:
     with pytest.raises(CancelledError):
         asked.ask(job(tmp_path, own.HANG), Limits(LONG), stop)
     assert time.monotonic() - started < 0.5 + AT_ONCE
-
-
-def test_a_child_at_work_is_not_closed_by_another_thread(asked: Child, tmp_path: Path) -> None:
-    closing = threading.Timer(0.5, asked.close)
-    closing.start()
-    with pytest.raises(StoppedError) as stopped:
-        ask(asked, tmp_path, own.HANG, Limits(SHORT))
-    assert stopped.value.kind == "time"
 
 
 def test_an_idle_child_ends_with_whoever_held_it(tmp_path: Path) -> None:

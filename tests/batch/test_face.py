@@ -12,7 +12,7 @@ import pytest
 
 from graphfix.batch import batch_files
 from graphfix.cli import parser
-from graphfix.report import Failure
+from graphfix.report.text import Failure
 from graphfix.results import GraphfixError, Outcome
 from tests.support import small_models
 from tests.support.asking import ask

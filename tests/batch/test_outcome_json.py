@@ -15,7 +15,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from graphfix.api import pipeline
-from graphfix.batch.jobs.outcome_json import TAGS, from_json, to_json
+from graphfix.batch.jobs.outcome_json import TAGS, converter
 from graphfix.engine.request import Request
 from graphfix.results import Outcome, Site
 from graphfix.tosa import command
@@ -60,7 +60,7 @@ def values(kind: Any) -> st.SearchStrategy[Any]:  # noqa: ANN401, C901, PLR0911 
 
 
 def there_and_back(outcome: Outcome) -> Outcome:
-    return from_json(json.loads(json.dumps(to_json(outcome), allow_nan=False)))
+    return converter().structure(json.loads(json.dumps(converter().unstructure(outcome), allow_nan=False)), Outcome)
 
 
 @given(st.deferred(lambda: values(Outcome)))
@@ -134,9 +134,9 @@ OUTCOME = Outcome("fix", "m.onnx", "onnx", sites=(SITE,), seconds={"load": 0.5})
         {"sites": "abc"},
         {"sites": {"a": 1}},
         {"sites": [{"code": "GF101"}]},
-        {"sites": [{**to_json(OUTCOME)["sites"][0], "status": "unheard of"}]},
-        {"sites": [{**to_json(OUTCOME)["sites"][0], "before": [1.5]}]},
-        {"sites": [{**to_json(OUTCOME)["sites"][0], "before": 3}]},
+        {"sites": [{**converter().unstructure(OUTCOME)["sites"][0], "status": "unheard of"}]},
+        {"sites": [{**converter().unstructure(OUTCOME)["sites"][0], "before": [1.5]}]},
+        {"sites": [{**converter().unstructure(OUTCOME)["sites"][0], "before": 3}]},
         {"assumes": [1]},
         {"verdict": []},
         {"verdict": {"status": "proved", "proof": {"first": {"float": 3}}}},
@@ -148,11 +148,11 @@ OUTCOME = Outcome("fix", "m.onnx", "onnx", sites=(SITE,), seconds={"load": 0.5})
     ids=str,
 )
 def test_another_shape_is_refused(change: dict[str, Any]) -> None:
-    data = to_json(OUTCOME)
-    assert from_json(data) == OUTCOME
+    data = converter().unstructure(OUTCOME)
+    assert converter().structure(data, Outcome) == OUTCOME
     with pytest.raises(Exception):  # noqa: B017, PT011 -- cattrs has many; whoever reads a record takes all
-        from_json({**data, **change})
+        converter().structure({**data, **change}, Outcome)
 
 
 def test_a_default_takes_no_room() -> None:
-    assert set(to_json(replace(OUTCOME, sites=(), seconds={}))) == {"command", "source", "format"}
+    assert set(converter().unstructure(replace(OUTCOME, sites=(), seconds={}))) == {"command", "source", "format"}

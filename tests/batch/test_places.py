@@ -5,24 +5,24 @@ from __future__ import annotations
 from pathlib import Path
 
 from graphfix.batch.jobs.job import Job, Limits
-from graphfix.batch.jobs.path_mapping import Places
+from graphfix.batch.jobs.path_mapping import with_places
 from graphfix.batch.stores import addresses
 from graphfix.engine.request import Request
-from graphfix.report import Failure
+from graphfix.report.text import Entry, Failure
 from graphfix.results import Conversion, Outcome, Run, Verdict
 
 SCRATCH = Path("/scratch")
 FETCHED = SCRATCH / "in" / "m.onnx"
 
 
-def places() -> Places:
+def named(entry: Entry, model: Path) -> Entry:
     job = Job("memory://zoo/m.onnx", "sub/m.onnx", "there", "fix", Request(), Limits(1.0))
-    return Places(job, addresses.store("memory://zoo"), SCRATCH)
+    return with_places(entry, model, job, addresses.store("memory://zoo"), SCRATCH)
 
 
 def test_an_error_names_the_source_and_the_output() -> None:
     text = "/scratch/in/m.onnx: /scratch/in/data/w.bin is no copy of /scratch/out/sub/m.onnx"
-    said = places().named(Failure("fix", str(FETCHED), text, "memory"), FETCHED)
+    said = named(Failure("fix", str(FETCHED), text, "memory"), FETCHED)
     error = "memory://zoo/m.onnx: memory://zoo/data/w.bin is no copy of there/sub/m.onnx"
     assert said == Failure("fix", "memory://zoo/m.onnx", error, "memory")
 
@@ -35,7 +35,7 @@ def test_an_outcome_names_them_wherever_it_names_a_file() -> None:
         "fix", str(FETCHED), "onnx", output="/scratch/out/sub/m.onnx", verdict=verdict, conversion=conversion,
         notes=("/scratch/in/m.onnx",), assumes=["/scratch/in/m.onnx"],
     )  # fmt: skip
-    said = places().named(made, FETCHED)
+    said = named(made, FETCHED)
     assert "/scratch" not in str(said)
     assert isinstance(said, Outcome)
     assert (said.source, said.output) == ("memory://zoo/m.onnx", "there/sub/m.onnx")

@@ -16,8 +16,9 @@ from graphfix.batch.jobs.job import Job, Limits
 from graphfix.batch.stores import addresses
 from graphfix.batch.stores.store import Digest
 from graphfix.engine.request import Request
-from graphfix.report import json_text
-from graphfix.results import Conversion, Excerpt, Outcome, Site, Verdict
+from graphfix.report.forms.json import json_text
+from graphfix.results import Conversion, Outcome, Site, Verdict
+from graphfix.results.excerpt import Excerpt
 
 EXCERPT = Excerpt((), 2)
 SITE = Site("GF101", "a", "Add", "main", 0, (1, "N", None), None, "changed")

@@ -16,7 +16,7 @@ from graphfix.batch.jobs import run as running
 from graphfix.batch.jobs.job import Finished, Job, Limits
 from graphfix.batch.jobs.run import run
 from graphfix.engine.request import Request
-from graphfix.report import Failure
+from graphfix.report.text import Failure
 from graphfix.results import GraphfixError, Outcome, OverwriteError
 
 REQUEST, LIMITS = Request(), Limits(1.0)

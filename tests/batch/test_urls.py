@@ -11,14 +11,14 @@ from threading import Thread
 import fsspec
 import pytest
 
-from graphfix import report
 from graphfix.batch import batch_files
 from graphfix.batch.jobs.job import Job, Limits
 from graphfix.batch.sources import models
 from graphfix.batch.stores import addresses, urls
 from graphfix.batch.stores.store import failed
 from graphfix.engine.request import Request
-from graphfix.report import Failure
+from graphfix.report.forms.json import json_text
+from graphfix.report.text import Failure
 from graphfix.results import GraphfixError, Outcome
 from tests.support import small_models
 
@@ -207,5 +207,5 @@ def test_a_signed_model_is_done_and_its_result_has_the_plain_name(s3: str, tmp_p
     assert "none.onnx" in none.error
     files = [path for path in tmp_path.rglob("*") if path.is_file()]
     assert out / "m.onnx" in files
-    everything = [*told, report.json_text(entries), *map(str, files), *map(str, map(Path.read_bytes, files))]
+    everything = [*told, json_text(entries), *map(str, files), *map(str, map(Path.read_bytes, files))]
     assert not [text for text in everything for secret in secrets if secret in text]

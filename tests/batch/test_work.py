@@ -23,7 +23,7 @@ from graphfix.batch.stores import addresses
 from graphfix.batch.stores.local import Local
 from graphfix.batch.stores.store import Digest
 from graphfix.engine.request import Request
-from graphfix.report import Failure
+from graphfix.report.text import Failure
 from graphfix.results import Outcome, OverwriteError
 from models.builders.tflite.text import model as tflite
 from tests.support import small_models as own
@@ -36,7 +36,7 @@ UNVERIFIED = Request(check_result=False)
 @pytest.fixture(autouse=True)
 def _no_child_is_left() -> Iterator[None]:
     yield
-    work.close()
+    work._child().stop()
 
 
 @pytest.fixture

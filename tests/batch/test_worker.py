@@ -13,7 +13,7 @@ from graphfix.api import pipeline
 from graphfix.batch.process import worker
 from graphfix.batch.process.messages import LocalJob, Locations
 from graphfix.engine.request import Request
-from graphfix.report import Failure
+from graphfix.report.text import Failure
 from models.builders.tflite.text import model as tflite
 from tests.support import small_models as own
 

@@ -85,10 +85,10 @@ def test_the_proof_imports_nothing_of_the_house_but_results_itself_and_the_reade
     assert {name for name in named if not name.startswith(ours)} == {
         "graphfix.results.InexactSite",
         "graphfix.results.InputValue",
-        "graphfix.results.StoredShape",
-        "graphfix.results.StoredSize",
-        "graphfix.results.assumptions",  # the text of what is assumed; it decides nothing
-        "graphfix.results.equal_dims",  # likewise
+        "graphfix.results.claims.StoredShape",
+        "graphfix.results.claims.StoredSize",
+        "graphfix.results.claims.assumptions",  # the text of what is assumed; it decides nothing
+        "graphfix.results.claims.equal_dims",  # likewise
         "graphfix.results.records.dataclass",  # the standard library's, whose methods are compiled later
         "graphfix.results.records.field",
         "graphfix.results.axis_names.axis_fault",  # the text of an error; it decides nothing

@@ -17,12 +17,12 @@ from pathlib import Path
 
 import pytest
 
-from graphfix import report
 from graphfix.batch.jobs.job import Command, output_name
 from graphfix.cli import commands, parser
 from graphfix.cli.batch.requests import Requests
 from graphfix.cli.configuration import settings
 from graphfix.engine.request import Request
+from graphfix.report.forms import registry
 from graphfix.targets import target as targets
 from tests.support import small_models
 from tests.support.asking import Answer, ask, listing, refused
@@ -198,7 +198,7 @@ def test_a_request_means_the_same_elsewhere_and_is_one_for_all_that_ask_for_the_
     assert pickle.loads(pickle.dumps(asked)) == asked  # noqa: S301 -- it is sent so
 
 
-@pytest.mark.parametrize("form", [suffix for suffix in report.FORMS if suffix != ".node_data.json"])
+@pytest.mark.parametrize("form", [suffix for suffix in registry.FORMS if suffix != ".node_data.json"])
 @pytest.mark.usefixtures("zoo")
 def test_every_form_of_a_report_is_written(capsys: pytest.CaptureFixture[str], form: str) -> None:
     assert batch(capsys, "zoo/a.tflite", "zoo/bad.onnx", "-o", "out", "--report", f"r{form}", "-q").status == 2

@@ -13,13 +13,13 @@ from pathlib import Path
 
 import pytest
 
-from graphfix import report
 from graphfix.api import forgetting, pipeline
 from graphfix.cli import commands
 from graphfix.cli.lint import known_findings
 from graphfix.engine.request import Request
 from graphfix.report import pages
 from graphfix.report.findings.selection import CodeSelection
+from graphfix.report.forms import registry
 from graphfix.results import GraphfixError, Outcome, Site
 from tests.support.places import ROOT
 
@@ -132,9 +132,9 @@ def test_node_data_of_many_models_is_refused(sites: Sites, check: Check, tmp_pat
 @pytest.mark.usefixtures("sites")
 @pytest.mark.parametrize("form", ["json", "sarif", "junit", "github", "markdown"])
 def test_every_form_is_printed_of_many_models_and_of_none(check: Check, form: str) -> None:
-    assert check(*ALL, "--format", form)[1] == report.TEXTS[form](outcomes(*ALL))
-    assert check("a.onnx", "--exclude", "*", "--format", form)[:2] == (0, report.TEXTS[form]([]))
-    assert set(report.TEXTS) == {"json", "sarif", "junit", "github", "markdown"}
+    assert check(*ALL, "--format", form)[1] == registry.TEXTS[form](outcomes(*ALL))
+    assert check("a.onnx", "--exclude", "*", "--format", form)[:2] == (0, registry.TEXTS[form]([]))
+    assert set(registry.TEXTS) == {"json", "sarif", "junit", "github", "markdown"}
 
 
 @pytest.mark.usefixtures("sites")

@@ -7,7 +7,8 @@ from onnx import ModelProto
 
 from graphfix.api import pipeline
 from graphfix.engine.request import Request
-from graphfix.results import Excerpt, NodeExcerpt, OperandAxis, Outcome
+from graphfix.results import Outcome
+from graphfix.results.excerpt import Excerpt, NodeExcerpt, OperandAxis
 from tests.support import engine
 from tests.support.notation import model
 from tests.support.places import ROOT

@@ -8,7 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from graphfix import api, report
+from graphfix import api
+from graphfix.report.forms import registry
+from graphfix.report.table import table
 from graphfix.results import OpenSizes, Outcome
 from models.builders.tflite.text import model as tflite
 from tests.support.notation import model
@@ -126,9 +128,9 @@ def test_a_tflite_model_that_stretches_to_free_sizes_is_told_what_that_costs(tmp
 def test_every_report_says_it(tmp_path: Path) -> None:
     outcome = checked(tmp_path, BATCH["onnx"])
     (said,) = outcome.open_sizes
-    assert f"  {said.text}" in report.table(outcome).splitlines()
+    assert f"  {said.text}" in table(outcome).splitlines()
     for suffix in ("json", "md"):
-        report.write(tmp_path / f"r.{suffix}", [outcome])
+        registry.write(tmp_path / f"r.{suffix}", [outcome])
     (entry,) = json.loads((tmp_path / "r.json").read_text())["open_sizes"]
     assert entry == {"nodes": 2, "sizes": [*said.sizes], "option": said.option, "text": said.text}
     assert "### What is not known of sizes" in (tmp_path / "r.md").read_text()

@@ -10,7 +10,7 @@ import pytest
 import yaml
 from release_facts import owner
 
-from graphfix.results import VERSION
+from graphfix.version import VERSION
 from tests.support.action import action
 from tests.support.places import ROOT
 from tests.support.recipes import PAGE, WORKFLOWS, recipes

@@ -5,19 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from graphfix.report import Failure
-from graphfix.results import (
-    Excerpt,
-    Facts,
-    NodeExcerpt,
-    OpenSizes,
-    OperandAxis,
-    OperandExcerpt,
-    Outcome,
-    Run,
-    Site,
-    Verdict,
-)
+from graphfix.report.text import Failure
+from graphfix.results import OpenSizes, Outcome, Run, Site, Verdict
+from graphfix.results.claims import Facts
+from graphfix.results.excerpt import Excerpt, NodeExcerpt, OperandAxis, OperandExcerpt
 
 HOSTILE = (
     "<script>alert(1)</script>",

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from graphfix.report import Entry, Failure
 from graphfix.report.batch import Line, Tally
 from graphfix.report.colour import coloured
+from graphfix.report.text import Entry, Failure
 from graphfix.results import Conversion, Outcome, Site, Verdict
 
 FOUND = Site("GF101", "n", "Add", "main", 1, (4,), (1, 4), "found")

@@ -8,7 +8,7 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from graphfix.report.drawing import DARK, LIGHT, STYLE, broadcast_svg, right_aligned
-from graphfix.results import JsonShape, OperandAxis, OperandExcerpt
+from graphfix.results.excerpt import JsonShape, OperandAxis, OperandExcerpt
 
 SPACE = (2, 3, 4)
 

@@ -19,20 +19,12 @@ from junitparser import JUnitXml
 from markdown_it import MarkdownIt
 from sarif_pydantic import Sarif
 
-from graphfix import report
-from graphfix.results import (
-    Contradiction,
-    Conversion,
-    Excerpt,
-    Facts,
-    Gap,
-    NodeExcerpt,
-    OpenSizes,
-    Outcome,
-    Run,
-    Site,
-    Verdict,
-)
+from graphfix.report.forms import registry
+from graphfix.report.table import table
+from graphfix.report.text import Failure
+from graphfix.results import Conversion, Gap, OpenSizes, Outcome, Run, Site, Verdict
+from graphfix.results.claims import Contradiction, Facts
+from graphfix.results.excerpt import Excerpt, NodeExcerpt
 from tests.support.page_reader import Reader, data_of
 
 NAMES = {
@@ -247,8 +239,8 @@ READ: Mapping[str, Callable[[str], Texts]] = {
 
 
 def test_every_form_is_read() -> None:
-    assert READ.keys() == report.FORMS.keys()
-    assert {*report.TEXTS.values()} - {*report.FORMS.values()} == {report.TEXTS["github"]}
+    assert READ.keys() == registry.FORMS.keys()
+    assert {*registry.TEXTS.values()} - {*registry.FORMS.values()} == {registry.TEXTS["github"]}
 
 
 def harmless(texts: Texts) -> None:
@@ -261,22 +253,22 @@ def harmless(texts: Texts) -> None:
 @pytest.mark.parametrize("suffix", READ)
 def test_a_name_is_harmless_in_a_report(suffix: str, kind: str, command: str, tmp_path: Path) -> None:
     path = tmp_path / f"r{suffix}"
-    report.write(path, [outcome(NAMES[kind], command)])
+    registry.write(path, [outcome(NAMES[kind], command)])
     harmless(READ[suffix](path.read_text(encoding="utf-8")))
 
 
 @pytest.mark.parametrize("command", ["check", "fix", "verify", "tosa"])
 @pytest.mark.parametrize("kind", NAMES)
 def test_a_name_is_harmless_in_an_annotation_and_in_the_table(kind: str, command: str) -> None:
-    harmless(read_github(report.TEXTS["github"]([outcome(NAMES[kind], command)])))
-    harmless(iter([report.table(outcome(NAMES[kind], command))]))
+    harmless(read_github(registry.TEXTS["github"]([outcome(NAMES[kind], command)])))
+    harmless(iter([table(outcome(NAMES[kind], command))]))
 
 
 @pytest.mark.parametrize("kind", NAMES)
 @pytest.mark.parametrize("suffix", READ)
 def test_so_is_the_name_of_a_model_that_failed(suffix: str, kind: str, tmp_path: Path) -> None:
     path = tmp_path / f"r{suffix}"
-    report.write(path, [report.Failure("check", NAMES[kind], f"{NAMES[kind]}: empty")])
+    registry.write(path, [Failure("check", NAMES[kind], f"{NAMES[kind]}: empty")])
     harmless(READ[suffix](path.read_text(encoding="utf-8")))
 
 
@@ -284,6 +276,6 @@ def test_so_is_the_name_of_a_model_that_failed(suffix: str, kind: str, tmp_path:
 def test_a_planted_mark_is_seen(suffix: str) -> None:
     with pytest.raises(AssertionError):
         harmless(iter([f"a{NAMES['right to left']}b"]))
-    text = report.FORMS[suffix]([outcome("@plain", "fix")])
+    text = registry.FORMS[suffix]([outcome("@plain", "fix")])
     with pytest.raises((AssertionError, ValueError, ET.ParseError)):
         harmless(READ[suffix](text.replace("@plain", "\u202e</details><script>\0")))

@@ -9,11 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from graphfix import report
 from graphfix.cli import commands
 from graphfix.report import html, pages
+from graphfix.report.forms import registry
 from graphfix.report.html import added_bytes, data, sections
-from graphfix.results import Conversion, Excerpt, Gap, Outcome, Verdict
+from graphfix.report.text import Entry, Failure
+from graphfix.results import Conversion, Gap, Outcome, Verdict
+from graphfix.results.excerpt import Excerpt
 from tests.report import page_models
 from tests.support.page_reader import Reader, data_of
 from tests.support.places import ROOT
@@ -28,12 +30,12 @@ ASSETS = ROOT / "graphfix" / "report" / "html" / "assets"
         pytest.param([page_models.verified()], id="verify"),
         pytest.param(page_models.several(), id="check"),
         pytest.param([page_models.renamed(page_models.fixed(20), page_models.HOSTILE)], id="hostile"),
-        pytest.param([report.Failure("fix", "<b>\0", "<b>\0: no model")], id="failure"),
+        pytest.param([Failure("fix", "<b>\0", "<b>\0: no model")], id="failure"),
         pytest.param([], id="nothing"),
         pytest.param([replace(page_models.fixed(2), verdict=Verdict("skipped"), seconds={})], id="skipped"),
     ],
 )
-def test_what_opens_closes_ids_are_unique_and_nothing_is_fetched(entries: list[report.Entry]) -> None:
+def test_what_opens_closes_ids_are_unique_and_nothing_is_fetched(entries: list[Entry]) -> None:
     text = html.page(entries)
     read = Reader(text)
     assert len(read.ids) == len(set(read.ids))
@@ -183,7 +185,7 @@ def test_a_report_of_a_model_holds_its_graph(tmp_path: Path) -> None:
 
 def test_other_reports_do_not_ask_for_the_graph(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     seen: list[Excerpt | None] = []
-    monkeypatch.setattr(report, "write", lambda _, entries: seen.extend(entry.excerpt for entry in entries))
+    monkeypatch.setattr(registry, "write", lambda _, entries: seen.extend(entry.excerpt for entry in entries))
     for name in ("r.json", "r.html"):
         commands.main(["check", str(ROOT / "models" / "encoder.onnx"), "--report", str(tmp_path / name), "-q"])
     assert [found is None for found in seen] == [True, False]

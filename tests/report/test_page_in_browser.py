@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from graphfix import report
 from graphfix.cli import commands
+from graphfix.report.forms import registry
 from tests.report import page_models
 from tests.support.browser import NARROW, WIDE, Opened, opened, started
 from tests.support.places import ROOT
@@ -17,7 +17,7 @@ from tests.support.places import ROOT
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
 
-    from graphfix.report import Entry
+    from graphfix.report.text import Entry
 
 pytestmark = pytest.mark.browser
 
@@ -52,7 +52,7 @@ def write(tmp_path_factory: pytest.TempPathFactory) -> Write:
     def path(name: str) -> Path:
         made = folder / f"{name}.html"
         if not made.exists():
-            report.write(made, PAGES[name]())
+            registry.write(made, PAGES[name]())
         return made
 
     return path

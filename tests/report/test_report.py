@@ -15,11 +15,15 @@ import pytest
 from onnx import helper
 
 import graphfix
-from graphfix import report
 from graphfix.cli import commands
-from graphfix.report import pages
+from graphfix.report import pages, summary
+from graphfix.report.forms import registry
+from graphfix.report.forms.json import document, json_text
+from graphfix.report.table import table, unwritten
+from graphfix.report.text import Failure, findings
 from graphfix.report.verdict import verdict_text
-from graphfix.results import Conversion, Facts, GraphfixError, Outcome, Run, Site, Verdict
+from graphfix.results import Conversion, GraphfixError, Outcome, Run, Site, Verdict
+from graphfix.results.claims import Facts
 from tests.support.notation import model
 
 LIFTED = Site("GF101", "ffn/bias", "Add", "main", 1, (64,), (1, 1, 64), "changed", "equalize-ranks")
@@ -56,7 +60,7 @@ FIXED = Outcome(
 )
 CHECKED = Outcome("check", "m.onnx", "onnx", target="ranks", sites=(replace(LIFTED, status="found"), EXEMPT))
 CLEAN = replace(CHECKED, source="c.onnx", sites=(EXEMPT,))
-FAILED = report.Failure("check", "bad.onnx", "bad.onnx: no ONNX model; give one")
+FAILED = Failure("check", "bad.onnx", "bad.onnx: no ONNX model; give one")
 DIFFERENT = Verdict(
     "different",
     first_difference={
@@ -72,7 +76,7 @@ DIFFERENT = Verdict(
 
 def test_the_table_of_fix_says_what_became_explicit_what_stays_and_that_the_result_is_equal() -> None:
     assert (
-        report.table(FIXED)
+        table(FIXED)
         == """\
 m.onnx -> f.onnx: 1 operand made explicit by 2 edits (equalize-ranks 1, materialize-broadcasts 1), 1 left, 1 exempt
   GF101 GF102  Add 'ffn/bias'  operand 1  [64] -> [1,1,64] -> [N,?,64]
@@ -87,7 +91,7 @@ signed-zero at Add 'n3'; with optimizations on the largest difference is 1.5e-07
 
 def test_the_table_of_check_counts_the_findings_by_code() -> None:
     assert (
-        report.table(CHECKED)
+        table(CHECKED)
         == """\
 m.onnx: 1 finding for target ranks (GF101 1), 1 exempt
   found  GF101  Add 'ffn/bias'  operand 1  [64] -> [1,1,64]
@@ -101,7 +105,7 @@ def test_nodes_with_a_free_size_are_one_line() -> None:
         replace(LEFT, code="GF302", node=f"n{at}", op=op, operand=None, reason=reason, graph="main")
         for at, (op, reason) in enumerate(zip(("Add", "Mul"), reasons, strict=True))
     ]
-    lines = report.table(replace(CHECKED, sites=tuple(free))).splitlines()
+    lines = table(replace(CHECKED, sites=tuple(free))).splitlines()
     assert lines[1:] == ["  left GF302 Add 'n0' and 1 more: a[N,3] has a size that is free"]
 
 
@@ -110,7 +114,7 @@ def test_what_a_target_does_not_take_is_a_line_for_each_type_whatever_the_operat
         replace(LEFT, code="GF305", node=f"n{at}", op=op, operand=None, reason=f"'v{at}' is {kind}", graph="main")
         for at, (op, kind) in enumerate((("Add", "float32"), ("Mul", "int64"), ("Mul", "float32")))
     ]
-    lines = report.table(Outcome("check", "m.onnx", "onnx", target="mine", sites=tuple(sites))).splitlines()
+    lines = table(Outcome("check", "m.onnx", "onnx", target="mine", sites=tuple(sites))).splitlines()
     assert lines[1:] == ["  left GF305 Add 'n0' and 1 more: 'v0' is float32", "  left GF305 Mul 'n1': 'v1' is int64"]
 
 
@@ -124,51 +128,51 @@ def test_what_a_target_does_not_take_is_a_line_for_each_type_whatever_the_operat
 def test_a_finding_of_a_whole_node_has_a_reason_and_its_rewrite(code: str, rewrite: str, why: str) -> None:
     site = Site(code, "n", "Pow", "main", None, (2,), None, "found", rewrite)
     found = replace(CHECKED, sites=(site,))
-    assert f"Pow 'n'  {why}" in report.table(found)
+    assert f"Pow 'n'  {why}" in table(found)
     for form in ("sarif", "junit", "github"):
-        assert why.replace("'", "") in report.TEXTS[form]([found]).replace("&apos;", "").replace("'", "")
+        assert why.replace("'", "") in registry.TEXTS[form]([found]).replace("&apos;", "").replace("'", "")
 
 
 def test_a_model_with_exempt_sites_only_is_clean() -> None:
-    assert report.table(CLEAN).splitlines()[0] == "c.onnx: clean for target ranks, 1 exempt"
-    assert report.findings(CLEAN) == []
+    assert table(CLEAN).splitlines()[0] == "c.onnx: clean for target ranks, 1 exempt"
+    assert findings(CLEAN) == []
 
 
 def test_a_model_with_a_site_left_undecided_is_not_called_clean() -> None:
     undecided = replace(CHECKED, sites=(LEFT,))
-    assert report.table(undecided).splitlines()[0] == "m.onnx: nothing that fix would change for target ranks, 1 left"
-    assert report.findings(undecided) == [LEFT]
+    assert table(undecided).splitlines()[0] == "m.onnx: nothing that fix would change for target ranks, 1 left"
+    assert findings(undecided) == [LEFT]
 
 
 def test_what_the_target_can_not_take_is_called_that() -> None:
     limits = replace(CHECKED, sites=(replace(LEFT, code="GF304"), replace(LEFT, code="GF305")))
-    line = report.table(limits).splitlines()[0]
+    line = table(limits).splitlines()[0]
     assert line == "m.onnx: 2 sites that target ranks can't take, and nothing that fix would change"
     mixed = replace(CHECKED, sites=(LEFT, replace(LEFT, code="GF305")))
-    assert report.table(mixed).splitlines()[0].endswith("nothing that fix would change for target ranks, 2 left")
+    assert table(mixed).splitlines()[0].endswith("nothing that fix would change for target ranks, 2 left")
 
 
 def test_a_model_that_was_not_asked_everything_is_clean_so_far() -> None:
     asked = replace(CLEAN, notes=("its operators are another format's",))
-    lines = report.table(asked).splitlines()
+    lines = table(asked).splitlines()
     assert lines[0] == "c.onnx: clean for target ranks, as far as it can be asked, 1 exempt"
     assert "  its operators are another format's" in lines
-    assert report.document(asked)["notes"] == ["its operators are another format's"]
-    assert "- Note: its operators are another format's" in report.TEXTS["markdown"]([asked])
+    assert document(asked)["notes"] == ["its operators are another format's"]
+    assert "- Note: its operators are another format's" in registry.TEXTS["markdown"]([asked])
 
 
 def test_the_other_way_is_not_called_explicit_in_markdown() -> None:
-    folded = report.TEXTS["markdown"]([replace(FIXED, rewrites={"fold-broadcasts": 2})])
+    folded = registry.TEXTS["markdown"]([replace(FIXED, rewrites={"fold-broadcasts": 2})])
     assert "### Taken out: 2" in folded
-    assert "- Nothing is redundant" in report.TEXTS["markdown"](
+    assert "- Nothing is redundant" in registry.TEXTS["markdown"](
         [replace(FIXED, rewrites={"fold-broadcasts": 0}, sites=())]
     )
-    assert "### Made explicit: 2" in report.TEXTS["markdown"]([FIXED])
+    assert "### Made explicit: 2" in registry.TEXTS["markdown"]([FIXED])
 
 
 def test_the_totals_tell_clean_found_and_failed_models_apart() -> None:
-    assert report.totals([CHECKED, CLEAN, FAILED]) == "3 models: 1 clean, 1 with findings, 1 could not be checked"
-    assert report.totals([CLEAN, CLEAN]) == "2 models: 2 clean, 0 with findings"
+    assert summary.totals([CHECKED, CLEAN, FAILED]) == "3 models: 1 clean, 1 with findings, 1 could not be checked"
+    assert summary.totals([CLEAN, CLEAN]) == "2 models: 2 clean, 0 with findings"
 
 
 @pytest.mark.parametrize(
@@ -226,7 +230,7 @@ def test_the_totals_tell_clean_found_and_failed_models_apart() -> None:
     ],
 )
 def test_the_headline_of_fix(outcome: Outcome, said: str) -> None:
-    assert report.table(outcome).splitlines()[0] == said
+    assert table(outcome).splitlines()[0] == said
 
 
 @pytest.mark.parametrize(
@@ -248,8 +252,8 @@ def test_verify_names_the_options_of_a_tolerance_for_small_differences_alone(
     runs = tuple(Run({}, "off", "different", 1, largest) for largest in differences)
     verdict = Verdict("different", runs=(*runs, Run({}, "on", "different", 1, 3.0)), reason="the outputs differ: y")
     found = Outcome("verify", "m.onnx", "onnx", output="f.onnx", verdict=verdict)
-    assert report.table(found).splitlines()[1:] == said
-    assert "--atol" not in report.table(replace(found, command="fix"))
+    assert table(found).splitlines()[1:] == said
+    assert "--atol" not in table(replace(found, command="fix"))
 
 
 @pytest.mark.parametrize(
@@ -313,15 +317,13 @@ def test_a_verdict_in_one_sentence(verdict: Verdict, said: str) -> None:
 def test_why_nothing_was_written_fits_one_line() -> None:
     undecided = replace(FIXED, output=None, verdict=Verdict("undecided", reason="no kernel"))
     said = "m.onnx: nothing written, undecided: no kernel; --no-verify writes it unverified"
-    assert report.unwritten(undecided) == said
+    assert unwritten(undecided) == said
 
 
 def test_a_long_table_tells_equal_lines_together_and_says_how_many_are_not_shown() -> None:
     alike = [replace(LIFTED, node=f"layer.{number}/bias") for number in range(30)]
     others = [replace(LIFTED, node=f"n{number}", after=(1, number)) for number in range(30)]
-    lines = report.table(
-        replace(CHECKED, sites=[replace(site, status="found") for site in alike + others])
-    ).splitlines()
+    lines = table(replace(CHECKED, sites=[replace(site, status="found") for site in alike + others])).splitlines()
     assert lines[1] == "  found  GF101  Add 'layer.0/bias' and 29 more  operand 1  [64] -> [1,1,64]"
     assert lines[2] == "  found  GF101  Add 'n0'                        operand 1  [64] -> [1,0]"
     assert lines[-1] == "  ... and 11 more; -v or --report FILE.md lists all"
@@ -331,17 +333,17 @@ def test_a_long_table_tells_equal_lines_together_and_says_how_many_are_not_shown
 @pytest.mark.parametrize(("number", "said"), [(6, "1 more assumption;"), (7, "2 more assumptions;")])
 def test_assumptions_that_are_not_shown_are_counted(number: int, said: str) -> None:
     assumes = tuple(f"the stored rank of 'x{at}'" for at in range(number))
-    assert f"  ... and {said}" in report.table(replace(CHECKED, assumes=assumes))
+    assert f"  ... and {said}" in table(replace(CHECKED, assumes=assumes))
 
 
 def test_twenty_sites_are_reported_one_by_one() -> None:
     sites = [replace(LIFTED, node=f"layer.{number}/bias") for number in range(20)]
-    assert len(report.table(replace(FIXED, sites=sites, assumes=(), seconds={})).splitlines()) == 1 + 20 + 1
+    assert len(table(replace(FIXED, sites=sites, assumes=(), seconds={})).splitlines()) == 1 + 20 + 1
 
 
 def test_an_edit_that_keeps_the_shape_shows_it_once() -> None:
     sites = (Site("GF203", "e", "Expand", "main", 0, (2, 3), (2, 3), "found"),)
-    assert report.table(replace(CHECKED, sites=sites)).splitlines()[1] == "  found  GF203  Expand 'e'  operand 0  [2,3]"
+    assert table(replace(CHECKED, sites=sites)).splitlines()[1] == "  found  GF203  Expand 'e'  operand 0  [2,3]"
 
 
 def test_operands_that_stay_for_one_reason_are_reported_once() -> None:
@@ -350,28 +352,26 @@ def test_operands_that_stay_for_one_reason_are_reported_once() -> None:
         for node in range(3)
         for operand in (1, 2)
     ]
-    assert report.table(replace(CHECKED, sites=sites)).splitlines()[1:] == [
+    assert table(replace(CHECKED, sites=sites)).splitlines()[1:] == [
         "  exempt GF101 LayerNormalization 'norm0' and 2 more, operands 1 and 2: own kernel"
     ]
 
 
 def test_a_name_can_not_steer_the_terminal_or_break_a_line() -> None:
     evil = replace(LIFTED, node="a\x1b[2J\nb", graph="main")
-    text = report.table(replace(FIXED, source="m\r.onnx", sites=(evil,)))
+    text = table(replace(FIXED, source="m\r.onnx", sites=(evil,)))
     assert r"Add 'a\x1b[2J\nb'" in text
     assert all(line.isprintable() for line in text.splitlines())
     assert "\r" not in text
 
 
 def test_the_document_has_the_fields_of_the_contract() -> None:
-    document = json.loads(report.json_text([FIXED]))
+    said = json.loads(json_text([FIXED]))
     head = "schema graphfix command model output format target changed dry_run sites_left check_options reused rewrites"
-    assert (
-        " ".join(document) == f"{head} sites suppressed verdict assumes open_sizes notes own_codes seconds conversion"
-    )
-    assert (document["schema"], document["command"], document["output"]) == (1, "fix", "f.onnx")
-    assert document["rewrites"] == {"normalize-expand": 0, "equalize-ranks": 1, "materialize-broadcasts": 1}
-    assert document["sites"][1] == {
+    assert " ".join(said) == f"{head} sites suppressed verdict assumes open_sizes notes own_codes seconds conversion"
+    assert (said["schema"], said["command"], said["output"]) == (1, "fix", "f.onnx")
+    assert said["rewrites"] == {"normalize-expand": 0, "equalize-ranks": 1, "materialize-broadcasts": 1}
+    assert said["sites"][1] == {
         "code": "GF102",
         "node": "ffn/bias",
         "op": "Add",
@@ -386,8 +386,8 @@ def test_the_document_has_the_fields_of_the_contract() -> None:
         "blocks": False,
         "inexact": None,
     }
-    assert document["sites"][2]["before"] is None
-    verdict = document["verdict"]
+    assert said["sites"][2]["before"] is None
+    verdict = said["verdict"]
     assert set(verdict) >= {
         "status",
         "proof",
@@ -418,11 +418,11 @@ def document_names() -> set[str]:
 
 def test_no_field_of_an_outcome_is_missing_from_its_document() -> None:
     drawn = {"excerpt", "changes"}  # what pages and diffs show: the model itself says it
-    assert document_names() - drawn <= set(report.document(FIXED))
+    assert document_names() - drawn <= set(document(FIXED))
 
 
 def test_several_models_stand_under_one_key_and_a_failed_one_with_its_error() -> None:
-    whole = json.loads(report.json_text([CHECKED, FAILED]))
+    whole = json.loads(json_text([CHECKED, FAILED]))
     assert list(whole) == ["schema", "models"]
     assert [part["model"] for part in whole["models"]] == ["m.onnx", "bad.onnx"]
     assert whole["models"][1]["error"] == "bad.onnx: no ONNX model; give one"
@@ -434,15 +434,15 @@ def test_the_document_is_json_for_numbers_that_json_does_not_have() -> None:
     odd = Verdict(
         "different", runs=runs, first_difference={"before": math.nan, "after": np.float32(0.5), "index": (0,)}
     )
-    text = report.json_text([replace(FIXED, verdict=odd, source="\udc80.onnx")])
-    document = json.loads(text, parse_constant=lambda name: pytest.fail(f"{name} is no JSON"))
-    assert document["verdict"]["runs"][0]["largest_difference"] == "inf"
-    assert document["verdict"]["first_difference"]["before"] == "nan"
+    text = json_text([replace(FIXED, verdict=odd, source="\udc80.onnx")])
+    said = json.loads(text, parse_constant=lambda name: pytest.fail(f"{name} is no JSON"))
+    assert said["verdict"]["runs"][0]["largest_difference"] == "inf"
+    assert said["verdict"]["first_difference"]["before"] == "nan"
     assert text.isascii()
 
 
 def test_the_markdown_report_lists_every_site_with_its_reason() -> None:
-    text = report.TEXTS["markdown"]([FIXED])
+    text = registry.TEXTS["markdown"]([FIXED])
     lines = text.splitlines()
     assert lines[0] == "# graphfix fix"
     assert "## `m.onnx` to `f.onnx`" in lines
@@ -457,7 +457,7 @@ def test_the_markdown_report_lists_every_site_with_its_reason() -> None:
 
 def test_the_markdown_tables_have_as_many_cells_as_heads() -> None:
     nasty = replace(LIFTED, node="a|b`c``d", reason="1|2 <b> *x*")
-    for line in report.TEXTS["markdown"]([replace(FIXED, sites=(nasty, LEFT)), CHECKED, FAILED]).splitlines():
+    for line in registry.TEXTS["markdown"]([replace(FIXED, sites=(nasty, LEFT)), CHECKED, FAILED]).splitlines():
         if line.startswith("|"):
             cells = len(re.findall(r"(?<!\\)\|", line)) - 1
             assert cells in (6, 8, 4), line
@@ -465,13 +465,13 @@ def test_the_markdown_tables_have_as_many_cells_as_heads() -> None:
 
 def test_markdown_escapes_what_a_name_could_inject() -> None:
     nasty = replace(LEFT, node="a`b", reason="see [x](http://y) <img> *n*")
-    text = report.TEXTS["markdown"]([replace(CHECKED, sites=(nasty,))])
+    text = registry.TEXTS["markdown"]([replace(CHECKED, sites=(nasty,))])
     assert "`` a`b ``" in text
     assert r"see `[x](http://y)` \<img\> \*n\*" in text
 
 
 def test_the_markdown_of_several_models_begins_with_a_summary() -> None:
-    lines = report.TEXTS["markdown"]([CHECKED, FAILED]).splitlines()
+    lines = registry.TEXTS["markdown"]([CHECKED, FAILED]).splitlines()
     assert lines[4] == "| model | changed | found | left | exempt | answer |"
     assert lines[6:8] == [
         "| `m.onnx` | 0 | 1 | 0 | 1 |  |",
@@ -482,17 +482,17 @@ def test_the_markdown_of_several_models_begins_with_a_summary() -> None:
 @pytest.mark.parametrize("name", ["r.json", "r.md", "R.JSON"])
 def test_the_suffix_chooses_the_form_and_nothing_else_is_left_in_the_folder(tmp_path: Path, name: str) -> None:
     (tmp_path / name).write_text("an older report")
-    report.write(tmp_path / name, [FIXED])
+    registry.write(tmp_path / name, [FIXED])
     text = (tmp_path / name).read_text(encoding="utf-8")
-    assert text == (report.TEXTS["markdown"]([FIXED]) if name.endswith("md") else report.json_text([FIXED]))
+    assert text == (registry.TEXTS["markdown"]([FIXED]) if name.endswith("md") else json_text([FIXED]))
     assert [path.name for path in tmp_path.iterdir()] == [name]
 
 
 @pytest.mark.parametrize(
     ("name", "said"),
     [
-        ("r.txt", f"the form of a report is chosen by its suffix; known: {', '.join(report.FORMS)}"),
-        ("r", f"the form of a report is chosen by its suffix; known: {', '.join(report.FORMS)}"),
+        ("r.txt", f"the form of a report is chosen by its suffix; known: {', '.join(registry.FORMS)}"),
+        ("r", f"the form of a report is chosen by its suffix; known: {', '.join(registry.FORMS)}"),
         ("none/r.md", "the folder of the report does not exist; create it first"),
         ("folder.md", "a folder; name the report's file"),
     ],
@@ -500,7 +500,7 @@ def test_the_suffix_chooses_the_form_and_nothing_else_is_left_in_the_folder(tmp_
 def test_a_report_that_can_not_be_written_is_refused(tmp_path: Path, name: str, said: str) -> None:
     (tmp_path / "folder.md").mkdir()
     with pytest.raises(GraphfixError) as error:
-        report.write(tmp_path / name, [FIXED])
+        registry.write(tmp_path / name, [FIXED])
     assert str(error.value) == f"{tmp_path / name}: {said}"
     assert [path.name for path in tmp_path.iterdir()] == ["folder.md"]
 
@@ -514,7 +514,7 @@ def test_a_disk_that_is_full_leaves_the_older_report(tmp_path: Path, monkeypatch
 
     monkeypatch.setattr(Path, "open", full)
     with pytest.raises(GraphfixError, match=r"r.md: the report can't be written: No space left on device"):
-        report.write(tmp_path / "r.md", [FIXED])
+        registry.write(tmp_path / "r.md", [FIXED])
     assert [path.name for path in tmp_path.iterdir()] == ["r.md"]
     monkeypatch.undo()
     assert (tmp_path / "r.md").read_text() == "an older report"
@@ -524,7 +524,7 @@ def test_a_link_under_the_name_of_a_draft_leads_a_report_nowhere(tmp_path: Path)
     """In a folder that others write too, the name of a draft is not to be guessed, and no file there is followed."""
     (tmp_path / "another").write_text("of somebody")
     (tmp_path / f".r.md.{os.getpid()}.tmp").symlink_to(tmp_path / "another")
-    report.write(tmp_path / "r.md", [FIXED])
+    registry.write(tmp_path / "r.md", [FIXED])
     assert (tmp_path / "another").read_text() == "of somebody"
     assert not (tmp_path / "r.md").is_symlink()
 
@@ -587,13 +587,13 @@ def _ints(text: str) -> tuple[int, ...]:
 def test_markdown_counts_the_sizes_that_were_claimed_where_any_were() -> None:
     facts = replace(FIXED, verdict=replace(EQUAL, facts=Facts(1, 0, 0)))
     said = "1 operand of broadcasting operators: 0 observed when the original ran, 0 contradicted"
-    assert said in report.TEXTS["markdown"]([facts])
-    assert "claimed" not in report.TEXTS["markdown"]([FIXED])
+    assert said in registry.TEXTS["markdown"]([facts])
+    assert "claimed" not in registry.TEXTS["markdown"]([FIXED])
 
 
 def test_a_copy_that_was_not_written_is_none() -> None:
     contradicted = Outcome("fix", "m", "onnx", verdict=Verdict("contradicted", reason="why"))
-    lines = report.table(contradicted).splitlines()
+    lines = table(contradicted).splitlines()
     assert lines[0] == "m: nothing written: no operand had to be made explicit"
     assert lines[1:] == ["contradicted by the original's run: why"]
 
@@ -603,7 +603,7 @@ def test_an_upgrade_says_of_which_operator_set_the_model_is(tmp_path: Path) -> N
     ends = [helper.make_tensor_value_info(name, 1, shape) for name, shape in (("x", [4]), ("y", [1, 4]))]
     graph = helper.make_graph([node], "g", ends[:1], ends[1:])
     onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 11)], ir_version=6), tmp_path / "m.onnx")
-    lines = report.table(graphfix.check(tmp_path / "m.onnx", target="tosa")).splitlines()
+    lines = table(graphfix.check(tmp_path / "m.onnx", target="tosa")).splitlines()
     line = next(line for line in lines[1:] if "GF304" in line)
     assert line.endswith("the model is of operator set 11, not 17")
 
@@ -628,21 +628,21 @@ def test_a_full_disk_is_found_before_the_model_is_touched(tmp_path: Path, monkey
 
     monkeypatch.setattr(Path, "write_bytes", full)
     with pytest.raises(GraphfixError, match=r"r.json: the report can't be written: No space left on device; make room"):
-        report.refuse(tmp_path / "r.json")
+        registry.refuse(tmp_path / "r.json")
     assert list(tmp_path.iterdir()) == []
 
 
 def test_a_model_that_fails_with_optimizations_on_is_a_note_that_decides_nothing() -> None:
     runs = (Run({}, "off", "equal", outputs=1), Run({}, "on", "undecided", reason="both models fail: onnxruntime: no"))
-    table = report.table(Outcome("verify", "a", "onnx", output="b", verdict=Verdict("equal", runs)))
+    shown = table(Outcome("verify", "a", "onnx", output="b", verdict=Verdict("equal", runs)))
     note = "note: with optimizations on (the default of onnxruntime) both models fail: onnxruntime: no"
-    assert f"  {note} (these runs never decide)" in table.splitlines()
+    assert f"  {note} (these runs never decide)" in shown.splitlines()
 
 
 @pytest.mark.parametrize("form", ["markdown", "html"])
 def test_a_report_says_beside_a_run_with_optimizations_that_it_never_decides(form: str) -> None:
     run = Run({}, "on", "different", outputs=1, largest_difference=0.25)
-    text = report.FORMS[{"markdown": ".md", "html": ".html"}[form]](
+    text = registry.FORMS[{"markdown": ".md", "html": ".html"}[form]](
         [Outcome("verify", "a", "onnx", output="b", verdict=Verdict("equal", (run,)))]
     )
     assert "on (these runs never decide)" in text

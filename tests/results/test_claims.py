@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from graphfix.results import equal_dims
+from graphfix.results.claims import equal_dims
 
 EQUAL = {
     2: "the dims named 'N' are equal: x0[0], x1[0]",

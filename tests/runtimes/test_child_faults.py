@@ -13,7 +13,7 @@ from graphfix.batch.jobs import work
 from graphfix.batch.jobs.job import Job, Limits
 from graphfix.batch.process.child import Child as BatchChild
 from graphfix.engine.request import Request
-from graphfix.report import Failure
+from graphfix.report.text import Failure
 from graphfix.results.faults import InternalError
 from graphfix.runtimes import tosa, worker
 from graphfix.runtimes.onnx import onnxruntime

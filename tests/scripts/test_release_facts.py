@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 import release_facts
 
-from graphfix.results import VERSION
+from graphfix.version import VERSION
 from tests.support.places import ROOT
 
 NAMES = sorted({name for name, _ in (release_facts.VERSION_SOURCE, *release_facts.PLACES)})

@@ -13,7 +13,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
-    from graphfix.results import Claims, InputValue, Verdict
+    from graphfix.results import InputValue, Verdict
+    from graphfix.results.claims import Claims
 
 
 def verify(

@@ -10,7 +10,7 @@ import pytest
 
 from graphfix.engine.request import Request
 from graphfix.formats.neutral import publish
-from graphfix.results import Gap, GraphfixError
+from graphfix.results import Conversion, Gap, GraphfixError
 from graphfix.runtimes import tosa
 from graphfix.runtimes.session import RefusedError
 from graphfix.tosa import agreement, judge
@@ -19,6 +19,9 @@ from tests.support.runtimes.tosa_loop import onnx_file, tflite
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
+
+DONE = Conversion("converted", "a converter")
+"""What the runs are asked of."""
 
 NAN, INF = float("nan"), float("inf")
 
@@ -82,7 +85,7 @@ def test_an_output_agrees_by_the_range_of_its_values(
     assert (": y; give inputs" in (found.reason or "")) == (status == "differs")
 
 
-def compared(runs: Sequence[Values], folder: Path, monkeypatch: pytest.MonkeyPatch) -> agreement.Agreement:
+def compared(runs: Sequence[Values], folder: Path, monkeypatch: pytest.MonkeyPatch) -> Conversion:
     """The verdict on an identity whose reference model answers something else in each run."""
     size = len(runs[0][0])
     model = onnx_file(folder, f"g (double[{size}] x) => (double[{size}] y) {{y = Identity(x)}}")
@@ -92,12 +95,12 @@ def compared(runs: Sequence[Values], folder: Path, monkeypatch: pytest.MonkeyPat
         np.savez(inputs[-1], x=np.array(want))
     answers = iter(got for _, got in runs)
     monkeypatch.setattr(tosa, "run", lambda *_: tosa.Computed([np.array(next(answers))], "valid"))
-    return agreement.agreement(model, model, folder / "m.tosa", Request(run_on=inputs))
+    return agreement.agreement(DONE, model, model, folder / "m.tosa", Request(run_on=inputs))
 
 
 def test_a_model_that_the_runtime_does_not_have_is_not_run(tmp_path: Path) -> None:
     model = tflite(tmp_path, "y[2] = CUSTOM.Own(x[2])")
-    found = agreement.agreement(model, model, tmp_path / "m.tosa", Request())
+    found = agreement.agreement(DONE, model, model, tmp_path / "m.tosa", Request())
     assert found.status == "not run"
     assert "'Own'" in (found.reason or "")
 
@@ -108,7 +111,7 @@ def test_an_original_that_reads_what_nothing_has_written_is_not_run(tmp_path: Pa
         tmp_path,
         "h:resource[] = VAR_HANDLE(container='', shared_name='s')\nv[2] = READ_VARIABLE(h)\ny[2] = ADD(x[2], v)",
     )
-    found = agreement.agreement(model, model, tmp_path / "m.tosa", Request())
+    found = agreement.agreement(DONE, model, model, tmp_path / "m.tosa", Request())
     assert found.status == "not run"
     assert "the variable 's', which nothing has written" in (found.reason or "")
 
@@ -138,7 +141,7 @@ def test_seeded_inputs_of_which_the_original_makes_only_nan_need_no_result(
         return tosa.Computed([np.where(m, x, np.float32(NAN))], "unpredictable" if m[0] == where else "valid")
 
     monkeypatch.setattr(tosa, "run", answer)
-    assert agreement.agreement(model, model, tmp_path / "m.tosa", Request(seed=4)).status == status
+    assert agreement.agreement(DONE, model, model, tmp_path / "m.tosa", Request(seed=4)).status == status
     assert masks == {False, True}
 
 
@@ -148,7 +151,7 @@ def test_a_reference_model_that_dies_is_not_a_difference(tmp_path: Path, monkeyp
 
     monkeypatch.setattr(tosa, "run", dying)
     model = onnx_file(tmp_path, "g (float[2] x) => (float[2] y) {y = Neg(x)}")
-    found = agreement.agreement(model, model, tmp_path / "m.tosa", Request())
+    found = agreement.agreement(DONE, model, model, tmp_path / "m.tosa", Request())
     assert (found.status, found.reason) == ("not run", "the reference model aborts the process (SIGFPE)")
 
 
@@ -160,7 +163,7 @@ def test_inputs_are_floats_from_minus_1_to_1_and_indices_in_range(
     monkeypatch.setattr(
         tosa, "run", lambda _, given: fed.append(given) or SimpleNamespace(outputs=[np.zeros((50, 3))], status="valid")
     )
-    agreement.agreement(model, model, tmp_path / "m.tosa", Request(seed=7))
+    agreement.agreement(DONE, model, model, tmp_path / "m.tosa", Request(seed=7))
     assert len(fed) == 3
     for x, i, b in fed:
         assert (x.dtype, i.dtype) == (np.float32, np.int32)

@@ -10,9 +10,10 @@ import numpy as np
 import onnx
 import pytest
 
-from graphfix import report
 from graphfix.cli import commands
 from graphfix.engine.request import Request
+from graphfix.report.forms import registry
+from graphfix.report.table import table, unwritten
 from graphfix.results import Conversion, ConversionStatus, Gap, Outcome, Site, Verdict
 from graphfix.runtimes import tosa
 from graphfix.runtimes.extras import install_command
@@ -142,7 +143,7 @@ def test_a_missing_tool_is_one_line_that_says_what_to_install(
 
 
 def test_the_table_tells_the_operators_the_runs_and_each_output() -> None:
-    lines = report.table(DONE).splitlines()
+    lines = table(DONE).splitlines()
     assert (
         "valid TOSA 1.0, level 8k: 3 operators (tosa.add 2, tosa.custom:Own 1), by torch-mlir 1, tosa-tools 2" in lines
     )
@@ -154,7 +155,7 @@ def test_the_table_tells_the_operators_the_runs_and_each_output() -> None:
 
 def test_a_refusal_names_the_findings_that_said_so_beforehand() -> None:
     done = Conversion("refused", "torch-mlir", "torch-mlir: failed to legalize torch.prim.Loop at 'rnn'")
-    line = report.unwritten(replace(DONE, output=None, sites=(STOPPED,), conversion=done))
+    line = unwritten(replace(DONE, output=None, sites=(STOPPED,), conversion=done))
     assert line == (
         "m.onnx: nothing written, not converted: torch-mlir: failed to legalize torch.prim.Loop at 'rnn'; "
         "named beforehand: GF305 LSTM 'rnn': it loops"
@@ -162,7 +163,7 @@ def test_a_refusal_names_the_findings_that_said_so_beforehand() -> None:
 
 
 def test_the_markdown_report_has_the_differences_and_the_operators() -> None:
-    lines = report.TEXTS["markdown"]([DONE]).splitlines()
+    lines = registry.TEXTS["markdown"]([DONE]).splitlines()
     assert "| `y` | 2.5e-05 | 1e-06 | yes |" in lines
     assert "| `score` | 7e-06 | constant | yes |" in lines
     assert "| `tosa.custom:Own` | 1 |" in lines

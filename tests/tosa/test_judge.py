@@ -13,6 +13,7 @@ from graphfix.checker.files.tflite.graphs import read_graphs
 from graphfix.checker.runs.onnx.float16_outputs import float16_outputs
 from graphfix.checker.runs.tflite.quantized_ends import input_ranges, output_steps
 from graphfix.engine.request import Request
+from graphfix.results import Conversion
 from graphfix.runtimes import tosa
 from graphfix.tosa import agreement
 from graphfix.tosa.judge import Apart, Limits, judged
@@ -22,6 +23,9 @@ from tests.support.runtimes.tosa_loop import onnx_file, tflite
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
+
+DONE = Conversion("converted", "a converter")
+"""What the runs are asked of."""
 
 
 def near(wanted: Sequence[Sequence[float]], got: Sequence[float], step: float | None = None, **limits: float) -> bool:
@@ -105,7 +109,7 @@ def test_float16_numbers_in_a_wider_output_are_held_to_their_own_step(
     model, inputs = onnx_file(tmp_path, WIDE), tmp_path / "x.npz"
     np.savez(inputs, x=np.float32([0.5, 0.75]))
     monkeypatch.setattr(tosa, "run", lambda *_: tosa.Computed([np.float32(got)], "valid"))
-    assert agreement.agreement(model, model, tmp_path / "m.tosa", Request(run_on=[inputs])).status == status
+    assert agreement.agreement(DONE, model, model, tmp_path / "m.tosa", Request(run_on=[inputs])).status == status
 
 
 @pytest.mark.parametrize(
@@ -176,7 +180,7 @@ def test_floats_that_are_quantized_at_once_are_fed_the_range_of_that(
         return tosa.Computed([np.round(given[0] * 2) / 2], "valid")
 
     monkeypatch.setattr(tosa, "run", computed)
-    assert agreement.agreement(model, model, tmp_path / "m.tosa", Request()).status == "agrees"
+    assert agreement.agreement(DONE, model, model, tmp_path / "m.tosa", Request()).status == "agrees"
     assert all(values.min() < -50 and values.max() > 50 for values in fed)
 
 
@@ -188,7 +192,7 @@ def test_weights_that_meet_floats_are_read_as_the_floats_that_they_stand_for(
     model = tflite(tmp_path, f"y[2,3] = FULLY_CONNECTED(x[2,4], w:const:int8[3,4]{{{weights}}})")
     floats = (np.array(weights.split(","), np.float32).reshape(3, 4) - 3) / 2
     monkeypatch.setattr(tosa, "run", lambda _, given: tosa.Computed([given[0] @ floats.T], "valid"))
-    found = agreement.agreement(model, model, tmp_path / "m.tosa", Request())
+    found = agreement.agreement(DONE, model, model, tmp_path / "m.tosa", Request())
     assert (found.status, found.beside) == ("agrees", "LiteRT (reference kernels, weights dequantized)")
     assert found.gaps[0].largest < 1e-5
     assert not dequantized(tflite(tmp_path, "y[2,3] = FULLY_CONNECTED(x[2,4], w[3,4])"), tmp_path / "plain.tflite")
@@ -210,8 +214,10 @@ def test_the_other_kernels_are_asked_where_the_first_are_not_near(
     model = onnx_file(tmp_path, "g (float[2] x) => (float[2] y) {y = Neg(x)}")
     monkeypatch.setattr(tosa, "run", lambda _, given: tosa.Computed([-given[0] + 1], "valid"))
     said: list[str] = []
-    found = agreement.agreement(model, model, tmp_path / "m.tosa", Request(progress=lambda text, *_: said.append(text)))
+    found = agreement.agreement(
+        DONE, model, model, tmp_path / "m.tosa", Request(progress=lambda text, *_: said.append(text))
+    )
     assert (found.status, found.gaps[0].spread) == ("differs", 0.0)
     assert said[-1] == "asking the runtime's other kernels"
     monkeypatch.setattr(tosa, "run", lambda _, given: tosa.Computed([-given[0]], "valid"))
-    assert agreement.agreement(model, model, tmp_path / "m.tosa", Request()).gaps[0].spread is None
+    assert agreement.agreement(DONE, model, model, tmp_path / "m.tosa", Request()).gaps[0].spread is None

@@ -13,12 +13,12 @@ from typing import Any
 import pytest
 
 import graphfix
-from graphfix import report
 from graphfix.cli.lint import options as lint_options
 from graphfix.graph.protocols import flat
-from graphfix.results import VERSION
+from graphfix.report.forms import registry as forms
 from graphfix.targets import registry
 from graphfix.targets import target as targets
+from graphfix.version import VERSION
 from rewrites import ALL
 from tests.support.asking import ask
 from tests.support.places import ROOT
@@ -105,9 +105,9 @@ def test_the_version_is_the_same_everywhere(capsys: pytest.CaptureFixture[str]) 
 def test_what_the_command_line_offers_is_what_there_is(capsys: pytest.CaptureFixture[str]) -> None:
     assert tuple(rewrite.name for rewrite in flat(ALL)) == registry.REWRITES
     assert {targets.named(name).name for name in registry.TARGETS} == {*registry.TARGETS}
-    assert set(report.TEXTS) == set(lint_options.FORMS)
+    assert set(forms.TEXTS) == set(lint_options.FORMS)
     assert [
-        suffix for suffix in report.FORMS if f" {suffix}" not in " ".join(ask(capsys, "fix", "--help").out.split())
+        suffix for suffix in forms.FORMS if f" {suffix}" not in " ".join(ask(capsys, "fix", "--help").out.split())
     ] == []
 
 

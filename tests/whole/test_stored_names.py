@@ -11,7 +11,7 @@ from onnx import TensorProto, helper
 import graphfix
 from graphfix import api
 from graphfix.formats.onnx.infer.analysis import analyse
-from graphfix.results import StoredSize
+from graphfix.results.claims import StoredSize
 from tests.support import engine
 from tests.support.checked import verify
 

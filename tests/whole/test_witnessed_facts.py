@@ -14,7 +14,7 @@ from graphfix.cli import commands
 from graphfix.formats.onnx import view_builder as onnx_view
 from graphfix.formats.tflite import view as tflite_view
 from graphfix.graph.view import Value
-from graphfix.results import Facts
+from graphfix.results.claims import Facts
 from graphfix.shapes.dim import Shape
 from models.builders.tflite.text import model as tflite
 from tests.support.notation import model

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import logging
 import pkgutil
+import secrets
 import threading
 import weakref
 from collections.abc import Iterator, Mapping, Sequence
@@ -14,11 +15,12 @@ from itertools import count
 from typing import Any
 
 from graphfix.batch.jobs import work
-from graphfix.batch.jobs.executors import batch_name, said_by
+from graphfix.batch.jobs.executors import said_by
 from graphfix.batch.jobs.job import Finished, Job
-from graphfix.results import VERSION, GraphfixError
+from graphfix.results import GraphfixError
 from graphfix.runtimes import memory
 from graphfix.runtimes.extras import install_command
+from graphfix.version import VERSION
 
 SOON = 5
 """Seconds within which a scheduler answers, or is not there."""
@@ -37,7 +39,7 @@ class Cluster:
         self.most = MOST
         self._client = client
         self._executor = client.get_executor(retries=retries)
-        self._batch = batch_name()
+        self._batch = secrets.token_hex(8)
         self._numbers = count()
         self._names: dict[str, str] = {}
         self.gone = (

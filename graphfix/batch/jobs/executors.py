@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import secrets
 import threading
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -72,8 +71,3 @@ def said_by(error: BaseException) -> str:
     else:
         text = str(error) or type(error).__name__
     return " ".join(text.split())
-
-
-def batch_name() -> str:
-    """A name that no other batch has."""
-    return secrets.token_hex(8)

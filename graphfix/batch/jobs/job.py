@@ -8,7 +8,7 @@ from typing import Literal, TypeAlias
 
 from graphfix.batch.stores import urls
 from graphfix.engine.request import Request
-from graphfix.report import Entry
+from graphfix.report.text import Entry
 
 Command: TypeAlias = Literal["fix", "check", "tosa"]
 

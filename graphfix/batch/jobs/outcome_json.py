@@ -7,34 +7,23 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any, get_args, get_origin
 
-from graphfix.results import JsonShape, Outcome
+from graphfix.results.excerpt import JsonShape
 
 if TYPE_CHECKING:
     from cattrs import Converter
 
-Json = dict[str, Any]
 DIMS = frozenset({int, str, type(None)})
 TAGS = frozenset({"float", "tuple", "map"})
 """An object with one of these as its only key is what JSON has no form for."""
 
 
-def to_json(outcome: Outcome) -> Json:
-    """The outcome as objects, lists, texts and finite numbers; a field that has its default is left out.
-
-    Raises TypeError for a value of which it is not said how it is written.
-    """
-    made: Json = converter().unstructure(outcome)
-    return made
-
-
-def from_json(data: object) -> Outcome:
-    """The outcome that was written. Raises an exception, of cattrs or of Python, for data of another shape."""
-    return converter().structure(data, Outcome)
-
-
 @cache
 def converter() -> Converter:
-    """By the fields' types; no value is converted to its type, as cattrs itself does (`int("3")`)."""
+    """Return what writes records as objects, lists, texts and finite numbers, and reads them, by their fields' types.
+
+    A field that has its default is left out. No value is converted to its type, as cattrs itself does (`int("3")`):
+    data of another shape raises an exception, of cattrs or of Python. TypeError: no form of a value is known.
+    """
     from cattrs import Converter
 
     made = Converter(omit_if_default=True, forbid_extra_keys=True, detailed_validation=False)

@@ -15,7 +15,8 @@ from graphfix.batch.jobs.job import Job
 from graphfix.batch.jobs.scratch import OWN
 from graphfix.batch.stores import addresses, urls
 from graphfix.batch.stores.store import Digest, Store, beginning, checked
-from graphfix.results import VERSION, Outcome
+from graphfix.results import Outcome
+from graphfix.version import VERSION
 
 FORM = 2
 """Of the record: another number is another form."""

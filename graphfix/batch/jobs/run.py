@@ -9,7 +9,7 @@ from queue import Empty, SimpleQueue
 from typing import Protocol, TypeVar
 
 from graphfix.batch.jobs.job import Finished, Job
-from graphfix.report import Failure
+from graphfix.report.text import Failure
 from graphfix.results import GraphfixError, OverwriteError
 
 Kept = TypeVar("Kept")

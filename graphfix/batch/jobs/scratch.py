@@ -42,11 +42,11 @@ def held(output: str) -> Iterator[None]:
         raise GraphfixError(f"{output}: no folder for results: {why}; choose another one") from None
     try:
         _take(lock, output)
-        _remove(own / SCRATCH)
+        shutil.rmtree(own / SCRATCH, ignore_errors=True)
         try:
             yield
         finally:
-            _remove(own / SCRATCH)
+            shutil.rmtree(own / SCRATCH, ignore_errors=True)
     finally:
         os.close(lock)
 
@@ -62,11 +62,7 @@ def scratch(output: str) -> Iterator[Path]:
     try:
         yield made
     finally:
-        _remove(made)
-
-
-def _remove(folder: Path) -> None:
-    shutil.rmtree(folder, ignore_errors=True)
+        shutil.rmtree(made, ignore_errors=True)
 
 
 def _take(lock: int, output: str) -> None:

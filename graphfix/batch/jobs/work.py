@@ -5,7 +5,6 @@ from __future__ import annotations
 import posixpath
 import threading
 import time
-import weakref
 from collections.abc import Mapping, Sequence
 from concurrent.futures import CancelledError
 from dataclasses import dataclass, replace
@@ -14,7 +13,7 @@ from typing import Any
 
 from graphfix.batch.jobs import records
 from graphfix.batch.jobs.job import Finished, Job, output_name
-from graphfix.batch.jobs.path_mapping import Places
+from graphfix.batch.jobs.path_mapping import with_places
 from graphfix.batch.jobs.publishing import Outputs
 from graphfix.batch.jobs.scratch import scratch
 from graphfix.batch.process.child import Child, StoppedError
@@ -22,7 +21,7 @@ from graphfix.batch.process.messages import LocalJob, Locations
 from graphfix.batch.stores import addresses, urls
 from graphfix.batch.stores.store import Digest, Store
 from graphfix.formats.onnx.file.data_home import copied_names
-from graphfix.report import Entry, Failure
+from graphfix.report.text import Entry, Failure
 from graphfix.results import GraphfixError, Outcome, OverwriteError
 from graphfix.results.progress import silent
 
@@ -33,8 +32,6 @@ ADVICE = {
 }
 """By kind of the end of a child: what to do."""
 _threads = threading.local()
-_children: weakref.WeakSet[Child] = weakref.WeakSet()
-_adding = threading.Lock()
 
 
 def work(job: Job, stop: threading.Event | None = None) -> Finished:
@@ -57,21 +54,11 @@ def work(job: Job, stop: threading.Event | None = None) -> Finished:
     return Finished(job, entry, round(time.perf_counter() - started, 6))
 
 
-def close() -> None:
-    """End the children that wait for a job; those of threads that have ended are gone already."""
-    with _adding:
-        children = list(_children)
-    for child in children:
-        child.close()
-
-
 def _child() -> Child:
-    """The child of this thread: with the thread it goes."""
-    child: Child | None = getattr(_threads, "child", None)
-    if child is None:
-        child = _threads.child = Child()
-        with _adding:
-            _children.add(child)
+    """Return this thread's child; its process is ended when the thread ends."""
+    if not hasattr(_threads, "child"):
+        _threads.child = Child()
+    child: Child = _threads.child
     return child
 
 
@@ -98,7 +85,7 @@ class _Work:
         outputs.refuse(self.job.source)
         model, sources = self._fetched(folder, name)
         made = self._made(model, outputs.model)
-        entry = Places(self.job, folder, self.scratch).named(made, model)
+        entry = with_places(made, model, self.job, folder, self.scratch)
         if isinstance(entry, Outcome):
             data = self._copied(sources) if self.job.command == "fix" else {}
             written = outputs.published(folder, data) if entry.output is not None else ()

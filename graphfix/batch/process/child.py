@@ -30,14 +30,13 @@ class StoppedError(Exception):
 class Child:
     """One process, started when it is needed, and again after an end; all that it starts ends with it.
 
-    One thread asks it; any may close it.
+    One thread asks it.
     """
 
     def __init__(self) -> None:
         self._process: AskedProcess | None = None
         self._end: weakref.finalize[..., Child] | None = None
         """Ends the process that runs now, also where nobody does: with the thread, or with the interpreter."""
-        self._at_work = threading.Lock()
 
     def ask(self, message: object, limits: Limits, stop: threading.Event | None = None) -> Any:  # noqa: ANN401 - any answer
         """Send a message to graphfix.batch.process.worker, and return what it answers.
@@ -45,45 +44,39 @@ class Child:
         Raises StoppedError, CancelledError when `stop` is set, InternalError for a fault of graphfix in the worker, and
         the OSError or OverwriteError that the worker sends.
         """
-        with self._at_work:
-            bounds = _Bounds(self._running(), limits, stop or threading.Event())
-            try:
-                kind, answer = self._answer(bounds, message)
-            except GONE:
-                self._stop()
-                raise bounds.why() from None
-            except BaseException:
-                self._stop()
-                raise
+        bounds = _Bounds(self._running(), limits, stop or threading.Event())
+        try:
+            kind, answer = self._answer(bounds, message)
+        except GONE:
+            self.stop()
+            raise bounds.why() from None
+        except BaseException:
+            self.stop()
+            raise
         if kind == "raised":
             raise answer
         if kind == "fault":
             raise InternalError(answer)
         return answer
 
-    def close(self) -> None:
-        """End the process, unless it is at work for another thread."""
-        if self._at_work.acquire(blocking=False):
-            self._stop()
-            self._at_work.release()
-
     def _answer(self, bounds: _Bounds, message: object) -> tuple[str, Any]:
         process = bounds.process
         with bounds.watch:
             answer: tuple[str, Any] = process.ask(message)
         if bounds.watch.killed or sessions.anonymous(process.pid) > min(KEPT, bounds.bytes // 2):
-            self._stop()
+            self.stop()
         return answer
 
     def _running(self) -> AskedProcess:
         if self._process is not None and self._process.has_ended:  # the system may end one that waits
-            self._stop()
+            self.stop()
         if self._process is None:
             self._process = AskedProcess(module("graphfix.batch.process.worker"), ONE_THREAD, apart=True)
             self._end = weakref.finalize(self, _ended, self._process)
         return self._process
 
-    def _stop(self) -> None:
+    def stop(self) -> None:
+        """End the process, if there is one."""
         if self._end is not None:
             self._end()
         self._process = self._end = None

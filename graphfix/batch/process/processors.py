@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+from contextlib import suppress
 from pathlib import Path
 
 from graphfix.runtimes.memory import CGROUPS, PROC, limit_files
@@ -17,8 +18,8 @@ def available(proc: Path = PROC, cgroups: Path = CGROUPS) -> int:
 
 def _share(file: Path) -> int:
     """`150000 100000`, microseconds of every so many: two processors at times; a great number where none is said."""
-    try:
+    with suppress(OSError):
         quota, _, period = file.read_text(encoding="ascii").strip().partition(" ")
-    except OSError:
-        return os.cpu_count() or 1
-    return math.ceil(int(quota) / int(period)) if quota.isdigit() and period.isdigit() else os.cpu_count() or 1
+        if quota.isdigit() and period.isdigit():
+            return math.ceil(int(quota) / int(period))
+    return os.cpu_count() or 1

@@ -18,7 +18,7 @@ from typing import BinaryIO
 
 from graphfix.batch.process import sessions
 from graphfix.batch.process.messages import LocalJob, Locations
-from graphfix.report import Entry, Failure
+from graphfix.report.text import Entry, Failure
 from graphfix.results import GraphfixError, Outcome, OverwriteError
 from graphfix.results.faults import Fault
 

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from graphfix.checker.files.onnx.stored_sizes import Numbers, computed
-from graphfix.results import Contradiction, Facts, StoredShape, Term
+from graphfix.results.claims import Contradiction, Facts, StoredShape, Term
 from graphfix.results.records import dataclass, field
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from graphfix.results import ClaimedShape, Claims
+    from graphfix.results.claims import ClaimedShape, Claims
 
     Sizes = tuple[int, ...]
     Observe = Callable[[Mapping[str, object]], tuple[list[object], Mapping[str, Sizes]]]

@@ -9,7 +9,6 @@ from argparse import Namespace
 from collections.abc import Iterator
 from pathlib import Path
 
-from graphfix import report
 from graphfix.batch import sources
 from graphfix.batch.jobs import executors, scratch
 from graphfix.batch.jobs.batch_settings import Orders
@@ -22,7 +21,8 @@ from graphfix.cli.slow_phases import SlowModels
 from graphfix.cli.status import DONE, WORST
 from graphfix.formats.neutral import publish
 from graphfix.report.batch import Line, Tally
-from graphfix.report.text import counted
+from graphfix.report.table import unwritten
+from graphfix.report.text import Entry, Failure, counted
 from graphfix.results import Outcome
 from graphfix.results.records import dataclass, field
 
@@ -36,7 +36,7 @@ class _Said:
     trace: str
     """The traceback of an internal fault if -v is set, else an empty text."""
     status: int
-    entry: report.Entry | None
+    entry: Entry | None
     note: str | None
     """A sentence about a model whose name ends like one of the other format."""
 
@@ -47,7 +47,7 @@ class _Answer:
 
     options: Namespace
     tally: Tally = field(default_factory=Tally)
-    entries: list[report.Entry] = field(default_factory=list)
+    entries: list[Entry] = field(default_factory=list)
     worst: int = DONE
     finished: int = 0
     """How many models are finished; the lines of some of them may wait for a model in front of them."""
@@ -62,9 +62,9 @@ class _Answer:
         self.finished += 1
         entry = finished.entry
         line = Line.of(finished.job.model, entry, finished.seconds)
-        error, trace = (entry.error, entry.trace) if isinstance(entry, report.Failure) else (None, "")
-        if not isinstance(entry, report.Failure) and answers.wrote_nothing(entry):
-            error = report.unwritten(entry)
+        error, trace = (entry.error, entry.trace) if isinstance(entry, Failure) else (None, "")
+        if not isinstance(entry, Failure) and answers.wrote_nothing(entry):
+            error = unwritten(entry)
         status = answers.status(entry, strict=self.options.strict_proof)
         trace = trace if self.options.verbose else ""
         note = publish.misnamed_input(Path(entry.source), entry.format) if isinstance(entry, Outcome) else None
@@ -119,10 +119,7 @@ def _reported(options: Namespace, answered: _Answer, begun: float) -> int:
     """Print the end of the answer, write the reports, and return the exit status."""
     if not (options.json or options.quiet):
         print(answered.tally.text(time.monotonic() - begun))
-    if options.json:
-        print(report.json_text(answered.entries), end="")
-    for path in options.report:
-        report.write(path, answered.entries)
+    answers.write_reports(options, answered.entries)
     return answered.worst
 
 

@@ -90,10 +90,7 @@ def size(text: str) -> int:
 
 def duration(text: str) -> float:
     """Seconds, more than none. Raises ArgumentTypeError."""
-    try:
-        value = float(text)
-    except ValueError:
-        value = math.nan
+    value = options.number(text)
     if not 0 < value < math.inf:
         raise argparse.ArgumentTypeError(f"{text!r} is not a number of seconds above 0")
     return value

@@ -7,11 +7,11 @@ import json
 from argparse import Namespace
 from collections.abc import Iterable, Mapping
 
-from graphfix import report
 from graphfix.cli import parser
 from graphfix.cli.configuration import keys
 from graphfix.cli.configuration.settings import DEFAULT, Settings
 from graphfix.cli.status import DONE
+from graphfix.report.text import printable
 
 SCHEMA = 1
 
@@ -31,17 +31,16 @@ def answer(options: Namespace) -> int:
         print(json.dumps({"schema": SCHEMA, "file": file, "model": path, "options": listed}, indent=2))
         return DONE
     said = {name: row for name, row in rows.items() if row[1] != DEFAULT}
-    print(f"# {report.printable(file)}" if file is not None else "# no configuration file")
+    print(f"# {printable(file)}" if file is not None else "# no configuration file")
     _print(said)
     if said:
         print()
-    unsaid = {name: row for name, row in rows.items() if name not in said}
-    _print(
-        {
-            name: (value, f"{origin}: {effects[name]}" if name in effects else origin)
-            for name, (value, origin) in unsaid.items()
-        }
-    )
+    unsaid = {
+        name: (value, f"{origin}: {effects[name]}" if name in effects else origin)
+        for name, (value, origin) in rows.items()
+        if name not in said
+    }
+    _print(unsaid)
     return DONE
 
 
@@ -67,15 +66,10 @@ def _effects(names: Iterable[str]) -> Mapping[str, str]:
 
 def _print(rows: Mapping[str, tuple[object, str]]) -> None:
     """Lines of TOML, the origins as comments; an option that has no value is a comment itself."""
-    lines = [
-        (f"{name} = {_toml(value)}" if value is not None else f"# {name}", origin)
+    lines = [  # TOML writes these values as JSON does
+        (f"{name} = {json.dumps(value, ensure_ascii=False)}" if value is not None else f"# {name}", origin)
         for name, (value, origin) in rows.items()
     ]
     width = max((len(line) for line, _ in lines), default=0)
     for line, origin in lines:
-        print(report.printable(f"{line.ljust(width)}  # {origin}"))
-
-
-def _toml(value: object) -> str:
-    """A value as TOML writes it: as JSON does."""
-    return json.dumps(value, ensure_ascii=False)
+        print(printable(f"{line.ljust(width)}  # {origin}"))

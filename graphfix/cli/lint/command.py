@@ -6,7 +6,6 @@ from argparse import Namespace
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from graphfix import report
 from graphfix.api.forgetting import forget_models
 from graphfix.batch import local_search
 from graphfix.cli import answers, streams, terminal
@@ -17,7 +16,7 @@ from graphfix.cli.requests import request
 from graphfix.cli.status import DONE, NO, WORST
 from graphfix.cli.streams import Streams
 from graphfix.report.findings.selection import CodeSelection, names_a_code
-from graphfix.report.text import counted
+from graphfix.report.text import Entry, Failure, counted, findings
 from graphfix.results import GraphfixError, Outcome
 from graphfix.results.did_you_mean import hint
 from graphfix.results.progress import Progress
@@ -41,7 +40,9 @@ def _checked(options: Namespace, opened: Streams) -> int:
     _print_all(options, entries)
     _remember(options, known, entries)
     for path in options.report:
-        report.write(path, entries)
+        from graphfix.report.forms import registry
+
+        registry.write(path, entries)
     worst = max((answers.status(entry) for entry in entries), key=WORST.index, default=DONE)
     return DONE if worst == NO and options.exit_zero else worst
 
@@ -60,14 +61,14 @@ def _check(options: Namespace, progress: Progress | None) -> Outcome:
     return pipeline.check(options.model, request(options, progress))
 
 
-def _entry(options: Namespace, known: KnownFindings, among: tuple[int, int], opened: Streams) -> report.Entry:
+def _entry(options: Namespace, known: KnownFindings, among: tuple[int, int], opened: Streams) -> Entry:
     """Check a model, leave out what does not count, and print what is said of it alone."""
     made = opened.renamed_entry(answers.entry(options, opened.refusing_data_files(_check, [options.model]), among))
     if isinstance(made, Outcome):
         selection = CodeSelection(_codes(options.select), _codes(options.ignore))
         made = known.counted(Path(made.source), made, selection)
-    if options.form == TEXT or isinstance(made, report.Failure):
-        clean = isinstance(made, Outcome) and not report.findings(made)
+    if options.form == TEXT or isinstance(made, Failure):
+        clean = isinstance(made, Outcome) and not findings(made)
         answers.print_answer(options, made, short=clean and among[1] > 1)
     return made
 
@@ -113,27 +114,31 @@ def _refuse_codes(asked: Sequence[Namespace], own_codes: Sequence[str]) -> None:
             raise GraphfixError(f"no finding code begins with {code!r}{how}")
 
 
-def _print_all(options: Namespace, entries: Sequence[report.Entry]) -> None:
+def _print_all(options: Namespace, entries: Sequence[Entry]) -> None:
     """What is said of all models together."""
     form = "json" if options.json else options.form
     if options.quiet:
         return
     if form != TEXT:
-        print(report.TEXTS[form](entries), end="")
+        from graphfix.report.forms import registry
+
+        print(registry.TEXTS[form](entries), end="")
         return
+    from graphfix.report import summary
+
     if not entries:
         print("no model to check: all that were named are excluded")
-    if advice := report.advice(entries):
+    if advice := summary.advice(entries):
         print(advice)
     if len(entries) > 1:
-        print(report.totals(entries))
+        print(summary.totals(entries))
     if options.statistics:
-        print(report.statistics(entries))
+        print(summary.statistics(entries))
 
 
-def _remember(options: Namespace, known: KnownFindings, entries: Sequence[report.Entry]) -> None:
+def _remember(options: Namespace, known: KnownFindings, entries: Sequence[Entry]) -> None:
     """Write the baseline, or say how much of it is over."""
-    failed = any(isinstance(entry, report.Failure) for entry in entries)
+    failed = any(isinstance(entry, Failure) for entry in entries)
     if known.writes and failed:
         terminal.say(
             f"{options.write_baseline}: not written: a model could not be checked; mend it, or --exclude it",

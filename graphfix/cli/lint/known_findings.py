@@ -8,7 +8,6 @@ from collections.abc import Set as AbstractSet
 from dataclasses import replace
 from pathlib import Path
 
-from graphfix import report
 from graphfix.report.findings import baseline
 from graphfix.report.findings.baseline import Baseline, Known
 from graphfix.report.findings.selection import CodeSelection
@@ -23,11 +22,8 @@ class Checked:
 
     findings: Sequence[Known]
     selection: CodeSelection
-    fingerprints: AbstractSet[str] = field(init=False)
-
-    def __post_init__(self) -> None:
-        """Know the fingerprints at once: each known finding is looked up among them."""
-        object.__setattr__(self, "fingerprints", frozenset(str(each["fingerprint"]) for each in self.findings))
+    fingerprints: AbstractSet[str]
+    """The fingerprints of the findings: each known finding is looked up among them."""
 
     def covers(self, known: Known) -> bool:
         """Whether such a finding was looked for."""
@@ -49,7 +45,8 @@ class KnownFindings:
         chosen = replace(outcome, sites=tuple(site for site in outcome.sites if selection.takes(site.code)))
         if self.baseline is None:
             return chosen
-        found = Checked(baseline.described(chosen), selection)
+        findings = baseline.described(chosen)
+        found = Checked(findings, selection, frozenset(str(each["fingerprint"]) for each in findings))
         self.checked[self.baseline.name_of(model)] = found
         known = found.fingerprints if self.writes else self.baseline.known(model)
         new = baseline.unknown(chosen, known)
@@ -73,7 +70,9 @@ class KnownFindings:
         }
         for name, found in self.checked.items():
             files[name] = [*files.get(name, ()), *found.findings]
-        report.publish(self.baseline.path, baseline.text(files), "baseline")
+        from graphfix.report.forms import registry
+
+        registry.publish(self.baseline.path, baseline.text(files), "baseline")
         number = sum(map(len, files.values()))
         return f"{self.baseline.path}: written, {counted(number, 'finding')}"
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from graphfix.cli.options import Parser, new_file, read_path
+from graphfix.cli.options import Parser, new_file, read_path, repeatable
 
 if TYPE_CHECKING:
     from graphfix.batch.globs import Glob
@@ -13,26 +13,24 @@ if TYPE_CHECKING:
 TEXT = "text"
 """The form for people."""
 FORMS = ("json", "markdown", "sarif", "junit", "github")
-"""The forms that `check --format` prints besides text; a test compares them with `report.TEXTS`."""
+"""The forms that `check --format` prints besides text; a test compares them with `report.forms.registry.TEXTS`."""
 
 
 def sources(command: Parser) -> None:
     """Offer which files are left out."""
     what = (
-        "leave out files and folders of this name (legacy, '*_old.onnx') or, with a /, at this place "
-        "('models/old/**'); repeatable"
+        "leave out files and folders of this name (legacy, '*_old.onnx') or, with a /, at this place ('models/old/**')"
     )
-    command.add_argument("--exclude", metavar="GLOB", type=_glob, action="append", default=[], help=what)
+    repeatable(command, "--exclude", "GLOB", what, _glob)
 
 
 def selection(command: Parser) -> None:
     """Offer which findings count: by code, and by what was known before."""
     group = command.add_argument_group("which findings count")
-    for name, what in (
-        ("select", "only these: codes or their beginnings (GF102, GF1, ALL), with commas; repeatable"),
-        ("ignore", "not these; where both have a code, the longer beginning decides; repeatable"),
-    ):
-        group.add_argument(f"--{name}", metavar="CODES", type=_codes, action="append", default=[], help=what)
+    what = "only these: codes or their beginnings (GF102, GF1, ALL), with commas"
+    repeatable(group, "--select", "CODES", what, _codes)
+    what = "not these; where both have a code, the longer beginning decides"
+    repeatable(group, "--ignore", "CODES", what, _codes)
     what = "findings that stand in this file are none: only what is new counts"
     group.add_argument("--baseline", metavar="FILE", type=read_path, help=what)
     what = "write what is found now into FILE for --baseline, which is not read then; files not checked keep their part"

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from graphfix.graph.protocols import Model
 from graphfix.graph.view import Graph, Value
-from graphfix.results import ClaimedShape, Claims, Term
+from graphfix.results.claims import ClaimedShape, Claims, Term
 from graphfix.shapes.dim import Shape
 
 

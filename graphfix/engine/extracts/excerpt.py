@@ -6,11 +6,12 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 
-from graphfix.graph.broadcast import Alignment, align
+from graphfix.engine.open_sizes import aligned
+from graphfix.graph.broadcast import Alignment
 from graphfix.graph.view import Graph, Node, Value
-from graphfix.results import Change, Excerpt, NodeExcerpt, OperandAxis, OperandExcerpt, Site
+from graphfix.results import Change, Site
+from graphfix.results.excerpt import Excerpt, NodeExcerpt, OperandAxis, OperandExcerpt
 from graphfix.results.records import dataclass
-from graphfix.shapes.dim import Incompatible, Undecided
 
 STEPS = 2
 """How many edges away from a site's node a node may be."""
@@ -143,7 +144,7 @@ def _node(key: Key, before: Snapshot, after: Snapshot, near: set[Key], name: str
     """One node; `name` is what sites call it, None where none is about it."""
     was, now = before.nodes.get(key), after.nodes.get(key)
     node = was or after.nodes[key]
-    alignment = _aligned(was) if was is not None and name is not None else None
+    alignment = aligned(was) if was is not None and name is not None else None
     ranked = alignment is not None and alignment.result.ranked
     return NodeExcerpt(
         key=_text(key),
@@ -163,14 +164,6 @@ def _node(key: Key, before: Snapshot, after: Snapshot, near: set[Key], name: str
 
 def _text(key: Key) -> str:
     return "/".join(key)
-
-
-def _aligned(node: Node) -> Alignment | None:
-    """How it broadcasts; None also where that is not known: a site says why."""
-    try:
-        return align(node)
-    except (Undecided, Incompatible):
-        return None
 
 
 def _operands(alignment: Alignment) -> Iterator[OperandExcerpt]:

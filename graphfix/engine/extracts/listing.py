@@ -37,10 +37,7 @@ def listing(model: Model, selection: NodeSelection) -> Listing:
         operators.total(),
         None if selection.whole else sum(len(scope.nodes) for scope in scopes),
         dict(operators.most_common()),
-        counts["lifted"],
-        counts["stretched"],
-        counts["maybe"],
-        counts["unknown"],
+        **{name: counts[name] for name in ("lifted", "stretched", "maybe", "unknown")},
     )
 
 

@@ -30,7 +30,8 @@ from graphfix.formats.onnx.view_builder import build
 from graphfix.graph.edits import EXPAND_LIMIT, Edit, Refused, StateShape, Upgrade
 from graphfix.graph.protocols import Applier, described
 from graphfix.graph.view import Graph, Node, Value
-from graphfix.results import GraphfixError, InputValue, StoredShape, StoredSize
+from graphfix.results import GraphfixError, InputValue
+from graphfix.results.claims import StoredShape, StoredSize
 from graphfix.results.files.regular_files import file_path
 from graphfix.results.onnx_messages import ModelProto
 from graphfix.shapes.dim import Size

@@ -25,7 +25,8 @@ from graphfix.formats.tflite.view import SubgraphView, build
 from graphfix.graph.edits import EXPAND_LIMIT, Bypass, DropMetadata, Edit, Restate, StateShape
 from graphfix.graph.protocols import Applier, described
 from graphfix.graph.view import Graph, Node, Value
-from graphfix.results import GraphfixError, InputValue, StoredShape, StoredSize
+from graphfix.results import GraphfixError, InputValue
+from graphfix.results.claims import StoredShape, StoredSize
 from graphfix.results.files.regular_files import file_path
 from graphfix.shapes.dim import Size
 

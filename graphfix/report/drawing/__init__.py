@@ -8,7 +8,7 @@ from importlib import resources
 
 from graphfix.report.drawing import box, grid, svg
 from graphfix.report.text import cut, shape_text
-from graphfix.results import JsonShape, OperandAxis, OperandExcerpt
+from graphfix.results.excerpt import JsonShape, OperandAxis, OperandExcerpt
 
 __all__ = ["DARK", "LIGHT", "STYLE", "broadcast_svg", "right_aligned"]
 

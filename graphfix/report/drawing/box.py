@@ -8,7 +8,7 @@ from itertools import groupby
 from graphfix.report.drawing import svg
 from graphfix.report.drawing.svg import Point
 from graphfix.report.text import cut
-from graphfix.results import Certainty, OperandAxis
+from graphfix.results.excerpt import Certainty, OperandAxis
 from graphfix.results.records import dataclass
 
 MOST_DIRECTIONS = 3

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from graphfix.report.drawing import svg
 from graphfix.report.drawing.svg import Point
 from graphfix.report.text import cut, printable
-from graphfix.results import OperandAxis, OperandExcerpt
+from graphfix.results.excerpt import OperandAxis, OperandExcerpt
 
 FEW_AXES = 4
 NARROW, WIDE, WIDEST = 48.0, 62.0, 88.0

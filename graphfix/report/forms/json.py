@@ -9,9 +9,15 @@ from dataclasses import fields, is_dataclass
 from typing import Any
 
 from graphfix.report.text import Entry, Failure
-from graphfix.results import VERSION
+from graphfix.results.sites import Sites
+from graphfix.version import VERSION
 
 SCHEMA = 1
+FIELDS = (
+    "output format target changed dry_run sites_left check_options reused rewrites sites suppressed verdict assumes"
+    " open_sizes notes own_codes seconds conversion".split()
+)
+"""The fields of an outcome that its document has, in the order of the document."""
 
 
 def document(entry: Entry) -> dict[str, Any]:
@@ -19,27 +25,7 @@ def document(entry: Entry) -> dict[str, Any]:
     head = {"schema": SCHEMA, "graphfix": VERSION, "command": entry.command, "model": entry.source}
     if isinstance(entry, Failure):
         return {**head, "error": entry.error, "kind": entry.kind}
-    return {
-        **head,
-        "output": entry.output,
-        "format": entry.format,
-        "target": entry.target,
-        "changed": entry.changed,
-        "dry_run": entry.dry_run,
-        "sites_left": entry.sites_left,
-        "check_options": list(entry.check_options),
-        "reused": entry.reused,
-        "rewrites": dict(entry.rewrites),
-        "sites": _plain([*entry.sites]),
-        "suppressed": entry.suppressed,
-        "verdict": _plain(entry.verdict),
-        "assumes": list(entry.assumes),
-        "open_sizes": _plain(entry.open_sizes),
-        "notes": list(entry.notes),
-        "own_codes": dict(entry.own_codes),
-        "seconds": dict(entry.seconds),
-        "conversion": _plain(entry.conversion),
-    }
+    return head | {name: _plain(getattr(entry, name)) for name in FIELDS}
 
 
 def json_text(entries: Sequence[Entry]) -> str:
@@ -55,7 +41,7 @@ def _plain(value: object) -> object:
         return {field.name: _plain(getattr(value, field.name)) for field in fields(value)}
     if isinstance(value, Mapping):
         return {str(key): _plain(part) for key, part in value.items()}
-    if isinstance(value, (list, tuple)):
+    if isinstance(value, (list, tuple, Sites)):
         return [_plain(part) for part in value]
     if isinstance(value, float) and not math.isfinite(value):
         return str(float(value))

@@ -14,7 +14,8 @@ from graphfix.report.forms.file_references import relative_path
 from graphfix.report.text import Entry, Failure, change_text, counted, findings, place_text, printable
 from graphfix.report.tosa import conversion_texts
 from graphfix.report.verdict import verdict_text
-from graphfix.results import Conversion, Facts, Outcome, Site, Verdict
+from graphfix.results import Conversion, Outcome, Site, Verdict
+from graphfix.results.claims import Facts
 from graphfix.results.records import dataclass
 
 if TYPE_CHECKING:

@@ -24,7 +24,8 @@ from graphfix.report.verdict import (
     unmatched,
     verdict_text,
 )
-from graphfix.results import VERSION, Conversion, Outcome, Run, Site, Verdict
+from graphfix.results import Conversion, Outcome, Run, Site, Verdict
+from graphfix.version import VERSION
 
 MOST, LAST_LINE = 65_000, 500
 """Bytes of the report, and of the line that counts what is left out."""
@@ -58,10 +59,8 @@ def markdown(entries: Sequence[Entry]) -> str:
         lines += section
     left_out = ", ".join(counted(number, what) for what, number in cut.items() if number)
     if left_out:
-        lines += [
-            "",
-            f"Left out, to fit a comment: {left_out}. A report as JSON or HTML (`--report FILE.json`) has all.",
-        ]
+        all_of_it = "A report as JSON or HTML (`--report FILE.json`) has all."
+        lines += ["", f"Left out, to fit a comment: {left_out}. {all_of_it}"]
     return "\n".join(lines) + "\n"
 
 
@@ -147,17 +146,8 @@ def _site(site: Site) -> list[str]:
     operand = "" if site.operand is None else str(site.operand)
     before = "" if site.operand is None and site.before is None else code(shape_text(site.before))
     after = "" if site.after is None else code(shape_text(site.after))
-    rewrite = site.rewrite or ""
-    return [
-        site.code,
-        where,
-        prose(site.op),
-        operand,
-        before,
-        after,
-        rewrite,
-        prose(site.reason or node_reason(site) or ""),
-    ]
+    reason = prose(site.reason or node_reason(site) or "")
+    return [site.code, where, prose(site.op), operand, before, after, site.rewrite or "", reason]
 
 
 # --- the verdict ------------------------------------------------------------------------------------------------------

@@ -13,7 +13,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any, TypeAlias
 
 from graphfix.report.text import Entry, counted, printable
-from graphfix.results import Excerpt, Outcome, Site
+from graphfix.results import Outcome, Site
+from graphfix.results.excerpt import Excerpt
 
 COLOURS: Mapping[str, tuple[str, str]] = {
     "left": ("#b3261e", "#ffffff"),

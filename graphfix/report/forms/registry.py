@@ -1,10 +1,10 @@
-"""List the forms of a report by suffix and by name, and write reports; `graphfix.report` exports these names."""
+"""List the forms of a report by suffix and by name, and write reports."""
 
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from importlib import resources
 from pathlib import Path
 from types import MappingProxyType
@@ -73,7 +73,8 @@ def refuse(path: Path, models: int = 1, *, folder_is_made: bool = False) -> None
     """
     _refuse_name(path, models, folder_is_made=folder_is_made)
     if path.parent.is_dir():
-        _try_to_write(path)
+        with _scratch(path, "report") as scratch:
+            scratch.write_bytes(bytes(ROOM))
 
 
 def _refuse_name(path: Path, models: int, *, folder_is_made: bool = False) -> None:
@@ -102,40 +103,27 @@ def write(path: Path, entries: Sequence[Entry]) -> None:
     publish(path, FORMS[_suffix(path) or ""](entries), "report")
 
 
-def _try_to_write(path: Path) -> None:
-    """Raise GraphfixError if a file of ROOM bytes can't be written into the folder."""
-    scratch = _scratch(path)
+@contextmanager
+def _scratch(path: Path, what: str) -> Iterator[Path]:
+    """Yield the path of a temporary file beside `path`, which is `what`; the file is removed at the end.
+
+    Raises GraphfixError if it can't be written.
+    """
+    scratch = path.with_name(f".{path.name}.{secrets.token_hex(8)}.tmp")
     try:
-        scratch.write_bytes(bytes(ROOM))
+        yield scratch
     except OSError as error:
-        raise _unwritable(path, "report", error) from None
+        why = f"can't be written: {error.strerror}; make room or choose another place"
+        raise GraphfixError(f"{path}: the {what} {why}") from None
     finally:
-        _remove(scratch)
-
-
-def _scratch(path: Path) -> Path:
-    return path.with_name(f".{path.name}.{secrets.token_hex(8)}.tmp")
-
-
-def _unwritable(path: Path, what: str, error: OSError) -> GraphfixError:
-    why = f"can't be written: {error.strerror}; make room or choose another place"
-    return GraphfixError(f"{path}: the {what} {why}")
-
-
-def _remove(scratch: Path) -> None:
-    with suppress(OSError):  # if the folder can't be written, the file does not exist
-        scratch.unlink(missing_ok=True)
+        with suppress(OSError):  # if the folder can't be written, the file does not exist
+            scratch.unlink(missing_ok=True)
 
 
 def publish(path: Path, text: str, what: str) -> None:
     """Write a file that is `what`; it appears whole or not at all. Raises GraphfixError."""
     _refuse_stream(path, f"the {what}")
-    scratch = _scratch(path)
-    try:
+    with _scratch(path, what) as scratch:
         with scratch.open("x", encoding="utf-8", errors="backslashreplace", newline="\n") as file:
             file.write(text)
         scratch.replace(path)
-    except OSError as error:
-        raise _unwritable(path, what, error) from None
-    finally:
-        _remove(scratch)

@@ -24,7 +24,8 @@ from graphfix.report.text import (
     shortened,
 )
 from graphfix.report.verdict import verdict_text
-from graphfix.results import VERSION, Outcome, Site
+from graphfix.results import Outcome, Site
+from graphfix.version import VERSION
 
 MOST = 25_000
 """Results of a run that GitHub takes; a file with more is refused as a whole."""
@@ -74,37 +75,30 @@ def _rule(code: str) -> Part:
     page = pages.page(code)
     title, _, text = page.partition("\n")
     paragraph = " ".join(text.strip().split("\n\n")[0].split())
-    return {
-        "id": code,
-        "name": "".join(word.capitalize() for word in title.removeprefix(f"# {code} ").split("-")),
-        "shortDescription": {"text": f"{paragraph.split('. ')[0].rstrip('.')}."},
-        "fullDescription": {"text": paragraph},
-        "help": {"text": text.strip(), "markdown": page},
-        "defaultConfiguration": {"level": WARNING},
-    }
+    name = "".join(word.capitalize() for word in title.removeprefix(f"# {code} ").split("-"))
+    sentence = f"{paragraph.split('. ')[0].rstrip('.')}."
+    return _described(code, name, sentence, paragraph, {"text": text.strip(), "markdown": page})
 
 
 def _own_rule(code: str, line: str) -> Part:
     """The rule of a rewrite of the user's own, of which an outcome knows the first line of its page."""
-    text = {"text": printable(line) or code}
-    return {
-        "id": code,
-        "name": code,
-        "shortDescription": text,
-        "fullDescription": text,
-        "help": text,
-        "defaultConfiguration": {"level": WARNING},
-    }
+    text = printable(line) or code
+    return _described(code, code, text, text, {"text": text})
 
 
 def _of_verify() -> Part:
+    more = {"text": f"{DIFFERENCE} The message names the first value that differs."}
+    return _described(DIFFERENT, "Different", "Two models that should be equal differ.", DIFFERENCE, more, ERROR)
+
+
+def _described(code: str, name: str, sentence: str, paragraph: str, more: Part, level: str = WARNING) -> Part:
     return {
-        "id": DIFFERENT,
-        "name": "Different",
-        "shortDescription": {"text": "Two models that should be equal differ."},
-        "fullDescription": {"text": DIFFERENCE},
-        "help": {"text": f"{DIFFERENCE} The message names the first value that differs."},
-        "defaultConfiguration": {"level": ERROR},
+        "id": code,
+        "name": name,
+        "shortDescription": {"text": sentence},
+        "fullDescription": {"text": paragraph},
+        "help": more,
+        "defaultConfiguration": {"level": level},
     }
 
 

@@ -11,9 +11,8 @@ from graphfix.report import drawing
 from graphfix.report.html import data, sections
 from graphfix.report.html.elements import escaped
 from graphfix.report.text import Entry, counted, own_codes
-from graphfix.results import VERSION, Outcome
-
-__all__ = ["page"]
+from graphfix.results import Outcome
+from graphfix.version import VERSION
 
 SCRIPTS = ("data", "filters", "grid", "notation", "neighbours", "layers", "detail", "page")
 """In the order in which one uses what the others define."""
@@ -23,13 +22,14 @@ def page(entries: Sequence[Entry]) -> str:
     """Write the page of all models. Everything is in it: styles, scripts, data, the pages of the codes that occur."""
     command = entries[0].command if entries else ""
     title = f"graphfix {command}".rstrip()
-    script = _script()
+    named = f"{title}: {entries[0].source}" if len(entries) == 1 else title
+    script = f'"use strict";(() => {{\n{"".join(_asset(f"{name}.js") for name in SCRIPTS)}}})();'
     done = [entry for entry in entries if isinstance(entry, Outcome)]
     codes = sorted({site.code for outcome in done for site in outcome.sites})
     return "".join(
         (
             '<!doctype html><html lang="en"><head><meta charset="utf-8">',
-            f"<title>{escaped(_title(title, entries))}</title>",
+            f"<title>{escaped(named)}</title>",
             f'<meta http-equiv="Content-Security-Policy" content="{_policy(script)}">',
             '<meta name="viewport" content="width=device-width, initial-scale=1"><link rel="icon" href="data:,">',
             f'<meta name="generator" content="graphfix {VERSION}"><style>{_style()}</style></head><body>',
@@ -46,18 +46,10 @@ def page(entries: Sequence[Entry]) -> str:
     )
 
 
-def _title(title: str, entries: Sequence[Entry]) -> str:
-    return f"{title}: {entries[0].source}" if len(entries) == 1 else title
-
-
 def _policy(script: str) -> str:
     """Nothing is fetched, and no script runs but the page's own, whatever a name would have the page say."""
     digest = b64encode(sha256(script.encode()).digest()).decode()
     return f"default-src 'none'; style-src 'unsafe-inline'; img-src data:; script-src 'sha256-{digest}'"
-
-
-def _script() -> str:
-    return f'"use strict";(() => {{\n{"".join(_asset(f"{name}.js") for name in SCRIPTS)}}})();'
 
 
 def _style() -> str:

@@ -7,7 +7,8 @@ from math import prod
 
 from graphfix.report.html.elements import section, words
 from graphfix.report.text import counted, place_text, shape_text
-from graphfix.results import JsonShape, Outcome, Site
+from graphfix.results import Outcome, Site
+from graphfix.results.excerpt import JsonShape
 from graphfix.results.records import dataclass
 
 SHOWN = 12

@@ -9,11 +9,14 @@ from typing import Any
 
 from graphfix.report.drawing import broadcast_svg, right_aligned
 from graphfix.report.text import Entry, Failure, cut, node_reason, printable, shape_text
-from graphfix.results import Excerpt, JsonShape, NodeExcerpt, OperandExcerpt, Outcome, Site
+from graphfix.results import Outcome, Site
+from graphfix.results.excerpt import Excerpt, JsonShape, NodeExcerpt, OperandExcerpt
 from graphfix.results.records import dataclass, field
 
 ALIGNED = ("GF101", "GF102", "GF103")
 """Codes whose sites say by `before` and `after` how an operand lies under the result."""
+NAMED = ("code", "status", "op", "node", "graph")
+"""The fields of a site that are columns of names."""
 MOST_DRAWN = 2_000
 """Distinct drawings in one page: of a model with more, later sites have none, and the page stays openable."""
 MOST_LETTERS = 500
@@ -85,11 +88,7 @@ def _model(outcome: Outcome) -> dict[str, Any]:
     at = [places.get((site.graph, site.node), -1) for site in outcome.sites]
     drawn = zip(outcome.sites, at, strict=True)
     columns = {
-        "code": [texts.name(site.code) for site in outcome.sites],
-        "status": [texts.name(site.status) for site in outcome.sites],
-        "op": [texts.name(site.op) for site in outcome.sites],
-        "node": [texts.name(site.node) for site in outcome.sites],
-        "graph": [texts.name(site.graph) for site in outcome.sites],
+        **{name: [texts.name(getattr(site, name)) for site in outcome.sites] for name in NAMED},
         "operand": [site.operand for site in outcome.sites],
         "before": [texts.number(_shape(site, after=False)) for site in outcome.sites],
         "after": [texts.number(_shape(site, after=True)) for site in outcome.sites],
@@ -125,9 +124,7 @@ def _excerpt(excerpt: Excerpt | None, texts: _Interned) -> dict[str, Any] | None
     return {
         "steps": excerpt.steps,
         "left_out": excerpt.left_out,
-        "graph": [texts.name(node.graph) for node in excerpt.nodes],
-        "node": [texts.name(node.node) for node in excerpt.nodes],
-        "op": [texts.name(node.op) for node in excerpt.nodes],
+        **{name: [texts.name(getattr(node, name)) for node in excerpt.nodes] for name in ("graph", "node", "op")},
         "before": [notation(node.before) for node in excerpt.nodes],
         "after": [notation(node.after) for node in excerpt.nodes],
         "reads_before": [[numbers[key] for key in node.reads_before if key in numbers] for node in excerpt.nodes],

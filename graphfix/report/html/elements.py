@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from html import escape
-from itertools import chain
 
 from graphfix.report.text import cut, printable
 
@@ -53,20 +52,16 @@ def facts(pairs: Iterable[tuple[str, str]]) -> str:
     return f'<dl class="facts">{"".join(f"<dt>{escaped(name)}</dt><dd>{value}</dd>" for name, value in pairs)}</dl>'
 
 
-def listed(items: Sequence[str], what: str) -> str:
-    """Write a list of HTML, closed where it is long: `38 assumptions`."""
-    body = f"<ul>{''.join(f'<li>{item}</li>' for item in items)}</ul>"
-    if len(items) <= FOLDED:
+def listed(items: Iterable[str], what: str) -> str:
+    """Write a list of HTML, closed where it is long: `38 assumptions`; write nothing where there are no items."""
+    lines = [f"<li>{item}</li>" for item in items]
+    body = f"<ul>{''.join(lines)}</ul>" if lines else ""
+    if len(lines) <= FOLDED:
         return body
-    return f"<details><summary>{len(items)} {escaped(what)}</summary>{body}</details>"
+    return f"<details><summary>{len(lines)} {escaped(what)}</summary>{body}</details>"
 
 
 def section(heading: str, parts: Iterable[str], *, level: int = 3) -> str:
     """Write a heading and what follows it, or nothing where nothing does."""
     body = "".join(parts)
     return f"<section><h{level}>{escaped(heading)}</h{level}>{body}</section>" if body else ""
-
-
-def joined(*parts: Iterable[str]) -> str:
-    """All parts in one text."""
-    return "".join(chain.from_iterable(parts))

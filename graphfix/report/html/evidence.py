@@ -21,17 +21,13 @@ def verdict(found: Verdict | None) -> Iterator[str]:
     runs = [table(RUNS, map(_run, found.runs), caption="Runs")] if found.runs else ()
     yield section(runs_heading(found), runs)
     yield section("Exceptions of the runtime", _exceptions(found.exceptions))
-    yield section(
-        "The verdict assumes",
-        [listed([words(text) for text in found.assumes], "assumptions")] if found.assumes else (),
-    )
+    yield section("The verdict assumes", [listed(map(words, found.assumes), "assumptions")])
     if found.facts is not None:
         yield section("Sizes that were claimed", [f"<p>{words(claims_text(found.facts))}</p>"])
     digests = [(f"sha256 {which}", code(digest)) for which, digest in found.sha256.items()]
     versions = [(name, words(version)) for name, version in found.versions.items()]
     pairs = [*digests, *versions, *([("seed", str(found.seed))] if found.runs else [])]
-    newer = [listed([words(text) for text in found.newer], "notes")] if found.newer else []
-    yield section("Evidence", [facts(pairs), *newer] if pairs else ())
+    yield section("Evidence", [facts(pairs), listed(map(words, found.newer), "notes")] if pairs else ())
 
 
 def conversion(outcome: Outcome) -> Iterator[str]:
@@ -59,8 +55,7 @@ def _proof(proof: Mapping[str, Any]) -> Iterator[str]:
     for which, text, node in unmatched(proof):
         maps = "".join(f"<li>{code(line)}</li>" for line in map_lines(node))
         yield f"<p>First without a match, {words(which)}: {code(text)}</p><ul>{maps}</ul>"
-    notes = [words(text) for text in proof.get("notes", ())]
-    yield listed(notes, "notes") if notes else ""
+    yield listed(map(words, proof.get("notes", ())), "notes")
 
 
 def _run(run: Run) -> list[str]:
@@ -68,14 +63,8 @@ def _run(run: Run) -> list[str]:
     ran_by = run.kernels or f"optimizations {run.optimizations}{NEVER_DECIDES if run.optimizations == 'on' else ''}"
     signature = f", signature {code(run.signature)}" if run.signature else ""
     sizes = words(bindings_text(run) or "as declared")
-    return [
-        sizes,
-        escaped(ran_by) + signature,
-        run.status,
-        str(run.outputs),
-        largest,
-        words(run.reason) if run.reason else "",
-    ]
+    reason = words(run.reason) if run.reason else ""
+    return [sizes, escaped(ran_by) + signature, run.status, str(run.outputs), largest, reason]
 
 
 def _exceptions(exceptions: Sequence[Mapping[str, Any]]) -> Iterator[str]:

@@ -10,7 +10,7 @@ from itertools import chain, groupby
 
 from graphfix.report import pages
 from graphfix.report.html import added_bytes, evidence
-from graphfix.report.html.elements import escaped, facts, joined, listed, option, section, table, words
+from graphfix.report.html.elements import escaped, facts, listed, option, section, table, words
 from graphfix.report.table import answer
 from graphfix.report.text import Entry, Failure, counted, folds, printable, seconds_text
 from graphfix.report.verdict import verdict_text
@@ -42,8 +42,9 @@ def model(number: int, entry: Entry) -> str:
     files = [entry.source] if isinstance(entry, Failure) or entry.output is None else [entry.source, entry.output]
     joint = " and " if entry.command == "verify" else " → "
     title = joint.join(f'<bdi class="file">{escaped(name)}</bdi>' for name in files)
-    body = _failure(entry) if isinstance(entry, Failure) else _outcome(number, entry)
-    return f"{head}{title}</h2>{body}</section>"
+    if isinstance(entry, Failure):
+        return f'{head}{title}</h2><p class="verdict bad">{words(entry.error)}</p></section>'
+    return f"{head}{title}</h2>{''.join(_outcome(number, entry))}</section>"
 
 
 def _row(number: int, entry: Entry) -> list[str]:
@@ -56,24 +57,14 @@ def _row(number: int, entry: Entry) -> list[str]:
     return [name, *counts, words(said), f"{sum(entry.seconds.values()):.2f}"]
 
 
-def _failure(failure: Failure) -> str:
-    return f'<p class="verdict bad">{words(failure.error)}</p>'
-
-
-def _outcome(number: int, outcome: Outcome) -> str:
-    return joined(
-        _summary(outcome),
-        _explorer(number, outcome),
-        added_bytes.chart(outcome),
-        _open(outcome.open_sizes),
-        [
-            section(
-                "Assumed", [listed([words(text) for text in outcome.assumes], "assumptions")] if outcome.assumes else ()
-            )
-        ],
-        evidence.verdict(outcome.verdict),
-        evidence.conversion(outcome),
-    )
+def _outcome(number: int, outcome: Outcome) -> Iterator[str]:
+    yield from _summary(outcome)
+    yield from _explorer(number, outcome)
+    yield from added_bytes.chart(outcome)
+    yield _open(outcome.open_sizes)
+    yield section("Assumed", [listed(map(words, outcome.assumes), "assumptions")])
+    yield from evidence.verdict(outcome.verdict)
+    yield from evidence.conversion(outcome)
 
 
 def _summary(outcome: Outcome) -> Iterator[str]:
@@ -88,7 +79,7 @@ def _summary(outcome: Outcome) -> Iterator[str]:
         rest = words(said.removeprefix(status))
         yield f'<p class="verdict {kind}"><strong>{status}</strong>{rest}</p>'
     yield facts(_facts(outcome))
-    yield listed([words(text) for text in outcome.notes], "notes") if outcome.notes else ""
+    yield listed(map(words, outcome.notes), "notes")
 
 
 def _facts(outcome: Outcome) -> Iterator[tuple[str, str]]:
@@ -131,13 +122,13 @@ def _explorer(number: int, outcome: Outcome) -> Iterator[str]:
         yield "their table, drawings and graph need JavaScript; the rest of this page doesn't.</p></noscript></section>"
 
 
-def _open(sizes: Sequence[OpenSizes]) -> Iterator[str]:
+def _open(sizes: Sequence[OpenSizes]) -> str:
     items = [
         f'<p>{words(each.text)}</p><p class="option">{option(each.option)}<button type="button" class="copy" hidden '
         f'aria-label="Copy the option {escaped(each.option)}">Copy</button></p>'
         for each in sizes
     ]
-    yield section("What is not known of sizes", [listed(items, "questions")] if items else ())
+    return section("What is not known of sizes", [listed(items, "questions")])
 
 
 def code_pages(codes: Sequence[str], own: Mapping[str, str]) -> str:

@@ -196,20 +196,7 @@ FUSIONS = (
 )
 """The longer ones stand first: the first that holds is named."""
 RAREST = (
-    "Softmax",
-    "Erf",
-    "Tanh",
-    "Sqrt",
-    "Sigmoid",
-    "Gelu",
-    "LayerNormalization",
-    "DynamicQuantizeLinear",
-    "MatMulInteger",
-    "Not",
-    "Conv",
-    "Gemm",
-    "MatMul",
-    "Sub",
-    "Div",
+    "Softmax Erf Tanh Sqrt Sigmoid Gelu LayerNormalization DynamicQuantizeLinear MatMulInteger Not Conv Gemm MatMul Sub"
+    " Div".split()
 )
 """A pattern is looked for where the first of these operators stands that it has; the rarer they are, the sooner."""

@@ -6,7 +6,7 @@ of another operator, some end the process, and some convert without a word and c
 
 from __future__ import annotations
 
-from graphfix.graph.view import Value
+from graphfix.graph.view import Node, Value
 from graphfix.operators.row import TFLITE
 
 MAX_RANK = 6
@@ -15,6 +15,7 @@ LOOP = "it runs a body again and again, and the converters to TOSA write no loop
 TRIPS = f"{LOOP}; --set NAME=VALUE makes a constant of an input that decides how often it runs"
 CONDITION = "its condition is known only at run time; --set NAME=VALUE makes a constant of an input that decides it"
 NEGATIVE_BASE = "its base may be negative, and tosa.pow of a negative base is unpredictable"
+WRONG = "it converts without a word, and TOSA computes something else"
 KEPT_CUSTOM = "it is a custom operator: TOSA keeps it as tosa.custom, and only its owner can run it"
 UINT8 = "TOSA's profiles have no uint8"
 CAST_OF_INT4 = "the converter casts its int4 weights to floats, a cast that TOSA does not have"
@@ -31,6 +32,9 @@ TYPES = {
     "float64": "TOSA has no float64",
     "string": "TOSA has no strings",
 }
+NARROW = frozenset({"int8", "int16"})
+UNSIGNED = frozenset({"uint16", "uint32", "uint64"})
+"""Element types that TOSA's profiles lack; torch-mlir takes their numbers for signed ones."""
 INT32 = (-(2**31), 2**31 - 1)
 """What int32 holds."""
 CUSTOM = frozenset({"tflite.custom"})
@@ -46,6 +50,6 @@ def never_negative(value: Value) -> bool:
     return value.producer is not None and value.producer.op in NEVER_NEGATIVE
 
 
-def power(base: Value) -> str | None:
-    """Why a power of this base is left, or None."""
-    return None if never_negative(base) else NEGATIVE_BASE
+def power(node: Node) -> str | None:
+    """Return why this power can't be converted, or None."""
+    return None if never_negative(node.operand(0)) else NEGATIVE_BASE

@@ -6,10 +6,9 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
 from graphfix.graph.view import Node
-from graphfix.targets.tosa.either_format import CONDITION, LOOP, NO_FORM, TRIPS, power
+from graphfix.targets.tosa.either_format import CONDITION, LOOP, NARROW, NO_FORM, TRIPS, UNSIGNED, WRONG, power
 
 UNKNOWN = "torch-mlir has no form for it"
-WRONG = "it converts without a word, and TOSA computes something else"
 UNREAD = (
     "Acos Acosh AffineGrid Asin Asinh Atanh Attention Bernoulli BitCast Col2Im ConvInteger Cosh DFT DeformConv Det"
     " GridSample GroupNormalization IsInf LRN LpPool MaxUnpool Mish Multinomial RandomNormal RandomNormalLike"
@@ -17,7 +16,6 @@ UNREAD = (
     " Swish TensorScatter ThresholdedRelu".split()
 )
 """Operators that it refuses whatever their operands, or makes float64 of."""
-NARROW = frozenset({"int8", "int16"})
 UNREAD_TYPES = {
     **dict.fromkeys(
         "Abs Add Clip CumSum Equal Greater GreaterOrEqual Less LessOrEqual MatMul Max Min Mod Mul Pow ReduceL1 ReduceL2"
@@ -39,8 +37,6 @@ UNSUPPORTED: dict[tuple[str, str], str] = {
     ("", "NonMaxSuppression"): NO_FORM,
     **{("", op): UNKNOWN for op in UNREAD},
 }
-UNSIGNED = frozenset({"uint16", "uint32", "uint64"})
-"""Element types whose numbers torch-mlir takes for signed ones, where TOSA has a type for them at all."""
 RESIZES = frozenset({("half_pixel", "linear"), ("align_corners", "linear"), ("half_pixel", "bilinear")})
 ITSELF = {**dict.fromkeys(("float16", "float32", "int32", "int64"), "Max"), "bool": "Or"}
 """Element type -> the operator by which a constant of it becomes an operand of a Concat: of the constant and itself."""
@@ -79,12 +75,10 @@ def _average(node: Node) -> str | None:
 
 
 def _dilated(node: Node) -> str | None:
-    return "torch-mlir writes no such operator with dilations" if _above_1(node, "dilations") else None
-
-
-def _above_1(node: Node, name: str) -> bool:
-    numbers = node.attributes.get(name)
-    return isinstance(numbers, tuple) and any(isinstance(number, int) and number > 1 for number in numbers)
+    numbers = node.attributes.get("dilations")
+    if isinstance(numbers, tuple) and any(isinstance(number, int) and number > 1 for number in numbers):
+        return "torch-mlir writes no such operator with dilations"
+    return None
 
 
 def _transposed(node: Node) -> str | None:
@@ -149,10 +143,6 @@ def _scatter(node: Node) -> str | None:
     return None if how == "none" else f"torch-mlir has no form for the reduction {how}"
 
 
-def _power(node: Node) -> str | None:
-    return power(node.operand(0))
-
-
 def _resize(node: Node) -> str | None:
     mode = str(node.attributes.get("mode", "nearest"))
     if mode == "linear" and len(node.operands) > SIZES_AT and node.operands[SIZES_AT] is not None:
@@ -198,7 +188,7 @@ _ASK: Mapping[str, Callable[[Node], str | None]] = MappingProxyType(
         "MaxPool": _dilated,
         "NegativeLogLikelihoodLoss": _loss,
         "Pad": _pad,
-        "Pow": _power,
+        "Pow": power,
         "QLinearMatMul": _scaled,
         "Resize": _resize,
         "ScatterElements": _scatter,

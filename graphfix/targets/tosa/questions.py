@@ -4,28 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from graphfix.graph.edits import Leave
 from graphfix.graph.view import Node, Value
 from graphfix.operators.row import TFLITE
 from graphfix.results import Site
-from graphfix.results.records import dataclass
 from graphfix.targets.target import value_text
 from graphfix.targets.tosa import either_format as tosa
 
 
-@dataclass(frozen=True, slots=True)
-class Unconvertible:
-    """Why a node can't be converted to TOSA, or is converted wrongly."""
+def unconvertible(node: Node) -> Leave | None:
+    """Return a node that stays, with the first reason against its conversion; None if there is none.
 
-    reason: str
-    blocks: bool
-    """Whether no converter makes anything right of the model; False where a conversion may succeed."""
-
-
-def unconvertible(node: Node) -> Unconvertible | None:
-    """Return the first reason against a conversion of the node, None if there is none."""
+    It blocks the model if no converter makes anything right of it, and does not if a conversion may succeed.
+    """
     values = [value for value in (*node.operands, *node.results) if value is not None]
     reason = _form(node) or _owner(node) or _scales(node) or _type(node, values)
-    return Unconvertible(reason, reason not in tosa.PASSED) if reason is not None else None
+    return Leave(None, reason, "GF305", "left", reason not in tosa.PASSED) if reason is not None else None
 
 
 def _owner(node: Node) -> str | None:
@@ -79,13 +73,9 @@ def _lacking(value: Value) -> str | None:
     low, high = value.bounds or (0, 0)
     if value.bounds is not None and tosa.INT32[0] <= low and high <= tosa.INT32[1]:
         return None
-    return None if _steering(value) else tosa.TYPES["int64"]
+    return None if value.kind == "constant" else tosa.TYPES["int64"]  # it steers: a shape, an axis, an index
 
 
 def leaves_int64(sites: Iterable[Site]) -> bool:
     """Whether a finding says that a whole number may be too large for int32."""
     return any(site.reason == tosa.TYPES["int64"] for site in sites)
-
-
-def _steering(value: Value) -> bool:
-    return value.kind == "constant"

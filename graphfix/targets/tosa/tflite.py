@@ -10,9 +10,18 @@ from math import exp
 from types import MappingProxyType
 
 from graphfix.graph.view import Node
-from graphfix.targets.tosa.either_format import CAST_OF_INT4, CONDITION, LOOP, NO_FORM, TRIPS, power
+from graphfix.targets.tosa.either_format import (
+    CAST_OF_INT4,
+    CONDITION,
+    LOOP,
+    NARROW,
+    NO_FORM,
+    TRIPS,
+    UNSIGNED,
+    WRONG,
+    power,
+)
 
-WRONG = "it converts without a word, and TOSA computes something else"
 STATE = "it keeps a state, and the converter writes variables that no TOSA tool reads"
 STABLEHLO = "STABLEHLO_"
 """The prefix of StableHLO's operators. None of the 32 operators that were tried converts."""
@@ -48,8 +57,6 @@ METADATA: Mapping[str, str] = MappingProxyType(
 )
 """Metadata entry -> what the converter does if a file has the entry, whatever its content is."""
 COMPARISONS = frozenset("LESS LESS_EQUAL GREATER GREATER_EQUAL EQUAL NOT_EQUAL".split())
-NARROW = frozenset({"int8", "int16"})
-UNSIGNED = frozenset({"uint16", "uint32", "uint64"})
 BY_TYPE: Mapping[str, frozenset[str]] = MappingProxyType(
     {
         **dict.fromkeys(COMPARISONS, NARROW),
@@ -93,10 +100,6 @@ def _by_type(node: Node) -> str | None:
         compared = node.op in COMPARISONS
         return f"the converter compares no {dtype}" if compared else f"the converter has no {node.op} of {dtype}"
     return WRONG if dtype in WRONG_BY_TYPE.get(node.op, ()) else None
-
-
-def _power(node: Node) -> str | None:
-    return power(node.operand(0))
 
 
 def _softmax(node: Node) -> str | None:
@@ -165,7 +168,7 @@ def _exponential(node: Node) -> str | None:
 
 _ASK: Mapping[str, Callable[[Node], str | None]] = MappingProxyType(
     {
-        "POW": _power,
+        "POW": power,
         "SOFTMAX": _softmax,
         "BATCH_MATMUL": _product,
         "SLICE": _slice,

@@ -10,7 +10,7 @@ import onnx
 import pytest
 
 from graphfix.checker.runs.witness import Witness
-from graphfix.results import ClaimedShape, Claims, Facts, Term
+from graphfix.results.claims import ClaimedShape, Claims, Facts, Term
 from tests.support.checked import verify
 from tests.support.written import Written
 

@@ -8,19 +8,20 @@ from typing import Any
 
 import pytest
 
-from graphfix import report
+from graphfix.report.forms import registry
+from graphfix.report.text import Entry, Failure
 from graphfix.results import Outcome, Site, Verdict
 
 FOUND = Site("GF101", "ffn/bias", "Add", "main", 1, (64,), (1, 1, 64), "found", "equalize-ranks")
 LEFT = Site("GF104", "x", "Mul", "main", 0, None, None, "left", None, "the rank of 'x1' is not known")
 CHECKED = Outcome("check", "sub/m.onnx", "onnx", target="ranks", sites=(FOUND, LEFT))
-FAILED = report.Failure("check", "bad.onnx", "bad.onnx: empty; give one")
+FAILED = Failure("check", "bad.onnx", "bad.onnx: empty; give one")
 
 
-def read(*entries: report.Entry) -> list[tuple[str, dict[str, str], str]]:
+def read(*entries: Entry) -> list[tuple[str, dict[str, str], str]]:
     """Read commands as the runner does: the kind, the properties, the message."""
     found = []
-    for line in report.TEXTS["github"](entries).splitlines():
+    for line in registry.TEXTS["github"](entries).splitlines():
         command = re.fullmatch(r"::(\w+) ([^:]*)::(.*)", line)
         assert command, line
         pairs = (part.split("=", 1) for part in command[2].split(","))
@@ -74,8 +75,8 @@ def test_a_difference_is_an_error_at_the_file_that_was_made(status: Any, kind: s
 
 
 def test_nothing_to_say_is_nothing() -> None:
-    assert report.TEXTS["github"]([replace(CHECKED, sites=())]) == ""
-    assert report.TEXTS["github"]([replace(CHECKED, command="fix", verdict=Verdict("proved"))]) == ""
+    assert registry.TEXTS["github"]([replace(CHECKED, sites=())]) == ""
+    assert registry.TEXTS["github"]([replace(CHECKED, command="fix", verdict=Verdict("proved"))]) == ""
 
 
 def test_a_path_and_a_message_come_out_as_they_went_in() -> None:

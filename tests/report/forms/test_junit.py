@@ -7,9 +7,12 @@ from dataclasses import replace
 import pytest
 from junitparser import Error, Failure, JUnitXml, Skipped, TestCase, TestSuite
 
-from graphfix import report
 from graphfix.report import pages
-from graphfix.results import Contradiction, Conversion, Facts, Outcome, Run, Site, Verdict
+from graphfix.report.forms import registry
+from graphfix.report.text import Entry
+from graphfix.report.text import Failure as Failed
+from graphfix.results import Conversion, Outcome, Run, Site, Verdict
+from graphfix.results.claims import Contradiction, Facts
 
 FOUND = Site("GF101", "ffn/bias", "Add", "main", 1, (64,), (1, 1, 64), "found", "equalize-ranks")
 LEFT = Site("GF104", "x", "Mul", "main", 0, None, None, "left", None, "the rank of 'x1' is not known")
@@ -27,19 +30,19 @@ PROVED = Outcome(
     ),
     seconds={"verify": 2.0, "proof": 0.5},
 )
-FAILED = report.Failure("check", "bad.onnx", "bad.onnx: empty; give one")
+FAILED = Failed("check", "bad.onnx", "bad.onnx: empty; give one")
 
 
-def suites(*entries: report.Entry) -> list[TestSuite]:
-    return list(JUnitXml.fromstring(report.TEXTS["junit"](entries).encode()))
+def suites(*entries: Entry) -> list[TestSuite]:
+    return list(JUnitXml.fromstring(registry.TEXTS["junit"](entries).encode()))
 
 
-def cases(entry: report.Entry) -> dict[str, TestCase]:
+def cases(entry: Entry) -> dict[str, TestCase]:
     (suite,) = suites(entry)
     return {case.name: case for case in suite}
 
 
-def kinds(entry: report.Entry) -> dict[str, list[type]]:
+def kinds(entry: Entry) -> dict[str, list[type]]:
     return {name: [type(result) for result in case.result] for name, case in cases(entry).items()}
 
 
@@ -61,7 +64,7 @@ def test_each_model_is_a_suite_and_the_counts_are_right() -> None:
     assert checked.time == pytest.approx(1.4, abs=1e-5)
     assert sum(case.time for case in checked) == pytest.approx(1.4, abs=1e-4)
     assert (failed.tests, failed.errors) == (1, 1)
-    whole = JUnitXml.fromstring(report.TEXTS["junit"]([CHECKED, FAILED]).encode())
+    whole = JUnitXml.fromstring(registry.TEXTS["junit"]([CHECKED, FAILED]).encode())
     assert (whole.tests, whole.failures, whole.errors) == (len(pages.codes()) + 1, 2, 1)
 
 
@@ -135,4 +138,4 @@ def test_a_long_failure_is_cut_and_says_so() -> None:
 def test_a_code_of_a_rewrite_of_the_users_own_is_a_case() -> None:
     site = Site("MY101", "n", "Add", "main", 1, (4,), (1, 4), "found", "mine")
     outcome = Outcome("check", "m.onnx", "onnx", sites=(site,), own_codes={"MY101": "Drop a unit scale."})
-    assert '<testcase name="MY101"' in report.TEXTS["junit"]([outcome])
+    assert '<testcase name="MY101"' in registry.TEXTS["junit"]([outcome])

@@ -8,9 +8,12 @@ from html.parser import HTMLParser
 import pytest
 from markdown_it import MarkdownIt
 
-from graphfix import report
+from graphfix.report.forms import registry
 from graphfix.report.forms.markdown_escapes import prose
-from graphfix.results import Contradiction, Conversion, Facts, Outcome, Run, Site, Verdict
+from graphfix.report.table import table
+from graphfix.report.text import Failure
+from graphfix.results import Conversion, Outcome, Run, Site, Verdict
+from graphfix.results.claims import Contradiction, Facts
 
 LIMIT = 65_536
 FOUND = Site("GF101", "ffn/bias", "Add", "main", 1, (64,), (1, 1, 64), "found", "equalize-ranks")
@@ -52,7 +55,7 @@ class Page(HTMLParser):
 
 
 def test_the_first_sites_are_in_sight_and_the_others_one_click_away() -> None:
-    page = Page(report.TEXTS["markdown"]([replace(CHECKED, sites=[*sites(100), EXEMPT])]))
+    page = Page(registry.TEXTS["markdown"]([replace(CHECKED, sites=[*sites(100), EXEMPT])]))
     assert page.open == []
     assert page.in_sight == 2 + 1 + 20  # the summary, the heads of the table, twenty sites
     assert page.hidden == 1 + 80 + 1 + 1
@@ -60,13 +63,13 @@ def test_the_first_sites_are_in_sight_and_the_others_one_click_away() -> None:
 
 
 def test_what_was_found_and_left_share_what_is_in_sight() -> None:
-    page = Page(report.TEXTS["markdown"]([replace(CHECKED, sites=[*sites(15), *[LEFT] * 15])]))
+    page = Page(registry.TEXTS["markdown"]([replace(CHECKED, sites=[*sites(15), *[LEFT] * 15])]))
     assert page.in_sight == 2 + 1 + 15 + 1 + 5
     assert page.summaries == ["Left alone because nothing could be decided: 10 more"]
 
 
 def test_a_comment_is_never_too_long_and_says_what_is_left_out() -> None:
-    text = report.TEXTS["markdown"]([replace(CHECKED, sites=sites(10_000))])
+    text = registry.TEXTS["markdown"]([replace(CHECKED, sites=sites(10_000))])
     shown = text.count("| GF101 |")
     assert len(text) < LIMIT
     assert LIMIT - len(text) < 2_000
@@ -77,14 +80,14 @@ def test_a_comment_is_never_too_long_and_says_what_is_left_out() -> None:
 
 
 def test_letters_of_many_bytes_do_not_make_it_longer() -> None:
-    text = report.TEXTS["markdown"]([replace(CHECKED, sites=sites(10_000, name="\U00020000" * 100))])
+    text = registry.TEXTS["markdown"]([replace(CHECKED, sites=sites(10_000, name="\U00020000" * 100))])
     assert len(text.encode("utf-16-le")) // 2 < LIMIT
     assert len(text.encode()) < LIMIT
 
 
 def test_every_model_has_its_part_of_the_room() -> None:
     models = [replace(CHECKED, source=f"m{number}.onnx", sites=sites(5_000)) for number in range(4)]
-    text = report.TEXTS["markdown"](models)
+    text = registry.TEXTS["markdown"](models)
     assert len(text) < LIMIT
     rows = [part.count("| GF101 |") for part in text.split("\n## ")[1:]]
     assert len(rows) == 4
@@ -94,18 +97,18 @@ def test_every_model_has_its_part_of_the_room() -> None:
 @pytest.mark.parametrize("number", [300, 3_000])
 def test_many_models_fit_too(number: int) -> None:
     models = [replace(CHECKED, source=f"models/some/folder/m{at}.onnx") for at in range(number)]
-    failed = [report.Failure("check", f"b{at}.onnx", "b.onnx: " + "x" * 400) for at in range(number)]
+    failed = [Failure("check", f"b{at}.onnx", "b.onnx: " + "x" * 400) for at in range(number)]
     for entries in (models, failed, [*models, *failed]):
-        text = report.TEXTS["markdown"](entries)
+        text = registry.TEXTS["markdown"](entries)
         assert len(text) < LIMIT
         assert Page(text).open == []
         assert "Left out" in text.splitlines()[-1]
 
 
 def test_a_model_of_which_nothing_is_to_say_is_a_row_of_the_summary_alone() -> None:
-    text = report.TEXTS["markdown"]([replace(CHECKED, source="clean.onnx", sites=(EXEMPT,)), CHECKED])
+    text = registry.TEXTS["markdown"]([replace(CHECKED, source="clean.onnx", sites=(EXEMPT,)), CHECKED])
     assert text.count("clean.onnx") == 1
-    assert "## `clean.onnx`" in report.TEXTS["markdown"]([replace(CHECKED, source="clean.onnx", sites=(EXEMPT,))])
+    assert "## `clean.onnx`" in registry.TEXTS["markdown"]([replace(CHECKED, source="clean.onnx", sites=(EXEMPT,))])
 
 
 def test_the_evidence_is_collapsed_and_what_it_assumes_is_said_once() -> None:
@@ -118,7 +121,7 @@ def test_the_evidence_is_collapsed_and_what_it_assumes_is_said_once() -> None:
         sha256={"before": "0" * 64},
     )
     fixed = Outcome("fix", "m", "onnx", output="f", verdict=verdict, assumes=("x is [1,1], by default",))
-    text = report.TEXTS["markdown"]([fixed])
+    text = registry.TEXTS["markdown"]([fixed])
     assert Page(text).summaries == [
         "Proof",
         "Runs: 3 (equal 2, undecided 1)",
@@ -126,19 +129,19 @@ def test_the_evidence_is_collapsed_and_what_it_assumes_is_said_once() -> None:
         "Evidence",
     ]
     assert text.count("x is [1") == 1
-    assert report.table(fixed).count("assumes x is") == 1
+    assert table(fixed).count("assumes x is") == 1
     assert "- N = M, as declared" in text
 
 
 def test_the_first_size_that_a_run_contradicts_is_named() -> None:
     facts = Facts(2, 2, 1, Contradiction("y", "[2]", (3,), ""))
-    text = report.TEXTS["markdown"]([Outcome("fix", "m.onnx", "onnx", verdict=Verdict("contradicted", facts=facts))])
+    text = registry.TEXTS["markdown"]([Outcome("fix", "m.onnx", "onnx", verdict=Verdict("contradicted", facts=facts))])
     assert "2 observed when the original ran, 1 contradicted; the view says [2] of 'y', the runtime gave" in text
 
 
 def test_a_conversion_of_many_operators_fits() -> None:
     done = Conversion("agrees", "torch-mlir", operators={f"tosa.custom:{'x' * 100}{at}": 1 for at in range(3_000)})
-    text = report.TEXTS["markdown"]([Outcome("tosa", "m", "onnx", output="o", conversion=done)])
+    text = registry.TEXTS["markdown"]([Outcome("tosa", "m", "onnx", output="o", conversion=done)])
     assert len(text) < LIMIT
     assert " operators. A report as JSON" in text.splitlines()[-1]
 

@@ -13,14 +13,16 @@ from typing import Any
 
 import pytest
 
-from graphfix import report
 from graphfix.cli.commands import main
-from graphfix.results import Excerpt, GraphfixError, NodeExcerpt, Outcome, Site
+from graphfix.report.forms import registry
+from graphfix.report.text import Failure
+from graphfix.results import GraphfixError, Outcome, Site
+from graphfix.results.excerpt import Excerpt, NodeExcerpt
 from tests.support.places import ROOT
 
 FOUND = Site("GF101", "ffn/bias", "Add", "main", 1, (64,), (1, 1, 64), "found", "equalize-ranks")
 ONNX = Outcome("check", "m.onnx", "onnx", target="ranks", sites=(FOUND, replace(FOUND, code="GF102")))
-FORM = report.FORMS[".node_data.json"]
+FORM = registry.FORMS[".node_data.json"]
 
 
 def data(outcome: Outcome) -> Any:  # noqa: ANN401
@@ -132,22 +134,22 @@ def test_an_input_is_found_by_its_name_and_the_model_is_no_node() -> None:
 
 def test_nothing_found_is_no_graph() -> None:
     assert data(replace(ONNX, sites=())) == {}
-    assert json.loads(FORM([report.Failure("check", "m", "m: empty")])) == {}
+    assert json.loads(FORM([Failure("check", "m", "m: empty")])) == {}
 
 
 def test_node_data_is_of_one_model(tmp_path: Path) -> None:
     path = tmp_path / "r.node_data.json"
     with pytest.raises(GraphfixError, match="node data is of one model, these are 2; name one, or another form"):
-        report.refuse(path, models=2)
-    report.refuse(path)
-    report.refuse(tmp_path / "r.json", models=2)
+        registry.refuse(path, models=2)
+    registry.refuse(path)
+    registry.refuse(tmp_path / "r.json", models=2)
 
 
 def test_the_longest_suffix_chooses_the_form_and_says_whether_the_graph_is_drawn(tmp_path: Path) -> None:
-    report.write(tmp_path / "R.Node_Data.json", [ONNX])
+    registry.write(tmp_path / "R.Node_Data.json", [ONNX])
     assert (tmp_path / "R.Node_Data.json").read_text(encoding="utf-8") == FORM([ONNX])
-    assert report.needs_excerpt(Path("r.node_data.json"))
-    assert not any(map(report.needs_excerpt, (Path("r.json"), Path("r.md"), Path("node_data.json"), Path("r"))))
+    assert registry.needs_excerpt(Path("r.node_data.json"))
+    assert not any(map(registry.needs_excerpt, (Path("r.json"), Path("r.md"), Path("node_data.json"), Path("r"))))
 
 
 # --- Model Explorer ---------------------------------------------------------------------------------------------------

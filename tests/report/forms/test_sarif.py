@@ -14,9 +14,9 @@ from pydantic import BaseModel
 from sarif_pydantic import Sarif
 from sarif_pydantic.sarif import Notification
 
-from graphfix import report
 from graphfix.report import pages
-from graphfix.report.forms import sarif
+from graphfix.report.forms import registry, sarif
+from graphfix.report.text import Entry, Failure
 from graphfix.results import Outcome, Site, Verdict
 
 FOUND = Site("GF101", "ffn/bias", "Add", "main", 1, (64,), (1, 1, 64), "found", "equalize-ranks")
@@ -26,16 +26,16 @@ CHECKED = Outcome("check", "sub/m.onnx", "onnx", target="ranks", sites=(FOUND, L
 DIFFERENT = Outcome(
     "verify", "m.onnx", "onnx", output="f.onnx", verdict=Verdict("different", reason="output 'z' is new")
 )
-FAILED = report.Failure("check", "bad.onnx", "bad.onnx: empty; give one")
+FAILED = Failure("check", "bad.onnx", "bad.onnx: empty; give one")
 
 
 UNREAD = {"columnKind", "toolExecutionNotifications"}
 """What the standard has (3.14.17, 3.20.21) and the reader has no field for."""
 
 
-def run(*entries: report.Entry) -> dict[str, Any]:
+def run(*entries: Entry) -> dict[str, Any]:
     """The one run of the report, after an independent reader has taken it."""
-    text = report.TEXTS["sarif"](entries)
+    text = registry.TEXTS["sarif"](entries)
     log = json.loads(text)
     assert (log["version"], log["$schema"].rpartition("/")[2]) == ("2.1.0", "sarif-2.1.0.json")
     assert set(unknown(Sarif.model_validate_json(text))) == UNREAD
@@ -164,7 +164,7 @@ def test_a_message_holds_no_placeholder_and_no_link() -> None:
 def test_a_code_of_a_rewrite_of_the_users_own_is_a_rule_with_the_first_line_of_its_page() -> None:
     site = Site("MY101", "n", "Add", "main", 1, (4,), (1, 4), "found", "mine")
     outcome = Outcome("check", "m.onnx", "onnx", sites=(site,), own_codes={"MY101": "Drop a unit scale."})
-    (run,) = json.loads(report.TEXTS["sarif"]([outcome]))["runs"]
+    (run,) = json.loads(registry.TEXTS["sarif"]([outcome]))["runs"]
     (result,) = run["results"]
     rule = run["tool"]["driver"]["rules"][result["ruleIndex"]]
     assert (rule["id"], rule["shortDescription"]["text"]) == ("MY101", "Drop a unit scale.")

@@ -13,24 +13,17 @@ from typing import Any
 import jsonschema
 import pytest
 
-from graphfix import report
 from graphfix.cli.commands import main
-from graphfix.results import (
-    Contradiction,
-    Conversion,
-    Facts,
-    Gap,
-    OpenSizes,
-    Outcome,
-    Run,
-    Site,
-    Verdict,
-)
+from graphfix.report.forms import registry
+from graphfix.report.forms.json import json_text
+from graphfix.report.text import Entry, Failure
+from graphfix.results import Conversion, Gap, OpenSizes, Outcome, Run, Site, Verdict
+from graphfix.results.claims import Contradiction, Facts
 from tests.support.notation import model
 from tests.support.places import ROOT
 
 Document = dict[str, Any]
-SCHEMA: Document = json.loads(report.schema_text())
+SCHEMA: Document = json.loads(registry.schema_text())
 SHUT = copy.deepcopy(SCHEMA)
 """The schema with no room for fields that it does not name."""
 
@@ -115,8 +108,8 @@ EVERYTHING = Outcome(
 """Each field has something in it."""
 
 
-def written(*entries: report.Entry) -> Document:
-    document: Document = json.loads(report.json_text(entries))
+def written(*entries: Entry) -> Document:
+    document: Document = json.loads(json_text(entries))
     return document
 
 
@@ -128,7 +121,7 @@ def test_the_schema_is_one() -> None:
 
 def test_every_field_that_can_be_written_is_described() -> None:
     jsonschema.validate(written(EVERYTHING), SHUT, jsonschema.Draft202012Validator)
-    failed = report.Failure("check", "bad.onnx", "bad.onnx: empty")
+    failed = Failure("check", "bad.onnx", "bad.onnx: empty")
     jsonschema.validate(written(failed), SHUT, jsonschema.Draft202012Validator)
     jsonschema.validate(written(EVERYTHING, failed), SHUT, jsonschema.Draft202012Validator)
     assert fits(written())

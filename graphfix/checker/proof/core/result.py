@@ -10,7 +10,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from graphfix.checker.proof.core.indexing_maps import Reads
-    from graphfix.results import InexactSite, StoredShape, StoredSize
+    from graphfix.results import InexactSite
+    from graphfix.results.claims import StoredShape, StoredSize
 
 SIDES = ("before", "after")
 STORED_SHAPES = "the stored shapes of the first file's tensors"

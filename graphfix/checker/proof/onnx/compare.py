@@ -39,7 +39,7 @@ from graphfix.checker.proof.onnx.reading.inputs import FreeSizes, constant_input
 from graphfix.checker.proof.onnx.reading.operands import Environment
 from graphfix.checker.proof.onnx.reading.reader import Reading
 from graphfix.checker.proof.onnx.reading.stored_sizes import StoredSizes
-from graphfix.results import assumptions, equal_dims
+from graphfix.results.claims import assumptions, equal_dims
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence

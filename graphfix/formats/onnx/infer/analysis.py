@@ -25,7 +25,7 @@ from graphfix.formats.onnx.infer.scope import (
 )
 from graphfix.formats.onnx.infer.stored_faults import compare_stored
 from graphfix.formats.onnx.infer.stored_names import Hypotheses, StoredNames
-from graphfix.results import StoredShape, StoredSize, assumptions, equal_dims
+from graphfix.results.claims import StoredShape, StoredSize, assumptions, equal_dims
 from graphfix.results.onnx_messages import FunctionProto, ModelProto, NodeProto
 from graphfix.results.records import dataclass
 from graphfix.shapes.dim import Dim, Shape, Size, symbol

@@ -14,7 +14,7 @@ from functools import reduce
 from typing import TypeAlias
 
 from graphfix.formats.onnx.file.messages import Dims
-from graphfix.results import StoredSize
+from graphfix.results.claims import StoredSize
 from graphfix.results.records import dataclass, field
 from graphfix.shapes.dim import Dim, Parts, Shape, Size, same
 from graphfix.shapes.name_table import LONGEST

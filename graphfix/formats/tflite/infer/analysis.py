@@ -18,7 +18,7 @@ from graphfix.formats.tflite.infer.names import free_axes, operator_name, unique
 from graphfix.formats.tflite.infer.scope import INTEGER_TYPES, GraphScope
 from graphfix.formats.tflite.infer.subgraphs import Analysis, Known
 from graphfix.graph.view import Node, Trips, Value
-from graphfix.results import StoredShape, assumptions
+from graphfix.results.claims import StoredShape, assumptions
 from graphfix.results.records import dataclass, field
 from graphfix.shapes.dim import UNRANKED, Dim, Shape, Size
 from graphfix.shapes.terms import Terms

@@ -11,7 +11,7 @@ import pytest
 from onnx import helper, parser
 
 from graphfix.checker.runs.onnx.derived_sizes import BROADCASTING, PRESERVING, derived_sizes
-from graphfix.results import ClaimedShape, Claims
+from graphfix.results.claims import ClaimedShape, Claims
 from tests.support.checked import verify
 from tests.support.runtimes.one_node import NEWEST, NoKernel, Refused
 from tests.support.written import Written

@@ -9,7 +9,7 @@ import onnxruntime
 import pytest
 
 import graphfix
-from graphfix.report import table
+from graphfix.report.table import table
 from graphfix.results import Outcome
 from tests.support.notation import model
 

@@ -9,9 +9,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from graphfix import report
 from graphfix.checker.runs.tflite.kernel_run import KernelRun
 from graphfix.checker.runs.tflite.verdict import _only
+from graphfix.report.forms import registry
 from graphfix.report.verdict import verdict_text
 from graphfix.results import GraphfixError, Outcome, Verdict
 from graphfix.runtimes.litert.evaluation import KERNELS
@@ -52,7 +52,7 @@ def test_a_lifted_constant_is_equal_on_every_kernel_set_over_swept_sizes(saved: 
 
 def test_the_report_tells_the_kernel_sets(saved: Saved) -> None:
     verdict = verify(saved(add()), saved(add()), runs=1)
-    text = report.TEXTS["markdown"]([Outcome("verify", "a.tflite", "tflite", output="b.tflite", verdict=verdict)])
+    text = registry.TEXTS["markdown"]([Outcome("verify", "a.tflite", "tflite", output="b.tflite", verdict=verdict)])
     assert "| sizes | kernels | status |" in text
     assert "| x[0]=3 | xnnpack | equal | 1 |" in text
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from graphfix.checker.files.onnx.stored_sizes import computed, stored_dims, symbols
-from graphfix.results import StoredShape, StoredSize
+from graphfix.results.claims import StoredShape, StoredSize
 from graphfix.results.records import dataclass, field
 
 if TYPE_CHECKING:
