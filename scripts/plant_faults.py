@@ -125,6 +125,7 @@ def recorded(root: Path, packages: Iterable[str], file: Path, jobs: int, paths: 
             **os.environ,
             "COVERAGE_FILE": str(folder / "coverage"),
             chosen.SECONDS: str(folder / "seconds.json"),
+            "PYTEST_ADDOPTS": "",
             "PYTHONPATH": os.pathsep.join([str(root), str(folder)]),
         }
         command = [sys.executable, "-m", "pytest", "-q", "-p", "planted_choice", "-n", str(jobs), "--cov-context=test"]

@@ -90,7 +90,8 @@ class Copy:
         output, failed = self.folder / "output.txt", self.folder / "failed.txt"
         paths = map(str, (self.folder / "copy", self.folder / "plugin"))
         environment = {**os.environ, "PYTHONPATH": os.pathsep.join(paths), chosen.FAILED: str(failed)}
-        environment.pop("PYTHONDONTWRITEBYTECODE", None)
+        for name in ("PYTHONDONTWRITEBYTECODE", "PYTEST_ADDOPTS"):
+            environment.pop(name, None)
         if names is not None:
             environment[chosen.CHOSEN] = str(self.folder / "names.json")
             (self.folder / "names.json").write_text(json.dumps(names), encoding="utf-8")

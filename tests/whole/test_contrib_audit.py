@@ -145,7 +145,7 @@ def test_a_rule_that_claims_a_wrong_type_is_seen(runner: Runner, tmp_path: Path)
 # --- what onnxruntime infers when it loads ----------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("count", [pytest.param(30, marks=pytest.mark.ci), pytest.param(400, marks=pytest.mark.full)])
+@pytest.mark.parametrize("count", [pytest.param(12, marks=pytest.mark.ci), pytest.param(400, marks=pytest.mark.full)])
 def test_load_time_inference_contradicts_the_kernels_of_the_listed_operators_alone(
     count: int, runner: Runner, tmp_path: Path
 ) -> None:

@@ -24,12 +24,12 @@ OPTIONS: tuple[dict[str, str] | None, ...] = (
     {"target": "explicit", "broadcasts": "two-sided"}, {"target": "explicit", "unknown": "keep"},
 )  # fmt: skip
 """None: the changed model is the first one itself."""
-SHORT, CHANGES = 30, 20
+SHORT, CHANGES = 15, 20
 """Models of the short test, and how often each model is changed."""
 SEEDS = [
     range(SHORT),
-    pytest.param(range(SHORT, 200), marks=pytest.mark.ci),
-    *(pytest.param(range(200 + part, 860, 3), marks=pytest.mark.full) for part in range(3)),
+    pytest.param(range(SHORT, 90), marks=pytest.mark.ci),
+    *(pytest.param(range(90 + part, 860, 3), marks=pytest.mark.full) for part in range(3)),
 ]
 LEAST = 0.05
 """How many of the changes leave what is proved: without them nothing would be run."""

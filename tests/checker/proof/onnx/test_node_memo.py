@@ -216,7 +216,14 @@ def proved(before: Path, after: Path, monkeypatch: pytest.MonkeyPatch, *, by_rul
     return proof, (proof.document(0), proof.cores, seen), again[0]
 
 
-@pytest.mark.parametrize("seeds", [range(20), pytest.param(range(20, 1000), marks=pytest.mark.ci)], ids=len)
+SEEDS = (
+    range(10),
+    pytest.param(range(10, 200), marks=pytest.mark.ci),
+    pytest.param(range(200, 1000), marks=pytest.mark.full),
+)
+
+
+@pytest.mark.parametrize("seeds", SEEDS, ids=len)
 def test_what_is_read_as_a_node_before_is_what_the_rules_make_of_it(
     seeds: range, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
