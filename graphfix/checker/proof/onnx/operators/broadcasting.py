@@ -66,8 +66,8 @@ def _each(call: Call) -> View | None:
         return _legacy(call)
     taking = onnx_ops.EACH[call.domain, call.op]
     views = [call.operand(index) for index in taking] if taking else call.views
-    given = all_known(views)
-    if given is None:
+    given = [view for view in views if view is not None]
+    if len(given) < len(views):
         return None
     alike = call.version < DIFFERING_SHAPES_SINCE and not call.domain and call.op in onnx_ops.EQUAL_BEFORE_8
     if alike and len({view.sizes for view in given}) > 1:
