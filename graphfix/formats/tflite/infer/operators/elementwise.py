@@ -92,7 +92,8 @@ def select(call: Call) -> Results:
         return (result,)
     if result.ranked and len(stored.shape) == result.rank:
         return (result,)
-    if all(shapes.num_elements(shape) == 1 for shape in operands) and all(size == 1 for size in stored.shape):
+    sizes = [size for shape in operands for size in shape.axes or ()]
+    if all(shape.ranked for shape in operands) and all(size == 1 for size in (*sizes, *stored.shape)):
         return (Shape(stored.shape),)
     return (result if any(size != 1 for size in stored.shape) else UNRANKED,)
 
