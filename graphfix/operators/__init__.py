@@ -18,8 +18,8 @@ STRETCH_FORMS = (
 
 
 _BY_OPERATOR: dict[tuple[str, str], list[Row]] = {}
-"""By operator its rows, sorted by their first version."""
-for _entry in sorted(ROWS, key=attrgetter("since")):
+"""By operator its rows, the newest first."""
+for _entry in sorted(ROWS, key=attrgetter("since"), reverse=True):
     _BY_OPERATOR.setdefault((_entry.domain, _entry.op), []).append(_entry)
 _STRETCH_FORMS = {(entry.domain, entry.op): entry for entry in STRETCH_FORMS}
 
@@ -30,9 +30,10 @@ def row(domain: str, op: str, version: int) -> Row | None:
     In the domain TFLITE the version is the operator's own, and a row holds for all of them.
     The domains "" and "ai.onnx" are one. An operator that the catalogue does not know has no row either.
     """
-    entries = _BY_OPERATOR.get((standard(domain), op), ())
-    entry = next((entry for entry in reversed(entries) if entry.since <= version), None)
-    return entry if entry is not None and (entry.until is None or version <= entry.until) else None
+    for entry in _BY_OPERATOR.get((standard(domain), op), ()):
+        if entry.since <= version:
+            return entry if entry.until is None or version <= entry.until else None
+    return None
 
 
 def stretch_form(domain: str, op: str) -> StretchForm | None:

@@ -24,22 +24,6 @@ Certainty: TypeAlias = Literal["no", "yes", "maybe"]
 """Whether an axis is repeated: never, for certain, or as the sizes turn out when the model runs."""
 
 
-def mul(a: Size, b: Size) -> Size:
-    """Multiply two sizes; an unknown one stays unknown, its range follows; an invalid one makes INVALID_SIZE.
-
-    0 times anything valid is 0.
-    """
-    a, b = simplified(a), simplified(b)
-    if INVALID_SIZE in (a, b):
-        return INVALID_SIZE
-    if 0 in (a, b):
-        return 0
-    if 1 in (a, b):
-        return b if a == 1 else a
-    (a_lo, a_hi), (b_lo, b_hi) = bounds(a), bounds(b)
-    return simplified(Dim((), a_lo * b_lo, None if a_hi is None or b_hi is None else a_hi * b_hi))
-
-
 def broadcast_sizes(sizes: Sequence[Size]) -> Size:
     """Broadcast one axis over all operands at once, so that their order cannot matter.
 

@@ -157,11 +157,6 @@ UNRANKED = Shape(None)
 INVALID = Shape(None, valid=False)
 
 
-def of(*dims: Size) -> Shape:
-    """Return the ranked shape with these dims."""
-    return Shape(dims)
-
-
 def simplified(size: Size) -> Size:
     """Return a dim whose range is one point as that int, and every empty range as the one INVALID_SIZE."""
     if isinstance(size, int) or size.hi is None or size.hi > size.lo:

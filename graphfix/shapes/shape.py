@@ -20,7 +20,6 @@ from graphfix.shapes.axis import (
     agree,
     broadcast_sizes,
     meet,
-    mul,
     names_of,
     one_covers,
     preferred,
@@ -29,8 +28,6 @@ from graphfix.shapes.axis import (
 )
 from graphfix.shapes.dim import (
     INVALID,
-    INVALID_SIZE,
-    UNKNOWN,
     Dim,
     Incompatible,
     Shape,
@@ -113,16 +110,6 @@ def join(*shapes: Shape) -> Shape:
     if len(set(map(len, ranked))) > 1:
         return INVALID
     return Shape(tuple(map(meet, zip(*ranked, strict=True))))
-
-
-def num_elements(shape: Shape) -> Size:
-    """Multiply the sizes, exactly (no 64-bit wrap-around); [] has 1, a 0 makes 0 of any others."""
-    if not shape.valid:
-        return INVALID_SIZE
-    count: Size = 1 if shape.ranked else UNKNOWN
-    for size in shape.axes or ():
-        count = mul(count, size)
-    return count
 
 
 def cstr_broadcastable(*shapes: Shape) -> Witness:

@@ -138,6 +138,12 @@ class Terms:
         """The rest of the quotient rounded down: it has the sign of the divisor."""
         if isinstance(a, int) and isinstance(by, int) and by > 0:
             return a % by
+        key = "mod", (a, by)
+        if key not in self._answers:
+            self._answers[key] = self._rest(a, by)
+        return self._answers[key]
+
+    def _rest(self, a: Size, by: Size) -> Size:
         polynomial = self._polynomial(a)
         if polynomial is not None and isinstance(by, int) and by > 0:
             try:

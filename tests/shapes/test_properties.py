@@ -12,10 +12,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from graphfix.shapes.axis import mul
-from graphfix.shapes.dim import UNKNOWN, Dim, Incompatible, Shape, Size, never_one, of, same, symbol
-from graphfix.shapes.shape import broadcast, cstr_broadcastable, cstr_eq, join, num_elements, stretches
-from tests.support.shape_dialect import add, equalize_ranks, infer_result, parse, verify_result
+from graphfix.shapes.dim import UNKNOWN, Dim, Incompatible, Shape, Size, never_one, same, symbol
+from graphfix.shapes.shape import broadcast, cstr_broadcastable, cstr_eq, join, stretches
+from tests.support.shape_dialect import add, equalize_ranks, infer_result, mul, num_elements, of, parse, verify_result
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

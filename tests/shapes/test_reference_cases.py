@@ -9,9 +9,10 @@ import numpy as np
 import pytest
 
 from graphfix.shapes import shape as shapes
-from graphfix.shapes.dim import INVALID, INVALID_SIZE, UNKNOWN, UNRANKED, Incompatible, Shape, of
+from graphfix.shapes.dim import INVALID, INVALID_SIZE, UNKNOWN, UNRANKED, Incompatible, Shape
 from tests.support import shape_dialect as dialect
 from tests.support.places import ROOT
+from tests.support.shape_dialect import of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -159,8 +160,8 @@ def check_split_at(case: Case) -> None:
 def check_num_elements(case: Case) -> None:
     assert case["result"] == case["inferred"]
     (shape,) = case.inputs
-    assert str(shapes.num_elements(shape)) == str(case["result"])
-    assert (shapes.num_elements(shape) == INVALID_SIZE) == (not case["ok"])
+    assert str(dialect.num_elements(shape)) == str(case["result"])
+    assert (dialect.num_elements(shape) == INVALID_SIZE) == (not case["ok"])
 
 
 def check_witness(function: Callable[..., bool | None]) -> Callable[[Case], None]:

@@ -6,7 +6,6 @@ import pickle
 
 import pytest
 
-from graphfix.shapes.axis import mul
 from graphfix.shapes.dim import (
     INVALID,
     INVALID_SIZE,
@@ -18,11 +17,10 @@ from graphfix.shapes.dim import (
     Size,
     Undecided,
     never_one,
-    of,
     same,
     symbol,
 )
-from graphfix.shapes.shape import broadcast, cstr_broadcastable, cstr_eq, join, num_elements, stretches
+from graphfix.shapes.shape import broadcast, cstr_broadcastable, cstr_eq, join, stretches
 from tests.support.shape_dialect import (
     add,
     any_,
@@ -30,6 +28,9 @@ from tests.support.shape_dialect import (
     concat,
     equalize_ranks,
     infer_result,
+    mul,
+    num_elements,
+    of,
     parse,
     split_at,
     verify_result,

@@ -8,9 +8,10 @@ from collections.abc import Callable
 
 import pytest
 
-from graphfix.shapes.dim import UNKNOWN, Dim, Size, never_one, of, symbol, unit_name
+from graphfix.shapes.dim import UNKNOWN, Dim, Size, never_one, symbol, unit_name
 from graphfix.shapes.shape import stretches
 from graphfix.shapes.terms import Terms, bounds
+from tests.support.shape_dialect import of
 
 N, M, S = (symbol(name) for name in "NMS")
 

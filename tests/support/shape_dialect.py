@@ -18,7 +18,6 @@ from graphfix.shapes.dim import (
     Shape,
     Size,
     bounds,
-    of,
     simplified,
     symbol,
 )
@@ -128,3 +127,34 @@ def _parse_dim(dim: str, text: str) -> Size:
     if is_number or dim in {"", "*", "invalid"} or dim.startswith("?") or set(dim) & set("[]"):
         raise ValueError(f"{text!r} is not a shape: {dim!r} is neither a size, a name nor ?")
     return symbol(dim)
+
+
+def mul(a: Size, b: Size) -> Size:
+    """Multiply two sizes; an unknown one stays unknown, its range follows; an invalid one makes INVALID_SIZE.
+
+    0 times anything valid is 0.
+    """
+    a, b = simplified(a), simplified(b)
+    if INVALID_SIZE in (a, b):
+        return INVALID_SIZE
+    if 0 in (a, b):
+        return 0
+    if 1 in (a, b):
+        return b if a == 1 else a
+    (a_lo, a_hi), (b_lo, b_hi) = bounds(a), bounds(b)
+    return simplified(Dim((), a_lo * b_lo, None if a_hi is None or b_hi is None else a_hi * b_hi))
+
+
+def num_elements(shape: Shape) -> Size:
+    """Multiply the sizes, exactly (no 64-bit wrap-around); [] has 1, a 0 makes 0 of any others."""
+    if not shape.valid:
+        return INVALID_SIZE
+    count: Size = 1 if shape.ranked else UNKNOWN
+    for size in shape.axes or ():
+        count = mul(count, size)
+    return count
+
+
+def of(*dims: Size) -> Shape:
+    """Return the ranked shape with these dims."""
+    return Shape(dims)

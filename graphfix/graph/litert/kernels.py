@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from graphfix.graph.broadcast import Alignment, BroadcastOperand
 from graphfix.graph.litert.buffers import overwritten
-from graphfix.graph.litert.lookup_tables import FLOATS, chain_of, decides, is_unit_constant, outranks
+from graphfix.graph.litert.lookup_tables import FLOATS, SELECTING, chain_of, decides, is_unit_constant, outranks
 from graphfix.graph.view import Node
 from graphfix.shapes.dim import never_one, same
 
@@ -27,7 +27,6 @@ RANK = (
 TABLE = (
     "XNNPACK computes the nodes around this one by one lookup table, whose result would be another without this node"
 )
-_SELECTING = frozenset({"MAXIMUM", "MINIMUM"})
 
 
 def other_kernel(node: Node, alignment: Alignment, operand: BroadcastOperand, *, stretched: bool) -> str | None:
@@ -47,7 +46,7 @@ def _has_rank(node: Node) -> bool:
 
 
 def _other_operand(node: Node, alignment: Alignment, operand: BroadcastOperand, *, stretched: bool) -> str | None:
-    if node.op not in _SELECTING or operand.value.dtype not in FLOATS:
+    if node.op not in SELECTING or operand.value.dtype not in FLOATS:
         return None
     if stretched:
         return SELECTED.format(op=node.op) if _reaches_innermost(alignment, operand) else None

@@ -18,7 +18,7 @@ _LONGEST = 10
 OF_BYTES = frozenset({"ADD", "SUB", "MUL"})
 """The operators of two operands that XNNPACK takes of 8 bits."""
 FLOATS = frozenset({"float32", "float16"})
-_SELECTING = frozenset({"MAXIMUM", "MINIMUM"})
+SELECTING = frozenset({"MAXIMUM", "MINIMUM"})
 _ELEMENTWISE = frozenset(
     "ABS ADD CAST CEIL COS DEQUANTIZE DIV ELU EXP FLOOR GELU HARD_SWISH LEAKY_RELU LOG LOGISTIC MAXIMUM MINIMUM MUL NEG"
     " POW PRELU QUANTIZE RELU RELU6 RELU_0_TO_1 RELU_N1_TO_1 ROUND RSQRT SIGN SIN SQRT SQUARE SQUARED_DIFFERENCE SUB"
@@ -64,7 +64,7 @@ def _carried(node: Node) -> int | None:
 
 def decides(chain: Sequence[Node]) -> bool:
     """Return whether the results of a chain depend on whether it is replaced by a table."""
-    return any(outranks(each) or (each.op in _SELECTING and _dtype(each) not in BYTES) for each in chain)
+    return any(outranks(each) or (each.op in SELECTING and _dtype(each) not in BYTES) for each in chain)
 
 
 def outranks(node: Node) -> bool:

@@ -10,8 +10,8 @@ import graphfix
 from graphfix.formats.onnx.edit.records import bytes_of, records, text_of, value_info_head
 from graphfix.formats.onnx.file.additions import Additions
 from graphfix.graph.view import Graph, Node, Value
-from graphfix.shapes.dim import of
 from tests.support.onnx.files import field
+from tests.support.shape_dialect import of
 
 
 def skeleton(*, value_infos: bool) -> ModelProto:

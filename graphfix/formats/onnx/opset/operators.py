@@ -26,8 +26,6 @@ KEPT = frozenset(
 )
 """From opset 7 to 17 these only allow more: element types, negative axes, attributes whose default is what was."""
 AXES_SINCE = 13
-OPERANDS_SINCE = {"Slice": 10, "TopK": 10, "Pad": 11, "Clip": 11, "Dropout": 12}
-"""The opset from which these take operands instead of attributes."""
 FLOAT_LIMIT = float(np.finfo(np.float32).max)
 
 
@@ -55,20 +53,28 @@ def _put(node: NodeProto, at: int, name: str) -> None:
     node.input[at] = name
 
 
+def _before(version: int, convert: Conversion) -> Conversion:
+    """Return a conversion of nodes of the opsets below this version; nodes of newer opsets stay as they are."""
+
+    def converted(node: NodeProto, graph: ConvertedGraph) -> None:
+        if graph.version < version:
+            convert(node, graph)
+
+    return converted
+
+
 def _as_operand(name: str) -> Conversion:
     """An attribute of integers becomes operand 1: the axes of Squeeze, the sizes of Split."""
 
     def convert(node: NodeProto, graph: ConvertedGraph) -> None:
-        taken = _take(node, name) if graph.version < AXES_SINCE else None
+        taken = _take(node, name)
         if taken is not None:
             _put(node, 1, _integers(graph, name, list(taken.ints)))
 
-    return convert
+    return _before(AXES_SINCE, convert)
 
 
 def _slice(node: NodeProto, graph: ConvertedGraph) -> None:
-    if graph.version >= OPERANDS_SINCE["Slice"]:
-        return
     for at, name in enumerate(("starts", "ends", "axes"), 1):
         taken = _take(node, name)
         if taken is not None:
@@ -76,7 +82,7 @@ def _slice(node: NodeProto, graph: ConvertedGraph) -> None:
 
 
 def _top_k(node: NodeProto, graph: ConvertedGraph) -> None:
-    taken = _take(node, "k") if graph.version < OPERANDS_SINCE["TopK"] else None
+    taken = _take(node, "k")
     if taken is not None:
         _put(node, 1, _integers(graph, "k", [taken.i]))
 
@@ -91,8 +97,6 @@ def _float(graph: ConvertedGraph, stem: str, value: float, like: str) -> str:
 
 
 def _pad(node: NodeProto, graph: ConvertedGraph) -> None:
-    if graph.version >= OPERANDS_SINCE["Pad"]:
-        return
     pads, value = _take(node, "pads"), _take(node, "value")
     if pads is not None:
         _put(node, 1, _integers(graph, "pads", list(pads.ints)))
@@ -102,8 +106,6 @@ def _pad(node: NodeProto, graph: ConvertedGraph) -> None:
 
 def _clip(node: NodeProto, graph: ConvertedGraph) -> None:
     """Without a bound it is the largest finite number in both, and float32's in the old one, whatever the type."""
-    if graph.version >= OPERANDS_SINCE["Clip"]:
-        return
     for at, name, default in ((1, "min", -FLOAT_LIMIT), (2, "max", FLOAT_LIMIT)):
         taken = _take(node, name)
         if taken is not None or graph.dtype(node.input[0]) != TensorProto.FLOAT:
@@ -112,8 +114,6 @@ def _clip(node: NodeProto, graph: ConvertedGraph) -> None:
 
 def _dropout(node: NodeProto, graph: ConvertedGraph) -> None:
     """It does nothing when a model runs."""
-    if graph.version >= OPERANDS_SINCE["Dropout"]:
-        return
     if any(node.output[1:]):
         raise Refused("its mask is read, which is of another type there")
     del node.output[1:]
@@ -134,8 +134,6 @@ def _batch_normalization(node: NodeProto, graph: ConvertedGraph) -> None:
 
 def _softmax(node: NodeProto, graph: ConvertedGraph) -> None:
     """Before opset 13 it is taken over all axes from `axis` on, at once."""
-    if graph.version >= AXES_SINCE:
-        return
     taken = _take(node, "axis")
     dims = graph.dims(node.input[0])
     if dims is None:
@@ -185,23 +183,20 @@ def _coordinates(node: NodeProto) -> None:
         node.attribute.append(onnx.helper.make_attribute(key, value))
 
 
-def _roi_align(node: NodeProto, graph: ConvertedGraph) -> None:
-    if graph.version < 16:  # noqa: PLR2004 -- where the default changes
-        node.attribute.append(onnx.helper.make_attribute("coordinate_transformation_mode", "output_half_pixel"))
+def _roi_align(node: NodeProto, _: ConvertedGraph) -> None:
+    node.attribute.append(onnx.helper.make_attribute("coordinate_transformation_mode", "output_half_pixel"))
 
 
 def _scatter(node: NodeProto, _: ConvertedGraph) -> None:
     node.op_type = "ScatterElements"
 
 
-def _one_hot(_: NodeProto, graph: ConvertedGraph) -> None:
-    if graph.version < 11:  # noqa: PLR2004 -- where negative indices count from the end
-        raise Refused("indices below 0 mean another thing there")
+def _one_hot(_: NodeProto, __: ConvertedGraph) -> None:
+    raise Refused("indices below 0 mean another thing there")
 
 
-def _scan(_: NodeProto, graph: ConvertedGraph) -> None:
-    if graph.version < 9:  # noqa: PLR2004 -- where the batch axis goes
-        raise Refused("it scans batches there")
+def _scan(_: NodeProto, __: ConvertedGraph) -> None:
+    raise Refused("it scans batches there")
 
 
 CHANGED: dict[str, Conversion] = {
@@ -209,19 +204,17 @@ CHANGED: dict[str, Conversion] = {
     "Unsqueeze": _as_operand("axes"),
     "ReduceSum": _as_operand("axes"),
     "Split": _as_operand("split"),
-    "Slice": _slice,
-    "TopK": _top_k,
-    "Pad": _pad,
-    "Clip": _clip,
-    "Dropout": _dropout,
+    "Slice": _before(10, _slice),
+    "TopK": _before(10, _top_k),
+    "Pad": _before(11, _pad),
+    "Clip": _before(11, _clip),
+    "Dropout": _before(12, _dropout),
     "BatchNormalization": _batch_normalization,
-    "Softmax": _softmax,
-    "LogSoftmax": _softmax,
-    "Hardmax": _softmax,
+    **dict.fromkeys(("Softmax", "LogSoftmax", "Hardmax"), _before(AXES_SINCE, _softmax)),
     "Upsample": _upsample,
     "Resize": _resize,
-    "RoiAlign": _roi_align,
+    "RoiAlign": _before(16, _roi_align),
     "Scatter": _scatter,
-    "OneHot": _one_hot,
-    "Scan": _scan,
+    "OneHot": _before(11, _one_hot),
+    "Scan": _before(9, _scan),
 }

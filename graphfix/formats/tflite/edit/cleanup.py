@@ -15,7 +15,7 @@ from graphfix.formats.tflite.file.container import Container
 from graphfix.formats.tflite.file.records import ABSENT, NEW, Subgraph
 from graphfix.formats.tflite.infer.names import FREE, declared
 from graphfix.formats.tflite.view import SubgraphView
-from graphfix.graph.broadcast import taking_part
+from graphfix.graph.broadcast import MATRIX, taking_part
 from graphfix.graph.view import Node, Value
 
 REMOVABLE = frozenset(
@@ -24,10 +24,6 @@ REMOVABLE = frozenset(
     " TILE BROADCAST_TO STABLEHLO_BROADCAST_IN_DIM EQUAL SELECT_V2".split()
 )
 """Operators without a side effect that only served what was edited; others stay, read or not."""
-
-
-MATRIX = 2
-"""The number of last axes of a matrix product's operand, which do not broadcast."""
 
 
 def drop_dead(state: State) -> None:

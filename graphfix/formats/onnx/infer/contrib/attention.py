@@ -9,15 +9,12 @@ from collections.abc import Mapping, Sequence
 
 from graphfix.formats.onnx.infer.call import NOTHING, Call, Results
 from graphfix.formats.onnx.infer.contrib.operator import MICROSOFT, SAME, Attributes, Operator, like
+from graphfix.formats.onnx.infer.operators.attention import HEADS, SEQUENCE
 from graphfix.formats.onnx.infer.operators.elementwise import first, shapes_of
 from graphfix.formats.onnx.infer.sizes import positive, product, quotient, ranked, scalar, total
 from graphfix.results.onnx_messages import TensorProto
 from graphfix.shapes.dim import UNKNOWN, Shape, Size, same
 
-SEQUENCE = 3
-"""The rank of [batch, sequence, hidden]."""
-HEADS = 4
-"""The rank of [batch, heads, sequence, head]."""
 KINDS = 3
 """Query, key and value."""
 PACKED = 5

@@ -27,6 +27,7 @@ from graphfix.formats.onnx.infer.contrib.operator import (
 from graphfix.formats.onnx.infer.operators import generators, indexing, joining, slicing, windows
 from graphfix.formats.onnx.infer.operators.elementwise import always
 from graphfix.formats.onnx.infer.operators.reductions import reduce
+from graphfix.formats.onnx.infer.operators.reshaping import IMAGE
 from graphfix.formats.onnx.infer.sizes import (
     normalized_axes,
     positive,
@@ -43,8 +44,6 @@ from graphfix.shapes.terms import as_size, bounds
 
 BOUNDS_ARE_OPERANDS = 18
 """An operator set in which axes, pads and bounds are operands."""
-IMAGE = 4
-"""The rank of [batch, channels, height, width]."""
 BYTE = 8
 """Bits of a byte."""
 

@@ -22,6 +22,7 @@ from graphfix.formats.onnx.infer.contrib.operator import (
 )
 from graphfix.formats.onnx.infer.operators import reshaping, windows
 from graphfix.formats.onnx.infer.operators.elementwise import first, rank_of_first, shapes_of
+from graphfix.formats.onnx.infer.operators.reshaping import IMAGE
 from graphfix.formats.onnx.infer.sizes import positive, product, ranked, unknowns
 from graphfix.shapes.dim import UNKNOWN, Shape, Size
 
@@ -29,8 +30,6 @@ NCHWC = "com.microsoft.nchwc"
 NHWC = "com.ms.internal.nhwc"
 LARGEST_BLOCK = 16
 """A block has 8 or 16 channels, by the processor; a multiple of 16 channels is never padded."""
-IMAGE = 4
-"""The rank of [batch, channels, height, width]."""
 
 
 # --- com.microsoft ----------------------------------------------------------------------------------------------------

@@ -14,7 +14,7 @@ from typing import TypeAlias
 from graphfix.formats.onnx.infer.call import Call
 from graphfix.graph.view import Node
 from graphfix.results.records import dataclass
-from graphfix.shapes.dim import Size, of
+from graphfix.shapes.dim import Shape, Size
 from graphfix.shapes.shape import broadcast
 
 LIMIT = 64
@@ -100,7 +100,7 @@ def columns(call: Call, count: int) -> list[tuple[Size, ...]] | None:
     operands = [held for index in range(count) if (held := operand(call, index)) is not None]
     if len(operands) < count:
         return None
-    whole = broadcast(*[of(*held.shape) for held in operands]).numbers
+    whole = broadcast(*[Shape(held.shape) for held in operands]).numbers
     if prod(whole) > LIMIT:
         return None
     return list(zip(*[held.stretched(whole) for held in operands], strict=True))

@@ -8,7 +8,6 @@ of one element is lost, and the rank of such results depends on the kernel set.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING
 
 from graphfix.formats.tflite.file.records import ABSENT
 from graphfix.formats.tflite.file.schema import BOOL, TENSOR_TYPES
@@ -20,9 +19,6 @@ from graphfix.graph.litert.lookup_tables import BYTES, FLOATS, OF_BYTES
 from graphfix.shapes import shape as shapes
 from graphfix.shapes.dim import UNRANKED, Dim, Incompatible, Shape, Size
 from graphfix.shapes.terms import ANY, Terms, maybe_negative
-
-if TYPE_CHECKING:
-    pass
 
 SAME_SHAPE = (
     "ABS CEIL COS ELU EXP FLOOR GELU HARD_SWISH LEAKY_RELU LOG LOGISTIC NEG RELU RELU6 RELU_0_TO_1 RELU_N1_TO_1 ROUND"
@@ -92,7 +88,8 @@ def select(call: Call) -> Results:
         return (result,)
     if result.ranked and len(stored.shape) == result.rank:
         return (result,)
-    if all(shapes.num_elements(shape) == 1 for shape in operands) and all(size == 1 for size in stored.shape):
+    sizes = [size for shape in operands for size in shape.axes or ()]
+    if all(shape.ranked for shape in operands) and all(size == 1 for size in (*sizes, *stored.shape)):
         return (Shape(stored.shape),)
     return (result if any(size != 1 for size in stored.shape) else UNRANKED,)
 
