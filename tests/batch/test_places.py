@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from graphfix.batch.jobs.job import Job, Limits
-from graphfix.batch.jobs.path_mapping import with_places
+from graphfix.batch.jobs.work import with_places
 from graphfix.batch.stores import addresses
 from graphfix.engine.request import Request
 from graphfix.report.text import Entry, Failure

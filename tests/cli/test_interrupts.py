@@ -255,9 +255,9 @@ def test_an_interrupted_command_says_that_nothing_is_written(folder: Path, place
 @pytest.mark.parametrize(
     ("place", "words", "account", "files"),
     [
-        ("graphfix.report:write", FIX, "f.onnx is written, r.json is not", {"f.onnx"}),
+        ("graphfix.report.forms.registry:write", FIX, "f.onnx is written, r.json is not", {"f.onnx"}),
         (
-            "graphfix.report:write",
+            "graphfix.report.forms.registry:write",
             ["fix", "t.onnx", "--in-place", "--report", "r.json"],
             "t.onnx is written, r.json is not",
             {"t.onnx"},
@@ -269,7 +269,7 @@ def test_an_interrupted_command_says_that_nothing_is_written(folder: Path, place
             {"f.onnx"},
         ),
         (
-            "graphfix.report:write",
+            "graphfix.report.forms.registry:write",
             ["check", "t.onnx", "--write-baseline", "b.json", "--report", "r.json"],
             "b.json is written, r.json is not",
             {"b.json"},
@@ -286,7 +286,9 @@ def test_an_interrupted_command_names_the_files_that_it_has_written(
 
 @HAS_PROC
 def test_a_batch_that_is_interrupted_while_it_writes_its_report_keeps_its_models(folder: Path) -> None:
-    status, err, new = interrupted(folder, "graphfix.report:write", ["batch", "zoo", "-o", "out", "--report", "r.json"])
+    status, err, new = interrupted(
+        folder, "graphfix.report.forms.registry:write", ["batch", "zoo", "-o", "out", "--report", "r.json"]
+    )
     account = "1 of 1 model finished, what is finished stays; the same command does the rest"
     assert (status, err) == (130, f"graphfix: interrupted; {account}\n")
     assert "out/z.onnx" in new

@@ -8,22 +8,23 @@ import time
 from collections.abc import Mapping, Sequence
 from concurrent.futures import CancelledError
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from graphfix.batch.jobs import records
 from graphfix.batch.jobs.job import Finished, Job, output_name
-from graphfix.batch.jobs.path_mapping import with_places
 from graphfix.batch.jobs.publishing import Outputs
 from graphfix.batch.jobs.scratch import scratch
 from graphfix.batch.process.child import Child, StoppedError
 from graphfix.batch.process.messages import LocalJob, Locations
 from graphfix.batch.stores import addresses, urls
-from graphfix.batch.stores.store import Digest, Store
+from graphfix.batch.stores.store import Digest, Store, beginning
 from graphfix.formats.onnx.file.data_home import copied_names
 from graphfix.report.text import Entry, Failure
 from graphfix.results import GraphfixError, Outcome, OverwriteError
 from graphfix.results.progress import silent
+from graphfix.results.texts import with_names, with_texts
 
 ADVICE = {
     "time": "give it more by --time-limit, or leave it out by --exclude",
@@ -31,6 +32,8 @@ ADVICE = {
     "aborted": "do it alone to see why, or leave it out by --exclude",
 }
 """By kind of the end of a child: what to do."""
+TELLING = ("output", "verdict", "conversion", "notes", "assumes")
+"""The fields of an outcome that may name a file."""
 _threads = threading.local()
 
 
@@ -124,3 +127,19 @@ class _Work:
 
     def _asked(self, message: object) -> Any:  # noqa: ANN401 - what each message is answered
         return _child().ask(message, self.job.limits, self.stop)
+
+
+def with_places(entry: Entry, model: Path, job: Job, source: Store, scratch: Path) -> Entry:
+    """Return the entry with the places that the user knows instead of those in the folder `scratch`.
+
+    `model` is how the entry names the model, and `source` is the store that the model was read from.
+    """
+    there = addresses.store(job.output)
+    named = partial(with_names, names={f"{scratch}/in/": beginning(source), f"{scratch}/out/": beginning(there)})
+    if isinstance(entry, Failure):
+        text = named(entry.error)
+        if text.startswith(f"{model}: "):
+            text = job.model + text.removeprefix(str(model))
+        return replace(entry, source=job.model, error=text)
+    changed = {name: with_texts(getattr(entry, name), named) for name in TELLING}
+    return replace(entry, source=job.model, **changed)
