@@ -52,7 +52,7 @@ def test_of_a_batch_s_process() -> None:
         ):
             child.ask(message, Limits(60))
     finally:
-        child.close()
+        child.stop()
 
 
 def test_no_memory_in_a_runtime_is_a_refusal(monkeypatch: pytest.MonkeyPatch) -> None:
