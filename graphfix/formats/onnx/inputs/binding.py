@@ -12,7 +12,6 @@ from graphfix.formats.neutral.equal_sizes import Group, Member, Same, Sum, group
 from graphfix.formats.onnx.file.container import Container
 from graphfix.formats.onnx.file.messages import declared, is_standard, subgraphs, write_dims
 from graphfix.formats.onnx.infer.scope import GraphScope, unknown_name, versions_of
-from graphfix.formats.onnx.inputs.set_inputs import add_constant
 from graphfix.results import GraphfixError
 from graphfix.results.axis_names import axis_fault
 from graphfix.results.onnx_messages import GraphProto, ModelProto, NodeProto, ValueInfoProto
@@ -228,6 +227,8 @@ def state_axes(proto: ModelProto, main: GraphScope, fresh: Callable[[str], str])
         return False
     import numpy as np
     from onnx import helper, numpy_helper
+
+    from graphfix.formats.onnx.inputs.set_inputs import add_constant
 
     version = versions_of(proto.opset_import).get("", 1)
     for node, axes in found:
