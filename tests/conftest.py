@@ -41,15 +41,6 @@ def pytest_configure(config: pytest.Config) -> None:
         _compile_once_for_children(config)
 
 
-@pytest.hookimpl(tryfirst=True)
-def pytest_cmdline_main(config: pytest.Config) -> None:
-    """Let a run of all tests use all processors; a run of some stays in one process, as does one with `-n 0`."""
-    option = config.option
-    whole = config.args_source is pytest.Config.ArgsSource.TESTPATHS and not option.keyword
-    if whole and getattr(option, "numprocesses", 0) is None and not option.usepdb and not option.collectonly:
-        option.numprocesses = "logical"
-
-
 def _compile_once_for_children(config: pytest.Config) -> None:
     """Let child processes share a folder of bytecode where this one writes none: a start takes half as long."""
     folder = tempfile.TemporaryDirectory()
