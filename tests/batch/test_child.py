@@ -65,6 +65,7 @@ def gone(number: int, seconds: float = AT_ONCE) -> bool:
     return True
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize(
     ("plan", "limits", "kind", "why"),
     [
@@ -90,6 +91,7 @@ def test_what_ends_a_child_is_named_and_the_next_model_is_done(
     assert session(asked) != number
 
 
+@pytest.mark.ci
 def test_a_child_that_is_killed_from_outside_is_an_abort(asked: Child, tmp_path: Path) -> None:
     threading.Timer(SHORT, lambda: os.kill(session(asked), signal.SIGKILL)).start()
     with pytest.raises(StoppedError, match=r"^its process ended \(SIGKILL\)$") as stopped:
@@ -98,6 +100,7 @@ def test_a_child_that_is_killed_from_outside_is_an_abort(asked: Child, tmp_path:
     assert isinstance(ask(asked, tmp_path), Outcome)
 
 
+@pytest.mark.ci
 def test_a_child_that_dies_while_it_waits_costs_no_model(asked: Child, tmp_path: Path) -> None:
     ask(asked, tmp_path)
     os.killpg(session(asked), signal.SIGKILL)
@@ -105,6 +108,7 @@ def test_a_child_that_dies_while_it_waits_costs_no_model(asked: Child, tmp_path:
     assert isinstance(ask(asked, tmp_path), Outcome)
 
 
+@pytest.mark.ci
 def test_one_process_does_all_models(asked: Child, tmp_path: Path) -> None:
     ask(asked, tmp_path)
     number = session(asked)
@@ -120,6 +124,7 @@ def test_a_child_that_keeps_much_memory_makes_way(
     assert asked._process is None
 
 
+@pytest.mark.ci
 def test_a_model_is_called_off_at_once(asked: Child, tmp_path: Path) -> None:
     stop = threading.Event()
     threading.Timer(0.5, stop.set).start()
@@ -129,6 +134,7 @@ def test_a_model_is_called_off_at_once(asked: Child, tmp_path: Path) -> None:
     assert time.monotonic() - started < 0.5 + AT_ONCE
 
 
+@pytest.mark.ci
 def test_an_idle_child_ends_with_whoever_held_it(tmp_path: Path) -> None:
     held = Child()
     ask(held, tmp_path)
@@ -152,6 +158,7 @@ if sys.argv[2]:
 """
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize(
     ("plan", "processes"),
     [(own.HANG, 2), (own.LOCKING, 2), (own.GREEDY_LATER, 3)],
@@ -168,6 +175,7 @@ def test_all_processes_end_at_once_when_the_parent_is_killed(tmp_path: Path, pla
     assert not (tmp_path / "made.onnx").exists()
 
 
+@pytest.mark.ci
 def test_an_idle_child_ends_with_the_interpreter(tmp_path: Path) -> None:
     with parent(tmp_path, "") as asking:
         assert asking.stdout is not None

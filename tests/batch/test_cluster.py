@@ -100,6 +100,7 @@ def test_where_a_worker_is_killed_in_mid_run_the_same_bytes_are_made_as_without_
     assert all(isinstance(entry, Outcome) and entry.reused for entry in again)
 
 
+@pytest.mark.ci
 def test_the_command_line_sends_models_to_the_scheduler_of_an_address(
     two: LocalCluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -117,6 +118,7 @@ def test_the_command_line_sends_models_to_the_scheduler_of_an_address(
     assert sorted(files(tmp_path / "out")) == ["a.onnx"]
 
 
+@pytest.mark.ci
 def test_a_job_that_is_stopped_ends_on_its_worker_and_leaves_nothing(client: Client, tmp_path: Path) -> None:
     (tmp_path / "out").mkdir()
     begun = tmp_path / "begun"
@@ -193,6 +195,7 @@ def test_a_worker_that_joined_later_with_another_version_fails_the_job(tmp_path:
         cluster._done(job(tmp_path, ""), "9.9", "batch")
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("limit", [None, 123 << 20])
 def test_without_a_limit_a_model_may_need_the_worker_s_share(client: Client, tmp_path: Path, limit: int | None) -> None:
     (tmp_path / "out").mkdir()
@@ -203,6 +206,7 @@ def test_without_a_limit_a_model_may_need_the_worker_s_share(client: Client, tmp
     assert said in getattr(entry, "error", "")
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("address", ["tcp://127.0.0.1:1", "nowhere", "odd://127.0.0.1:1"])
 def test_an_address_that_does_not_answer_is_one_line_within_seconds(address: str, tmp_path: Path) -> None:
     """Each in a process of its own: a client that failed stops the next one's thread for 10 s when it is collected."""
@@ -233,6 +237,7 @@ def test_where_dask_is_not_installed_it_says_what_to_install(monkeypatch: pytest
         pass
 
 
+@pytest.mark.ci
 def test_a_scheduler_that_goes_away_ends_the_batch_with_one_line(tmp_path: Path) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("PYTHONPATH", str(ROOT))

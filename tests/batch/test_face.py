@@ -28,6 +28,7 @@ def zoo(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "zoo"
 
 
+@pytest.mark.ci
 def test_entries_are_outcomes_and_failures_in_the_order_of_the_sources(zoo: Path) -> None:
     (zoo / "bad.onnx").write_bytes(b"no model")
     told: list[tuple[str, int, int]] = []
@@ -49,6 +50,7 @@ def test_entries_are_outcomes_and_failures_in_the_order_of_the_sources(zoo: Path
     assert [entry.reused for entry in anew if isinstance(entry, Outcome)] == [False]
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("name", ["lock", "scratch"])
 def test_a_folder_of_models_may_have_any_name(zoo: Path, name: str) -> None:
     small_models.adding(zoo / name / "a.onnx")
@@ -63,6 +65,7 @@ def test_check_returns_findings(zoo: Path) -> None:
     assert [site.status for site in entry.sites if site.is_finding]
 
 
+@pytest.mark.ci
 @pytest.mark.usefixtures("zoo")
 def test_what_is_in_memory_is_done_in_this_process_s_children(memory: str) -> None:
     fsspec.filesystem("memory").put("zoo/b.onnx", f"{memory}/in/b.onnx")
@@ -72,6 +75,7 @@ def test_what_is_in_memory_is_done_in_this_process_s_children(memory: str) -> No
     assert fsspec.filesystem("memory").exists(f"{memory}/out/b.onnx")
 
 
+@pytest.mark.ci
 @pytest.mark.usefixtures("zoo")
 def test_s3_is_read_and_written_by_the_command_line(s3: str, capsys: pytest.CaptureFixture[str]) -> None:
     there = fsspec.filesystem("s3", use_listings_cache=False)
@@ -92,6 +96,7 @@ def test_s3_is_read_and_written_by_the_command_line(s3: str, capsys: pytest.Capt
     assert "3 of them reused" in again.out
 
 
+@pytest.mark.ci
 def test_a_store_that_can_not_be_reached_is_a_failure_of_each_model_or_one_line(
     zoo: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

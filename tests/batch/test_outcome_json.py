@@ -63,6 +63,7 @@ def there_and_back(outcome: Outcome) -> Outcome:
     return converter().structure(json.loads(json.dumps(converter().unstructure(outcome), allow_nan=False)), Outcome)
 
 
+@pytest.mark.ci
 @given(st.deferred(lambda: values(Outcome)))
 @settings(max_examples=100, suppress_health_check=[HealthCheck.too_slow])
 def test_each_field_of_an_outcome_comes_back(outcome: Outcome) -> None:
@@ -86,6 +87,7 @@ MODELS = sorted(
 )
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("path", MODELS[::40], ids=lambda path: path.name)
 @pytest.mark.parametrize("excerpt", [False, True], ids=["", "excerpt"])
 def test_what_is_said_of_real_models_comes_back(tmp_path: Path, path: Path, excerpt: bool) -> None:
@@ -106,6 +108,7 @@ def test_a_difference_comes_back(tmp_path: Path) -> None:
     assert there_and_back(outcome) == outcome
 
 
+@pytest.mark.ci
 @pytest.mark.tosa
 @pytest.mark.parametrize("name", ["matmul.onnx", "prelu_int8.tflite"])
 def test_a_conversion_comes_back(tmp_path: Path, name: str) -> None:

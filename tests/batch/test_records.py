@@ -49,6 +49,7 @@ def both(folder: str) -> Done:
     return done(f"{folder}/out", f"{folder}/in/m.onnx")
 
 
+@pytest.mark.ci
 def test_what_was_done_is_not_done_again(both: Done) -> None:
     job, outcome = both
     found = records.holding(job)
@@ -148,6 +149,7 @@ def test_a_time_stamp_alone_is_no_change(tmp_path: Path) -> None:
     assert records.holding(job) is not None
 
 
+@pytest.mark.ci
 def test_with_its_mark_an_object_is_not_read_and_without_one_it_is(
     s3: str, memory: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -216,6 +218,7 @@ def test_paths_are_those_of_today(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     assert found.conversion.bytecode == "moved/sub/m.mlirbc"
 
 
+@pytest.mark.ci
 def test_a_store_that_fails_is_no_missing_record(s3: str, monkeypatch: pytest.MonkeyPatch) -> None:
     job, _ = done(f"{s3}/out", f"{s3}/in/m.onnx")
     monkeypatch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:1")

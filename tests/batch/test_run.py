@@ -134,6 +134,7 @@ class AtOnce:
         raise AssertionError("it came to its end")
 
 
+@pytest.mark.ci
 def test_of_many_jobs_few_are_in_memory() -> None:
     """Ten times as many jobs take no more memory."""
 

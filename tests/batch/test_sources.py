@@ -149,6 +149,7 @@ def test_what_names_no_model_is_an_error(tree: str, out: str, below: str, exclud
         of(tree, below, out=out, exclude=exclude)
 
 
+@pytest.mark.ci
 def test_what_an_earlier_batch_wrote_is_no_source(tree: str) -> None:
     before = of(tree, "", out=f"{tree}/fixed")
     fill(f"{tree}/fixed", ("a.onnx", "sub/deep/x.onnx"))
@@ -164,6 +165,7 @@ def test_a_source_in_the_folder_of_the_outputs_is_refused(tree: str, below: str)
     assert "\n" not in str(refused.value)
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("output", ["s3a://bucket/m", "s3a://bucket/m/", "s3a://bucket"])
 def test_a_store_is_the_same_by_all_of_its_protocols(s3: str, output: str) -> None:
     tree = fill(f"{s3}/m", ("a.onnx",))
@@ -209,6 +211,7 @@ def test_two_models_with_one_output_are_refused(
     assert "\n" not in str(refused.value)
 
 
+@pytest.mark.ci
 def test_a_key_that_is_no_path_is_hidden_or_refused(s3: str, out: str, tmp_path: Path) -> None:
     import fsspec
 

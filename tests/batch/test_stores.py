@@ -38,6 +38,7 @@ def content(store: Store, name: str, scratch: Path) -> bytes:
     return path.read_bytes()
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("data", [b"", b"short", LONG], ids=["empty", "short", "long"])
 def test_what_is_published_comes_back(folder: str, tmp_path: Path, data: bytes) -> None:
     store = addresses.store(folder)
@@ -79,6 +80,7 @@ def test_what_is_not_there_is_none_or_an_error_that_names_it(folder: str, tmp_pa
     assert store.identity("sub") is None
 
 
+@pytest.mark.ci
 def test_what_others_make_is_seen_at_once(s3: str) -> None:
     here = addresses.store(f"{s3}/folder")
     assert isinstance(here, Remote)
@@ -119,6 +121,7 @@ def test_no_name_leads_out_of_the_folder(folder: str, tmp_path: Path, name: str)
         store.remove(name)
 
 
+@pytest.mark.ci
 @pytest.mark.filterwarnings("error")
 @pytest.mark.parametrize("store_of", ["memory", "s3"])
 @pytest.mark.parametrize("reads", [1, 2])
@@ -179,6 +182,7 @@ def test_a_local_file_gets_the_mode_of_what_it_replaces_and_is_renamed(tmp_path:
     assert list((tmp_path / "out").iterdir()) == [tmp_path / "out" / "m.onnx"]
 
 
+@pytest.mark.ci
 def test_a_file_that_changes_while_it_is_read_is_an_error(
     s3: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -209,6 +213,7 @@ class Meddling:
         fsspec.filesystem("s3").pipe_file("bucket/m.onnx", LONG[::-1])
 
 
+@pytest.mark.ci
 def test_two_who_read_the_same_file_in_one_process_do_not_meet(
     memory: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -260,6 +265,7 @@ def test_what_is_not_installed_is_named(monkeypatch: pytest.MonkeyPatch, missing
     assert str(refused.value).startswith("s3://bucket/x: ")
 
 
+@pytest.mark.ci
 def test_a_store_that_is_not_there_is_an_oserror(s3: str, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(OSError, match="s3://no-such-bucket/m: can't be written"):
         addresses.store("s3://no-such-bucket").write_text("m", "x")

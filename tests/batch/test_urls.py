@@ -151,6 +151,7 @@ def http(tmp_path: Path) -> Iterator[str]:
         thread.join()
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize(
     ("status", "why"),
     [
@@ -174,6 +175,7 @@ def test_a_server_that_is_not_there_is_said(tmp_path: Path) -> None:
     assert entry.error.startswith(f"{url}***: can't be read: Connect call failed")
 
 
+@pytest.mark.ci
 def test_models_that_the_query_names_have_results_of_their_own(http: str, tmp_path: Path) -> None:
     given = [f"{http}/dl?file={name}.onnx&sig=0a1b" for name in "ab"]
     out = tmp_path / "out"
@@ -186,6 +188,7 @@ def test_models_that_the_query_names_have_results_of_their_own(http: str, tmp_pa
     assert not [path for path in kept if "0a1b" in str(path) or b"0a1b" in path.read_bytes()]
 
 
+@pytest.mark.ci
 def test_a_signed_model_is_done_and_its_result_has_the_plain_name(s3: str, tmp_path: Path) -> None:
     made = small_models.adding(tmp_path / "m.onnx")
     addresses.store(s3).publish(made, "sub/m.onnx")

@@ -76,6 +76,7 @@ def files(folder: str | Path) -> list[str]:
 # --- one model --------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.ci
 def test_a_model_is_fixed_verified_published_and_remembered(tmp_path: Path, there: str) -> None:
     asked = job(own.adding(tmp_path / "m.onnx"), there, Request())
     asked = replace(asked, name="sub/m.onnx")
@@ -89,6 +90,7 @@ def test_a_model_is_fixed_verified_published_and_remembered(tmp_path: Path, ther
     assert outcome(work.work(asked)) == replace(made, reused=True)
 
 
+@pytest.mark.ci
 def test_what_is_asked_again_is_done_again(tmp_path: Path, there: str) -> None:
     asked = job(own.adding(tmp_path / "m.onnx"), there)
     work.work(asked)
@@ -96,6 +98,7 @@ def test_what_is_asked_again_is_done_again(tmp_path: Path, there: str) -> None:
     assert outcome(work.work(asked)).reused
 
 
+@pytest.mark.ci
 def test_a_check_writes_nothing_but_its_record(tmp_path: Path, there: str) -> None:
     asked = replace(job(own.adding(tmp_path / "m.onnx"), there, Request()), command="check")
     assert [site.status for site in outcome(work.work(asked)).sites] == ["found", "found"]
@@ -103,6 +106,7 @@ def test_a_check_writes_nothing_but_its_record(tmp_path: Path, there: str) -> No
     assert outcome(work.work(asked)).reused
 
 
+@pytest.mark.ci
 @pytest.mark.tosa
 def test_both_files_of_a_conversion_appear(tmp_path: Path, there: str) -> None:
     asked = replace(job(own.adding(tmp_path / "m.onnx"), there), command="tosa")
@@ -114,12 +118,14 @@ def test_both_files_of_a_conversion_appear(tmp_path: Path, there: str) -> None:
     assert outcome(work.work(asked)).reused
 
 
+@pytest.mark.ci
 def test_a_tflite_model_is_done(tmp_path: Path, there: str) -> None:
     (tmp_path / "m.tflite").write_bytes(tflite("y[3,4] = ADD(x[3,4], b:const[4]{1.0,2.0,3.0,4.0})"))
     assert outcome(work.work(job(tmp_path / "m.tflite", there))).format == "tflite"
     assert files(there) == ["m.tflite"]
 
 
+@pytest.mark.ci
 @pytest.mark.needs_release("ai-edge-litert>=2.3")  # an older one runs the model
 def test_a_model_on_which_litert_aborts_is_an_answer_and_no_end_of_the_child(tmp_path: Path, there: str) -> None:
     beyond_the_kernels = "y[2,2,2,2,2,2,2,2,2] = ADD(x[1,1,1,1,1,1,1,1,2], b[2,2,2,2,2,2,2,2,2])"
@@ -132,6 +138,7 @@ def test_a_model_on_which_litert_aborts_is_an_answer_and_no_end_of_the_child(tmp
     assert work._child()._process is not None
 
 
+@pytest.mark.ci
 def test_paths_are_relative_to_where_the_caller_is_then(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name, made_in, op in (("one", own.adding, "Add"), ("two", own.multiplying, "Mul")):
         made_in(tmp_path / name / "m.onnx")
@@ -144,6 +151,7 @@ def test_paths_are_relative_to_where_the_caller_is_then(tmp_path: Path, monkeypa
 # --- what goes wrong --------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize(
     ("plan", "limits", "kind", "said"),
     [
@@ -167,6 +175,7 @@ def test_a_model_that_ends_its_process_is_one_failure_and_the_next_job_is_done(
     assert files(there) == ["next.onnx"]
 
 
+@pytest.mark.ci
 def test_a_child_that_is_killed_is_one_failure(tmp_path: Path, there: str) -> None:
     request = doing(tmp_path, "import os, signal\n    os.kill(os.getpid(), signal.SIGKILL)")
     failed = failure(work.work(job(own.multiplying(tmp_path / "m.onnx"), there, request)))
@@ -193,6 +202,7 @@ def test_what_is_no_model_is_one_failure(tmp_path: Path, there: str, content: by
     assert said in failed.error
 
 
+@pytest.mark.ci
 def test_a_fault_of_a_rewrite_of_one_s_own_names_its_line(tmp_path: Path, there: str) -> None:
     request = doing(tmp_path, own.FAULTY)
     failed = failure(work.work(job(own.multiplying(tmp_path / "m.onnx"), there, request)))
@@ -214,6 +224,7 @@ def test_the_output_is_not_the_input_by_another_name_of_its_store(s3: str, tmp_p
     assert failed.error == f"{output}/m.onnx: the output is the input; choose another folder"
 
 
+@pytest.mark.ci
 def test_a_report_that_would_replace_a_data_file_is_about_all_jobs(tmp_path: Path, there: str) -> None:
     source = own.with_data(tmp_path / "m.onnx", "w.json", 1.0)
     request = replace(UNVERIFIED, report=(tmp_path / "w.json",))
@@ -231,6 +242,7 @@ def test_what_the_system_can_t_do_is_raised_to_be_tried_again(tmp_path: Path) ->
 # --- several at once --------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.ci
 def test_two_threads_do_not_disturb_each_other(tmp_path: Path, there: str) -> None:
     request = doing(tmp_path, own.HANG)
     hanging = job(own.multiplying(tmp_path / "hang.onnx"), there, request, SHORT)
@@ -243,6 +255,7 @@ def test_two_threads_do_not_disturb_each_other(tmp_path: Path, there: str) -> No
     assert files(there) == [f"{number}.onnx" for number in range(8)]
 
 
+@pytest.mark.ci
 def test_a_job_is_called_off(tmp_path: Path, there: str) -> None:
     stop = threading.Event()
     asked = job(own.multiplying(tmp_path / "m.onnx"), there, doing(tmp_path, own.HANG))
@@ -267,6 +280,7 @@ def numbers(path: Path) -> set[float]:
     }
 
 
+@pytest.mark.ci
 def test_two_models_of_one_data_file_are_both_done_anew_when_it_changes(tmp_path: Path, there: str) -> None:
     jobs = [job(own.with_data(tmp_path / name, "data/w.bin", 1.0), there) for name in ("a.onnx", "b.onnx")]
     with ThreadPoolExecutor(2) as threads:
@@ -280,6 +294,7 @@ def test_two_models_of_one_data_file_are_both_done_anew_when_it_changes(tmp_path
     assert [outcome(work.work(each)).reused for each in jobs] == [True, True]
 
 
+@pytest.mark.ci
 def test_data_files_of_one_name_are_called_after_their_models(tmp_path: Path, there: str) -> None:
     outcome(work.work(job(own.with_data(tmp_path / "one/a.onnx", "w.bin", 1.0), there)))
     outcome(work.work(job(own.with_data(tmp_path / "two/b.onnx", "w.bin", 2.0), there)))
@@ -287,6 +302,7 @@ def test_data_files_of_one_name_are_called_after_their_models(tmp_path: Path, th
     assert [numbers(Path(there, name)) for name in ("a.onnx", "b.onnx")] == [{1.0}, {2.0}]
 
 
+@pytest.mark.ci
 def test_data_files_of_two_places_do_not_replace_each_other(tmp_path: Path, there: str) -> None:
     outcome(work.work(job(own.with_data(tmp_path / "one/a.onnx", "w.bin", 1.0), there)))
     failed = failure(work.work(job(own.with_data(tmp_path / "two/a.onnx", "w.bin", 2.0), there)))
@@ -295,6 +311,7 @@ def test_data_files_of_two_places_do_not_replace_each_other(tmp_path: Path, ther
     assert numbers(Path(there, "a.onnx")) == {1.0}
 
 
+@pytest.mark.ci
 def test_a_file_that_lies_there_is_not_taken_for_data(tmp_path: Path, there: str) -> None:
     (tmp_path / "there").mkdir()
     (tmp_path / "there/a.onnx.data").write_bytes(b"mine")
@@ -302,6 +319,7 @@ def test_a_file_that_lies_there_is_not_taken_for_data(tmp_path: Path, there: str
     assert (tmp_path / "there/a.onnx.data").read_bytes() == b"mine"
 
 
+@pytest.mark.ci
 def test_data_that_is_missing_is_one_failure(tmp_path: Path, there: str) -> None:
     source = own.with_data(tmp_path / "a.onnx", "w.bin", 1.0)
     (tmp_path / "w.bin").unlink()
@@ -315,6 +333,7 @@ def test_a_folder_in_the_way_is_one_failure(tmp_path: Path, there: str) -> None:
     assert files(there) == []
 
 
+@pytest.mark.ci
 def test_where_the_model_can_t_appear_its_data_goes_again(
     tmp_path: Path, there: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -331,6 +350,7 @@ def test_where_the_model_can_t_appear_its_data_goes_again(
     assert files(there) == []
 
 
+@pytest.mark.ci
 def test_where_another_batch_has_removed_what_was_made_nothing_is_remembered(
     tmp_path: Path, there: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -353,6 +373,7 @@ def test_a_pipe_is_no_model(tmp_path: Path, there: str) -> None:
         work.work(job(tmp_path / "a.onnx", there))
 
 
+@pytest.mark.ci
 def test_a_model_and_its_data_come_from_any_store_and_go_to_it(folder: str, tmp_path: Path) -> None:
     source, there = addresses.store(f"{folder}/from"), f"{folder}/to"
     model = own.with_data(tmp_path / "m.onnx", "data/w.bin", 1.0)
@@ -370,6 +391,7 @@ def test_a_model_and_its_data_come_from_any_store_and_go_to_it(folder: str, tmp_
     assert [each.name for each in record.outputs] == ["m.onnx.data", "m.onnx"]
 
 
+@pytest.mark.ci
 def test_what_goes_wrong_with_a_fetched_model_names_where_it_is_from(memory: str, tmp_path: Path) -> None:
     (tmp_path / "m.onnx").write_bytes(b"no model")
     addresses.store(memory).publish(tmp_path / "m.onnx", "m.onnx")

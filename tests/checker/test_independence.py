@@ -45,6 +45,7 @@ assert verify(*map(pathlib.Path, sys.argv[1:3])).status == 'different'
 """
 
 
+@pytest.mark.ci
 def test_a_verification_imports_nothing_of_the_rewriter(written: Written) -> None:
     text = "g (float[N] x) => (float[N] y) {{ y = {}(x) }}"
     names = imported(DIFFERENT, str(written(text.format("Neg"))), str(written(text.format("Abs"))))
@@ -53,6 +54,7 @@ def test_a_verification_imports_nothing_of_the_rewriter(written: Written) -> Non
     assert [n for n in ours if n not in ALLOWED and not n.startswith(OURS)] == []
 
 
+@pytest.mark.ci
 def test_a_verification_of_tflite_imports_nothing_of_the_rewriter_and_no_onnx(tmp_path: Path) -> None:
     paths = [tmp_path / f"{op}.tflite" for op in ("NEG", "ABS")]
     for path in paths:
@@ -77,6 +79,7 @@ def imports(path: Path) -> set[str]:
     return {name for name in found if name.startswith((".", "graphfix", "rewrites"))}
 
 
+@pytest.mark.ci
 def test_the_proof_imports_nothing_of_the_house_but_results_itself_and_the_reader_of_files() -> None:
     modules = sorted((Path(graphfix.__file__).parent / "checker" / "proof").glob("**/*.py"))
     assert len(modules) > 20

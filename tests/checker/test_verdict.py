@@ -20,6 +20,7 @@ ROOT = Path(package.__file__).parent.parent
 MODELS = ROOT / "models"
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("name", ["matmul.onnx", "quantized/per_channel.tflite"])
 def test_a_proof_alone_imports_no_runtime_and_nothing_of_the_rewriter(name: str, tmp_path: Path) -> None:
     after = tmp_path / Path(name).name
@@ -41,6 +42,7 @@ def test_a_proof_alone_imports_no_runtime_and_nothing_of_the_rewriter(name: str,
     assert ours <= {"graphfix.version", "graphfix.results", "graphfix.checker", "graphfix.runtimes"} | inference
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("name", ["encoder.onnx", "quantized/per_channel.tflite"])
 def test_a_proof_alone_needs_no_runtime_installed(name: str, tmp_path: Path) -> None:
     after = tmp_path / Path(name).name
@@ -78,6 +80,7 @@ def test_a_run_that_differs_is_reported_and_nothing_is_proved(written: Written) 
     assert (first["before"], first["after"]) == ("Neg#0", "Abs#0")
 
 
+@pytest.mark.ci
 def test_what_is_equal_by_runs_only_is_3_when_a_proof_is_asked_for(
     written: Written, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -91,6 +91,7 @@ def outputs(folder: Path) -> dict[str, str]:
 # --- one batch --------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.ci
 def test_a_zoo_is_fixed_below_the_output_in_the_order_of_its_sources(
     zoo: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -118,6 +119,7 @@ def test_a_zoo_is_fixed_below_the_output_in_the_order_of_its_sources(
 SAME = ("zoo/deep/same.onnx", "zoo/a.tflite")
 
 
+@pytest.mark.ci
 def test_json_is_one_document_and_quiet_is_errors_alone(zoo: Path, capsys: pytest.CaptureFixture[str]) -> None:
     answer = batch(capsys, zoo / "bad.onnx", zoo / "a.tflite", "-o", "out", "--json")
     models = json.loads(answer.out)["models"]
@@ -127,6 +129,7 @@ def test_json_is_one_document_and_quiet_is_errors_alone(zoo: Path, capsys: pytes
     assert (quiet.status, quiet.out, quiet.lines) == (2, "", answer.lines)
 
 
+@pytest.mark.ci
 def test_check_lists_and_writes_no_model(zoo: Path, capsys: pytest.CaptureFixture[str]) -> None:
     answer = batch(capsys, zoo / "b.onnx", zoo / "deep/same.onnx", "-o", "out", "--check")
     assert (answer.status, answer.err) == (1, "")
@@ -139,6 +142,7 @@ def test_check_lists_and_writes_no_model(zoo: Path, capsys: pytest.CaptureFixtur
     assert (again.status, len(reused(again))) == (1, 2)
 
 
+@pytest.mark.ci
 def test_verbose_tells_each_model_as_it_ends(zoo: Path, capsys: pytest.CaptureFixture[str]) -> None:
     answer = batch(capsys, zoo / "a.tflite", zoo / "b.onnx", "-o", "out", "-v")
     told = [line for line in answer.lines if " of 2)" in line]
@@ -147,6 +151,7 @@ def test_verbose_tells_each_model_as_it_ends(zoo: Path, capsys: pytest.CaptureFi
     assert {word for word in ("a.tflite", "b.onnx") if any(word in line for line in told)} == {"a.tflite", "b.onnx"}
 
 
+@pytest.mark.ci
 @pytest.mark.tosa
 def test_tosa_converts_each_model(zoo: Path, capsys: pytest.CaptureFixture[str]) -> None:
     answer = batch(capsys, zoo / "b.onnx", "-o", "out", "--tosa")
@@ -155,6 +160,7 @@ def test_tosa_converts_each_model(zoo: Path, capsys: pytest.CaptureFixture[str])
     assert sorted(outputs(Path("out"))) == [made.with_suffix(".mlirbc").name, made.name]
 
 
+@pytest.mark.ci
 def test_overrides_ask_other_things_of_some_models(zoo: Path, capsys: pytest.CaptureFixture[str]) -> None:
     Path("graphfix.toml").write_text('[[overrides]]\nfiles = ["zoo/b.onnx"]\ntarget = "ranks"\nno-verify = true\n')
     answer = batch(capsys, zoo / "b.onnx", zoo / "z", "-o", "out", "--report", "r.json")
@@ -198,6 +204,7 @@ def test_a_request_means_the_same_elsewhere_and_is_one_for_all_that_ask_for_the_
     assert pickle.loads(pickle.dumps(asked)) == asked  # noqa: S301 -- it is sent so
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("form", [suffix for suffix in registry.FORMS if suffix != ".node_data.json"])
 @pytest.mark.usefixtures("zoo")
 def test_every_form_of_a_report_is_written(capsys: pytest.CaptureFixture[str], form: str) -> None:
@@ -208,6 +215,7 @@ def test_every_form_of_a_report_is_written(capsys: pytest.CaptureFixture[str], f
 # --- what was made before ---------------------------------------------------------------------------------------------
 
 
+@pytest.mark.ci
 def test_what_was_made_of_the_same_bytes_is_not_made_again(zoo: Path, capsys: pytest.CaptureFixture[str]) -> None:
     first = batch(capsys, "zoo", "-o", "out", "--report", "r.json")
     made = outputs(Path("out"))
@@ -312,6 +320,7 @@ def read_until(asked: subprocess.Popen[str], text: str) -> list[str]:
     return said
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
 def test_an_interrupted_batch_keeps_what_is_done_and_says_how_to_go_on(hanging: Path, number: int, status: int) -> None:
     with started(HANGING, hanging) as asked:
@@ -328,6 +337,7 @@ def test_an_interrupted_batch_keeps_what_is_done_and_says_how_to_go_on(hanging: 
     assert not (hanging / "out/.graphfix/.scratch").exists()
 
 
+@pytest.mark.ci
 @pytest.mark.skipif(not Path("/proc/self/task").is_dir(), reason="no /proc to find child processes in")
 def test_a_batch_that_is_killed_is_resumed_where_it_was(hanging: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with started(HANGING, hanging) as asked:
@@ -356,6 +366,7 @@ def test_a_batch_that_is_killed_is_resumed_where_it_was(hanging: Path, capsys: p
     assert not (hanging / "out/.graphfix/.scratch").exists()
 
 
+@pytest.mark.ci
 def test_two_batches_into_one_folder_are_refused(hanging: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with started(HANGING, hanging) as asked:
         read_until(asked, "m2.onnx")
@@ -416,6 +427,7 @@ def test_an_output_that_is_a_file_or_in_one_is_refused(zoo: Path, capsys: pytest
         assert place in refused(capsys, zoo.parent, "batch", "zoo/b.onnx", "-o", place)
 
 
+@pytest.mark.ci
 @pytest.mark.usefixtures("zoo")
 @pytest.mark.parametrize("output", ["new/out", "./new/out/", "file://{}/new/out"])
 def test_a_report_may_lie_in_the_folder_of_the_results_and_is_replaced_by_the_next(
@@ -426,12 +438,14 @@ def test_a_report_may_lie_in_the_folder_of_the_results_and_is_replaced_by_the_ne
     assert "b.onnx" in Path("new/out/r.md").read_text(encoding="utf-8")
 
 
+@pytest.mark.ci
 @pytest.mark.usefixtures("zoo")
 def test_folders_of_an_output_are_made(capsys: pytest.CaptureFixture[str]) -> None:
     assert batch(capsys, "zoo/b.onnx", "-o", "some/new/folder").status == 0
     assert Path("some/new/folder/b.onnx").exists()
 
 
+@pytest.mark.ci
 @pytest.mark.usefixtures("zoo")
 def test_a_source_that_is_not_there_fails_for_itself(capsys: pytest.CaptureFixture[str]) -> None:
     answer = batch(capsys, "zoo/none.onnx", "zoo/b.onnx", "-o", "out")
@@ -439,6 +453,7 @@ def test_a_source_that_is_not_there_fails_for_itself(capsys: pytest.CaptureFixtu
     assert [word for word, _, _ in lines(answer)] == ["failed", "written"]
 
 
+@pytest.mark.ci
 @pytest.mark.usefixtures("zoo")
 def test_whoever_reads_may_be_gone() -> None:
     command = [sys.executable, "-P", "-m", "graphfix", "batch", "zoo", "-o", "out", "--jobs", "1"]
@@ -450,6 +465,7 @@ def test_whoever_reads_may_be_gone() -> None:
     assert (done.returncode, done.stderr) == (141, "")
 
 
+@pytest.mark.ci
 def test_the_exit_status_is_of_the_worst(monkeypatch: pytest.MonkeyPatch, zoo: Path) -> None:
     from graphfix.cli import answers
 
@@ -459,6 +475,7 @@ def test_the_exit_status_is_of_the_worst(monkeypatch: pytest.MonkeyPatch, zoo: P
         assert commands.main(["batch", str(zoo / "a.tflite"), str(zoo / "b.onnx"), "-o", "out", "-q"]) == worst
 
 
+@pytest.mark.ci
 def test_a_model_that_is_named_like_the_other_format_is_noted_once(
     zoo: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

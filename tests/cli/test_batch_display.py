@@ -97,6 +97,7 @@ def on_a_terminal(folder: Path, *argv: str, color: bool = True) -> tuple[int, by
     return asked.returncode, said
 
 
+@pytest.mark.ci
 @pytest.mark.skipif(os.name == "nt", reason="Windows has no pseudo-terminals of this kind")
 @pytest.mark.parametrize("color", [True, False])
 def test_on_a_terminal_lines_stay_whole_above_the_bar(tmp_path: Path, color: bool) -> None:

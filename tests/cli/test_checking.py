@@ -260,6 +260,7 @@ def test_what_is_gone_is_said_so_that_the_baseline_can_shrink(sites: Sites, chec
     assert list(json.loads((tmp_path / "base.json").read_text())["files"]) == ["b.onnx"]
 
 
+@pytest.mark.ci
 def test_the_time_of_a_baseline_grows_with_the_number_of_its_findings(tmp_path: Path) -> None:
     """A look at all findings for each that is known would take half a minute here."""
     sites = tuple(Site("GF101", f"n{at}", "Add", "main", 0, (1,), (1, 1), "found") for at in range(20_000))
@@ -345,6 +346,7 @@ def test_a_real_model_is_adopted_and_a_new_one_is_found(
     assert (status, out.splitlines()[-1]) == (1, "2 models: 1 clean, 1 with findings, 2 findings in the baseline")
 
 
+@pytest.mark.ci
 def test_a_value_is_named_as_the_file_names_it(check: Check, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(ROOT)
     _, out, _ = check("models/operators/select_ranks.tflite", "--target", "ethos-u")
@@ -356,6 +358,7 @@ def test_a_value_is_named_as_the_file_names_it(check: Check, monkeypatch: pytest
     assert [reason for reason in reasons if "_lifted" in reason or "_stretched" in reason] == []
 
 
+@pytest.mark.ci
 def test_the_memory_of_a_model_that_is_done_is_given_back(
     sites: Sites, check: Check, monkeypatch: pytest.MonkeyPatch
 ) -> None:

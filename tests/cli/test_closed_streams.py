@@ -46,6 +46,7 @@ def test_the_status_is_the_answer_s(tmp_path: Path, words: str, status: int, sai
     assert "Traceback" not in done.stdout
 
 
+@pytest.mark.ci
 def test_a_file_that_is_written_takes_the_place_of_no_closed_stream(tmp_path: Path) -> None:
     done = ended(f"fix {MODEL} -o f.onnx --report r.md --no-verify >&- 2>&- <&-", tmp_path)
     assert done.returncode == 0

@@ -605,6 +605,7 @@ def slowly(one: Path, two: Path, request: Request) -> Outcome:
     return OUTCOME
 
 
+@pytest.mark.ci
 def test_progress_is_reported_on_a_terminal_and_wiped_at_the_end(
     asked: Asked, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -707,6 +708,7 @@ def test_a_full_stdout_is_one_line_and_status_2(line: str) -> None:
     assert (done.returncode, done.stderr) == (2, "graphfix: stdout: No space left on device\n")
 
 
+@pytest.mark.ci
 def test_a_name_that_the_terminal_can_not_show_stops_nothing(tmp_path: Path) -> None:
     name = "größe.onnx"
     shutil.copy(MASK, tmp_path / name)
@@ -715,6 +717,7 @@ def test_a_name_that_the_terminal_can_not_show_stops_nothing(tmp_path: Path) -> 
     assert "gr\\xf6\\xdfe.onnx: " in done.stdout
 
 
+@pytest.mark.ci
 def test_fix_check_verify_and_show_work_together_on_a_real_file(tmp_path: Path) -> None:
     model, fixed = ROOT / "models" / "rfc_rank_expansion.onnx", tmp_path / "fixed.onnx"
     done = process("fix", model, "-o", fixed, "--report", tmp_path / "r.md", "--json")
@@ -733,6 +736,7 @@ def test_fix_check_verify_and_show_work_together_on_a_real_file(tmp_path: Path) 
     assert "Expand" in process("show", fixed).stdout
 
 
+@pytest.mark.ci
 def test_a_refusal_leaves_no_output_behind(tmp_path: Path) -> None:
     done = process("fix", ROOT / "models" / "rfc/incompatible.onnx", "-o", tmp_path / "f.onnx")
     assert (done.returncode, done.stdout) == (2, "")
@@ -740,6 +744,7 @@ def test_a_refusal_leaves_no_output_behind(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize(("term", "runs", "drawn"), [("xterm", 300, True), ("dumb", 1, False)])
 def test_the_terminal_is_left_clean_by_a_real_run(tmp_path: Path, term: str, runs: int, *, drawn: bool) -> None:
     ours, theirs = pty.openpty()

@@ -83,6 +83,7 @@ def test_bash_and_fish_complete_what_was_begun(
     assert set(offered_by(shell, program, tmp_path, line).split()) == words
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize(
     "line", ["graphfix ver", "graphfix fix --only equal", "graphfix show some", "graphfix explain ethos"]
 )

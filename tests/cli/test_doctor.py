@@ -7,16 +7,15 @@ import os
 import subprocess
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
+
+import pytest
 
 from graphfix.runtimes import doctor
 from tests.support.asking import ask
 from tests.support.places import ROOT
 
-if TYPE_CHECKING:
-    import pytest
 
-
+@pytest.mark.ci
 def test_here_all_works_and_nothing_private_is_said(capsys: pytest.CaptureFixture[str]) -> None:
     answer = ask(capsys, "doctor")
     assert (answer.status, answer.err) == (0, "")
@@ -43,6 +42,7 @@ def test_a_broken_runtime_ends_with_1(
     assert "fails   onnxruntime  ImportError: no libstdc++\n" in answer.out
 
 
+@pytest.mark.ci
 def test_a_configuration_that_can_not_be_read_is_no_obstacle(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

@@ -97,6 +97,7 @@ def test_what_would_be_done_is_status_1_where_something_would_change(
     assert ask(capsys, "fix", after, option).status == DONE
 
 
+@pytest.mark.ci
 def test_a_batch_counts_what_is_left_and_says_it_again_where_the_result_is_reused(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

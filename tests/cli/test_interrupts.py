@@ -59,6 +59,7 @@ def is_there(pid: int) -> bool:
 HAS_PROC = pytest.mark.skipif(not Path("/proc/self/task").is_dir(), reason="no /proc to find child processes in")
 
 
+@pytest.mark.ci
 @HAS_PROC
 @pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
 @pytest.mark.parametrize("phase", PHASES)
@@ -117,6 +118,7 @@ def plan(node):
 '''
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
 def test_it_stops_in_a_rewrite_of_one_s_own_and_whoever_reads_may_be_gone(
     tmp_path: Path, number: int, status: int
@@ -220,6 +222,7 @@ FIX = ["fix", "m.onnx", "-o", "f.onnx", "--report", "r.json"]
 NOTHING = "interrupted; nothing written"
 
 
+@pytest.mark.ci
 @HAS_PROC
 @pytest.mark.parametrize(
     ("place", "words"),
@@ -251,6 +254,7 @@ def test_an_interrupted_command_says_that_nothing_is_written(folder: Path, place
     assert interrupted(folder, place, words) == (130, f"graphfix: {NOTHING}\n", {})
 
 
+@pytest.mark.ci
 @HAS_PROC
 @pytest.mark.parametrize(
     ("place", "words", "account", "files"),
@@ -284,6 +288,7 @@ def test_an_interrupted_command_names_the_files_that_it_has_written(
     assert set(new) == files
 
 
+@pytest.mark.ci
 @HAS_PROC
 def test_a_batch_that_is_interrupted_while_it_writes_its_report_keeps_its_models(folder: Path) -> None:
     status, err, new = interrupted(
@@ -295,6 +300,7 @@ def test_a_batch_that_is_interrupted_while_it_writes_its_report_keeps_its_models
     assert "r.json" not in new
 
 
+@pytest.mark.ci
 @HAS_PROC
 @pytest.mark.skipif(shutil.which("tosa-opt") is None and not tosa.versions(), reason="needs the TOSA tools")
 def test_of_tosa_s_two_files_none_stays_alone(folder: Path) -> None:
@@ -358,6 +364,7 @@ def test_a_staged_model_keeps_its_data_where_an_interrupt_comes_behind_the_last_
     assert sorted(path.name for path in tmp_path.iterdir()) == ["m.data", "m.onnx"]
 
 
+@pytest.mark.ci
 @HAS_PROC
 def test_an_interrupted_pipe_says_that_the_model_on_stdout_is_not_complete(folder: Path) -> None:
     status, err, new = interrupted(folder, "shutil:copyfileobj", ["fix", "t.onnx", "-o", "-", "--no-verify"])
@@ -394,6 +401,7 @@ sys.meta_path.insert(0, Slow())
 """A graphfix in which a module that numpy's native code imports takes half a second."""
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
 def test_an_import_ends_before_a_command_stops(folder: Path, number: signal.Signals, status: int) -> None:
     assert interrupted(folder, "", FIX, number=number, program=NATIVE) == (

@@ -52,6 +52,7 @@ def test_a_bar_lets_a_notice_stand_and_goes_on(monkeypatch: pytest.MonkeyPatch) 
     assert (printed.getvalue(), bar.state) == (LINE, (STEP, 0, 0))
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize(
     "words",
     ["fix {} -o f.onnx", "fix {} --dry-run", "check {}", "show {}", "verify {} {}", "tosa {} -o m.tosa"],

@@ -71,6 +71,7 @@ READ, PLAN, RUN = "graphfix.formats:load", "graphfix.engine.run:run", "graphfix.
 FIX = ("fix", "m.onnx", "-o", "f.onnx")
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize(
     ("slow", "words", "said"),
     [
@@ -94,12 +95,14 @@ def test_each_long_phase_is_one_line(folder: Path, slow: str, words: Sequence[st
     assert answer.returncode == expected.returncode
 
 
+@pytest.mark.ci
 def test_the_document_on_stdout_is_untouched(folder: Path) -> None:
     answer = asked(folder, PLAN, *FIX, "--json")
     assert json.loads(answer.stdout)["output"] == "f.onnx"
     assert "m.onnx: planning" in phases(answer)
 
 
+@pytest.mark.ci
 def test_quiet_is_silent(folder: Path) -> None:
     answer = asked(folder, f"{READ} {PLAN} {RUN}", *FIX, "-q")
     assert (answer.returncode, answer.stdout, answer.stderr) == (0, b"", b"")

@@ -93,6 +93,7 @@ def test_a_command_that_does_something_imports_more() -> None:
     assert {"graphfix.report", "dataclasses"} <= imported("explain", "GF101")
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("format_", FIXES)
 def test_fix_imports_nothing_that_it_has_no_use_for(format_: str, tmp_path: Path) -> None:
     model, unused = FIXES[format_]
@@ -101,6 +102,7 @@ def test_fix_imports_nothing_that_it_has_no_use_for(format_: str, tmp_path: Path
     assert modules & unused == set()
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("name", MOST_TIMES)
 def test_a_small_model_is_fixed_in_a_few_times_its_floor(name: str) -> None:
     """The median of a few rounds, in up to three tries."""
@@ -108,6 +110,7 @@ def test_a_small_model_is_fixed_in_a_few_times_its_floor(name: str) -> None:
     assert any(ratio <= MOST_TIMES[name] for ratio in tries)
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("name", ["--help", "--version", "a usage error"])
 def test_it_adds_at_most_three_times_the_start_of_the_interpreter(name: str) -> None:
     """Take the median of a few rounds, in up to three tries."""

@@ -36,6 +36,7 @@ def onnx_file(tmp_path: Path) -> Path:
     return path
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("form", ["onnx", "tflite", "already explicit"])
 def test_a_pipe_through_fix_gives_the_bytes_of_the_file_form(tmp_path: Path, form: str) -> None:
     texts = {"onnx": TEXT, "already explicit": "y[2,3] = Add(x[2,3], b[2,3])"}
@@ -49,6 +50,7 @@ def test_a_pipe_through_fix_gives_the_bytes_of_the_file_form(tmp_path: Path, for
     assert listing(tmp_path) == before
 
 
+@pytest.mark.ci
 def test_a_verified_model_goes_to_stdout_and_its_report_names_the_streams(tmp_path: Path, onnx_file: Path) -> None:
     piped = graphfix(tmp_path, "fix", "-", "-o", "-", "--report", "r.json", stdin=onnx_file.read_bytes())
     assert piped.returncode == 0
@@ -59,6 +61,7 @@ def test_a_verified_model_goes_to_stdout_and_its_report_names_the_streams(tmp_pa
     assert (said["model"], said["output"], said["verdict"]["status"]) == ("stdin", "stdout", "proved")
 
 
+@pytest.mark.ci
 def test_what_is_left_in_a_model_that_went_to_stdout_is_listed_by_check_of_stdin(tmp_path: Path) -> None:
     (tmp_path / "m.onnx").write_bytes(model("y[?,?] = Add(x0[M,N], x1[P,Q])").SerializeToString())
     (tmp_path / "stdout").write_bytes(b"another file")
@@ -87,11 +90,13 @@ def test_a_stream_that_is_closed_is_refused(onnx_file: Path, closed: str, messag
     assert answer.stderr.decode().startswith(f"graphfix: {message}")
 
 
+@pytest.mark.ci
 def test_nothing_goes_to_stdout_where_nothing_may_be_written(tmp_path: Path, onnx_file: Path) -> None:
     piped = graphfix(tmp_path, "fix", onnx_file, "-o", "-", "--dim", "nothing=3")
     assert (piped.returncode, piped.stdout) == (2, b"")
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize(
     ("words", "status", "said"),
     [
@@ -111,6 +116,7 @@ def test_stdin_is_a_model_of_each_command(
     assert said in answer.stdout
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("name", ["./-", ".//-", "../folder/-"])
 def test_a_name_with_a_folder_is_the_file_of_that_name_and_not_stdin(tmp_path: Path, name: str) -> None:
     folder = tmp_path / "folder"
@@ -168,6 +174,7 @@ def test_a_device_as_stdin_is_refused_before_it_is_read(tmp_path: Path, device: 
     assert answer.stderr == (b"graphfix: -: stdin is a device; send a model into it: graphfix show - < model.onnx\n")
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("source", ["a pipe", "a file"])
 def test_dev_stdin_is_read_once_and_never_hangs(tmp_path: Path, onnx_file: Path, source: str) -> None:
     with onnx_file.open("rb") as file:
@@ -177,6 +184,7 @@ def test_dev_stdin_is_read_once_and_never_hangs(tmp_path: Path, onnx_file: Path,
     assert answer.stdout.startswith(b"/dev/stdin -> f.onnx: ")
 
 
+@pytest.mark.ci
 def test_a_pipe_of_a_shell_is_read_as_a_file(onnx_file: Path) -> None:
     script = f"'{sys.executable}' -m graphfix verify --proof-only <(cat m.onnx) <(cat m.onnx)"
     answer = subprocess.run(
@@ -186,6 +194,7 @@ def test_a_pipe_of_a_shell_is_read_as_a_file(onnx_file: Path) -> None:
     assert b": proved for all inputs and sizes" in answer.stdout
 
 
+@pytest.mark.ci
 def test_a_named_pipe_is_read_where_someone_writes_and_refused_after_a_while_elsewhere(
     tmp_path: Path, onnx_file: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -290,6 +299,7 @@ def test_the_python_functions_write_no_file_named_as_a_stream(onnx_file: Path, m
     assert [path.name for path in onnx_file.parent.iterdir()] == [onnx_file.name]
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("command", [["check"], ["show"], ["fix", "-o", "f.onnx"], ["verify", "d.onnx"]], ids=" ".join)
 def test_a_piped_model_with_data_in_other_files_is_refused(tmp_path: Path, command: list[str]) -> None:
     data = with_data(tmp_path / "d.onnx", "d.data", 2.0)
@@ -299,12 +309,14 @@ def test_a_piped_model_with_data_in_other_files_is_refused(tmp_path: Path, comma
     assert answer.stderr.endswith(b"); a stream has no folder: name a file\n")
 
 
+@pytest.mark.ci
 def test_a_model_with_data_in_other_files_does_not_go_to_stdout(tmp_path: Path) -> None:
     answer = graphfix(tmp_path, "fix", with_data(tmp_path / "d.onnx", "d.data", 2.0), "-o", "-")
     assert (answer.returncode, answer.stdout) == (2, b"")
     assert answer.stderr.endswith(b"); stdout takes one file: say -o OUT\n")
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("location", ["../secret/w.bin", "an absolute name"])
 def test_a_model_with_data_in_an_allowed_folder_does_not_go_to_stdout(tmp_path: Path, location: str) -> None:
     secret, folder = tmp_path / "secret", tmp_path / "folder"

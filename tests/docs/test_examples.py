@@ -90,6 +90,7 @@ def examples(zoo: bool) -> Iterator[Any]:
             yield pytest.param(page, id=page, marks=[pytest.mark.zoo] if zoo else [])
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("page", [*examples(zoo=False), *examples(zoo=True)])
 def test_the_examples_of_a_page_do_what_it_says(
     page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]

@@ -39,6 +39,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.mark.ci
 def test_every_rewrite_code_and_target_has_a_page(site: Path) -> None:
     named = [*(f"rewrites/{name}" for name in REWRITES), *(f"codes/{name}" for name in codes())]
     named += [f"targets/{name}" for name in TARGETS]
@@ -109,6 +110,7 @@ def fetched_from_elsewhere(folder: Path) -> list[str]:
     return found
 
 
+@pytest.mark.ci
 def test_no_page_asks_the_network(site: Path) -> None:
     assert fetched_from_elsewhere(site) == []
 
@@ -129,6 +131,7 @@ def test_a_page_that_asks_the_network_is_seen(tmp_path: Path, name: str, text: s
 INDEX = "# Start\n\n"
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize(
     ("fault", "said"),
     [
@@ -147,6 +150,7 @@ def test_a_link_that_leads_nowhere_fails_the_build(
     assert not (tmp_path / "made").exists()
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize(
     ("names", "said"),
     [
@@ -162,6 +166,7 @@ def test_a_page_that_the_navigation_lacks_or_has_too_much_fails_the_build(
     assert said in capfd.readouterr().err
 
 
+@pytest.mark.ci
 def test_a_source_without_faults_is_built_and_code_is_no_link(tmp_path: Path) -> None:
     code = "`[x](none.json)`\n\n    [x](none.json)\n\n```text\n[x](none.json)\n```\n"
     source(tmp_path, f"{INDEX}{code}", ["index.md", "semantics.md"])

@@ -28,6 +28,7 @@ def carriers(count: int, first: str, shape: str) -> list[str]:
     return lines
 
 
+@pytest.mark.ci
 def test_a_lift_in_front_of_a_long_chain_of_carriers_goes() -> None:
     lines = ["r[1,4] = Reshape(b[4], s:const{1,4})", *carriers(600, "r", "[1,4]"), "y[2,4] = Add(x[2,4], d599)"]
     done = fixing.fixed("\n".join(lines), target="compact")

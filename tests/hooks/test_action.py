@@ -59,10 +59,12 @@ def validated(path: Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, capture_output=True, text=True, check=False)
 
 
+@pytest.mark.ci
 def test_the_published_schema_takes_it() -> None:
     assert validated(ACTION).returncode == 0
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize(("right", "wrong"), [("shell: bash", "shel: bash"), ("using: composite", "using: compost")])
 def test_the_published_schema_refuses_a_planted_fault(tmp_path: Path, right: str, wrong: str) -> None:
     planted = tmp_path / "action.yml"
@@ -110,6 +112,7 @@ def test_each_line_is_one_argument_whatever_it_holds(tmp_path: Path, stand_in: s
     assert not (tmp_path / "pwned").exists()
 
 
+@pytest.mark.ci
 def test_verify_takes_the_two_models(tmp_path: Path, stand_in: str, record: Path) -> None:
     for before, after in zip(HOSTILE, reversed(HOSTILE), strict=True):
         assert ran(tmp_path, stand_in, record, command="verify", before=before, after=after).status == 0
@@ -185,6 +188,7 @@ def test_a_version_is_nothing_but_a_version(tmp_path: Path, version: str) -> Non
     assert not (tmp_path / "pwned").exists()
 
 
+@pytest.mark.ci
 def test_no_python_file_of_the_repository_runs_while_graphfix_is_installed(tmp_path: Path) -> None:
     """`python -m NAME` looks in the working directory first, which may be a stranger's pull request."""
     for name in ("venv", "pip", "ensurepip"):

@@ -38,11 +38,13 @@ def test_the_page_has_a_recipe_for_each_place() -> None:
     assert set(recipes()) == {*SCHEMAS, ".pre-commit-config.yaml", "check-models.sh", "verify-models.sh"}
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("name", SCHEMAS)
 def test_the_published_schema_takes_it(tmp_path: Path, name: str) -> None:
     assert validated(tmp_path, name, recipes()[name]) == 0
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("name", SCHEMAS)
 def test_the_published_schema_refuses_a_planted_fault(tmp_path: Path, name: str) -> None:
     right, wrong = FAULTS[name]

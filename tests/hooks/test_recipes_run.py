@@ -88,6 +88,7 @@ def cases(path: Path) -> list[bool]:
     return [not (case.is_failure or case.is_error) for suite in JUnitXml.fromfile(str(path)) for case in suite]
 
 
+@pytest.mark.ci
 def test_check_on_gitlab(repository: Repository) -> None:
     assert gitlab(repository, "check-models").returncode == 0
     assert all(cases(repository.folder / "reports" / "check.xml"))
@@ -96,6 +97,7 @@ def test_check_on_gitlab(repository: Repository) -> None:
     assert not all(cases(repository.folder / "reports" / "check.xml"))
 
 
+@pytest.mark.ci
 def test_verify_on_gitlab(repository: Repository) -> None:
     assert gitlab(repository, "verify-models").returncode == 0
     reports = sorted((repository.folder / "reports").iterdir())
@@ -106,6 +108,7 @@ def test_verify_on_gitlab(repository: Repository) -> None:
     assert not all(cases(reports[1]))
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("name", ["check-models", "verify-models"])
 def test_a_shell_script(repository: Repository, name: str) -> None:
     script = recipes()[f"{name}.sh"]
@@ -115,6 +118,7 @@ def test_a_shell_script(repository: Repository, name: str) -> None:
     assert repository.shell(script).returncode != 0
 
 
+@pytest.mark.ci
 def test_a_baseline_takes_what_is_there_and_nothing_new(repository: Repository) -> None:
     page = PAGE.read_text(encoding="utf-8")
     write, use = "graphfix check models/ --write-baseline graphfix-baseline.json", "--baseline graphfix-baseline.json"
@@ -129,6 +133,7 @@ def test_a_baseline_takes_what_is_there_and_nothing_new(repository: Repository) 
     assert repository.shell("graphfix check models/").returncode == 1
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("form", ["github", "junit", "sarif"])
 def test_a_form_is_printed_and_zero_may_be_asked_for(repository: Repository, form: str) -> None:
     repository.put("models", ORIGINALS)
@@ -138,6 +143,7 @@ def test_a_form_is_printed_and_zero_may_be_asked_for(repository: Repository, for
     assert "GF101" in printed.stdout
 
 
+@pytest.mark.ci
 def test_check_on_github(repository: Repository) -> None:
     done = github(repository, "check-models")
     assert done.outputs["status"] == "0", done.printed
@@ -149,6 +155,7 @@ def test_check_on_github(repository: Repository) -> None:
     assert all(Path(done.outputs[name]).stat().st_size for name in ("sarif", "markdown", "json"))
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("model", NAMES)
 def test_verify_on_github(repository: Repository, model: str) -> None:
     assert github(repository, "verify-models", model=model).outputs["status"] == "0"
@@ -156,6 +163,7 @@ def test_verify_on_github(repository: Repository, model: str) -> None:
     assert github(repository, "verify-models", model=model).outputs["status"] != "0"
 
 
+@pytest.mark.ci
 def test_the_change_of_a_model_on_github(repository: Repository) -> None:
     assert github(repository, "verify-change").outputs["status"] == "0"
     repository.put("models", {"encoder.onnx": OTHERS["encoder.onnx"]})

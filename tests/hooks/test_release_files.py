@@ -55,6 +55,7 @@ def test_each_file_has_a_planted_fault() -> None:
     assert {path.name for path in (*WORKFLOWS, *FORMS)} == set(PLANTED)
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("path", [*WORKFLOWS, *FORMS], ids=lambda path: path.name)
 def test_the_published_schema_accepts_a_file_and_refuses_its_planted_fault(path: Path, tmp_path: Path) -> None:
     assert validated(path, schema_of(path)) == 0

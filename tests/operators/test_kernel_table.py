@@ -41,6 +41,7 @@ def contradictions(trials: int) -> list[str]:
     return wrong
 
 
+@pytest.mark.ci
 @pytest.mark.needs_release("onnxruntime>=1.31")
 def test_onnxruntime_answers_as_the_page_says() -> None:
     assert contradictions(FEW) == []
@@ -86,6 +87,7 @@ def test_what_the_catalogue_allows_changes_no_bit_of_any_type(kernel: Kernel, op
             assert {stretch, packed_stretch} <= {SAME, NOTHING}
 
 
+@pytest.mark.ci
 def test_bits_that_differ_contradict_the_page(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(kernel_table, "same_bits", lambda *_: False)
     assert any(text.endswith("other bits, not same bits") for text in contradictions(2))

@@ -155,6 +155,7 @@ def test_names_are_harmless() -> None:
     assert len(lines) == 7
 
 
+@pytest.mark.ci
 def test_the_time_grows_with_the_number_of_nodes() -> None:
     def seconds(number: int) -> float:
         changes = [Change("main", f"n{at}", f"n{at % 7}") for at in range(number)]

@@ -71,6 +71,7 @@ def rows(found: Opened) -> list[str]:
 # --- what holds of every page -----------------------------------------------------------------------------------------
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize(("width", "scheme"), LOOKS)
 @pytest.mark.parametrize("name", ["fix", "undrawn", "verify", "check", "hostile"])
 def test_a_page_is_silent_fetches_nothing_fits_and_can_be_read(
@@ -85,6 +86,7 @@ def test_a_page_is_silent_fetches_nothing_fits_and_can_be_read(
         assert found.check("nameless") == []
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("model", ["encoder.onnx", "prelu.tflite"])
 def test_so_is_that_of_a_model_whichever_site_is_selected(browser: Browser, tmp_path: Path, model: str) -> None:
     made = tmp_path / "r.html"
@@ -96,6 +98,7 @@ def test_so_is_that_of_a_model_whichever_site_is_selected(browser: Browser, tmp_
             found.page.get_by_role("button", name="Next site").click()
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize(
     ("planted", "check"),
     [
@@ -114,6 +117,7 @@ def test_a_planted_fault_is_found(fix: Opened, planted: str, check: str) -> None
     assert fix.check(check) != []
 
 
+@pytest.mark.ci
 def test_what_is_planted_on_a_page_can_run_no_script_and_fetch_nothing(fix: Opened) -> None:
     fix.page.evaluate(
         "document.body.insertAdjacentHTML('beforeend', '<img src=https://example.invalid/x onerror=alert(1)>')"
@@ -125,6 +129,7 @@ def test_what_is_planted_on_a_page_can_run_no_script_and_fetch_nothing(fix: Open
 # --- the table --------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.ci
 def test_a_search_a_status_a_code_and_an_operator_narrow_the_table(fix: Opened) -> None:
     page = fix.page
     assert fix.text(".matches") == "80 sites"
@@ -146,12 +151,14 @@ def test_a_search_a_status_a_code_and_an_operator_narrow_the_table(fix: Opened) 
     assert fix.text(".matches") == "5 of 80 sites"
 
 
+@pytest.mark.ci
 def test_the_table_fits_a_narrow_screen_without_scrolling_sideways(browser: Browser, write: Write) -> None:
     with opened(browser, write("fix"), width=NARROW) as found:
         table = found.page.locator(".grid")
         assert table.evaluate("(one) => one.scrollWidth - one.clientWidth") == 0
 
 
+@pytest.mark.ci
 def test_a_column_sorts_up_then_down_then_as_the_file_is(fix: Opened) -> None:
     head = fix.page.get_by_role("columnheader", name="Bytes")
     first = rows(fix)[0]
@@ -166,12 +173,14 @@ def test_a_column_sorts_up_then_down_then_as_the_file_is(fix: Opened) -> None:
     assert rows(fix)[0] == first
 
 
+@pytest.mark.ci
 def test_names_are_sorted_by_the_numbers_in_them(fix: Opened) -> None:
     fix.page.get_by_role("columnheader", name="Node").get_by_role("button").click()
     names = list(dict.fromkeys(fix.page.locator(".cell.node").all_inner_texts()))
     assert names[:4] == [f"encoder/layer.{number}/add" for number in range(4)]
 
 
+@pytest.mark.ci
 def test_the_keyboard_alone_selects_a_site_and_goes_to_it(fix: Opened) -> None:
     page = fix.page
     page.get_by_role("grid").focus()
@@ -190,6 +199,7 @@ def test_the_keyboard_alone_selects_a_site_and_goes_to_it(fix: Opened) -> None:
     assert page.evaluate("document.activeElement.className") == "detail"
 
 
+@pytest.mark.ci
 def test_every_control_is_reached_by_tab_and_shows_it(fix: Opened) -> None:
     page = fix.page
     number = page.evaluate(f"() => {{ {_checks()} window.left = new Set(controls()); return left.size; }}")
@@ -213,6 +223,7 @@ def _checks() -> str:
 # --- the selected site ------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.ci
 def test_a_site_shows_its_notation_its_drawing_and_the_graph_around_it(fix: Opened) -> None:
     page = fix.page
     page.locator(".sizer .row").nth(3).click()
@@ -229,6 +240,7 @@ def test_a_site_shows_its_notation_its_drawing_and_the_graph_around_it(fix: Open
     assert page.locator(".around .here").count() == 1
 
 
+@pytest.mark.ci
 def test_a_site_of_a_model_without_an_excerpt_is_drawn_as_far_as_it_says_itself(browser: Browser, write: Write) -> None:
     with opened(browser, write("undrawn")) as found:
         assert found.text(".side:nth-child(2) .code") == "operand 1: [1,1,64]"
@@ -240,12 +252,14 @@ def test_a_site_of_a_model_without_an_excerpt_is_drawn_as_far_as_it_says_itself(
         assert found.page.locator(".drawing svg").count() == 0
 
 
+@pytest.mark.ci
 def test_what_a_code_means_opens_where_it_is_asked(fix: Opened) -> None:
     fix.page.get_by_role("link", name="What GF101 means").click()
     assert fix.page.locator("#GF101").get_attribute("open") is not None
     assert "An operand of a broadcasting operator has fewer axes" in fix.text("#GF101 p")
 
 
+@pytest.mark.ci
 def test_colours_change_at_the_press_of_a_button(fix: Opened) -> None:
     before = fix.page.evaluate("getComputedStyle(document.body).backgroundColor")
     fix.page.get_by_role("button", name="Dark colours").click()
@@ -255,6 +269,7 @@ def test_colours_change_at_the_press_of_a_button(fix: Opened) -> None:
     assert fix.page.evaluate("getComputedStyle(document.body).backgroundColor") == before
 
 
+@pytest.mark.ci
 def test_an_option_can_be_copied(browser: Browser, write: Write) -> None:
     with opened(browser, write("fix"), permissions=["clipboard-read", "clipboard-write"]) as found:
         found.page.locator("button.copy").click()
@@ -262,6 +277,7 @@ def test_an_option_can_be_copied(browser: Browser, write: Write) -> None:
         assert found.page.evaluate("navigator.clipboard.readText()") == "--same 'ids[1]=mask[1]'"
 
 
+@pytest.mark.ci
 def test_several_models_are_shown_one_at_a_time_and_printed_all(browser: Browser, write: Write) -> None:
     with opened(browser, write("check")) as found:
         page = found.page
@@ -274,6 +290,7 @@ def test_several_models_are_shown_one_at_a_time_and_printed_all(browser: Browser
         assert page.locator("section.model:visible h2").count() == 3
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("name", ["fix", "verify", "check", "hostile"])
 def test_what_is_printed_fits_a_sheet_in_light_colours(browser: Browser, write: Write, name: str) -> None:
     with opened(browser, write(name), width=A4, color_scheme="dark") as found:
@@ -284,6 +301,7 @@ def test_what_is_printed_fits_a_sheet_in_light_colours(browser: Browser, write: 
         assert found.page.evaluate("getComputedStyle(document.documentElement).colorScheme") == "light"
 
 
+@pytest.mark.ci
 def test_the_table_is_printed_further_than_it_is_seen(browser: Browser, write: Write) -> None:
     with opened(browser, write("large")) as found:
         assert len(rows(found)) < 40
@@ -304,6 +322,7 @@ def test_without_scripts_the_summary_and_the_verdict_are_there(browser: Browser,
 # --- hostile names, many sites ----------------------------------------------------------------------------------------
 
 
+@pytest.mark.ci
 def test_hostile_names_are_text(browser: Browser, write: Write) -> None:
     with opened(browser, write("hostile")) as found:
         page = found.page
@@ -322,6 +341,7 @@ def test_hostile_names_are_text(browser: Browser, write: Write) -> None:
         assert found.said == []
 
 
+@pytest.mark.ci
 def test_ten_thousand_sites_are_painted_within_a_second(browser: Browser, write: Write) -> None:
     paint = "performance.getEntriesByName('first-contentful-paint')[0]?.startTime"
     times = []
@@ -338,6 +358,7 @@ def test_ten_thousand_sites_are_painted_within_a_second(browser: Browser, write:
     assert min(times) < 1000
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize(
     ("ask", "matches"),
     [
@@ -365,6 +386,7 @@ def test_ten_thousand_sites_are_filtered_within_a_tenth_of_a_second(
         assert min(times) < 100
 
 
+@pytest.mark.ci
 def test_the_last_of_ten_thousand_sites_is_reached(browser: Browser, write: Write) -> None:
     with opened(browser, write("large")) as found:
         found.page.get_by_role("grid").focus()

@@ -97,6 +97,7 @@ def measured(monkeypatch: pytest.MonkeyPatch, onnxruntime: str) -> None:
     monkeypatch.setattr(runtime_facts, "MEASURED", {**versions, "onnxruntime": (onnxruntime,)})
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("command", ["fix", "verify"])
 def test_a_verdict_names_a_runtime_that_is_newer_and_keeps_its_status(
     command: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]

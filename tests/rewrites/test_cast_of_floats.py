@@ -30,6 +30,7 @@ def cast(of: str, to: str, count: int) -> bytes:
     return model(f"y:{to}[{count}] = CAST(x:{of}[{count}], {types})", quantization={"y": None})
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("name", CASTS)
 def test_every_bit_is_the_same_in_litert_and_it_is_proved(name: str, tmp_path: Path) -> None:
     of, to, values = CASTS[name]
@@ -61,6 +62,7 @@ def test_a_second_run_does_nothing(name: str) -> None:
     assert fixed(cast(of, to, len(values)), target="tosa").counts["cast-of-floats"] == 1
 
 
+@pytest.mark.ci
 @needs_tools
 @pytest.mark.parametrize("name", CASTS)
 def test_tosa_computes_the_same(name: str, tmp_path: Path) -> None:

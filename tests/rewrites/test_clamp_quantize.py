@@ -64,6 +64,7 @@ def test_a_file_without_options_is_proved_too(tmp_path: Path) -> None:
     assert outcome.verdict.status == "proved"
 
 
+@pytest.mark.ci
 @needs_tools
 @pytest.mark.parametrize("dtype", ["int8", "int16"])
 def test_tosa_saturates_too(dtype: str, tmp_path: Path) -> None:

@@ -48,6 +48,7 @@ def test_nothing_is_done(text: str) -> None:
     assert list(plan(node(text))) == []
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("dtype", ["float16", "float32", "int32", "int64", "bool"])
 def test_it_is_proved_and_done_once(dtype: str, tmp_path: Path) -> None:
     elements = "{True,False,True,True}" if dtype == "bool" else "{1,2,3,4}"

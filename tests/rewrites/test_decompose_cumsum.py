@@ -44,6 +44,7 @@ def test_a_second_run_does_nothing(sizes: str) -> None:
     assert fixed(summed(axis=-1, sizes=sizes), target="tosa").counts["decompose-cumsum"] == 1
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize(("axis", "way"), [(axis, way) for axis in (0, 1, -1) for way in WAYS])
 def test_of_whole_numbers_every_bit_is_the_same_and_it_is_proved(axis: int, way: str, tmp_path: Path) -> None:
     before, after = tflite(tmp_path, summed(axis=axis, way=way)), tmp_path / "after.tflite"
@@ -54,6 +55,7 @@ def test_of_whole_numbers_every_bit_is_the_same_and_it_is_proved(axis: int, way:
     np.testing.assert_array_equal(got, want)
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("way", WAYS)
 def test_of_floats_it_is_held_to_its_bound(way: str, tmp_path: Path) -> None:
     before = tflite(tmp_path, summed("float32", way=way, sizes="2,37"))
@@ -101,6 +103,7 @@ def test_another_sum_is_not(other: str, tmp_path: Path) -> None:
     assert proved(tmp_path, other, FORM) == "not proved"
 
 
+@pytest.mark.ci
 @needs_tools
 @pytest.mark.parametrize("way", WAYS)
 def test_tosa_computes_the_same(way: str, tmp_path: Path) -> None:

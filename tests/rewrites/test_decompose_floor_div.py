@@ -65,6 +65,7 @@ def test_every_bit_is_the_same_in_litert(op: str, tmp_path: Path) -> None:
     np.testing.assert_array_equal(got, want)
 
 
+@pytest.mark.ci
 @needs_tools
 @pytest.mark.parametrize("op", OPERATORS)
 def test_tosa_computes_the_same(op: str, tmp_path: Path) -> None:

@@ -53,6 +53,7 @@ def test_both_forms_compute_the_same_over_the_whole_domain(approximate: str, tmp
     np.testing.assert_allclose(got, want, rtol=3e-7, atol=3e-6)
 
 
+@pytest.mark.ci
 @needs_tools
 @pytest.mark.parametrize("approximate", FORMS.values(), ids=FORMS)
 def test_tosa_computes_the_same_of_negative_numbers_too(approximate: str, tmp_path: Path) -> None:

@@ -41,6 +41,7 @@ def feeds(model: ModelProto, seed: int) -> dict[str, np.ndarray]:
 EQUATIONS = ["abc,bcd,ab->ad", "ab,bc,cd->ad", "abcd,cdb,ab,da->bc", "ab,ab,ab->ab", "a,ab,b->", "eab,abe,be->ae"]
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("equation", EQUATIONS)
 def test_pairs_are_proved_and_give_the_same_bits(equation: str, tmp_path: Path) -> None:
     before, after = tmp_path / "before.onnx", tmp_path / "after.onnx"
@@ -54,6 +55,7 @@ def test_pairs_are_proved_and_give_the_same_bits(equation: str, tmp_path: Path) 
     assert not graphfix.fix_file(after, tmp_path / "again.onnx", target="tosa").changed
 
 
+@pytest.mark.ci
 def test_random_equations_give_the_same_bits() -> None:
     choose, tried = random.Random(0), 0  # noqa: S311 - repeatable, no secret
     for seed in range(300):

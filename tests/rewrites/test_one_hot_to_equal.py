@@ -42,6 +42,7 @@ def test_a_second_run_does_nothing(axis: int) -> None:
     assert fixed(one_hot(axis), target="tosa").counts == {"one-hot-to-equal": 3}
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("dtype", ["float32", "int32", "int8"])
 @pytest.mark.parametrize("axis", FORMS)
 def test_every_bit_is_the_same_in_litert_and_it_is_proved(axis: int, dtype: str, tmp_path: Path) -> None:
@@ -53,6 +54,7 @@ def test_every_bit_is_the_same_in_litert_and_it_is_proved(axis: int, dtype: str,
     np.testing.assert_array_equal(got, want)
 
 
+@pytest.mark.ci
 @needs_tools
 @pytest.mark.parametrize("axis", FORMS)
 def test_tosa_computes_the_same(axis: int, tmp_path: Path) -> None:

@@ -126,6 +126,7 @@ def test_the_shapes_of_a_body_are_corrected() -> None:
     assert [site.node for site in outcome.sites] == ["Neg#1", "Abs#2", "Loop#0"]
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("target", ["explicit", "ranks", "compact", "tosa", "onnxruntime", "litert-gpu", "ethos-u"])
 def test_every_target_corrects_what_it_finds(target: str, tmp_path: Path) -> None:
     onnx.save(storing("v = Neg(x[2,3])\ny[2,3] = Add(v, b[2,3])", ("v", [2, 9])), tmp_path / "m.onnx")

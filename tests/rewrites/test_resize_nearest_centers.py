@@ -29,6 +29,7 @@ POWERS = {"by 2": (8, 10), "by 4 and 1": (16, 5), "by 8 and 2": (32, 10), "by 1"
 IMAGE = np.random.default_rng(0).uniform(-2, 2, (1, 4, 5, 3)).astype(np.float32)
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("dtype", ["float32", "int8", "int16"])
 @pytest.mark.parametrize("sizes", POWERS.values(), ids=POWERS)
 def test_by_a_power_of_2_the_centers_choose_the_same(sizes: tuple[int, int], dtype: str, tmp_path: Path) -> None:
@@ -72,6 +73,7 @@ def test_other_coordinates_are_not_proved(name: str, tmp_path: Path) -> None:
     assert prove(before, after, tflite=True).status == "not proved"
 
 
+@pytest.mark.ci
 @needs_tools
 def test_tosa_computes_the_same(tmp_path: Path) -> None:
     before = tflite(tmp_path, resized(8, 20))

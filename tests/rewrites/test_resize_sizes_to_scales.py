@@ -31,6 +31,7 @@ def fixed(folder: Path, model: ModelProto) -> tuple[Path, Path, graphfix.results
     return before, after, graphfix.fix_file(before, after, target="tosa", check_result=True)
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("mode", ["half_pixel", "align_corners", "asymmetric", "pytorch_half_pixel"])
 def test_scales_are_proved(mode: str, tmp_path: Path) -> None:
     _, after, outcome = fixed(tmp_path, resize((1, 2, 3, 4), (1, 2, 7, 9), coordinate_transformation_mode=mode))
@@ -52,6 +53,7 @@ def test_what_an_exporter_says_without_meaning_anything_by_it_is_dropped(tmp_pat
     assert not {"keep_aspect_ratio_policy", "antialias"} & {given.name for given in node.attribute}
 
 
+@pytest.mark.ci
 def test_random_sizes_give_the_same_bits() -> None:
     choose, done = Random(0), 0  # noqa: S311 - repeatable, no secret
     for _ in range(200):

@@ -53,6 +53,7 @@ def test_nothing_is_done(text: str) -> None:
     assert list(plan(node(text))) == []
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("case", DONE)
 def test_the_gather_is_proved_and_computes_the_same(case: str, tmp_path: Path) -> None:
     before, after = tmp_path / "before.onnx", tmp_path / "after.onnx"

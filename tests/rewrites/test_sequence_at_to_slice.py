@@ -87,6 +87,7 @@ def test_parts_of_a_free_size_stay_with_a_reason(tmp_path: Path) -> None:
     assert "axis 1 are not known" in str(site.reason)
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("at", [0, 1, 2])
 def test_another_slice_is_not_proved(at: int, tmp_path: Path) -> None:
     """Its start, its end or its axis is another."""

@@ -58,6 +58,7 @@ def test_each_axis_backwards_is_a_gather(case: str) -> None:
     assert chain(edit) == nodes
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("case", [case for case in DONE if not case.startswith("a free")])
 def test_the_gather_is_proved_and_computes_the_same(case: str, tmp_path: Path) -> None:
     before, after = tmp_path / "before.onnx", tmp_path / "after.onnx"

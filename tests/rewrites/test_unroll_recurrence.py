@@ -39,6 +39,7 @@ def fixed(folder: Path, model: ModelProto, **options: object) -> tuple[Path, Pat
     return before, after, graphfix.fix_file(before, after, target="tosa", **options)  # type: ignore[arg-type]  # its own
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("case", CASES)
 def test_every_form_is_proved_but_for_its_rounding_and_held_to_it(case: str, tmp_path: Path) -> None:
     before, after, outcome = fixed(tmp_path, CASES[case].model)
@@ -55,6 +56,7 @@ def test_every_form_is_proved_but_for_its_rounding_and_held_to_it(case: str, tmp
         assert np.abs(wanted - got).max() <= 2e-6 * max(1.0, np.abs(wanted).max())
 
 
+@pytest.mark.ci
 def test_what_was_unrolled_is_not_changed_again(tmp_path: Path) -> None:
     _, after, _ = fixed(tmp_path, PLAIN.model)
     again = graphfix.fix_file(after, tmp_path / "again.onnx", target="tosa")
@@ -126,6 +128,7 @@ def the_wrong_state(model: ModelProto) -> None:
 FAULTS = [gates_swapped, steps_swapped, a_wrong_activation, a_difference_for_a_sum, the_wrong_state]
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.__name__)
 def test_a_wrong_form_is_neither_proved_nor_equal(fault: object, tmp_path: Path) -> None:
     before, after, _ = fixed(tmp_path, PLAIN.model)
@@ -138,6 +141,7 @@ def test_a_wrong_form_is_neither_proved_nor_equal(fault: object, tmp_path: Path)
     assert verdict.proof["status"] == "not proved"
 
 
+@pytest.mark.ci
 def test_weights_that_are_a_little_wrong_are_not_proved(tmp_path: Path) -> None:
     """By 1e-6 of their size: no run would say so under the bound of what is inexact."""
     before, after, _ = fixed(tmp_path, PLAIN.model)
@@ -150,6 +154,7 @@ def test_weights_that_are_a_little_wrong_are_not_proved(tmp_path: Path) -> None:
     assert verify(before, after, proof="only").proof["status"] == "not proved"  # type: ignore[index]  # it was asked
 
 
+@pytest.mark.ci
 def test_a_formula_that_was_written_out_before_is_compared_bit_for_bit(tmp_path: Path) -> None:
     """What the first file computes in other operators is held to no bound."""
     _, after, _ = fixed(tmp_path, PLAIN.model)

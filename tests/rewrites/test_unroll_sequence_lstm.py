@@ -56,6 +56,7 @@ def written(folder: Path, model: str) -> tuple[Path, Path, Outcome]:
     return before, after, graphfix.fix_file(before, after, target="tosa")
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("steps", [1, STEPS])
 @pytest.mark.parametrize("time_major", [True, False])
 def test_it_is_proved_but_for_its_rounding_and_held_to_it(*, time_major: bool, steps: int, tmp_path: Path) -> None:
@@ -70,6 +71,7 @@ def test_it_is_proved_but_for_its_rounding_and_held_to_it(*, time_major: bool, s
     assert not graphfix.fix_file(after, tmp_path / "again.tflite", target="tosa").changed
 
 
+@pytest.mark.ci
 @needs_tools
 def test_tosa_computes_the_same(tmp_path: Path) -> None:
     outcome = tosa_file(tflite(tmp_path, text(time_major=False)), tmp_path / "m.tosa", run=True)
@@ -163,6 +165,7 @@ def the_wrong_activation(graph: schema.SubGraphT, names: list[str]) -> None:
     graph.operators[names.index("TANH")].opcodeIndex = graph.operators[names.index("LOGISTIC")].opcodeIndex
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize(
     "fault", [gates_swapped, steps_swapped, the_wrong_activation], ids=lambda fault: fault.__name__
 )

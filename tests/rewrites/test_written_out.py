@@ -86,6 +86,7 @@ SINCE = {
 """By name of what older releases refuse or compute otherwise: the release that computes it as ONNX says."""
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("case", by_release(CASES, SINCE))
 def test_every_form_is_proved_but_for_its_rounding_and_held_to_it(case: str, tmp_path: Path) -> None:
     before, after, outcome = written(tmp_path, CASES[case])
@@ -121,6 +122,7 @@ def test_a_query_that_sees_no_key_gets_zeros(tmp_path: Path) -> None:
     np.testing.assert_allclose(got, want, atol=1e-6)
 
 
+@pytest.mark.ci
 @needs_tools
 @pytest.mark.parametrize("case", [name for name, (inputs, *_) in CASES.items() if "int64" not in inputs])
 def test_tosa_computes_the_same(case: str, tmp_path: Path) -> None:
@@ -182,6 +184,7 @@ FAULTS = {
 }
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("case", FAULTS)
 def test_a_wrong_form_is_not_proved(case: str, tmp_path: Path) -> None:
     before, after, _ = written(tmp_path, CASES[case])

@@ -36,12 +36,14 @@ def asked(name: str, seconds: float = doctor.SECONDS) -> Probe:
     return found
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("name", NEEDED)
 def test_what_graphfix_needs_works_here(name: str) -> None:
     found = asked(name)
     assert (found.status, found.reason) == ("works", None)
 
 
+@pytest.mark.ci
 @pytest.mark.tosa
 @pytest.mark.parametrize("name", OPTIONAL)
 def test_the_tools_of_the_extra_work_where_they_are_installed(name: str) -> None:
@@ -89,6 +91,7 @@ def test_a_runtime_that_does_not_work_is_one_line(
     assert (found.status, found.reason) == ("fails", reason)
 
 
+@pytest.mark.ci
 def test_a_runtime_that_hangs_is_stopped(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     planted(monkeypatch, tmp_path, "ai_edge_litert", "import time\ntime.sleep(60)")
     found = asked("litert-xnnpack", seconds=1.5)
@@ -97,6 +100,7 @@ def test_a_runtime_that_hangs_is_stopped(monkeypatch: pytest.MonkeyPatch, tmp_pa
     assert found.seconds < 30
 
 
+@pytest.mark.ci
 @pytest.mark.tosa
 @pytest.mark.parametrize(
     ("text", "reason"),
@@ -115,6 +119,7 @@ def test_a_tool_that_does_not_work_is_one_line(
     assert (found.status, found.extra, found.reason) == ("fails", "tosa", reason)
 
 
+@pytest.mark.ci
 def test_a_package_of_the_same_name_and_a_wrong_result_are_told(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
@@ -142,6 +147,7 @@ def test_what_is_not_installed_is_said_with_what_to_install(
     assert (found.status, found.reason) == (status, f"not installed: {how}")
 
 
+@pytest.mark.ci
 def test_no_question_imports_a_runtime_into_the_asking_process() -> None:
     modules = sorted({module for question in doctor.QUESTIONS for module in question.packages} | {"numpy"})
     code = (

@@ -22,6 +22,7 @@ ABORTING = tflite("y[2,2,2,2,2,2,2,2,2] = ADD(x[1,1,1,1,1,1,1,1,2], b[2,2,2,2,2,
 COLUMN = "y:string[N,1] = RESHAPE(x:string[N], s:const:int32{-1,1})"
 
 
+@pytest.mark.ci
 @pytest.mark.usefixtures("processes")
 @pytest.mark.parametrize("kernels", KERNELS)
 def test_every_kernel_set_runs_at_sizes_that_change_from_run_to_run(kernels: str) -> None:
@@ -100,6 +101,7 @@ def test_variables_start_anew_in_each_run() -> None:
     assert len(set(first.tolist())) > 1
 
 
+@pytest.mark.ci
 @pytest.mark.needs_release("ai-edge-litert>=2.3")  # an older one runs the model
 @pytest.mark.usefixtures("processes")
 def test_a_kernel_that_aborts_is_refused_and_the_next_request_is_answered() -> None:

@@ -74,6 +74,7 @@ def test_a_node_without_its_operands_ends_nothing() -> None:
             continue
 
 
+@pytest.mark.ci
 def test_an_inference_that_does_not_end_is_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(shape_inference, "SECONDS", 1.0)
     with pytest.raises(InferenceError, match="was stopped: no answer within 1 seconds") as raised:
@@ -88,6 +89,7 @@ def pid() -> int:
     return process.pid
 
 
+@pytest.mark.ci
 def test_one_process_answers_all_questions(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(shape_inference, "SECONDS", 1.0)
     infer_shapes(model("y = Relu (x)"))
@@ -140,6 +142,7 @@ def test_a_fork_asks_a_process_of_its_own() -> None:
     assert pid() == first
 
 
+@pytest.mark.ci
 def test_the_process_ends_with_the_one_that_started_it() -> None:
     asks = (
         "from graphfix.runtimes.onnx import shape_inference as o; o.start(); print(o._KEPT._process.pid, flush=True); "

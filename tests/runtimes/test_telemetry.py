@@ -56,6 +56,7 @@ def machine(tmp_path: Path) -> Machine:
     return Machine(tmp_path)
 
 
+@pytest.mark.ci
 def test_fix_verify_and_check_send_nothing_and_write_nothing_below_home(machine: Machine) -> None:
     machine.run("-m", "graphfix", "fix", MODEL, "-o", "f.onnx")
     machine.run("-m", "graphfix", "verify", MODEL, "f.onnx")
@@ -64,6 +65,7 @@ def test_fix_verify_and_check_send_nothing_and_write_nothing_below_home(machine:
     assert machine.written == []
 
 
+@pytest.mark.ci
 def test_the_python_functions_switch_it_off_too(machine: Machine) -> None:
     machine.run("-c", f"import graphfix; graphfix.fix_file({MODEL!r}, 'f.onnx')")
     assert machine.seen == {"1"}

@@ -52,6 +52,7 @@ def test_an_onnx_model_goes_through_the_whole_loop(tmp_path: Path) -> None:
     assert [o.tolist() for o in answer.outputs] == [(a - b).tolist(), (-a).tolist()]
 
 
+@pytest.mark.ci
 def test_empty_names_at_the_end_of_a_node_are_no_names(tmp_path: Path) -> None:
     """torch-mlir refuses most operators that have such names: failed to legalize onnx.Dropout."""
     path = onnx_file(tmp_path, "g (float[2,4] x) => (float[2,2] y) {a, b = Split<axis = 1>(x) y = Dropout(a)}")

@@ -66,6 +66,7 @@ def test_a_model_that_is_not_there_is_said_so(tmp_path: Path) -> None:
         tosa.convert(tosa.CONVERTER, tmp_path / "nowhere.tflite", tmp_path / "m.mlirbc")
 
 
+@pytest.mark.ci
 def test_a_division_by_zero_ends_only_the_model_s_own_process(tmp_path: Path) -> None:
     model = tflite(tmp_path, "y:int32[2] = FLOOR_DIV(a:int32[2], b:int32[2])")
     (y,) = ran(model, np.array([7, -7], np.int32), np.array([2, 2], np.int32)).outputs

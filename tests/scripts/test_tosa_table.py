@@ -32,6 +32,7 @@ def test_a_model_that_takes_too_long_is_a_row(monkeypatch: pytest.MonkeyPatch) -
     assert table._row(table.Model(table.EXPORTED / "bert_legacy.onnx")).fixed == "no: longer than 0.01 s"
 
 
+@pytest.mark.ci
 def test_a_model_that_can_not_be_read_is_a_row(tmp_path: Path) -> None:
     (tmp_path / "m.onnx").write_bytes(b"no model")
     assert table._row(table.Model(tmp_path / "m.onnx")).fixed.startswith("no: ")

@@ -101,6 +101,7 @@ def test_complete_files_are_accepted(tmp_path: Path) -> None:
     assert "wheel" in try_package.contents(packed(tmp_path, wheel=MODULES, sdist=SDIST))
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize(
     ("wheel", "sdist", "fault"),
     [
@@ -128,6 +129,7 @@ def test_without_a_docker_daemon_the_container_is_not_built(monkeypatch: pytest.
     assert try_package.container(try_package.Package(tmp_path)) == "not built: there is no docker"
 
 
+@pytest.mark.ci
 def test_the_python_that_runs_the_script_is_among_those_that_are_tried() -> None:
     version = f"{sys.version_info[0]}.{sys.version_info[1]}"
     assert try_package.pythons()[version] == sys.executable

@@ -173,6 +173,7 @@ else:
 """
 
 
+@pytest.mark.ci
 def test_a_planted_wrong_inference_of_another_environment_is_found(tmp_path: Path) -> None:
     python = tmp_path / "python"
     python.write_text(PLANT.format(python=sys.executable))
@@ -184,12 +185,14 @@ def test_a_planted_wrong_inference_of_another_environment_is_found(tmp_path: Pat
     assert "Softsign {} (float32[2, 3]), inferred [3, 3], real [2, 3]" in result.unlisted[0]
 
 
+@pytest.mark.ci
 def test_the_installed_environment_infers_the_same_nodes_rightly() -> None:
     call = Call([data(2, 3)], version=13)
     result = script.measure([instance(("", op), call) for op in ("Softsign", "Tanh")], [sys.executable])
     assert (result.ran.total(), result.wrong.total(), result.unlisted) == (2, 0, [])
 
 
+@pytest.mark.ci
 def test_a_wrong_node_of_a_row_that_is_missing_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(script, "row_of", lambda *_: None)
     result = script.measure([made(CASES[0], twin=False)], [sys.executable])
@@ -217,6 +220,7 @@ def test_a_model_on_which_the_process_ends_is_refused_and_the_rest_is_asked(
 # --- the table --------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.ci
 def test_a_wrong_node_is_a_line_of_the_table() -> None:
     lines = script.report(script.measure([made(case, twin=False) for case in CASES[:2]], [sys.executable]))
     assert lines[2].endswith("| 2 | 2 | 2 |")
@@ -246,6 +250,7 @@ def test_the_random_nodes_are_the_same_each_time(op: str) -> None:
     assert len(set(one)) > 1 or op == "Slice"  # a Slice's bounds are operands
 
 
+@pytest.mark.ci
 def test_random_nodes_of_each_operator_run() -> None:
     asked = [(op, made) for op in DRAWS for each in drawn(op, 8) if (made := question(each)) is not None]
     found = script.answers([made for _, made in asked], sys.executable)

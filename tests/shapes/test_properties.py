@@ -53,6 +53,7 @@ def assert_answers_are_numpys(*operands: Sizes) -> None:
         assert stretches(shapes, at) == repeated
 
 
+@pytest.mark.ci
 def test_all_pairs_of_static_shapes_up_to_rank_3_are_answered_as_numpy_does() -> None:
     for pair in itertools.product(STATIC, repeat=2):
         assert_answers_are_numpys(*pair)
@@ -67,6 +68,7 @@ def test_random_triples_of_static_shapes_are_answered_as_numpy_does() -> None:
         assert_answers_are_numpys(*triple)
 
 
+@pytest.mark.ci
 @given(st.lists(st.integers(0, 2**40), max_size=5), st.data())
 def test_sizes_beyond_64_bits_broadcast_and_multiply_exactly(result: list[int], data: st.DataObject) -> None:
     kept = data.draw(st.lists(st.lists(st.booleans(), min_size=len(result), max_size=len(result)), min_size=1))
@@ -164,6 +166,7 @@ CLEAN = [dim for dim in POOL if dim not in (symbol("N", 2), Dim(("M", "N"), 2))]
 """One range a name: what a model declares."""
 
 
+@pytest.mark.ci
 def test_no_substitution_contradicts_an_answer_about_one_axis() -> None:
     for size in (1, 2, 3):
         for dims in itertools.combinations_with_replacement(POOL, size):
@@ -173,6 +176,7 @@ def test_no_substitution_contradicts_an_answer_about_one_axis() -> None:
 shapes_of_pool = st.lists(st.sampled_from(POOL), max_size=3).map(lambda dims: of(*dims))
 
 
+@pytest.mark.ci
 @settings(max_examples=300)
 @given(st.lists(shapes_of_pool, min_size=1, max_size=4))
 def test_no_substitution_contradicts_an_answer_about_whole_shapes(shapes: list[Shape]) -> None:
@@ -237,6 +241,7 @@ def test_sizes_add_and_multiply_within_what_is_said_of_them() -> None:
 names = st.from_regex(r"[A-Za-z_]([\w.*/ -]*\w)?", fullmatch=True).filter(lambda name: name != "invalid")
 
 
+@pytest.mark.ci
 @given(st.lists(st.one_of(st.integers(0, 2**70), st.just(UNKNOWN), names.map(symbol)), max_size=6))
 def test_what_str_writes_of_plain_dims_parse_reads_back(dims: list[Size]) -> None:
     assert parse(str(of(*dims))) == of(*dims)

@@ -216,6 +216,7 @@ def test_a_target_and_a_target_file_exclude_each_other(tmp_path: Path, capsys: p
         graphfix.check(model_file, target="ranks", target_file=path)
 
 
+@pytest.mark.ci
 def test_check_and_fix_go_by_the_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     before, after = tmp_path / "m.tflite", tmp_path / "o.tflite"
     before.write_bytes(model("e[2,4] = BROADCAST_TO(x[1,4], s:const:int32[2]{2,4})\nz[2,4] = COS(e)"))

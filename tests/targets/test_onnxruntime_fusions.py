@@ -120,6 +120,7 @@ def test_a_body_reads_what_is_outside_of_it() -> None:
     assert not fusions.find(engine.load(proto).graphs[0])
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize(
     "name", ["albert", "bert_pair", "gpt2", "llama_sdpa_past", "mamba", "segformer", "swin", "t5_encoder", "vit"]
 )

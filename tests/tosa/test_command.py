@@ -185,6 +185,7 @@ def test_what_no_converter_takes_is_not_tried(
     assert list(listing(tmp_path)) == ["m.onnx"]
 
 
+@pytest.mark.ci
 @pytest.mark.tosa
 def test_the_seconds_of_each_tool_are_told_apart(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     model = onnx_file(tmp_path, SQUARE)
@@ -196,6 +197,7 @@ def test_the_seconds_of_each_tool_are_told_apart(tmp_path: Path, capsys: pytest.
 # --- the tools ------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.ci
 @pytest.mark.tosa
 def test_a_model_becomes_a_tosa_file_with_its_bytecode_beside_it(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]

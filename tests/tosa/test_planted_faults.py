@@ -51,6 +51,7 @@ def onnx_fault(change: Callable[[ModelProto], None]) -> Callable[[bytes], bytes]
     return changed
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("weights", ["onnx::Conv_90", "head.weight"])
 def test_the_sign_of_one_weight(weights: str, tmp_path: Path) -> None:
     def flip(model: ModelProto) -> None:
@@ -63,6 +64,7 @@ def test_the_sign_of_one_weight(weights: str, tmp_path: Path) -> None:
     assert found == ("agrees", "differs")
 
 
+@pytest.mark.ci
 def test_an_index_of_a_gather_that_is_off_by_one(tmp_path: Path) -> None:
     def move(model: ModelProto) -> None:
         (node,) = (each for each in model.graph.node if each.name == "/model/pooler/Gather")
@@ -82,6 +84,7 @@ def operands(data: bytearray) -> list[tuple[tflite.Tensor, tflite.Tensor]]:
     return [(x, w) for x, w in pairs if model.Buffers(w.Buffer()).DataLength()]
 
 
+@pytest.mark.ci
 def test_a_scale_that_is_off_by_2_percent(tmp_path: Path) -> None:
     def widen(data: bytes) -> bytes:
         made = bytearray(data)
@@ -92,6 +95,7 @@ def test_a_scale_that_is_off_by_2_percent(tmp_path: Path) -> None:
     assert verdicts("tcn_fixed_int8io.tflite", widen, tmp_path) == ("agrees", "differs")
 
 
+@pytest.mark.ci
 def test_a_zero_point_that_is_off_by_3(tmp_path: Path) -> None:
     """Of the output: within the file another tensor's would be wrong for what makes it and for what reads it alike."""
 

@@ -63,6 +63,7 @@ def test_what_only_begins_like_a_model_is_refused(
     assert str(path) in refused(capsys, tmp_path, "verify", path, MODELS / "files/archive.tflite")
 
 
+@pytest.mark.ci
 def test_a_wrong_identifier_makes_it_no_model_of_either_format(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -92,6 +93,7 @@ def test_a_prefix_is_refused(name: str, step: int, tmp_path: Path, capsys: pytes
     assert_prefixes_are_refused(name, step, tmp_path, capsys)
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("name", ["files/archive", "files/control_dependencies"])
 def test_lengths_of_larger_cuts_are_refused(name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     data = (MODELS / f"{name}.tflite").read_bytes()
@@ -101,6 +103,7 @@ def test_lengths_of_larger_cuts_are_refused(name: str, tmp_path: Path, capsys: p
         refused_by_all(capsys, tmp_path, path)
 
 
+@pytest.mark.ci
 def test_random_bytes_behind_the_identifier_are_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     draw = random.Random(20)  # noqa: S311 -- no secret, a seeded test
     path = tmp_path / "m.tflite"
@@ -225,6 +228,7 @@ def test_tables_in_the_place_of_others_are_refused(
     refused_by_all(capsys, tmp_path, path)
 
 
+@pytest.mark.ci
 def test_the_file_that_all_of_these_break_is_a_model(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path, out = tmp_path / "m.tflite", tmp_path / "o.tflite"
     path.write_bytes(broken(lambda _: None))

@@ -175,6 +175,7 @@ def test_an_archive_and_small_constants_are_damaged_too() -> None:
     assert any(stop - start <= 64 and start in set(places(data)) for start, stop in payloads(data))
 
 
+@pytest.mark.ci
 def test_an_exception_a_hang_and_an_exit_in_a_fork_are_reported_apart() -> None:
     def raises() -> int:
         raise IndexError("planted")

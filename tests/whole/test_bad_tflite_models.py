@@ -271,6 +271,7 @@ def test_bodies_deeper_than_that_are_refused(tmp_path: Path, capsys: pytest.Capt
         assert "deep" in refused(capsys, tmp_path, "fix", path, "-o", tmp_path / "o.tflite", "--no-verify")
 
 
+@pytest.mark.ci
 def test_a_name_of_two_megabytes_is_no_reason_to_stop(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path, out = tmp_path / "m.tflite", tmp_path / "o.tflite"
     path.write_bytes(edited(tensor(0, name="n" * 2_000_000)))
@@ -285,6 +286,7 @@ def test_an_error_shows_the_beginning_of_a_long_name(tmp_path: Path, capsys: pyt
     assert len(refused(capsys, tmp_path, "check", path)) < 1000
 
 
+@pytest.mark.ci
 def test_a_shape_of_a_thousand_axes_is_shown_by_its_beginning(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -293,6 +295,7 @@ def test_a_shape_of_a_thousand_axes_is_shown_by_its_beginning(
     assert len(refused(capsys, tmp_path, "check", path)) < 1000
 
 
+@pytest.mark.ci
 def test_a_name_can_not_write_to_the_terminal(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "m.tflite"
     name = "a\n\x1b[31mb\r\u2028"
@@ -312,6 +315,7 @@ def test_a_name_that_is_no_utf_8_is_kept(tmp_path: Path, capsys: pytest.CaptureF
     assert ask(capsys, "show", path).status == 0
 
 
+@pytest.mark.ci
 def test_what_litert_does_not_run_is_proved_and_written(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path, out = tmp_path / "m.tflite", tmp_path / "o.tflite"
     path.write_bytes(model("y:bool[2,3] = ADD(x:bool[2,3], b:const:bool[3])"))

@@ -92,6 +92,7 @@ def test_a_system_that_refuses_leaves_no_trace(
         assert words in line.lower()
 
 
+@pytest.mark.ci
 def test_a_failing_disk_does_not_spoil_a_later_run(
     source: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -143,6 +144,7 @@ def command(*argv: object, limit: int | None = None) -> subprocess.CompletedProc
     )
 
 
+@pytest.mark.ci
 def test_a_disk_that_is_really_full_ends_in_one_line(source: Path, tmp_path: Path) -> None:
     before = listing(tmp_path)
     for options in (["-o", tmp_path / "o.tflite"], ["-o", tmp_path / "o.tflite", "--no-verify"], ["--in-place"]):

@@ -213,6 +213,7 @@ def limits() -> None:
     resource.setrlimit(resource.RLIMIT_DATA, (BYTES, BYTES))
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("kind", KINDS)
 def test_doubling_ends_within_20_seconds_and_512_mib(kind: str, tmp_path: Path) -> None:
     make, options = KINDS[kind]
@@ -336,6 +337,7 @@ def squared(path: Path) -> Path:
     return written(path, [node_], "last", [], {"shape": np.array([80_000, 80_000])})
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize(("make", "status"), [(calls, 0), (sums, 0), (squared, 0)])
 def test_runs_that_ask_for_too_much_are_left_out(
     make: Callable[[Path], Path], status: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]

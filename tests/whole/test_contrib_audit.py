@@ -79,6 +79,7 @@ SHARED = {
 """The operators of decoders whose present state may take the buffer of the past: the operand by result."""
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("claimant", [by_view, by_proof])
 @pytest.mark.parametrize("op", SHARED)
 def test_no_claim_contradicts_a_node_whose_past_and_present_are_one_buffer(
@@ -106,6 +107,7 @@ def fits(trial: Instance) -> bool:
     return int(np.asarray(total)) <= np.shape(trial.feeds["o3"])[2]
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("claimant", [by_view, by_proof])
 def test_no_claim_contradicts_onnxruntime(claimant: Claimant, runner: Runner, tmp_path: Path) -> None:
     told = audited(FEW, claimant, runner, tmp_path)
@@ -153,6 +155,7 @@ def test_load_time_inference_contradicts_the_kernels_of_the_listed_operators_alo
     assert sorted({name_of(each.operator) for each in told if each.wrong} - set(map(name_of, WRONG_AT_LOAD))) == []
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("key", sorted(WRONG_AT_LOAD), ids=name_of)
 def test_load_time_inference_contradicts_the_kernel_of_each_listed_operator(
     key: Key, runner: Runner, tmp_path: Path

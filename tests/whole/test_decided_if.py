@@ -38,6 +38,7 @@ def ops(path: Path) -> list[str]:
     return [node.op for node in formats.load(path).graphs[0].nodes]
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("rate", BRANCHES)
 def test_the_branch_takes_the_operators_place(tmp_path: Path, rate: str) -> None:
     path, after = file(tmp_path, CHOOSING), tmp_path / "after.tflite"
@@ -52,6 +53,7 @@ def test_the_branch_takes_the_operators_place(tmp_path: Path, rate: str) -> None
     assert again.rewrites["inline-decided-branches"] == 0
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize(("rate", "other"), [("16", "8"), ("8", "16")])
 def test_it_is_not_proved_for_the_other_value(tmp_path: Path, rate: str, other: str) -> None:
     path, after = file(tmp_path, CHOOSING), tmp_path / "after.tflite"
@@ -62,6 +64,7 @@ def test_it_is_not_proved_for_the_other_value(tmp_path: Path, rate: str, other: 
     assert api.verify(path, after, values={"rate": other}).status == "different"
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize(
     ("old", "new"),
     [("NEG(q", "ABS(q"), ("ABS(n)", "NEG(n)"), ("c:const[2,3]", "c:const[2,3]{2,2,2,2,2,2}"), ("t, then", "x, then")],
@@ -89,6 +92,7 @@ def test_an_unknown_condition_leaves_it(tmp_path: Path) -> None:
     assert "IF" in ops(tmp_path / "after.tflite")
 
 
+@pytest.mark.ci
 def test_a_branch_that_another_operator_runs_stays_for_it(tmp_path: Path) -> None:
     text = CHOOSING.replace("y[2,3] = ADD(w,", "v[2,3] = IF(flag:bool[], w, then=yes, else=no)\ny[2,3] = ADD(v,")
     path, after = file(tmp_path, text), tmp_path / "after.tflite"
@@ -111,6 +115,7 @@ def test_a_branch_that_a_signature_calls_stays(tmp_path: Path) -> None:
     assert len(formats.load(after).graphs) == 3
 
 
+@pytest.mark.ci
 def test_names_in_the_branch_may_be_those_of_the_main_subgraph(tmp_path: Path) -> None:
     text = CHOOSING.replace("n[2,3] = NEG(q[2,3])\np[2,3] = ABS(n)", "t[2,3] = NEG(x[2,3])\nw[2,3] = ABS(t)")
     outcome = decided(file(tmp_path, text))

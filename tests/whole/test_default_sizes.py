@@ -51,11 +51,13 @@ def test_the_least_size_that_runs_is_bound_and_reported(tmp_path: Path, case: st
     assert bound(path) == expected  # the same again
 
 
+@pytest.mark.ci
 def test_one_size_may_be_larger_than_the_others(tmp_path: Path) -> None:
     text = "y[*] = Conv(x[N,1,L], w:const[1,1,90])\nz[2,4] = Squeeze(v[2,K,4], a:const:int64[1]{1})"
     assert bound(written(text, tmp_path)) == ["x is [1,1,96]", "v is [2,1,4]"]
 
 
+@pytest.mark.ci
 def test_first_axes_take_part_where_nothing_else_runs(tmp_path: Path) -> None:
     text = "t[*] = Reshape(x[L], s:const:int64[3]{1,1,-1})\ny[*] = Conv(t, w:const[1,1,30])"
     assert bound(written(text, tmp_path), target="tosa") == ["x is [32]"]
@@ -87,6 +89,7 @@ def test_where_no_runtime_loads_the_model_the_shape_rules_decide(tmp_path: Path)
     assert bound(path) == ["x is [1,1,7]"]
 
 
+@pytest.mark.ci
 def test_where_nothing_runs_the_rest_stays_free_and_the_error_says_so(tmp_path: Path) -> None:
     text = "y[*] = Reshape(x[N,S], s:const:int64[1]{7919})"
     path = written(text, tmp_path)
@@ -107,6 +110,7 @@ def test_an_unknown_rank_stays_unknown(tmp_path: Path) -> None:
     assert bound(path) == ["x is [1,S]"]
 
 
+@pytest.mark.ci
 def test_an_input_that_an_old_tflite_file_stores_as_a_scalar_is_one(tmp_path: Path) -> None:
     """Old converters write no has_rank, so the scalar looks like a tensor of unknown rank."""
     path = tmp_path / "m.tflite"
@@ -119,6 +123,7 @@ def test_an_input_that_an_old_tflite_file_stores_as_a_scalar_is_one(tmp_path: Pa
     assert [str(value) for value in engine.load(tmp_path / "o.tflite").graphs[0].inputs] == ["x[1,3]", "m[]"]
 
 
+@pytest.mark.ci
 def test_the_result_is_fixed_and_proved_at_these_sizes(tmp_path: Path) -> None:
     path = written("t[*] = Conv(x[N,1,H,W], w:const[1,1,5,5])\ny[*] = Add(t, b:const[3])", tmp_path)
     outcome = api.fix_file(path, tmp_path / "o.onnx", target="tosa", bind_defaults=True)
@@ -127,6 +132,7 @@ def test_the_result_is_fixed_and_proved_at_these_sizes(tmp_path: Path) -> None:
     assert outcome.verdict.status == "proved"
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("name", ["swin_free_dynamo.onnx", "gpt2_past_legacy.onnx", "keyword_spotting_free.tflite"])
 def test_exported_models_bind(name: str) -> None:
     path = ROOT / "models" / "exported" / name
@@ -135,6 +141,7 @@ def test_exported_models_bind(name: str) -> None:
     assert not any(letter in line.split(" is ")[1] for line in found for letter in "?*abcdefghijklmnopqrstuvwxyz")
 
 
+@pytest.mark.ci
 def test_a_proof_says_by_default_of_sizes_that_nobody_asked_for_and_nothing_of_static_ones(tmp_path: Path) -> None:
     path = written("y[*] = Add(x[N,3], b[2,1,1])", tmp_path)
     verdict = api.fix_file(path, tmp_path / "o.onnx", bind_defaults=True).verdict
@@ -144,6 +151,7 @@ def test_a_proof_says_by_default_of_sizes_that_nobody_asked_for_and_nothing_of_s
     assert [text for text in verdict.proof["assumes"] if "as asked for" in text] == []
 
 
+@pytest.mark.ci
 def test_sizes_that_are_asked_for_are_told_as_such(tmp_path: Path) -> None:
     path = written("y[*] = Add(x[N,3], b[2,1,1])", tmp_path)
     verdict = api.fix_file(path, tmp_path / "o.onnx", shapes={"x": (5, 3)}).verdict

@@ -101,6 +101,7 @@ def jobs_of(paths: Sequence[Path], fixed: FixedFiles) -> tuple[list[Job], int]:
     return jobs, count
 
 
+@pytest.mark.ci
 def test_a_stretch_is_seen_at_one_size_and_not_at_another() -> None:
     """LayerNorm's mean has one column and the input's batch: axis 0 is never stretched, axis 1 always."""
     path = FOLDER / "swin_free_legacy.onnx"

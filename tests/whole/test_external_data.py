@@ -79,6 +79,7 @@ def test_every_command_refuses_data_that_leaves_and_names_the_option_that_allows
     assert READERS[name][1] in out
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("layout", ["hub", "hard links", "two dots"])
 def test_fix_verifies_and_copies_the_data_into_another_folder(tmp_path: Path, capsys: Capture, layout: str) -> None:
     path = laid_out(tmp_path / "there", layout)
@@ -182,6 +183,7 @@ def constant(path: Path) -> bytes:
     return bytes(tensor.raw_data)
 
 
+@pytest.mark.ci
 def test_variants_whose_data_has_one_name_are_fixed_into_one_folder(tmp_path: Path, capsys: Capture) -> None:
     (tmp_path / "out").mkdir()
     for name, data in (("int4", DATA), ("fp16", OTHER)):
@@ -197,6 +199,7 @@ def test_variants_whose_data_has_one_name_are_fixed_into_one_folder(tmp_path: Pa
     assert [constant(tmp_path / "out" / f"{name}.onnx") for name in ("int4", "fp16")] == [DATA, OTHER]
 
 
+@pytest.mark.ci
 def test_a_pair_beside_each_other_is_fixed_in_place_with_its_data(tmp_path: Path, capsys: Capture) -> None:
     names = {"encoder_model.onnx": DATA, "decoder_model.onnx": OTHER}
     paths = [of_data(tmp_path / name, data, f"{name}_data") for name, data in names.items()]
@@ -207,6 +210,7 @@ def test_a_pair_beside_each_other_is_fixed_in_place_with_its_data(tmp_path: Path
     assert [constant(path) for path in paths] == [DATA, OTHER]
 
 
+@pytest.mark.ci
 def test_models_of_a_pipeline_keep_their_folders_in_a_batch(tmp_path: Path) -> None:
     parts = {"text_encoder": DATA, "unet": OTHER, "vae_decoder": DATA[::-1]}
     for name, data in parts.items():
@@ -258,6 +262,7 @@ def elsewhere(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytes
     monkeypatch.chdir("/" if request.param == "/" else decoy)
 
 
+@pytest.mark.ci
 @pytest.mark.usefixtures("elsewhere")
 @pytest.mark.parametrize("target", ["compact", "explicit", "tosa"])
 def test_fix_from_elsewhere_writes_the_bytes_that_it_writes_at_home(

@@ -58,6 +58,7 @@ def test_payloads_are_the_same_exactly_where_all_their_bytes_are(tmp_path: Path)
             assert not Payload(opened(tmp_path / f"c{at}", other, stack), 0, 20).same(theirs)
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("size", [1, 3, 8, 64, 1 << 18])
 @given(data=st.data())
 def test_an_axis_is_cut_exactly_where_nothing_changes_along_it(size: int, data: st.DataObject) -> None:

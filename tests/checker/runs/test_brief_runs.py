@@ -124,12 +124,14 @@ def test_more_runs_are_made_where_they_are_asked_for(pair: Models, options: Mapp
     assert sizes == {0, 1, 2, 3}
 
 
+@pytest.mark.ci
 def test_a_pair_that_is_not_proved_is_swept(pair: Models) -> None:
     verdict = graphfix.verify(pair.before, pair.different)
     assert verdict.status == "different"
     assert {size for _, _, size in ran(verdict)} >= {0, 1, 2, 3}
 
 
+@pytest.mark.ci
 def test_early_runs_that_are_dropped_leave_no_process(pair: Models) -> None:
     before = children()
     graphfix.verify(pair.before, pair.different)
@@ -147,6 +149,7 @@ def test_an_interrupt_of_the_proof_ends_the_runs(pair: Models, monkeypatch: pyte
     assert children() == before
 
 
+@pytest.mark.ci
 def test_what_differs_at_first_sight_is_looked_into(pair: Models, monkeypatch: pytest.MonkeyPatch) -> None:
     proved = proof.prove(brief_task(pair.before, pair.equal).pair)
     monkeypatch.setattr(proof, "prove", lambda *_, **__: proved)
@@ -274,6 +277,7 @@ def test_a_process_that_ended_between_two_loads_is_started_again() -> None:
         assert child.load(second).run({"x": np.float32([1])})
 
 
+@pytest.mark.ci
 def test_a_limit_of_memory_holds_for_sessions_in_this_process(tmp_path: Path) -> None:
     program = f"""
 import numpy as np

@@ -209,6 +209,7 @@ def test_runs_that_refuse_their_inputs_do_not_hide_a_load_that_fails(
     assert f"different: the second file does not load in {way}, the first does: " in capsys.readouterr().out
 
 
+@pytest.mark.ci
 def test_a_first_file_that_fails_alike_decides_nothing_and_a_note_says_so(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -240,6 +241,7 @@ def test_a_proof_alone_says_that_the_load_was_not_observed_and_load_observes_it(
     assert f"different: the second file does not load in {PLAIN}, the first does: " in capsys.readouterr().out
 
 
+@pytest.mark.ci
 def test_each_file_is_loaded_once_each_way(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     loaded: list[tuple[Path | bytes, object]] = []
     original = process.Child._answer
@@ -319,6 +321,7 @@ def test_a_load_that_is_left_out_is_said() -> None:
     assert verdict.load == Load((PLAIN,), f"in {OPTIMIZED}: why")
 
 
+@pytest.mark.ci
 def test_a_large_model_is_loaded_with_optimizations_only_if_there_is_memory_for_copies(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -78,6 +78,7 @@ def test_a_tensor_name_that_another_operator_has_in_the_second_file_is_shown_wit
     assert verdict.first_difference.get("other_producer") == other
 
 
+@pytest.mark.ci
 def test_the_first_difference_is_found_behind_hundreds_of_equal_tensors(written: Written) -> None:
     steps = " ".join(f"t{i + 1} = Sin(t{i})" for i in range(300))
     text = f"g (float[N] t0) => (float[N] y) {{ {steps} u = Add(t300, b) y = Relu(u) }}"
@@ -182,6 +183,7 @@ def test_sizes_that_only_the_second_model_declares_restrict_the_sweep(written: W
     assert all(sizes["N"] == 4 for sizes in off(verify(free, bound)))
 
 
+@pytest.mark.ci
 def test_given_bindings_and_shapes_are_kept(written: Written) -> None:
     model = written("g (float[N,M] x, float[N] b) => (float[N,M] y) { y = Neg(x) }")
     assert {sizes["N"] for sizes in off(verify(model, model, bindings={"N": 6}))} == {6}
@@ -199,6 +201,7 @@ def test_unnamed_dims_that_must_agree_are_found(written: Written) -> None:
     assert [dict(run.bindings) for run in verdict.runs if run.status == "undecided"] == [{"a[0]": 3, "b[0]": 5}]
 
 
+@pytest.mark.ci
 def test_a_picture_model_that_refuses_small_sizes_is_run_at_larger_ones(written: Written) -> None:
     text = "g (float[N,C,H,W] x) => (float[a,b,c,d] y) { y = AveragePool<kernel_shape = [32, 32]>(x) }"
     model = written(text)
@@ -229,6 +232,7 @@ def test_a_model_newer_than_onnxruntime_is_decided(written: Written) -> None:
     assert verify(path, path).status == "equal"
 
 
+@pytest.mark.ci
 def test_an_input_without_a_rank_gets_one_that_runs(written: Written) -> None:
     path = written("g (float[N] x) => (float[?] y) { y = Transpose<perm = [0, 2, 1]>(x) }")
     model = onnx.load(path)
@@ -298,6 +302,7 @@ def test_nan_equals_nan_and_other_bits_of_it_are_an_exception(written: Written) 
     assert list(verdict.exceptions) == [{"class": "nan-payload", "output": "y", "site": "Mul#0", "count": 2}]
 
 
+@pytest.mark.ci
 def test_a_tolerance_decides_when_it_is_given_and_is_said(written: Written) -> None:
     before, after = written(ADD, b=np.float32([1.0])), written(ADD, b=np.float32([1.0001]))
     assert verify(before, after).status == "different"
@@ -346,6 +351,7 @@ def test_bfloat16_arithmetic_is_run_by_the_reference_evaluator(written: Written)
     assert verify(written(text.format("Add")), written(text.format("Sub"))).status == "different"
 
 
+@pytest.mark.ci
 def test_weights_in_a_file_of_their_own_are_found_and_traced(written: Written, tmp_path: Path) -> None:
     weight = np.ones((4, 4), np.float32)
     paths = []
@@ -370,6 +376,7 @@ def test_a_model_on_which_onnxruntime_aborts_leaves_this_process_alive(written: 
     assert {"T": 3, "N": 5} in off(verdict)
 
 
+@pytest.mark.ci
 def test_the_same_seed_gives_the_same_verdict_and_is_in_it(written: Written) -> None:
     before, after = written(ADD, b=np.float32([1])), written(ADD, b=np.float32([2]))
     one, again, other = (verify(before, after, seed=seed) for seed in (5, 5, 6))

@@ -48,6 +48,7 @@ def test_random_bytes_are_refused_in_one_line(data: bytes) -> None:
     refused(data, "no ONNX model")
 
 
+@pytest.mark.ci
 @given(st.integers(0, 10**6), st.integers(0, 255))
 @settings(max_examples=400)
 def test_a_damaged_byte_is_refused_or_comes_out_as_protobuf_reads_it(at: int, byte: int) -> None:

@@ -108,6 +108,7 @@ print(onnx.numpy_helper.to_array(onnx.numpy_helper.from_array(numpy.arange(2))))
 OURS = "from graphfix.results import onnx_messages"
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize(
     ("first", "second", "imported"), [(OURS, "", ""), ("import onnx", OURS, "onnx"), (OURS, "import onnx", "onnx")]
 )

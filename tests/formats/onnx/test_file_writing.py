@@ -276,6 +276,7 @@ def test_a_source_that_is_cut_short_while_it_is_copied_is_reported(
     assert files(source.parent) == {"m.onnx"}
 
 
+@pytest.mark.ci
 def test_nothing_stays_open_when_a_model_is_let_go(source: Path) -> None:
     def descriptors() -> int:
         return len(list(Path("/dev/fd").iterdir()))

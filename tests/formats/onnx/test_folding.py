@@ -155,6 +155,7 @@ def test_constant_nodes_of_every_kind_are_read() -> None:
     assert first(opened).known == (48, 63)
 
 
+@pytest.mark.ci
 def test_a_long_chain_is_followed_without_recursion() -> None:
     lines = ["v0:int64[1] = Neg(a:const[1]{1})"] + [f"v{at}:int64[1] = Neg(v{at - 1})" for at in range(1, 3000)]
     opened = engine.load(model("\n".join(lines)))
@@ -162,6 +163,7 @@ def test_a_long_chain_is_followed_without_recursion() -> None:
     assert first(opened, "v2999").known == (1,)
 
 
+@pytest.mark.ci
 def test_nothing_is_computed_where_nobody_asks() -> None:
     program = (
         "import sys, graphfix; from graphfix import fix; import onnx.helper as h; "

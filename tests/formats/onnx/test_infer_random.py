@@ -93,6 +93,7 @@ def _zero_for_a_term(case: Case, scope: GraphScope, observed: Mapping[str, Array
     )
 
 
+@pytest.mark.ci
 @pytest.mark.needs_release("onnxruntime>=1.31")  # an older one divides by a size of 0 and ends the process
 @pytest.mark.parametrize(
     ("kind", "count"),
@@ -151,6 +152,7 @@ FAULTS: Mapping[str, tuple[str, object, str, object]] = {
 }
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize(("kind", "module", "name", "other"), FAULTS.values(), ids=FAULTS)
 def test_a_fault_is_seen(kind: str, module: object, name: str, other: object, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, name, other)

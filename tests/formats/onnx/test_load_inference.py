@@ -61,6 +61,7 @@ def left(outcome: graphfix.Outcome) -> list[str]:
     return [reason for reason in reasons if "inference at load" in reason]
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize(("op", "size", "kernel", "pads", "strides"), POOLS)
 def test_no_value_is_made_of_a_size_that_is_inferred_wrongly(
     op: str, size: int, kernel: int, pads: int, strides: int, tmp_path: Path
@@ -105,6 +106,7 @@ g (float[{size}] x) => (float[1,1,{size}] q) <int64[3] one = {{1,1,1}}, int64[3]
     return model
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize(("op", "size", "kernel", "pads", "strides"), POOLS)
 def test_a_constant_that_lets_a_size_be_inferred_wrongly_is_not_folded(
     op: str, size: int, kernel: int, pads: int, strides: int, tmp_path: Path
@@ -132,6 +134,7 @@ def test_in_front_of_a_pool_that_is_inferred_rightly_constants_are_folded(
     assert "Max" not in [node.op_type for node in onnx.load(tmp_path / "out.onnx").graph.node]
 
 
+@pytest.mark.ci
 def test_a_stored_shape_that_onnx_refuses_ends_no_fix(tmp_path: Path) -> None:
     """onnx's inference raises an error for a stored shape of this model, which onnxruntime only warns of."""  # noqa: D403 - a package's name
     model = onnx.load(MODELS / "deployed" / "optimized" / "gpt_neox_dynamo_fused_gpt_neox.onnx")

@@ -60,6 +60,7 @@ def stored_dims(model: onnx.ModelProto, name: str) -> list[int | str] | None:
     return [dim.dim_param or dim.dim_value for dim in infos[0].type.tensor_type.shape.dim]
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize(("stored", "kept"), [(3, 2), (2, 3), (5, 1), (4, 7), (7, 6), (6, 2), (9, 8)])
 def test_a_number_that_nothing_derives_is_dropped_beside_a_new_value_of_that_shape(
     stored: int, kept: int, tmp_path: Path
@@ -84,6 +85,7 @@ def test_a_number_that_no_new_value_has_stays(stored: int, beside: int, tmp_path
     assert stored_dims(written, "v") == [stored]
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("operator", ["Exp", "Relu", "Abs", "Sigmoid"])
 @pytest.mark.parametrize("rank", [2, 3, 4])
 @pytest.mark.parametrize("number", [3, 7])
@@ -99,6 +101,7 @@ def test_a_number_in_the_place_of_a_free_size_is_restated(
     assert session.run(None, {"x": np.zeros(shape, np.float32)})[0].shape == shape
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("number", [3, 7])
 def test_a_file_without_a_broadcast_is_corrected_too(number: int, tmp_path: Path) -> None:
     model = exported_at(number, 1, "Exp")

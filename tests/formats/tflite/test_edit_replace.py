@@ -125,6 +125,7 @@ def sparse() -> bytes:
     return pack(made)
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("dtype", ["int8", "uint8", "int16"])
 def test_what_copies_elements_keeps_their_scale(dtype: str, tmp_path: Path) -> None:
     text = f"subgraph main(x:{dtype}[1,2,2,3], a:{dtype}[1,1,1,3]):\n  y:{dtype}[1,2,2,3] = PRELU(x, a)"

@@ -67,6 +67,7 @@ def test_a_file_cut_at_any_length_is_refused_or_read() -> None:
     assert results.count(True) < len(data) // 4
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("pattern", [0x01, 0x80, 0xFF], ids=hex)
 def test_a_file_with_any_byte_flipped_is_refused_or_read(pattern: int) -> None:
     made = full_model()

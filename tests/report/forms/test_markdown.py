@@ -68,6 +68,7 @@ def test_what_was_found_and_left_share_what_is_in_sight() -> None:
     assert page.summaries == ["Left alone because nothing could be decided: 10 more"]
 
 
+@pytest.mark.ci
 def test_a_comment_is_never_too_long_and_says_what_is_left_out() -> None:
     text = registry.TEXTS["markdown"]([replace(CHECKED, sites=sites(10_000))])
     shown = text.count("| GF101 |")
@@ -94,6 +95,7 @@ def test_every_model_has_its_part_of_the_room() -> None:
     assert max(rows) - min(rows) < 30
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("number", [300, 3_000])
 def test_many_models_fit_too(number: int) -> None:
     models = [replace(CHECKED, source=f"models/some/folder/m{at}.onnx") for at in range(number)]

@@ -147,6 +147,7 @@ FREE = {"before", "after", "reason", "first_difference", "operand"}
 """Fields that may be of more than one kind, or null: a null is no mistake there."""
 
 
+@pytest.mark.ci
 def test_a_field_that_is_missing_or_of_another_type_is_refused() -> None:
     document = written(EVERYTHING)
     optional = {"index", "producer", "count", "kernels", "before", "after"}  # of a difference and an exception
@@ -188,6 +189,7 @@ def asked(capsys: pytest.CaptureFixture[str], *arguments: object) -> Document:
     return document
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("name", ["encoder.onnx", "rfc_rank_expansion.tflite", "bodies/if.onnx", "bodies/while.tflite"])
 def test_what_fix_check_and_verify_write_of_a_model(
     name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
@@ -197,6 +199,7 @@ def test_what_fix_check_and_verify_write_of_a_model(
         jsonschema.validate(asked(capsys, *line), SHUT, jsonschema.Draft202012Validator)
 
 
+@pytest.mark.ci
 def test_what_is_written_of_models_that_differ_or_fail(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for name, line in (("one", "y[2,3] = Add(x[2,3], b[3])"), ("two", "y[2,3] = Sub(x[2,3], b[3])")):
         (tmp_path / f"{name}.onnx").write_bytes(model(line).SerializeToString())
@@ -210,6 +213,7 @@ def test_what_is_written_of_models_that_differ_or_fail(tmp_path: Path, capsys: p
         jsonschema.validate(document, SHUT, jsonschema.Draft202012Validator)
 
 
+@pytest.mark.ci
 @pytest.mark.tosa
 def test_what_tosa_writes_of_a_model(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     source = ROOT / "models" / "matmul.onnx"

@@ -203,6 +203,7 @@ def answers(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     return dict(zip(NAMES, done.stdout.splitlines(), strict=True))
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("name", NAMES)
 def test_a_proof_ends_in_seconds_and_in_little_memory(name: str, answers: dict[str, str]) -> None:
     undecided = {"functions that call the next one twice": "function f.F", "loops within loops": "main/Loop#0.body/"}

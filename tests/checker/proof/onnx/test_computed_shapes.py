@@ -174,6 +174,7 @@ def claims(view: View, result: Array) -> list[tuple[Size, int]]:
     return [*dims, *elements]
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize(
     "seeds", [range(start, start + 50) for start in range(0, 200, 50)], ids=lambda each: each.start
 )

@@ -54,6 +54,7 @@ def test_what_is_proved_runs_to_the_same_bits(judge: Judge, number: int) -> None
     assert tally.counts.total("run") > tally.counts.total("tried") / 10
 
 
+@pytest.mark.ci
 def test_small_changes_of_composites_that_are_proved_run_to_the_same_bits(judge: Judge) -> None:
     given = [_composite(name) for name in ("If", "function", "outside", "expanded to a shape")]
     assert examine(given, judge, share=4).wrong == []
@@ -65,6 +66,7 @@ def test_attributes_that_are_not_compared_are_seen(judge: Judge, monkeypatch: py
     assert examine(given, judge, ["attribute: another value"]).wrong
 
 
+@pytest.mark.ci
 def test_a_proof_that_believes_everything_is_seen(judge: Judge) -> None:
     """In values, or because the second file does not load, or fails; most kinds, and ones of every sort."""
     judge.proves = lambda *_: Proof("proved")

@@ -132,6 +132,7 @@ ROTARY = (
 FLAGS = {"is_causal": (ATTENTION, (1, 2, 3, 4)), "interleaved": (ROTARY, (1, 3, 2))}
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("flag", FLAGS)
 @pytest.mark.parametrize("number", [2, -1])
 def test_a_flag_that_is_neither_yes_nor_no_is_no_yes(flag: str, number: int, tmp_path: Path) -> None:

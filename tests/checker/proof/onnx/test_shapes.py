@@ -445,6 +445,7 @@ def asked_of(kind: str, seeds: range, folder: Path) -> tuple[int, list[str]]:
     return sum(ran for ran, _ in answers), [text for _, text in answers if text is not None]
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("kind", KINDS)
 def test_no_size_that_a_rule_knows_contradicts_onnxruntime(kind: str, tmp_path: Path) -> None:
     ran, wrong = asked_of(kind, range(25), tmp_path)

@@ -107,6 +107,7 @@ def _blind(before: Path, after: Path) -> str:
     return "" if prove(before, after, tflite=True).proved else "not proved"
 
 
+@pytest.mark.ci
 def test_a_proof_that_does_not_see_options_is_found_out(tmp_path: Path) -> None:
     operators = seeds("SOFTMAX", "CUMSUM")
     seen, unseen = (

@@ -82,6 +82,7 @@ def test_a_model_without_elements_after_another_size_equals_itself(saved: Saved)
     assert [run.status for run in verdict.runs if dict(run.bindings) == {"x[0]": 0}] == ["equal"] * 3
 
 
+@pytest.mark.ci
 def test_fix_and_verify_of_such_a_model_end_well(
     saved: Saved, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -92,6 +93,7 @@ def test_fix_and_verify_of_such_a_model_end_well(
     assert (status, verdict["status"]) == (0, "proved")
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("change", [{"scale": 2.5}, {"bias": "1.,2.5"}], ids=["scale", "bias"])
 def test_another_weight_in_such_a_model_is_a_difference(
     saved: Saved, change: dict[str, object], capsys: pytest.CaptureFixture[str]
@@ -242,6 +244,7 @@ def test_runs_of_a_variable_that_nothing_writes_are_undecided_by_its_name(saved:
     }
 
 
+@pytest.mark.ci
 def test_a_complete_proof_decides_where_a_variable_is_unwritten(
     saved: Saved, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -253,6 +256,7 @@ def test_a_complete_proof_decides_where_a_variable_is_unwritten(
     assert f"proved for all inputs and sizes; {CAUSE}" in capsys.readouterr().out
 
 
+@pytest.mark.ci
 def test_another_weight_before_an_output_that_is_determined_is_a_difference(
     saved: Saved, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -261,6 +265,7 @@ def test_another_weight_before_an_output_that_is_determined_is_a_difference(
     assert "the outputs differ: z" in str(verdict["reason"])
 
 
+@pytest.mark.ci
 def test_another_weight_before_an_undetermined_output_is_neither_proved_nor_different(
     saved: Saved, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -351,6 +356,7 @@ def test_an_output_that_is_nan_throughout_in_every_run_is_undecided_by_name(writ
     assert verdict.reason == "in every run NaN throughout, so that nothing was compared: y"
 
 
+@pytest.mark.ci
 def test_a_run_that_shows_nothing_but_nan_is_undecided_beside_one_that_shows_numbers(
     written: Written, tmp_path: Path
 ) -> None:
@@ -440,6 +446,7 @@ def test_a_sign_of_zero_is_excused_by_runtime_and_operator(
     assert not exceptions.excused(number, runtime, op)
 
 
+@pytest.mark.ci
 def test_a_difference_without_a_place_is_said_of_the_output(saved: Saved) -> None:
     def model(op: str) -> bytes:
         text = f"y[3] = ABS(x[3])\nsubgraph second:\nq[2] = {op}(p[2])"

@@ -234,6 +234,7 @@ def test_models_of_every_element_type_are_run(written: Written, name: str) -> No
     assert verdict.runs[0].outputs == 1
 
 
+@pytest.mark.ci
 def test_sequences_and_optionals_are_fed_and_compared(written: Written) -> None:
     text = """g (seq(float[N,2]) s, optional(float[N,2]) o) => (seq(float[N,2]) t, float[N,2] y) {{
         e = OptionalGetElement(o) p = Constant<value_int = 1>() a = SequenceAt(s, p) y = Add(a, e)

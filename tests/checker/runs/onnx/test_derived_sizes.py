@@ -75,6 +75,7 @@ def derived(op: str, shapes: Sequence[Sizes], opset: int = NEWEST) -> Sizes | No
     return sizes(dict(zip(names, shapes, strict=True))).get("y")
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("opset", [9, 14, NEWEST])
 def test_results_have_the_sizes_that_follow(opset: int) -> None:
     """Every operator of the table that onnxruntime has in that set."""
@@ -201,6 +202,7 @@ RIGHT: dict[str, ClaimedShape] = {"x": (2, 3), "a": (2, 3), "m": (2, 1), "b": (2
 STEPS = "g (float[2,3] x) => (float[2,3] y) { a = Add(x, w) m = MatMul(a, v) b = Mul(m, w) c = Relu(b) y = Add(c, a) }"
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("value", ["", "a", "m", "b", "c"])
 def test_a_wrong_claim_is_seen_of_what_is_derived_too(written: Written, value: str) -> None:
     model = written(STEPS, w=np.float32([1, 2, 3]), v=np.float32([[1], [2], [3]]))

@@ -86,6 +86,7 @@ def fixed(path: Path, capsys: pytest.CaptureFixture[str], *options: str) -> tupl
     return status, json.loads(capsys.readouterr().out)["verdict"]
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("made", MADE.values(), ids=MADE)
 def test_a_proved_model_is_written_and_the_verdict_names_the_exception(
     made: Callable[[Path], Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
@@ -98,6 +99,7 @@ def test_a_proved_model_is_written_and_the_verdict_names_the_exception(
     assert any(run["status"] == "different" for run in verdict["runs"])
 
 
+@pytest.mark.ci
 def test_the_runs_say_that_they_differ_where_a_rounding_is_dropped(tmp_path: Path) -> None:
     before, after = product(tmp_path / "m.onnx"), written_out(tmp_path / "n.onnx")
     text = verdict_text(verify(before, after))
@@ -171,6 +173,7 @@ def test_models_of_other_outputs_are_different_whatever_is_proved(
     assert (verdict.status, verdict.exceptions) == ("different", ())
 
 
+@pytest.mark.ci
 def test_a_failure_is_never_excused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(proof, "prove", lambda *_, **__: Proof("proved"))
     before = product(tmp_path / "m.onnx")
@@ -194,6 +197,7 @@ def test_the_copy_rounds_what_the_file_rounds(tmp_path: Path) -> None:
     assert (kept == wanted).all()
 
 
+@pytest.mark.ci
 def test_weights_beside_the_file_are_found_by_the_copy(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     nodes = [node("Mul", "a c", "m"), node("Add", "x m", "z"), node("Sub", "z s", "y")]
     path = model(*nodes, path=tmp_path / "m.onnx", constants={"s": [0.3]}, external=True)

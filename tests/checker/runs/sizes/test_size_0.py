@@ -53,6 +53,7 @@ def proved(monkeypatch: pytest.MonkeyPatch, *assumes: str) -> None:
     monkeypatch.setattr(proof, "prove", lambda *_, **__: Proof("proved", assumes=assumes))
 
 
+@pytest.mark.ci
 def test_a_reduction_of_nothing_is_excused_in_versions_that_keep_its_axes(cdist: tuple[Path, Path]) -> None:
     verdict = verify(*cdist)
     assert verdict.status == "proved"

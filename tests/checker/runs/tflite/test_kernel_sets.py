@@ -57,6 +57,7 @@ def test_the_report_tells_the_kernel_sets(saved: Saved) -> None:
     assert "| x[0]=3 | xnnpack | equal | 1 |" in text
 
 
+@pytest.mark.ci
 def test_one_flipped_bit_of_a_constant_is_a_difference_at_its_operator(saved: Saved) -> None:
     flipped = BIAS.copy()
     flipped.view(np.uint32)[2] ^= 1
@@ -70,6 +71,7 @@ def test_one_flipped_bit_of_a_constant_is_a_difference_at_its_operator(saved: Sa
     assert statuses(verdict)["xnnpack"] >= {"different"}
 
 
+@pytest.mark.ci
 def test_the_first_of_several_differing_tensors_is_named(saved: Saved) -> None:
     def model(first: str) -> bytes:
         return tflite(f"t[N,4] = {first}(x[N,4])\nu[N,4] = NEG(t)\ny[N,4] = NEG(u)")
@@ -79,6 +81,7 @@ def test_the_first_of_several_differing_tensors_is_named(saved: Saved) -> None:
     assert (verdict.first_difference["tensor"], verdict.first_difference["producer"]) == ("t", "ABS#0")
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("lost", ["operand", "operator", "swapped"])
 def test_a_changed_graph_is_a_difference(saved: Saved, lost: str) -> None:
     def model(operation: str) -> bytes:
@@ -89,6 +92,7 @@ def test_a_changed_graph_is_a_difference(saved: Saved, lost: str) -> None:
     assert verify(saved(good), saved(bad[lost])).status == "different"
 
 
+@pytest.mark.ci
 def test_a_reshape_with_a_literal_batch_is_a_difference_where_the_originals_is_free(saved: Saved) -> None:
     verdict = verify(saved(reshaped([-1, 2, 2])), saved(reshaped([1, 2, 2])))
     assert verdict.status == "different"
@@ -113,6 +117,7 @@ def test_another_interface_is_a_difference(saved: Saved, change: bytes, said: st
     assert verdict.runs == ()
 
 
+@pytest.mark.ci
 def test_what_the_runs_return_counts_where_an_output_is_declared_otherwise(saved: Saved) -> None:
     right, wrong = add(), add(y="y[N,1,4]")
     assert verify(saved(right), saved(wrong)).status == "equal"
@@ -131,6 +136,7 @@ def test_another_quantization_or_type_of_an_input_is_a_difference(saved: Saved) 
     assert "is tensor of int8 in the first, tensor of int32" in str(verify(saved(quantized(0.5)), saved(plain)).reason)
 
 
+@pytest.mark.ci
 def test_quantized_inputs_take_the_whole_range_of_their_type(saved: Saved) -> None:
     """Two clamps that differ for the largest numbers only."""
 
@@ -141,6 +147,7 @@ def test_quantized_inputs_take_the_whole_range_of_their_type(saved: Saved) -> No
     assert verify(saved(model("RELU")), saved(model("RELU6"))).status == "different"
 
 
+@pytest.mark.ci
 def test_an_operator_that_aborts_is_undecided_by_its_name(saved: Saved) -> None:
     model = tflite("""
         t[1,2,1,2,1,2,1,2,1] = NEG(x[1,2,1,2,1,2,1,2,1])
@@ -171,6 +178,7 @@ def test_unstable_outputs_are_undecided_by_name(saved: Saved) -> None:
     assert verdict.reason == "two runs of the first model itself differ in: r"
 
 
+@pytest.mark.ci
 def test_a_kernel_that_reads_past_its_operand_is_unstable_and_not_different(saved: Saved) -> None:
     """ATAN2 does not look at the sizes of its second operand; what lies behind it changes with each loading."""
     text = "subgraph main(x[4,4], z[1,1]):\ny[4,4] = ATAN2({})"
@@ -186,6 +194,7 @@ def test_a_kernel_that_reads_past_its_operand_is_unstable_and_not_different(save
     )
 
 
+@pytest.mark.ci
 def test_a_difference_behind_a_variable_is_placed(saved: Saved) -> None:
     """A resource has no values to compare, and asking LiteRT for them ends the process."""
 
@@ -204,6 +213,7 @@ def test_a_difference_behind_a_variable_is_placed(saved: Saved) -> None:
     assert first["producer"] == "ADD#3"
 
 
+@pytest.mark.ci
 def test_a_seeded_random_operator_is_compared(saved: Saved) -> None:
     def model(seed: int) -> Path:
         return saved(tflite(f"r[N] = RANDOM_UNIFORM(s:int32[1], seed={seed}, seed2=4)"))
@@ -212,6 +222,7 @@ def test_a_seeded_random_operator_is_compared(saved: Saved) -> None:
     assert verify(model(3), model(5)).status == "different"
 
 
+@pytest.mark.ci
 def test_strings_are_fed_and_compared(saved: Saved) -> None:
     def model(shape: list[int]) -> bytes:
         return tflite(f"y:string[N,1] = RESHAPE(x:string[N], {constant('s', np.int32(shape))})")
@@ -220,12 +231,14 @@ def test_strings_are_fed_and_compared(saved: Saved) -> None:
     assert verify(saved(model([-1, 1])), saved(model([1, -1]))).status == "different"
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize(("op", "status"), [("EQUAL", "equal"), ("NOT_EQUAL", "different")])
 def test_single_strings_are_fed(saved: Saved, op: str, status: str) -> None:
     before, after = (tflite(f"y:bool[] = {each}(x:string[], z:string[])") for each in ("EQUAL", op))
     assert verify(saved(before), saved(after)).status == status
 
 
+@pytest.mark.ci
 def test_integers_that_index_stay_inside_what_they_index(saved: Saved) -> None:
     """The index goes through a CAST and a constant before it reaches a table of 3 rows."""
 
@@ -242,6 +255,7 @@ def test_integers_that_index_stay_inside_what_they_index(saved: Saved) -> None:
     assert verify(saved(model(6)), saved(model(7))).status == "different"  # so the last row is reached
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("factor", ["0.25", "10.0"])
 def test_floats_that_become_an_index_reach_the_last_row(saved: Saved, factor: str) -> None:
     def model(row: float) -> bytes:
@@ -257,6 +271,7 @@ def test_floats_that_become_an_index_reach_the_last_row(saved: Saved, factor: st
     assert verify(saved(model(6)), saved(model(7))).status == "different"
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize(
     "index",
     [
@@ -296,6 +311,7 @@ def two_signatures(second: str) -> bytes:
     )
 
 
+@pytest.mark.ci
 def test_every_signature_is_run_under_its_name(saved: Saved) -> None:
     verdict = verify(saved(two_signatures("NEG")), saved(two_signatures("NEG")))
     assert verdict.status == "equal"
@@ -335,6 +351,7 @@ def test_a_custom_operator_that_litert_does_not_know_is_cut_out_of_both(saved: S
     assert all("'own.Frob'" in str(run.reason) for run in verdict.runs)
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("change", [{"bias": 2}, {"last": "ABS"}], ids=["before it", "behind it"])
 def test_a_change_around_a_custom_operator_is_a_difference(saved: Saved, change: dict[str, object]) -> None:
     assert verify(saved(custom()), saved(custom(**change))).status == "different"
@@ -358,12 +375,14 @@ def stretched(times: int, other: str = "MAXIMUM") -> bytes:
     """)
 
 
+@pytest.mark.ci
 def test_xnnpacks_own_way_with_nan_is_a_difference(saved: Saved) -> None:
     verdict = verify(saved(stretched(1)), saved(stretched(4)))
     assert verdict.status == "different"
     assert {run.kernels for run in verdict.runs if run.status == "different"} == {"xnnpack"}
 
 
+@pytest.mark.ci
 def test_a_number_against_a_number_is_no_exception(saved: Saved) -> None:
     verdict = verify(saved(stretched(1)), saved(stretched(4, "MINIMUM")))
     assert verdict.status == "different"
@@ -377,6 +396,7 @@ def test_a_difference_of_one_kernel_set_names_it() -> None:
     assert _only(kernel_runs, kernel_runs[1]) == "only with the builtin kernels and XNNPACK: "
 
 
+@pytest.mark.ci
 def test_inputs_from_a_file_are_named_as_tensors_or_as_the_signature_does(saved: Saved, tmp_path: Path) -> None:
     flipped = BIAS.copy()
     flipped[3] = 5
@@ -399,6 +419,7 @@ def test_inputs_from_a_file_are_named_as_tensors_or_as_the_signature_does(saved:
         verify(saved(a), saved(a), inputs=tmp_path / "wrong.npz")
 
 
+@pytest.mark.ci
 def test_a_bound_second_model_is_compared_at_its_sizes(saved: Saved) -> None:
     bound = add(x="x[3,4]", y="y[3,4]")
     verdict = verify(saved(add()), saved(bound), bindings={"x[0]": 3})
@@ -413,6 +434,7 @@ def test_a_name_that_no_input_has_is_an_error(saved: Saved) -> None:
         verify(saved(add()), saved(add()), bindings={"N": 3})
 
 
+@pytest.mark.ci
 def test_one_seed_gives_one_verdict(saved: Saved) -> None:
     pair = saved(add()), saved(add(BIAS + 1))
     assert verify(*pair, seed=5) == verify(*pair, seed=5)
@@ -430,6 +452,7 @@ def test_the_other_format_and_what_is_no_model_are_refused_by_name(saved: Saved,
             verify(*pair)
 
 
+@pytest.mark.ci
 def test_a_tolerance_is_said(saved: Saved) -> None:
     near = BIAS * np.float32(1 + 1e-6)
     assert verify(saved(add()), saved(add(near))).status == "different"

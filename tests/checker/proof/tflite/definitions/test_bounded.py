@@ -100,6 +100,7 @@ def compared(folder: Path, before: str, after: str, **options: object) -> Verdic
     return verify(*paths, **options)  # type: ignore[arg-type]
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("name", FORMS)
 def test_a_definition_is_proved_but_for_its_rounding(name: str, tmp_path: Path) -> None:
     verdict = compared(tmp_path, BEFORE[name], FORMS[name], runs=1)
@@ -110,6 +111,7 @@ def test_a_definition_is_proved_but_for_its_rounding(name: str, tmp_path: Path) 
     assert compared(tmp_path, BEFORE[name], FORMS[name], proof="without", runs=1).status == "different"
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize(("name", "fault"), [(name, fault) for name in FAULTS for fault in FAULTS[name]])
 def test_a_wrong_definition_is_refused_by_the_proof_and_by_the_runs(
     name: str, fault: tuple[str, str], tmp_path: Path
@@ -159,6 +161,7 @@ def behind(form: str, square: str) -> str:
     return square + form.replace("x[2,8]", "x")
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("name", GELUS)
 def test_behind_what_is_not_proved_the_runs_still_know_what_is_rounded(name: str, tmp_path: Path) -> None:
     texts = behind(BEFORE[name], SQUARES[0]), behind(FORMS[name], SQUARES[1])
@@ -198,6 +201,7 @@ def test_how_far_two_values_are_apart() -> None:
     assert apart(np.zeros(2, np.float32), np.float32([0, 1e-9])) == np.inf
 
 
+@pytest.mark.ci
 def test_beside_a_custom_operator_it_is_seen_in_the_rest(tmp_path: Path) -> None:
     path = tmp_path / "m.tflite"
     path.write_bytes(tflite("g[4] = GELU(x[4])\nh[4] = CUSTOM.Mine(g)\ny[4] = ADD(h, b:const[4]{1.0,2.0,3.0,4.0})"))

@@ -126,6 +126,7 @@ def test_the_squares_of_complex_numbers_are_assumed_to_be_floats(tmp_path: Path)
     assert (proof.status, SQUARED in proof.assumes) == ("bounded", True)
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize(
     ("divisor", "assumed"), [("b:int32[3]", True), ("b:const:int32[]{-1}", True), ("b:const:int32[]{7}", False)]
 )
@@ -145,6 +146,7 @@ def test_a_product_beyond_64_bits_is_no_error(tmp_path: Path) -> None:
     assert prove(*files(tmp_path, text, text), tflite=True).status == "proved"
 
 
+@pytest.mark.ci
 def test_divisors_with_scales_are_not_read_by_another_operator(tmp_path: Path) -> None:
     """LiteRT's FLOOR_DIV does not look at them, its DIV takes one alone."""
     text = "y:int32[2,3] = FLOOR_DIV(x:int32[2,3], b:int32[2,3])"

@@ -100,6 +100,7 @@ def test_a_rank_that_only_a_constant_of_one_element_has_is_a_term(
     assert proved(tmp_path, with_unit_constant(op, "float32", activation, *shapes, swap=swap))
 
 
+@pytest.mark.ci
 def test_litert_drops_such_a_rank() -> None:
     for op, dtype, activation, (sizes, rank), swap in UNITS:
         files = with_unit_constant(op, dtype, activation, sizes, rank, swap=swap)
@@ -157,6 +158,7 @@ def test_selecting_floats_goes_by_the_innermost_axis(
     assert proved(tmp_path, stretched(op, "int32", shapes, swap=swap))
 
 
+@pytest.mark.ci
 def test_xnnpack_selects_a_number_or_a_nan() -> None:
     for op, shapes, swap in SELECTIONS:
         nan, one = np.full(shapes[0], np.nan, np.float32), np.ones(shapes[1], np.float32)

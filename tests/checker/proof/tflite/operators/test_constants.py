@@ -89,6 +89,7 @@ def proved(before: str, after: str, folder: Path) -> bool:
     return bool(proof["status"] == "proved")
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("name", CASES)
 def test_what_is_computed_of_constants_is_what_litert_returns(name: str, tmp_path: Path) -> None:
     text, kind = CASES[name]
