@@ -13,9 +13,10 @@ import onnx
 from onnx import ModelProto, helper, numpy_helper
 
 from graphfix import api
-from graphfix.checker import proof
+from graphfix.checker.proof import UnprovedError
 from graphfix.results import GraphfixError
 from graphfix.shapes.dim import Size
+from tests.support import proving
 from tests.support.audit_inference import wrong_shape
 from tests.support.audit_terms import Observed, Shapes, contradicted, is_term, of_proof
 from tests.support.pairs.onnx_instances import Instance, bare
@@ -108,8 +109,8 @@ def proof_contradiction(
     path = folder / "audited.onnx"
     path.write_bytes(made.SerializeToString())
     try:
-        found = proof.maps(path)
-    except (GraphfixError, proof.UnprovedError):
+        found = proving.maps(path)
+    except (GraphfixError, UnprovedError):
         return ""
     made_by = {name: node.op_type for node in model.graph.node for name in node.output}
     for read_ in [read_ for node in found for read_ in node.reads or ()]:
