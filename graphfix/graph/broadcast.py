@@ -167,9 +167,7 @@ def align(node: Node) -> Alignment | None:
     if row is None or not pairs:
         return None
     if row.style == "matmul":
-        if node.domain != TFLITE and any(value.ranked.dims[-1:] == (0,) for _, value in pairs[:1]):
-            raise Undecided("over a summed size of 0 onnxruntime keeps the batch of operand 0, which a lift changes")
-        return _products(pairs)
+        return _products(node, pairs)
     if row.style == "gemm":
         return _onto(pairs, _product(node), node, (product_axes(node),))
     if row.style == "unidirectional" and row.onto is not None:
@@ -241,15 +239,28 @@ def _among(operands: tuple[BroadcastOperand, ...], matrix: int = 0) -> Alignment
     return Alignment(operands, result, result.rank + matrix, others)
 
 
-def _products(pairs: list[tuple[Operand, Value]]) -> Alignment:
+def _products(node: Node, pairs: list[tuple[Operand, Value]]) -> Alignment:
     """The batch axes broadcast; [.., M, K] x [K] has none on its right."""
     operands = tuple(BroadcastOperand(operand, value, Shape(value.ranked.dims[:-MATRIX])) for operand, value in pairs)
     vectors = all(operand.value.shape.rank < MATRIX for operand in operands)
     try:
-        return _among(operands, 1 if vectors else MATRIX)
+        found = _among(operands, 1 if vectors else MATRIX)
     except Incompatible:
         shapes = " and ".join(str(value.shape) for _, value in pairs)
         raise Incompatible(f"the batch axes of {shapes} do not broadcast") from None
+    differ = any(len(operand.matrix) == MATRIX and operand.shape != found.result for operand in operands)
+    if differ and _sums_nothing(node, pairs):
+        raise Undecided("over a summed size of 0 onnxruntime keeps the batch of operand 0, which a lift changes")
+    return found
+
+
+def _sums_nothing(node: Node, pairs: list[tuple[Operand, Value]]) -> bool:
+    """Return whether a product of ONNX sums over a size that is 0, as either operand tells."""
+    summed = (-2 if node.attributes.get("transA") else -1, -1 if node.attributes.get("transB") else -2)
+    sizes = [value.ranked.dims[-MATRIX:] for _, value in pairs]
+    return node.domain != TFLITE and any(
+        dims[at if len(dims) == MATRIX else 0] == 0 for dims, at in zip(sizes, summed, strict=True) if dims
+    )
 
 
 def _product(node: Node) -> Shape:

@@ -108,11 +108,29 @@ def test_an_operand_that_is_larger_than_what_it_meets_is_undecided(text: str, me
         align(node(text))
 
 
-def test_a_product_that_sums_over_nothing_is_undecided_in_onnx_alone() -> None:
-    with pytest.raises(Undecided, match="keeps the batch of operand 0"):
-        align(node("y[*] = MatMul(a[3,0], b[2,0,5])"))
-    assert align(node("y[2,3,5] = tflite.BATCH_MATMUL(a[3,0], b[2,0,5])")) is not None
-    assert align(node("y[2,0,5] = MatMul(a[0,4], b[2,4,5])")) is not None
+SUMS_NOTHING = {
+    "y[*] = MatMul(a[3,0], b[2,0,5])": True,
+    "y[*] = MatMul(a[3,N], b[2,0,5])": True,
+    "y[*] = MatMul(a[3,0], b[2,N,5])": True,
+    "y[*] = MatMul(a[1,3,0], b[2,0,5])": True,
+    "y[*] = com.microsoft.FusedMatMul(a[0,3], b[2,0,5], transA=1)": True,
+    "y[*] = com.microsoft.FusedMatMul(a[3,N], b[2,5,0], transB=1)": True,
+    "y[2,3] = MatMul(a[2,3,0], b[0])": False,
+    "y[2,3,5] = MatMul(a[2,3,0], b[2,0,5])": False,
+    "y[2,0,5] = MatMul(a[0,4], b[2,4,5])": False,
+    "y[2,3,0] = MatMul(a[3,4], b[2,4,0])": False,
+    "y[] = MatMul(a[0], b[0])": False,
+    "y[2,3,5] = tflite.BATCH_MATMUL(a[3,0], b[2,0,5])": False,
+}
+
+
+@pytest.mark.parametrize(("text", "undecided"), SUMS_NOTHING.items(), ids=SUMS_NOTHING)
+def test_a_product_of_onnx_that_sums_over_nothing_keeps_its_operands(text: str, undecided: bool) -> None:
+    if undecided:
+        with pytest.raises(Undecided, match="keeps the batch of operand 0"):
+            align(node(text))
+    else:
+        assert align(node(text)) is not None
 
 
 @pytest.mark.parametrize("text", ["y[*] = Add(x[*], b[3])", "y[*] = MatMul(a[*], b[3,4])", "y[*] = PRelu(x[*], s[3])"])

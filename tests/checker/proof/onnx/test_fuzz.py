@@ -24,7 +24,7 @@ OPTIONS: tuple[dict[str, str] | None, ...] = (
     {"target": "explicit", "broadcasts": "two-sided"}, {"target": "explicit", "unknown": "keep"},
 )  # fmt: skip
 """None: the changed model is the first one itself."""
-SHORT, CHANGES = 15, 20
+SHORT, CHANGES = 30, 20
 """Models of the short test, and how often each model is changed."""
 SEEDS = [
     range(SHORT),
