@@ -14,9 +14,9 @@ from graphfix.api.model import Model, Source, engine_model, name_of
 from graphfix.api.on_disk import arrays_on_disk, is_in_memory, on_disk
 from graphfix.engine.request import NONE, Dims, Request, Same, Shapes, Values, is_path
 from graphfix.results import GraphfixError, Outcome, Verdict
+from graphfix.results.error_texts import shown
 from graphfix.results.files.regular_files import file_path
 from graphfix.results.progress import Progress
-from graphfix.results.shown import shown
 from graphfix.targets.registry import Broadcasts, TargetName, Unknown
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from graphfix.api import own_rewrites
 from graphfix.graph.protocols import ModelRewrite, Rewrite, flat
 from graphfix.report import pages
 from graphfix.results import GraphfixError
-from graphfix.results.did_you_mean import hint
+from graphfix.results.error_texts import hint
 from graphfix.targets import files as target_files
 from graphfix.targets.registry import REWRITES, TARGETS
 from graphfix.targets.target import MOVEMENT, Target, named, page

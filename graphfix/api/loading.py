@@ -1,7 +1,8 @@
-"""A model is loaded, what was asked for is bound, and sizes that no runtime can run are refused."""
+"""Load a model, bind what was asked for, refuse sizes that no runtime can run; give back the memory of models."""
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
@@ -16,6 +17,10 @@ if TYPE_CHECKING:
     from graphfix.engine.binding import Sizes
     from graphfix.engine.request import Request
     from graphfix.graph.protocols import Model
+
+
+OBJECTS = 100_000
+"""How many objects of models that are done may wait: a search for them takes a hundredth of a second."""
 
 
 @contextmanager
@@ -129,3 +134,14 @@ def refuse_reports_of(models: Sequence[Path], request: Request) -> None:
         except GraphfixError:  # the checker says what is wrong with it
             continue
         refuse_reports(model, request)
+
+
+def forget_models() -> None:
+    """Give back the memory of models that are done, where one process does many.
+
+    Nodes and graphs refer to each other, and the process does not collect such cycles by itself. What is alive now is
+    not looked at again.
+    """
+    if gc.get_count()[0] > OBJECTS:
+        gc.collect()
+        gc.freeze()

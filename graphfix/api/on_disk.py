@@ -18,8 +18,8 @@ from graphfix import formats
 from graphfix.api import sources
 from graphfix.api.model import Model, Source, name_of, written
 from graphfix.results import GraphfixError, Outcome, Verdict
+from graphfix.results.error_texts import shown
 from graphfix.results.records import dataclass
-from graphfix.results.shown import shown
 from graphfix.results.texts import with_names, with_texts
 
 T = TypeVar("T")

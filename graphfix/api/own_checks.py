@@ -15,8 +15,7 @@ from graphfix.operators.row import TFLITE
 from graphfix.report import pages
 from graphfix.report.findings.selection import OWN_CODE
 from graphfix.results import GraphfixError, RewriteError
-from graphfix.results.did_you_mean import hint
-from graphfix.results.shown import shown
+from graphfix.results.error_texts import hint, shown
 from graphfix.shapes.dim import Incompatible, Undecided
 from graphfix.targets.operator_names import OPERATORS
 from graphfix.targets.registry import REWRITES

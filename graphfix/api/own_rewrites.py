@@ -26,9 +26,8 @@ from graphfix.graph.protocols import (
 )
 from graphfix.report import pages
 from graphfix.results import GraphfixError
-from graphfix.results.did_you_mean import hint
+from graphfix.results.error_texts import hint, shown
 from graphfix.results.records import dataclass
-from graphfix.results.shown import shown
 from graphfix.targets.registry import REWRITES, TARGETS
 
 if TYPE_CHECKING:

@@ -20,9 +20,8 @@ from graphfix.batch.jobs.run import Workers
 from graphfix.engine.request import NONE, Dims, Request, Same, Shapes, Values, is_list, is_path
 from graphfix.report.text import Entry
 from graphfix.results import GraphfixError
-from graphfix.results.did_you_mean import not_one_of
+from graphfix.results.error_texts import not_one_of, shown
 from graphfix.results.progress import Progress, silent
-from graphfix.results.shown import shown
 from graphfix.targets.registry import Broadcasts, TargetName, Unknown
 
 COMMANDS: tuple[Command, ...] = ("fix", "check", "tosa")

@@ -28,7 +28,7 @@ class Parser(argparse.ArgumentParser):
         """Raise ArgumentError for a value that is none of an option's choices; it names those that are near, or all."""
         if action.choices is None or value in action.choices:
             return
-        from graphfix.results.did_you_mean import hint
+        from graphfix.results.error_texts import hint
 
         known = list(map(str, action.choices))
         how = hint(str(value), known, f"; choose from {', '.join(known)}")
@@ -36,7 +36,7 @@ class Parser(argparse.ArgumentParser):
 
     def refuse(self, words: Sequence[str]) -> NoReturn:
         """End for words that nothing takes; beside the first option of them stand those that are near."""
-        from graphfix.results.did_you_mean import hint
+        from graphfix.results.error_texts import hint
 
         wrong = next((word.split("=")[0] for word in words if word.startswith("-")), "")
         known = [name for name in self._option_string_actions if name.startswith("--")]
@@ -318,7 +318,7 @@ class Whole:
     def __call__(self, text: str) -> int:
         """Raises ArgumentTypeError."""
         if not (text.isascii() and text.isdigit() and len(text) <= MOST_DIGITS and int(text) >= self.least):
-            from graphfix.results.shown import shown  # imported here because its package takes milliseconds
+            from graphfix.results.error_texts import shown  # imported here because its package takes milliseconds
 
             raise argparse.ArgumentTypeError(f"{shown(text)} is not a whole number from {self.least} on")
         return int(text)

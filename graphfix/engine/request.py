@@ -11,10 +11,9 @@ from types import MappingProxyType, ModuleType
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from graphfix.results import GraphfixError, InputNumber, InputValue
-from graphfix.results.did_you_mean import not_one_of
+from graphfix.results.error_texts import not_one_of, shown
 from graphfix.results.progress import Progress, silent
 from graphfix.results.records import dataclass, field
-from graphfix.results.shown import shown
 from graphfix.targets import registry
 from graphfix.targets import target as targets
 from graphfix.targets.registry import Broadcasts, TargetName, Unknown

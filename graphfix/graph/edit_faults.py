@@ -21,7 +21,7 @@ from graphfix.graph.edits import (
     Stretch,
 )
 from graphfix.graph.view import Node, Value
-from graphfix.results.shown import shown
+from graphfix.results.error_texts import shown
 from graphfix.shapes.dim import Shape
 
 

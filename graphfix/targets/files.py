@@ -36,9 +36,8 @@ from types import MappingProxyType
 from typing import Any
 
 from graphfix.results import GraphfixError
-from graphfix.results.did_you_mean import hint
+from graphfix.results.error_texts import hint, shown
 from graphfix.results.files import toml_files
-from graphfix.results.shown import shown
 from graphfix.targets.operator_names import CUSTOM, OPERATORS, TYPES, Format
 from graphfix.targets.registry import BROADCASTS, REWRITES, TARGETS
 from graphfix.targets.target import MATERIALIZE, MOVEMENT, Target, moved_by, moving, named

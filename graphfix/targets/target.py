@@ -11,7 +11,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Literal
 
 from graphfix.results import GraphfixError
-from graphfix.results.did_you_mean import not_one_of
+from graphfix.results.error_texts import not_one_of
 from graphfix.results.records import dataclass, field
 from graphfix.targets.registry import REWRITES, TARGETS, Broadcasts
 

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from graphfix.api import forgetting, pipeline
+from graphfix.api import loading, pipeline
 from graphfix.cli import commands
 from graphfix.cli.lint import known_findings
 from graphfix.engine.request import Request
@@ -373,7 +373,7 @@ def test_the_memory_of_a_model_that_is_done_is_given_back(
         return answer(model, request)
 
     monkeypatch.setattr(pipeline, "check", remembering)
-    monkeypatch.setattr(forgetting, "OBJECTS", -1)
+    monkeypatch.setattr(loading, "OBJECTS", -1)
     gc.disable()
     try:
         check(*sites)

@@ -17,7 +17,7 @@ from graphfix.batch.jobs.job import Command
 from graphfix.batch.stores.store import digest_of
 from graphfix.engine.request import Request
 from graphfix.results import GraphfixError
-from graphfix.results.shown import shown
+from graphfix.results.error_texts import shown
 
 SPARED = frozenset({"data_roots", "target_file", "in_place", "report", "excerpt", "progress"})
 """What makes no other result: `goal` holds what a target file says, and a record is asked for its excerpt."""

@@ -49,7 +49,7 @@ def _end_with_parent() -> None:
 
 
 def _serve(messages: BinaryIO, answers: BinaryIO) -> None:
-    from graphfix.api.forgetting import forget_models
+    from graphfix.api.loading import forget_models
 
     while True:
         try:

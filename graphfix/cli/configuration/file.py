@@ -22,9 +22,9 @@ from graphfix.batch.globs import Glob
 from graphfix.cli.configuration import keys
 from graphfix.cli.configuration.keys import Options
 from graphfix.results import GraphfixError
+from graphfix.results.error_texts import shown
 from graphfix.results.files import toml_files
 from graphfix.results.records import dataclass
-from graphfix.results.shown import shown
 
 OWN, SHARED = "graphfix.toml", "pyproject.toml"
 OVERRIDES, FILES, REWRITES = "overrides", "files", "rewrites"

@@ -14,8 +14,7 @@ from graphfix.batch.globs import Glob
 from graphfix.cli.batch.options import duration, size
 from graphfix.cli.options import Parser, Whole, tolerance
 from graphfix.engine.request import Request
-from graphfix.results.did_you_mean import hint
-from graphfix.results.shown import shown
+from graphfix.results.error_texts import hint, shown
 
 Options: TypeAlias = Mapping[str, argparse.Action]
 """A command's options by their long names, without `--`."""

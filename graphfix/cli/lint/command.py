@@ -6,7 +6,7 @@ from argparse import Namespace
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from graphfix.api.forgetting import forget_models
+from graphfix.api.loading import forget_models
 from graphfix.batch import local_search
 from graphfix.cli import answers, streams, terminal
 from graphfix.cli.lint import known_findings
@@ -18,7 +18,7 @@ from graphfix.cli.streams import Streams
 from graphfix.report.findings.selection import CodeSelection, names_a_code
 from graphfix.report.text import Entry, Failure, counted, findings
 from graphfix.results import GraphfixError, Outcome
-from graphfix.results.did_you_mean import hint
+from graphfix.results.error_texts import hint
 from graphfix.results.progress import Progress
 
 

@@ -62,7 +62,7 @@ def _codes(text: str) -> str:
     """The same text, in capitals and without blanks; only what begins with GF is graphfix's own."""
     from graphfix.report import pages
     from graphfix.report.findings.selection import may_be_own, names_a_code
-    from graphfix.results.did_you_mean import hint
+    from graphfix.results.error_texts import hint
 
     known = pages.codes()
     given = tuple(part.strip().upper() for part in text.split(","))

@@ -8,9 +8,8 @@ from typing import TypeAlias
 
 from graphfix.graph.view import Graph, Node
 from graphfix.results import GraphfixError
-from graphfix.results.did_you_mean import hint
+from graphfix.results.error_texts import hint, shown
 from graphfix.results.records import dataclass
-from graphfix.results.shown import shown
 
 Place: TypeAlias = tuple[int, int]
 """A graph (by identity) and a place in it."""

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Final
 
 from graphfix.results import GraphfixError
-from graphfix.results.shown import shown
+from graphfix.results.error_texts import shown
 
 MOST_LINKS: Final = 40
 """The most symbolic links that are followed one after another; Linux has the same limit."""

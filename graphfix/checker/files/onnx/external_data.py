@@ -18,9 +18,9 @@ from graphfix.checker.files.constant_bytes import Opened, Payload
 from graphfix.checker.files.onnx import skeleton
 from graphfix.checker.files.onnx.tensors import byte_size, odd_location
 from graphfix.results import GraphfixError
+from graphfix.results.error_texts import shown
 from graphfix.results.onnx_messages import TensorProto
 from graphfix.results.records import dataclass, field
-from graphfix.results.shown import shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -12,8 +12,8 @@ from graphfix.formats.onnx.file.data_home import DataHome, open_data
 from graphfix.formats.onnx.file.tensors import byte_size
 from graphfix.formats.onnx.file.wire import ROUTES, TENSOR
 from graphfix.results import GraphfixError
+from graphfix.results.error_texts import shown
 from graphfix.results.onnx_messages import ModelProto, TensorProto
-from graphfix.results.shown import shown
 
 MOST_DIGITS: Final = 20
 """Digits of 2**64 - 1, the largest size of a file. Python raises ValueError for more than 4300 digits."""

@@ -1,12 +1,24 @@
-"""Messages for unknown names: the known names, and which of them are near."""
+"""Parts of error messages: a value that a user gave, and the known names that are near an unknown one."""
 
 from __future__ import annotations
 
 from collections.abc import Collection
 
+LETTERS = 100
+"""The most characters that are shown of a value."""
+
+
+def shown(value: object) -> str:
+    """Return the value as Python writes it, or the beginning of that."""
+    try:
+        text = repr(value)
+    except ValueError:  # Python writes no number of more than 4300 digits
+        text = "a number of so many digits"
+    return text if len(text) <= LETTERS else f"{text[:LETTERS]} .."
+
 
 def hint(name: str, known: Collection[str], otherwise: str = "") -> str:
-    """`; did you mean 'ADD'?`, with up to three known names that are near; `otherwise`, where none is."""
+    """Return `; did you mean 'ADD'?`, with up to three known names that are near; `otherwise`, where none is."""
     from difflib import get_close_matches  # it takes longer to import than all that is asked without a mistake
 
     folded = {each.casefold(): each for each in sorted(known, reverse=True)}
