@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 from hypothesis import settings
 
-from graphfix.runtimes import pipes
+from graphfix.runtimes import pipes, process
 from tests.support import warm
 from tests.support.fixed_files import FixedFiles
 from tests.support.needs import NEEDS, missing
@@ -51,9 +51,10 @@ def _compile_once_for_children(config: pytest.Config) -> None:
 
 @pytest.fixture(scope="session", autouse=True)
 def _warm_runtimes() -> Iterator[None]:
-    """Let the checker's processes be forks of one that has the runtimes loaded."""
+    """Let the processes of runtimes and tools be forks of one that has them loaded."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(pipes, "subprocess", SimpleNamespace(**vars(subprocess) | {"Popen": warm.started}))
+        patch.setattr(process, "subprocess", SimpleNamespace(**vars(subprocess) | {"run": warm.ran}))
         yield
 
 

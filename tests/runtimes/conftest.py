@@ -6,10 +6,11 @@ import subprocess
 
 import pytest
 
-from graphfix.runtimes import pipes
+from graphfix.runtimes import pipes, process
 
 
 @pytest.fixture
 def processes(monkeypatch: pytest.MonkeyPatch) -> None:
     """No forks of a process that has the runtimes loaded."""
     monkeypatch.setattr(pipes, "subprocess", subprocess)
+    monkeypatch.setattr(process, "subprocess", subprocess)

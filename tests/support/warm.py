@@ -1,6 +1,7 @@
-"""The checker's runtime processes as forks of one that has the runtimes loaded: importing them is most of a start.
+"""The processes of runtimes and TOSA tools as forks of one that has them loaded: importing them is most of a start.
 
-`started` stands for `subprocess.Popen` in graphfix.runtimes.pipes. The tests of those processes start real ones.
+`started` stands for `subprocess.Popen` in graphfix.runtimes.pipes, `ran` for `subprocess.run` in
+graphfix.runtimes.process. The tests of those processes start real ones.
 """
 
 from __future__ import annotations
@@ -8,36 +9,50 @@ from __future__ import annotations
 import array
 import atexit
 import os
+import pickle
 import signal
 import socket
 import subprocess
 import sys
+import tempfile
+import traceback
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
+from graphfix.runtimes import pipes
 from tests.support import child
 
-WORKER = "graphfix.runtimes.worker"
-_LONGEST = 4096
-"""Bytes of a request: the working folder."""
+WORKER, INTERPRETER = "graphfix.runtimes.worker", sys.executable
+RUNTIMES, TOOLS = "runtimes", "tools"
+"""What a server loads: onnxruntime and LiteRT, or torch-mlir."""
+LENGTH = 3
+"""The words of a tool's command from the worker's name on: the name, what is done, the file of the answer."""
+_LONGEST = 1 << 16
+"""Bytes of a request."""
 _RIGHTS = 3
 """File descriptors of a request: where the worker reads, where it writes, where its pid and its end are written."""
 
 
-class Forked:
-    """A worker in a fork, with what graphfix.runtimes.pipes asks of a `subprocess.Popen`."""
+class Request(NamedTuple):
+    """How a worker is started."""
 
-    def __init__(self) -> None:
-        read, self._stdin = os.pipe()
-        self._stdout, write = os.pipe()
+    folder: str
+    """Where it works."""
+    words: tuple[str, ...]
+    """Its command line; empty for one that serves requests."""
+    path: str
+    """Its PATH, if it has a command line."""
+
+
+class Fork:
+    """A worker in a fork of the server that has loaded what it needs, with what is asked of a `subprocess.Popen`."""
+
+    def __init__(self, server: socket.socket, read: int, write: int, request: Request) -> None:
         self._ended, ended = socket.socketpair()
         with ended:
-            socket.send_fds(_server(), [os.fsencode(Path.cwd())], [read, write, ended.fileno()])
-        os.close(read)
-        os.close(write)
-        self.stdin, self.stdout = os.fdopen(self._stdin, "wb"), os.fdopen(self._stdout, "rb")
+            socket.send_fds(server, [pickle.dumps(request)], [read, write, ended.fileno()])
         self.pid = self._number()
 
     def kill(self) -> None:
@@ -59,17 +74,57 @@ class Forked:
         return array.array("i", self._ended.recv(array.array("i").itemsize, socket.MSG_WAITALL))[0]
 
 
-def started(command: list[str], **options: Any) -> Forked | subprocess.Popen[bytes]:  # noqa: ANN401 -- Popen's
+class Piped(Fork):
+    """A worker that answers requests: its standard input and output are pipes."""
+
+    def __init__(self) -> None:
+        read, stdin = os.pipe()
+        stdout, write = os.pipe()
+        super().__init__(_server(RUNTIMES), read, write, Request(str(Path.cwd()), (), ""))
+        os.close(read)
+        os.close(write)
+        self.stdin, self.stdout = os.fdopen(stdin, "wb"), os.fdopen(stdout, "rb")
+
+
+def started(command: list[str], **options: Any) -> Piped | subprocess.Popen[bytes]:  # noqa: ANN401 -- Popen's
     """What `subprocess.Popen` returns, or a fork where the command is the worker."""
-    return Forked() if command[-1] == WORKER else subprocess.Popen(command, **options)
+    return Piped() if command[-1] == WORKER else subprocess.Popen(command, **options)
+
+
+def ran(command: list[str], **options: Any) -> subprocess.CompletedProcess[bytes]:  # noqa: ANN401 -- run's
+    """What `subprocess.run` returns; a fork runs the command where it is the worker, and no test changed a variable."""
+    name, *words = command[-LENGTH:]
+    if name != WORKER or command[0] != INTERPRETER or _variables() != _first_variables():
+        return subprocess.run(command, **options)  # noqa: PLW1510 -- an option, as the caller has it
+    with tempfile.TemporaryFile() as given:
+        given.write(options["input"])
+        given.seek(0)
+        request = Request(str(options["cwd"]), tuple(words), options["env"]["PATH"])
+        fork = Fork(_server(TOOLS), given.fileno(), options["stdout"].fileno(), request)
+        try:
+            return subprocess.CompletedProcess(command, fork.wait(options["timeout"]))
+        except subprocess.TimeoutExpired:
+            fork.kill()
+            fork.wait()
+            raise
+
+
+def _variables() -> dict[str, str]:
+    """The variables that a worker would get, but for those that differ anyhow."""
+    return {name: value for name, value in pipes.environment().items() if name not in {"PATH", "PYTEST_CURRENT_TEST"}}
 
 
 @cache
-def _server() -> socket.socket:
+def _first_variables() -> dict[str, str]:
+    return _variables()
+
+
+@cache
+def _server(loads: str) -> socket.socket:
     mine, its = socket.socketpair(type=socket.SOCK_SEQPACKET)
     with its:
         server = subprocess.Popen(
-            child.command(__name__, str(its.fileno())),
+            child.command(__name__, str(its.fileno()), loads),
             env=child.environment(),
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
@@ -87,28 +142,27 @@ def _server() -> socket.socket:
 def _serve(asked: socket.socket) -> None:
     watching = 0
     while True:
-        folder, rights, _, _ = socket.recv_fds(asked, _LONGEST, _RIGHTS)
+        message, rights, _, _ = socket.recv_fds(asked, _LONGEST, _RIGHTS)
         while watching and os.waitpid(-1, os.WNOHANG)[0]:  # what has ended leaves nothing behind
             watching -= 1
-        if not folder:
+        if not message:
             return
         watching += 1
         if not os.fork():
             asked.close()
-            os.chdir(folder)
-            _watch(*rights)
+            _watch(pickle.loads(message), *rights)  # noqa: S301 -- the tests' own
         for each in rights:
             os.close(each)
 
 
-def _watch(read: int, write: int, ended: int) -> None:
+def _watch(request: Request, read: int, write: int, ended: int) -> None:
     """Fork the worker, and tell its pid and its end."""
     pid = os.fork()
     if not pid:
         os.dup2(read, 0)
         os.dup2(write, 1)
         os.closerange(3, max(read, write, ended) + 1)
-        _work()
+        _work(request)
     os.close(read)
     os.close(write)
     os.write(ended, array.array("i", [pid]))
@@ -117,23 +171,39 @@ def _watch(read: int, write: int, ended: int) -> None:
     os._exit(0)
 
 
-def _work() -> None:
+def _work(request: Request) -> None:
     status = 1
     try:
         from graphfix.runtimes import worker
 
-        sys.argv[1:] = []  # what the worker would be asked for instead of requests
+        os.chdir(request.folder)
+        sys.argv[1:] = request.words
+        if request.words:  # a tool, and what it prints
+            os.environ["PATH"] = request.path
+            os.dup2(1, 2)
         worker.main()
         status = 0
+    except BaseException:
+        traceback.print_exc()
+        raise
     finally:
         os._exit(status)
 
 
+def _load(what: str) -> None:
+    """Import what the forks need, so that each has it."""
+    import graphfix.runtimes.worker
+
+    if what == RUNTIMES:
+        import onnxruntime  # noqa: F401 -- as said
+
+        import graphfix.runtimes.litert.interpreter
+        import graphfix.runtimes.onnx.onnxruntime  # noqa: F401 -- as said
+    else:
+        with suppress(ImportError):  # the tools need not be installed
+            import torch_mlir.extras.onnx_importer  # noqa: F401 -- as said
+
+
 if __name__ == "__main__":
-    import onnxruntime  # noqa: F401 -- loaded once, before the forks
-
-    import graphfix.runtimes.litert.interpreter
-    import graphfix.runtimes.onnx.onnxruntime
-    import graphfix.runtimes.worker  # noqa: F401
-
+    _load(sys.argv[2])
     _serve(socket.socket(fileno=int(sys.argv[1])))
