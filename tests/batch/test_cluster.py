@@ -138,6 +138,7 @@ def _busy(dask_worker: Any) -> int:  # noqa: ANN401 - Dask gives a function with
     return len(dask_worker.state.executing)
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize(("retries", "tries", "said"), [(2, 3, ""), (1, 2, "no store")])
 def test_what_a_store_can_not_do_is_tried_again_as_often_as_is_asked(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, retries: int, tries: int, said: str
@@ -163,6 +164,7 @@ def test_what_a_store_can_not_do_is_tried_again_as_often_as_is_asked(
     assert bool(said) == (getattr(done.entry, "error", "") != "")
 
 
+@pytest.mark.ci
 def test_workers_that_end_again_and_again_are_named_with_what_the_scheduler_allows(client: Client) -> None:
     worker = type("Worker", (), {"address": "tcp://10.0.0.1:2"})()
     said = Cluster(client, retries=0).reason(KilledWorker("key", worker, 3))

@@ -57,6 +57,7 @@ def test_what_was_done_is_not_done_again(both: Done) -> None:
     assert json_text([found]) == json_text([replace(outcome, reused=True)])
 
 
+@pytest.mark.ci
 def test_without_a_record_nothing_holds(both: Done) -> None:
     job, _ = both
     assert records.holding(replace(job, name="sub/other.onnx")) is None

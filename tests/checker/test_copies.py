@@ -69,6 +69,7 @@ def test_data_files_are_compared_too(tmp_path: Path) -> None:
         graphfix.verify(one, two)
 
 
+@pytest.mark.ci
 def test_a_copy_whose_data_file_has_another_name_is_not_run(tmp_path: Path) -> None:
     one = with_data(tmp_path / "one" / "m.onnx", "m.data", 2.0)
     (tmp_path / "two").mkdir()

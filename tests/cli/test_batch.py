@@ -64,6 +64,7 @@ def test_a_request_for_any_target_reaches_another_process(target: str) -> None:
     assert pickle.loads(pickle.dumps(asked)).goal == asked.goal  # noqa: S301 - made one line above
 
 
+@pytest.mark.ci
 def test_a_target_file_with_reasons_reaches_the_processes(
     tmp_path: Path, zoo: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -24,6 +24,7 @@ def ended(words: str, folder: Path) -> subprocess.CompletedProcess[str]:
     )
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize(
     ("words", "status", "said"),
     [

@@ -692,6 +692,7 @@ def process(*argv: str | Path, stdout: IO[bytes] | None = None, encoding: str = 
     )
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("line", ["explain GF101", "--help"])
 def test_a_pipe_that_its_reader_closed_ends_the_command_quietly(line: str) -> None:
     read, write = os.pipe()
@@ -701,6 +702,7 @@ def test_a_pipe_that_its_reader_closed_ends_the_command_quietly(line: str) -> No
     assert (done.returncode, done.stderr) == (141, "")
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("line", ["explain GF101", "--version"])
 def test_a_full_stdout_is_one_line_and_status_2(line: str) -> None:
     with Path("/dev/full").open("wb") as full:

@@ -24,6 +24,7 @@ def test_here_all_works_and_nothing_private_is_said(capsys: pytest.CaptureFixtur
     assert sys.prefix not in answer.out
 
 
+@pytest.mark.ci
 def test_one_document(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(doctor, "QUESTIONS", doctor.QUESTIONS[:1])
     answer = ask(capsys, "doctor", "--json")

@@ -269,6 +269,7 @@ def test_the_later_override_wins_for_the_files_that_it_names(asked: Asked, run: 
     assert of(asked, run, "fix", "old/b.onnx", "-o", "f.onnx", "--target", "explicit").target == "explicit"
 
 
+@pytest.mark.ci
 def test_what_can_not_be_said_together_is_taken_back_by_what_is_said_later(asked: Asked, run: Run) -> None:
     Path("t.toml").write_text('base = "ranks"\n')
     Path("graphfix.toml").write_text(

@@ -234,6 +234,7 @@ def test_quiet_says_nothing_of_sites_that_are_left(
     assert (answer.status, answer.out, answer.err) == (0 if exit_zero else 4, "", "")
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize(
     ("words", "stdin", "message"),
     [

@@ -139,6 +139,7 @@ def test_the_answer_is_an_output_and_the_last_step_ends_with_it(
     assert run_step("Answer", tmp_path, {}, STATUS=done.outputs["status"]).status == status
 
 
+@pytest.mark.ci
 def test_reports_are_outputs_and_the_summary(tmp_path: Path, stand_in: str, record: Path) -> None:
     first, second = (ran(tmp_path, stand_in, record) for _ in range(2))
     assert [Path(first.outputs[name]).suffix for name in ("sarif", "markdown", "json")] == [".sarif", ".md", ".json"]

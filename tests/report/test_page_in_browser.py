@@ -311,6 +311,7 @@ def test_the_table_is_printed_further_than_it_is_seen(browser: Browser, write: W
         assert len(rows(found)) < 40
 
 
+@pytest.mark.ci
 def test_without_scripts_the_summary_and_the_verdict_are_there(browser: Browser, write: Write) -> None:
     with opened(browser, write("fix"), java_script_enabled=False) as found:
         assert found.text(".verdict").startswith("proved for all inputs and sizes; 12 outputs bit-equal")

@@ -48,6 +48,7 @@ def test_a_second_run_does_nothing(op: str, divisor: str) -> None:
     assert fixed(f"y:int32[2,3] = {op}(a:int32[2,3], {divisor})", target="tosa").counts["decompose-floor-div"]
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("op", OPERATORS)
 @pytest.mark.parametrize("divisor", FORMS.values(), ids=FORMS)
 def test_it_is_proved(op: str, divisor: str, tmp_path: Path) -> None:

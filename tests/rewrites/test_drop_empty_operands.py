@@ -108,6 +108,7 @@ LEFT = {
 }
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("case", LEFT)
 def test_an_onnx_model_is_proved_without_the_empty_operand(case: str, tmp_path: Path) -> None:
     text, nodes = LEFT[case]

@@ -53,6 +53,7 @@ def fixed(folder: Path, model: onnx.ModelProto) -> tuple[Path, Path, graphfix.re
     return before, after, graphfix.fix_file(before, after, target="tosa")
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("case", CASES)
 def test_a_part_of_a_split_is_a_slice(case: str, tmp_path: Path) -> None:
     before, after, outcome = fixed(tmp_path, CASES[case])

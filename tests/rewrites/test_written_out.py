@@ -194,6 +194,7 @@ def test_a_wrong_form_is_not_proved(case: str, tmp_path: Path) -> None:
     assert verify(before, after, proof="only").proof["status"] == "not proved"  # type: ignore[index]  # it was asked
 
 
+@pytest.mark.ci
 def test_the_named_form_does_not_replace_the_written_one(tmp_path: Path) -> None:
     before, after, _ = written(tmp_path, CASES["Attention"])
     assert verify(after, before, proof="only").proof["status"] == "not proved"  # type: ignore[index]  # it was asked

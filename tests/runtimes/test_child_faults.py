@@ -38,6 +38,7 @@ def test_the_process_goes_on() -> None:
         assert child.load(model("y[2] = Neg(x[2])").SerializeToString()).outputs == ("y",)
 
 
+@pytest.mark.ci
 def test_of_a_tosa_tool_s_process() -> None:
     with pytest.raises(InternalError, match=r"internal error in graphfix/runtimes/worker.py:\d+: TypeError: "):
         tosa._asked("tosa-tools", "run", (), 60)

@@ -175,6 +175,7 @@ def test_shapes_are_planned_where_the_run_aborts() -> None:
     assert "aborts" in found.reason
 
 
+@pytest.mark.ci
 def test_the_parent_needs_no_numpy_for_shapes(tmp_path: Path) -> None:
     path = tmp_path / "m.tflite"
     path.write_bytes(ADD)

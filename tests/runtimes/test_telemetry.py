@@ -87,6 +87,7 @@ def test_so_does_tosa(machine: Machine) -> None:
     assert machine.written == []
 
 
+@pytest.mark.ci
 def test_a_setting_of_the_user_s_own_wins(machine: Machine) -> None:
     machine.run("-m", "graphfix", "fix", MODEL, "-o", "f.onnx", ORT_DISABLE_TELEMETRY="0")
     assert machine.seen == {"0"}

@@ -44,6 +44,7 @@ def test_no_proved_pair_of_the_sample_differs(family: str, tmp_path: Path, runne
     assert wrong(family, SEEDS, tmp_path, runner) == []
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("family", ["elementwise", "tflite-float"])
 def test_a_proof_that_takes_every_pair_is_found(
     family: str, tmp_path: Path, runner: Runner, monkeypatch: pytest.MonkeyPatch

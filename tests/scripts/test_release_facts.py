@@ -52,6 +52,7 @@ def test_the_citation_follows_its_schema_and_a_planted_fault_does_not(tmp_path: 
         )
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("name", NAMES)
 def test_another_version_in_one_place_is_named(copy: Path, name: str, capsys: pytest.CaptureFixture[str]) -> None:
     pattern = dict((release_facts.VERSION_SOURCE, *release_facts.PLACES))[name]
@@ -69,6 +70,7 @@ def test_a_place_without_a_version_is_named(copy: Path) -> None:
     assert list(release_facts.differences(copy)) == [f"CITATION.cff: no version; it should contain {VERSION}"]
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize(
     ("name", "old"),
     [

@@ -67,6 +67,7 @@ def test_few_sums_are_multiplied_out(count: int) -> None:
     assert terms.quotient(product, sums(terms, count)[0]) == terms.mul(*sums(terms, count)[1:])
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("count", [16, 20, 30, 64])
 def test_many_sums_are_not(count: int) -> None:
     terms = Terms()

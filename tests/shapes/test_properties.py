@@ -59,6 +59,7 @@ def test_all_pairs_of_static_shapes_up_to_rank_3_are_answered_as_numpy_does() ->
         assert_answers_are_numpys(*pair)
 
 
+@pytest.mark.ci
 def test_random_triples_of_static_shapes_are_answered_as_numpy_does() -> None:
     draw = random.Random(20240)  # noqa: S311  # repeatable, no secret
     ranks = [draw.choices(range(5), k=3) for _ in range(3000)]

@@ -33,6 +33,7 @@ def test_all_operators_agree_or_are_named(part: int) -> None:
     assert needless == NEEDLESS & asked
 
 
+@pytest.mark.ci
 def test_what_is_wrong_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
     """Without the table an operator that TOSA gets wrong is found, and one that does not convert."""
     monkeypatch.setattr("graphfix.targets.tosa.tflite.form", lambda _: None)

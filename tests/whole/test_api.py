@@ -87,6 +87,7 @@ def test_nothing_to_do_is_a_copy_byte_for_byte(tmp_path: Path) -> None:
     assert output.read_bytes() == source.read_bytes()
 
 
+@pytest.mark.ci
 def test_binding_is_a_change(tmp_path: Path) -> None:
     source, output = write(tmp_path / "m.onnx", FREE), tmp_path / "f.onnx"
     outcome = graphfix.fix_file(source, output, dims={"N": 4})
@@ -100,6 +101,7 @@ def test_a_range_is_no_change(tmp_path: Path) -> None:
     assert output.read_bytes() == source.read_bytes()
 
 
+@pytest.mark.ci
 def test_the_output_replaces_a_file_and_keeps_its_mode(tmp_path: Path) -> None:
     source, output = write(tmp_path / "m.onnx"), tmp_path / "f.onnx"
     for check_result in (True, False):
@@ -443,6 +445,7 @@ def external(folder: Path) -> Path:
     return folder / "m.onnx"
 
 
+@pytest.mark.ci
 def test_external_data_in_the_same_folder_is_shared(tmp_path: Path) -> None:
     source = external(tmp_path)
     data = (tmp_path / "w.bin").read_bytes()
@@ -456,6 +459,7 @@ def test_external_data_in_the_same_folder_is_shared(tmp_path: Path) -> None:
     assert np.array_equal(initializer(fixed, "b")[0], initializer(onnx.load(source), "b"))
 
 
+@pytest.mark.ci
 def test_external_data_goes_along_to_another_folder(tmp_path: Path) -> None:
     source, there = external(tmp_path), tmp_path / "there"
     there.mkdir()

@@ -77,6 +77,7 @@ def tail_of_functions(data: bytes) -> int:
     return sum(function.ByteSize() + 8 for function in whole.functions)
 
 
+@pytest.mark.ci
 def test_random_bytes_are_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     draw = random.Random(20)  # noqa: S311 - no secret, a seeded test
     path = tmp_path / "m.onnx"
@@ -85,6 +86,7 @@ def test_random_bytes_are_refused(tmp_path: Path, capsys: pytest.CaptureFixture[
         refused(capsys, tmp_path, "check", path)
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("command", ["check", "show", "fix"])
 def test_a_path_that_is_no_file_is_refused(command: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     os.mkfifo(tmp_path / "pipe")

@@ -168,6 +168,7 @@ def test_shapes_that_never_broadcast_are_refused_with_operator_and_shapes(
 # --- models that are odd, and answered -------------------------------------------------------------------------
 
 
+@pytest.mark.ci
 @pytest.mark.needs_release("onnxruntime>=1.31")  # an older one needs minutes for such depths
 def test_nested_bodies_are_fixed_as_deep_as_protobuf_reads_them(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
@@ -187,6 +188,7 @@ def test_bodies_nested_deeper_than_protobuf_reads_are_refused(
     assert str(path) in refused(capsys, tmp_path, "fix", path, "-o", tmp_path / "o.onnx")
 
 
+@pytest.mark.ci
 def test_a_name_of_two_megabytes_is_no_reason_to_stop(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "m.onnx"
     path.write_bytes(edited(lambda m: setattr(m.graph.node[0], "name", "n" * 2_000_000)))
@@ -272,6 +274,7 @@ ODD_SHAPES = {
 }
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("name", ODD_SHAPES)
 def test_an_operator_that_can_never_run_is_no_crash(
     name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]

@@ -231,6 +231,7 @@ def test_a_data_file_that_can_not_be_copied_leaves_no_trace(
             refused(capsys, tmp_path, "fix", path, "-o", tmp_path / "there" / "o.onnx", "--no-verify")
 
 
+@pytest.mark.ci
 def test_a_failing_disk_does_not_spoil_a_later_run(
     source: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -241,6 +242,7 @@ def test_a_failing_disk_does_not_spoil_a_later_run(
     assert onnx.load(source).graph.initializer[0].dims == [1, 512, 512]
 
 
+@pytest.mark.ci
 def test_a_kernel_that_copies_nothing_is_replaced_by_reading(
     source: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -281,6 +283,7 @@ def test_a_disk_that_is_really_full_ends_in_one_line(source: Path, tmp_path: Pat
         assert listing(tmp_path) == before
 
 
+@pytest.mark.ci
 def test_the_command_ends_bad_input_with_one_line_and_status_2(tmp_path: Path) -> None:
     absent, cut = tmp_path / "absent.onnx", tmp_path / "cut.onnx"
     cut.write_bytes((ROOT / "models" / "encoder.onnx").read_bytes()[:1000])

@@ -98,6 +98,7 @@ def test_where_nothing_runs_the_rest_stays_free_and_the_error_says_so(tmp_path: 
         api.fix_file(path, tmp_path / "o.onnx", target="tosa", bind_defaults=True)
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("target", ["explicit", "tosa"])
 def test_a_model_that_runs_at_size_0_alone_has_no_default(target: str, tmp_path: Path) -> None:
     path = written("y[*] = Reshape(x[N,4], s:const:int64[2]{0,4}, allowzero=1)", tmp_path)

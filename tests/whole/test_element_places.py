@@ -160,6 +160,7 @@ def test_a_constant_of_equal_elements_is_lifted(dtype: str, tmp_path: Path) -> N
     assert outcome.verdict.status == "proved"
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("kind", ["int8", "uint8", "float16", "int8 by channel"])
 def test_a_dequantized_constant_is_stretched_behind_where_its_place_counts(kind: str, tmp_path: Path) -> None:
     dtype, by_channel = kind.split(maxsplit=1)[0], kind.endswith("channel")

@@ -53,6 +53,7 @@ def test_sizes_that_are_stated_to_be_equal_stretch_no_operand(folder: Path, form
     assert sites(path, "types[0]=mask[0]") == [("ADD", 0), ("ADD", 1), ("MUL", 1)]
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("format_", FORMATS)
 def test_the_result_is_proved_and_says_what_it_assumes(folder: Path, format_: str) -> None:
     path, after = file(folder, SUM[format_], format_), folder / f"after.{format_}"
@@ -90,6 +91,7 @@ def test_a_name_that_holds_an_equals_sign_is_one_member(folder: Path) -> None:
     assert sites(path, "ceil(T=2)=B") == []
 
 
+@pytest.mark.ci
 def test_the_declared_names_of_the_inputs_stay_and_no_stored_shape_gains_one(folder: Path) -> None:
     # t's stretched operand has the size of `ids` and of `mask`: under which name is nobody's business but the view's
     path, after = file(folder, "t[N,4] = Add(ids[A,4], mask[B,1])", "onnx"), folder / "after.onnx"
@@ -102,6 +104,7 @@ def test_the_declared_names_of_the_inputs_stay_and_no_stored_shape_gains_one(fol
     assert named <= {"", "A", "B"}
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("format_", FORMATS)
 def test_one_that_is_bound_binds_all(folder: Path, format_: str) -> None:
     path = file(folder, SUM[format_], format_)
@@ -142,6 +145,7 @@ def test_ranges_of_equal_sizes_hold_for_all(folder: Path) -> None:
         sites(path, "A=B", dims={"A": (2, 4), "B": (5, 9)})
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("format_", FORMATS)
 def test_the_runs_sweep_equal_sizes_together(folder: Path, format_: str) -> None:
     path = file(folder, APART[format_], format_)
@@ -197,6 +201,7 @@ TOTAL = {
 }
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("format_", FORMATS)
 def test_a_size_is_the_sum_of_others(folder: Path, format_: str) -> None:
     path, after = file(folder, TOTAL[format_], format_), folder / f"after.{format_}"

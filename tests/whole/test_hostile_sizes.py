@@ -141,6 +141,7 @@ def test_a_stored_constant_of_65_axes_is_no_crash(
     assert capsys.readouterr().err == ""
 
 
+@pytest.mark.ci
 def test_the_last_of_two_payloads_counts(tmp_path: Path) -> None:
     source = with_weight(
         tmp_path, TensorProto(raw_data=bytes(5000)).SerializeToString() + tensor(dims=[4], raw_data=bytes(16))

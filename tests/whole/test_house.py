@@ -41,6 +41,7 @@ def circle(imports: Mapping[str, set[str]]) -> list[str] | None:
     return None
 
 
+@pytest.mark.ci
 def test_no_module_imports_itself_by_way_of_others() -> None:
     assert circle(imports_of("graphfix", "rewrites")) is None
 

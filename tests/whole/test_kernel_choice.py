@@ -64,6 +64,7 @@ def contradictions(folder: Path, asked: list[Pair]) -> list[str]:
     return found
 
 
+@pytest.mark.ci
 def test_litert_denies_nothing_that_is_proved(tmp_path: Path) -> None:
     asked = list(pairs(np.random.default_rng(1), FEW))
     assert contradictions(tmp_path, asked) == []

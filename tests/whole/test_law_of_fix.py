@@ -91,6 +91,7 @@ def test_models_that_once_broke_the_law(what: str, tmp_path: Path) -> None:
     assert broken([(what, path)], TARGETS, tmp_path) == []
 
 
+@pytest.mark.ci
 def test_a_shape_that_default_sizes_decide_is_known_to_the_rewrites_that_follow(tmp_path: Path) -> None:
     path = MODELS / "explicit" / "run_time_form.tflite"
     assert broken([(path.name, path)], TARGETS, tmp_path) == []
@@ -146,6 +147,7 @@ def test_known_results_of_an_inlined_branch_are_constants(tmp_path: Path) -> Non
     assert broken(_random(".tflite", [611], tmp_path), ["tosa"], tmp_path) == []
 
 
+@pytest.mark.ci
 def test_known_results_of_a_model_that_litert_refuses_are_counted(tmp_path: Path) -> None:
     """LiteRT refuses a SELECT of the random model at the default sizes, and runs the SELECT_V2 in its place."""
     assert broken(_random(".tflite", [763], tmp_path), ["tosa"], tmp_path) == []
@@ -215,6 +217,7 @@ SEEDS = [
 ]
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("seeds", SEEDS, ids=str)
 @pytest.mark.parametrize("suffix", [".onnx", ".tflite"])
 def test_random_models(suffix: str, seeds: range, tmp_path: Path) -> None:

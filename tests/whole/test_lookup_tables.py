@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 TARGETS = ("explicit", "ranks", "compact")
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize("name", BROKEN)
 def test_no_result_changes(name: str, target: str, tmp_path: Path) -> None:
@@ -32,6 +33,7 @@ def test_a_node_of_a_table_is_left_with_the_reason(name: str, tmp_path: Path) ->
     assert any("XNNPACK" in reason for reason in reasons), reasons
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("name", KEPT)
 def test_where_no_rank_is_lost_operands_are_made_explicit(name: str, tmp_path: Path) -> None:
     outcome, result = fixed_file(tmp_path, KEPT[name]["one table"], "explicit")

@@ -104,6 +104,7 @@ def test_an_onnx_model_that_lies_runs(text: str) -> None:
         assert_all_equal(onnx_outputs(lying), onnx_outputs(onnx_runs.without_stored(lying)))
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("text", ONNX)
 def test_an_onnx_model_that_lies(text: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     lying = onnx_models.built(text)
@@ -153,6 +154,7 @@ def test_an_honest_onnx_model(text: str, tmp_path: Path, capsys: pytest.CaptureF
     assert out.SerializeToString() == twin.SerializeToString()
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("broadcasts", [True, False], ids=["with a broadcast", "without one"])
 @pytest.mark.parametrize("text", [pytest.param(text, id=name) for name, text in onnx_models.UNDERIVED.items()])
 def test_a_number_that_nothing_derives_harms_nothing(
@@ -213,6 +215,7 @@ def restated(before: bytes, after: bytes) -> list[str]:
     return [f"{name}: {shape}, now {kept.get(name)}" for name, shape in right.items() if kept.get(name) != shape]
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("text", TFLITE)
 def test_a_tflite_file_that_lies_runs(text: str) -> None:
     """The lie changes nothing in the results; without it nothing is found."""
@@ -223,6 +226,7 @@ def test_a_tflite_file_that_lies_runs(text: str) -> None:
         assert_all_equal(tflite_outputs(lying), tflite_outputs(honest))
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("text", TFLITE)
 def test_a_tflite_file_that_lies(text: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     lying = tflite_models.built(text)
@@ -268,6 +272,7 @@ def test_an_honest_tflite_file(text: str, tmp_path: Path, capsys: pytest.Capture
     assert written_tflite(twin, "explicit", tmp_path, capsys) == twin
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("text", [pytest.param(text, id=name) for name, text in tflite_models.BELIEVED.items()])
 def test_a_size_that_only_the_runs_refute(text: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """The edits rest on the lie: nothing is written, and the message names the tensor."""

@@ -56,6 +56,7 @@ def path_of(case: TfliteCase) -> Path:
     return ROOT / "models" / f"{case.name}.tflite"
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("both", parameters())
 def test_a_made_model_is_fixed_and_found_equal(both: tuple[TfliteCase, str], tmp_path: Path) -> None:
     case, target = both
@@ -153,6 +154,7 @@ def test_operands_that_never_fit_are_an_error_in_one_line(case: TfliteCase, targ
     assert not any(tmp_path.iterdir())
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize("name", ["shapes/rank_9", "shapes/rank_9_int8", "shapes/rank_9_int16"])
 def test_above_the_rank_limit_an_operand_is_left_and_nothing_aborts(name: str, target: str, tmp_path: Path) -> None:

@@ -97,12 +97,14 @@ def test_both_sides_agree_at_every_broadcast_of_a_fixed_real_model(path: Path, t
     assert {op: known[op] for op in operators(path)} == dict(operators(path))
 
 
+@pytest.mark.ci
 def test_both_sides_agree_at_every_broadcast_of_a_small_model() -> None:
     found = [agreed(path, model_id(path)) for path in SMALL]
     assert sum(len(each.nodes) for each in found) >= 330
     assert sum(len(each.nodes) - each.same for each in found) <= 2
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("target", tiered(TARGETS, lambda target: target == "explicit"))
 def test_both_sides_agree_at_every_broadcast_of_a_fixed_small_model(target: str, fixed: FixedFiles) -> None:
     count = 0

@@ -86,6 +86,7 @@ def accepted(model: onnx.ModelProto) -> bool:
     return True
 
 
+@pytest.mark.ci
 @pytest.mark.needs_release("onnx>=1.23")  # an older one writes other bytes
 def test_the_committed_models_are_what_is_built() -> None:
     command = [sys.executable, "-m", "models.builders", "--check"]
@@ -93,6 +94,7 @@ def test_the_committed_models_are_what_is_built() -> None:
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
 
 
+@pytest.mark.ci
 def test_check_names_what_differs_is_missing_or_is_too_many(tmp_path: Path) -> None:
     build.main(["--dest", str(tmp_path)])
     assert build.differences(build.build(), tmp_path) == []

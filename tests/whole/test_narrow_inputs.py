@@ -33,6 +33,7 @@ def input_types(path: Path) -> dict[str, int]:
     return {value.name: value.type.tensor_type.elem_type for value in onnx.load(path).graph.input}
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("text", [EMBEDDED, INSIDE], ids=["an index", "read inside of branches"])
 def test_the_model_is_proved_with_inputs_of_int32(tmp_path: Path, text: str) -> None:
     before, after = saved(tmp_path, text), tmp_path / "after.onnx"
@@ -47,6 +48,7 @@ def test_the_model_is_proved_with_inputs_of_int32(tmp_path: Path, text: str) -> 
     onnx.checker.check_model(onnx.load(after), full_check=True)
 
 
+@pytest.mark.ci
 def test_twice_is_once(tmp_path: Path) -> None:
     before, once, twice = saved(tmp_path, EMBEDDED), tmp_path / "once.onnx", tmp_path / "twice.onnx"
     graphfix.fix_file(before, once, narrow_inputs=True)
@@ -70,6 +72,7 @@ def test_without_the_option_another_type_is_a_difference(tmp_path: Path) -> None
     assert "int32" in str(verdict.reason)
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize(
     "faulty",
     [

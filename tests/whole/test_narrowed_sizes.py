@@ -43,6 +43,7 @@ def test_a_rank_that_a_range_decides_is_fixed_and_proved_in_it(
     assert not graphfix.check(after, target=target).sites  # without the range too: the axes are stated
 
 
+@pytest.mark.ci
 def test_without_the_range_the_result_is_neither_proved_nor_equal(tmp_path: Path) -> None:
     before, after = written(tmp_path), tmp_path / "after.onnx"
     api.fix_file(before, after, target="ranks", dims=RANGE)
@@ -51,6 +52,7 @@ def test_without_the_range_the_result_is_neither_proved_nor_equal(tmp_path: Path
     assert graphfix.verify(before, after).status == "different"
 
 
+@pytest.mark.ci
 def test_a_range_that_decides_nothing_is_not_assumed(tmp_path: Path) -> None:
     path = tmp_path / "m.onnx"
     onnx.save(model("y[N,3] = Add(x[N,3], b:const[3])"), path)

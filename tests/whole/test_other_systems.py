@@ -54,6 +54,7 @@ def graphfix(system: str, folder: Path, *command: object) -> subprocess.Complete
     return run(system, folder, "-m", "graphfix", *command)
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize(
     ("system", "gone", "left"),
     [
@@ -81,6 +82,7 @@ def test_the_names_are_gone_in_the_process(system: str, gone: str, left: str, tm
         assert run(system, tmp_path, "-c", program).returncode == 1
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("system", ["Windows", "macOS"])
 @pytest.mark.parametrize("model", [ADD, ADD_TFLITE], ids=lambda path: path.suffix[1:])
 def test_a_model_is_checked_fixed_verified_and_shown(system: str, model: Path, tmp_path: Path) -> None:
@@ -96,6 +98,7 @@ def test_a_model_is_checked_fixed_verified_and_shown(system: str, model: Path, t
     assert "operands: none is lifted or stretched" in graphfix(system, tmp_path, "show", out).stdout
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("model", [ADD, ADD_TFLITE], ids=lambda path: path.suffix[1:])
 def test_a_model_is_fixed_and_proved_without_a_runtime(model: Path, tmp_path: Path) -> None:
     names = str(model), f"out{model.suffix}"
@@ -107,6 +110,7 @@ def test_a_model_is_fixed_and_proved_without_a_runtime(model: Path, tmp_path: Pa
     assert done.stdout == "proved\n", done.stderr
 
 
+@pytest.mark.ci
 def test_large_weights_are_copied_without_calls_of_the_kernel(tmp_path: Path) -> None:
     weights = "float[600,600] w = {" + ",".join(["1.5"] * 360_000) + "}"
     graph = f"g (float[2,600] x, float[600] b) => (float[2,600] y) <{weights}> {{ m = MatMul (x, w) y = Add (m, b) }}"
@@ -117,6 +121,7 @@ def test_large_weights_are_copied_without_calls_of_the_kernel(tmp_path: Path) ->
     assert onnx.load(tmp_path / "out.onnx").graph.initializer[0] == made.graph.initializer[0]
 
 
+@pytest.mark.ci
 def test_a_batch_is_refused_on_windows_and_done_on_macos(tmp_path: Path) -> None:
     (tmp_path / "in").mkdir()
     (tmp_path / "in" / "m.onnx").write_bytes(ADD.read_bytes())
@@ -137,6 +142,7 @@ def test_a_named_pipe_is_refused_on_windows(tmp_path: Path) -> None:
     assert "a named pipe can't be read on this system; send the model into stdin" in refused.stderr
 
 
+@pytest.mark.ci
 def test_an_inference_that_does_not_end_is_stopped_without_signals() -> None:
     """The worker imports no site packages, so the names are deleted in the process that runs it."""
     worker = ROOT / "graphfix" / "runtimes" / "onnx" / "shape_inference_worker.py"

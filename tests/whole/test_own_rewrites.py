@@ -77,6 +77,7 @@ def test_a_model_in_memory_is_rewritten_beside_the_target_s_own(form: str) -> No
     assert outcome.own_codes == {"MY101": "Drop a multiplication by one (ONNX)."}
 
 
+@pytest.mark.ci
 def test_a_file_is_fixed_and_proved_by_both_faces(tmp_path: Path) -> None:
     source, by_call, by_command = scaled(tmp_path), tmp_path / "a.onnx", tmp_path / "b.onnx"
     outcome = graphfix.fix_file(source, by_call, rewrites=[EXAMPLE])
@@ -98,6 +99,7 @@ def test_check_finds_what_it_would_do(tmp_path: Path, capsys: pytest.CaptureFixt
     assert "MY101" not in capsys.readouterr().out
 
 
+@pytest.mark.ci
 def test_one_for_the_other_format_is_verified_as_well(tmp_path: Path) -> None:
     text = (
         EXAMPLE.read_text(encoding="utf-8").replace('("", "Mul")', '(TFLITE, "MUL")').replace("Fold,", "Fold, TFLITE,")
@@ -154,6 +156,7 @@ def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return folder
 
 
+@pytest.mark.ci
 @pytest.mark.usefixtures("package")
 def test_an_installed_one_runs_where_it_is_named_and_only_there(tmp_path: Path) -> None:
     source, output = scaled(tmp_path), tmp_path / "f.onnx"
@@ -222,6 +225,7 @@ def test_what_it_makes_is_made_explicit(tmp_path: Path) -> None:
 # --- what is wrong with it ------------------------------------------------------------------------------------------
 
 
+@pytest.mark.ci
 def test_a_wrong_rewrite_is_found_different_and_nothing_is_written(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -318,6 +322,7 @@ LIFTED_AND_STRETCHED = """if node.operand(1).ranked.rank == 1:
 """
 
 
+@pytest.mark.ci
 def test_a_stretch_of_a_lifted_operand_is_carried_out_and_proved(tmp_path: Path) -> None:
     file = own(tmp_path, HEAD + PLAN + LIFTED_AND_STRETCHED)
     outcome = graphfix.fix_file(scaled(tmp_path), tmp_path / "f.onnx", rewrites=[file], only=["mine"])
@@ -356,6 +361,7 @@ def test_what_it_makes_is_made_explicit_in_the_same_run(what: str, suffix: str, 
     assert not graphfix.fix_file(fixed, again, rewrites=[file], check_result=False).changed
 
 
+@pytest.mark.ci
 def test_the_command_that_lists_what_is_left_names_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file, fixed = own(tmp_path, HEAD + PLAN + "yield Leave(0, 'on purpose', CODE, 'left')\n"), tmp_path / "f.onnx"
     assert run("fix", scaled(tmp_path), "-o", fixed, "--rewrites", file) == 4

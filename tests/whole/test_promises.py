@@ -81,6 +81,7 @@ def test_verify_stays_a_function_after_it_was_called() -> None:
     assert graphfix.verify(path, path, runs=1).status == "proved"
 
 
+@pytest.mark.ci
 def test_verify_stays_a_function_when_its_room_is_imported_first() -> None:
     program = "import graphfix.checker.runs.inputs.seeded_inputs; print(callable(graphfix.verify))"
     done = subprocess.run([sys.executable, "-c", program], check=True, capture_output=True, text=True, cwd=ROOT)
@@ -152,6 +153,7 @@ def test_every_finding_code_has_a_page(code: str, capsys: pytest.CaptureFixture[
 # --- the README ------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.ci
 def test_the_readme_s_first_commands_need_no_file_of_the_repository(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

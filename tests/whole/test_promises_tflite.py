@@ -26,6 +26,7 @@ TWO_SIDED = MODELS / "shapes/two_sided.tflite"
 LIBRARIES = HEAVY | {"ai_edge_litert", "tflite", "flatbuffers"}
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("command", ["fix", "check", "show"])
 def test_a_model_is_read_and_written_without_any_library(command: str, tmp_path: Path) -> None:
     argv = [command, str(TWO_SIDED), *(["-o", str(tmp_path / "o.tflite"), "--no-verify"] if command == "fix" else [])]
@@ -35,6 +36,7 @@ def test_a_model_is_read_and_written_without_any_library(command: str, tmp_path:
     assert not [name for name in loaded if name.startswith("graphfix.formats.onnx")]
 
 
+@pytest.mark.ci
 def test_kernels_run_in_another_process_than_graphfix(tmp_path: Path) -> None:
     argv = ["fix", str(TWO_SIDED), "-o", str(tmp_path / "o.tflite")]
     loaded = loaded_by(f"from graphfix.cli.commands import main; main({argv})")
@@ -43,6 +45,7 @@ def test_kernels_run_in_another_process_than_graphfix(tmp_path: Path) -> None:
     assert not loaded & {"ai_edge_litert.interpreter", "onnxruntime", "onnx"}
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("name", ["model", "model.onnx", "model.bin"])
 def test_the_content_says_what_a_file_is_and_not_its_name(name: str, tmp_path: Path) -> None:
     shutil.copy(TWO_SIDED, tmp_path / name)
@@ -54,6 +57,7 @@ def test_the_content_says_what_a_file_is_and_not_its_name(name: str, tmp_path: P
 # --- the commands and their statuses ----------------------------------------------------------------------------------
 
 
+@pytest.mark.ci
 def test_a_model_is_found_wanting_then_fixed_then_clean_and_equal(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -69,6 +73,7 @@ def test_a_model_is_found_wanting_then_fixed_then_clean_and_equal(
     assert "operand 1: (d0, d1, d2, d3) -> (d0, d1, d2, d3)" in shown.out
 
 
+@pytest.mark.ci
 def test_another_constant_is_reported_apart(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for name, number in (("one", 1.0), ("two", 2.0)):
         (tmp_path / name).write_bytes(model(f"y[2,3] = ADD(x[2,3], c:const[3]{{1.0,1.0,{number}}})"))
@@ -77,6 +82,7 @@ def test_another_constant_is_reported_apart(tmp_path: Path, capsys: pytest.Captu
     assert "different: " in said.out
 
 
+@pytest.mark.ci
 def test_a_model_without_a_kernel_is_proved_and_what_was_not_run_is_named(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -116,6 +122,7 @@ def test_a_free_size_is_bound_by_its_input_and_axis(tmp_path: Path, capsys: pyte
 # --- the report -------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.ci
 def test_the_document_has_the_same_parts_as_for_onnx(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     found = {}
     for suffix in ("onnx", "tflite"):
@@ -135,6 +142,7 @@ def test_the_document_has_the_same_parts_as_for_onnx(tmp_path: Path, capsys: pyt
     assert {"ai-edge-litert"} <= tflite["verdict"]["versions"].keys()
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("suffix", ["json", "md"])
 def test_the_report_is_written_where_it_is_asked_for(
     suffix: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
@@ -154,6 +162,7 @@ def test_what_explicit_pins_is_in_the_report_and_ranks_pins_nothing(tmp_path: Pa
 # --- the rewrites -----------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.ci
 def test_every_rewrite_but_the_legacy_one_has_work_in_some_committed_model() -> None:
     worked: set[str] = set()
     for case in tflite_cases():

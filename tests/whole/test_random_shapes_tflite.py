@@ -188,6 +188,7 @@ SEEDS = [
 ]
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("seeds", SEEDS, ids=str)
 def test_no_size_is_said_that_litert_contradicts(seeds: range, tmp_path: Path) -> None:
     found, ran_of, said_of = examine(seeds, tmp_path)
@@ -196,6 +197,7 @@ def test_no_size_is_said_that_litert_contradicts(seeds: range, tmp_path: Path) -
     assert min(said_of.values()) > LEAST * ran_of.total()
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("seeds", SEEDS, ids=str)
 def test_no_free_size_is_said_that_litert_contradicts(seeds: range) -> None:
     found, ran_of, told = examine_free(seeds)

@@ -95,6 +95,7 @@ def test_an_if_is_decided_and_the_input_stays_unread(rated: Path, tmp_path: Path
     assert said in outcome.verdict.proof["assumes"]
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("format_", FORMATS)
 def test_every_target_reads_the_constant(tmp_path: Path, format_: str) -> None:
     path, after = file(tmp_path, SCALED[format_], format_), tmp_path / f"after.{format_}"
@@ -106,6 +107,7 @@ def test_every_target_reads_the_constant(tmp_path: Path, format_: str) -> None:
     assert api.verify(path, after).status == "different"
 
 
+@pytest.mark.ci
 def test_before_ir_version_4_the_constant_is_a_node(tmp_path: Path) -> None:
     path, after = tmp_path / "old.onnx", tmp_path / "after.onnx"
     onnx.save(choosing(3), path)
@@ -115,6 +117,7 @@ def test_before_ir_version_4_the_constant_is_a_node(tmp_path: Path) -> None:
     assert [node.op_type for node in onnx.load(after).graph.node] == ["Constant", "Equal", "If"]
 
 
+@pytest.mark.ci
 def test_a_default_is_overridden(tmp_path: Path) -> None:
     path, after = tmp_path / "rated.onnx", tmp_path / "after.onnx"
     onnx.save(choosing(default=8000), path)
@@ -126,6 +129,7 @@ def test_a_default_is_overridden(tmp_path: Path) -> None:
     assert not made.initializer
 
 
+@pytest.mark.ci
 def test_a_value_binds_the_sizes_of_its_input(tmp_path: Path) -> None:
     path = file(tmp_path, "y[N] = Add(x[N], k[N])", "onnx")
     after = tmp_path / "after.onnx"
@@ -166,6 +170,7 @@ def test_a_name_in_a_body_that_shadows_the_input_is_another_value(tmp_path: Path
     assert read == ["x_value", "x"]
 
 
+@pytest.mark.ci
 def test_a_quantized_value_is_what_is_stored(tmp_path: Path) -> None:
     path, after = file(tmp_path, "y:int8[2,3] = MUL(x:int8[2,3], k:int8[])", "tflite"), tmp_path / "after.tflite"
     outcome = api.fix_file(path, after, values={"k": -7})
@@ -177,6 +182,7 @@ def test_a_quantized_value_is_what_is_stored(tmp_path: Path) -> None:
 # --- the proof leans on the value where it says so ------------------------------------------------------------------
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("rate", ["8000", "15999", None])
 @pytest.mark.parametrize("drop", [False, True])
 def test_what_holds_for_one_value_is_not_proved_for_another(
@@ -190,6 +196,7 @@ def test_what_holds_for_one_value_is_not_proved_for_another(
     assert api.verify(rated, after, values={"rate": 16000}).status == "proved"
 
 
+@pytest.mark.ci
 def test_a_dropped_input_that_is_not_set_is_a_difference(rated: Path, tmp_path: Path) -> None:
     after = tmp_path / "after.onnx"
     api.fix_file(rated, after, target="tosa", values={"rate": 16000}, drop_set_inputs=True)
@@ -198,6 +205,7 @@ def test_a_dropped_input_that_is_not_set_is_a_difference(rated: Path, tmp_path: 
     assert "rate" in str(verdict.reason)
 
 
+@pytest.mark.ci
 def test_the_runs_feed_the_value(rated: Path, tmp_path: Path) -> None:
     """Without the proof, a fault at this value alone shows."""
     changed = onnx.load(rated)
@@ -216,6 +224,7 @@ def test_given_inputs_may_leave_the_value_out_and_must_not_contradict_it(rated: 
         api.verify(rated, rated, values={"rate": 16000}, inputs=data, proof="without")
 
 
+@pytest.mark.ci
 def test_another_constant_in_the_place_of_the_input_is_not_proved(tmp_path: Path) -> None:
     one = file(tmp_path, SCALED["onnx"], "onnx")
     two = file(tmp_path, "y[2,3] = Mul(x[2,3], c:const[]{3.0})", "onnx", "after")
@@ -280,6 +289,7 @@ def test_an_input_that_is_an_output_is_not_dropped(tmp_path: Path) -> None:
         api.fix_file(path, tmp_path / "after.onnx", values={"rate": 1}, drop_set_inputs=True)
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("named", [{"k": 2.5}, {"factor": 2.5}], ids=str)
 def test_a_tflite_input_goes_from_the_signatures_too(tmp_path: Path, named: dict[str, float]) -> None:
     path, after = tmp_path / "m.tflite", tmp_path / "after.tflite"
@@ -298,6 +308,7 @@ def test_a_tflite_input_goes_from_the_signatures_too(tmp_path: Path, named: dict
     assert api.verify(path, after, proof="only").status != "proved"
 
 
+@pytest.mark.ci
 def test_an_input_that_goes_leaves_the_others_in_their_places(tmp_path: Path) -> None:
     path, after = tmp_path / "m.tflite", tmp_path / "after.tflite"
     path.write_bytes(tflite("t[2,3] = MUL(k[], x[2,3])\ny[2,3] = SUB(t, z[2,3])"))
@@ -320,6 +331,7 @@ def test_a_tflite_input_that_is_an_output_is_not_dropped(tmp_path: Path) -> None
 # --- a scalar's shape -----------------------------------------------------------------------------------------------
 
 
+@pytest.mark.ci
 def test_an_empty_shape_is_a_scalars(tmp_path: Path) -> None:
     path = file(tmp_path, "y[2] = Mul(x[2], k[*])", "onnx")
     assert any("k[] " in line for line in api.show(path, shapes={"k": ()}))
@@ -333,6 +345,7 @@ def test_an_empty_shape_is_a_scalars(tmp_path: Path) -> None:
 # --- LiteRT is asked at the value ------------------------------------------------------------------------------------
 
 
+@pytest.mark.ci
 def test_what_follows_from_the_value_is_folded_to_what_it_is(tmp_path: Path) -> None:
     """LiteRT, which computes it, runs the file as it is stored: on this value, not on zeros."""
     text = "t:int32[2] = ADD(sizes:int32[2], one:const:int32[2]{1,1})\ny[?,?] = RESHAPE(x[2,6], t)"

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 TARGETS = ("explicit", "ranks")
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("writing", WRITING)
 @pytest.mark.parametrize("sharing", SHARING)
 def test_the_operand_is_left_with_the_reason(sharing: str, writing: str, tmp_path: Path) -> None:
@@ -27,6 +28,7 @@ def test_the_operand_is_left_with_the_reason(sharing: str, writing: str, tmp_pat
         assert not differs([file, result])
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("name", TWINS)
 def test_where_no_value_is_lost_the_operand_is_lifted(name: str, tmp_path: Path) -> None:
     file, _ = twin(name)
@@ -37,6 +39,7 @@ def test_where_no_value_is_lost_the_operand_is_lifted(name: str, tmp_path: Path)
         assert not differs([file, result])
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("target", ["compact", "tosa"])
 @pytest.mark.parametrize("sharing", SHARING)
 def test_no_other_target_lets_a_value_be_overwritten(sharing: str, target: str, tmp_path: Path) -> None:

@@ -59,6 +59,7 @@ def test_what_the_signature_does_not_reach_goes_and_bodies_come_along(two: Path,
     assert np.array_equal(found, original(image=np.ones((2, 3), np.float32), invert=np.array(True))["scores"])
 
 
+@pytest.mark.ci
 def test_its_own_names_bind_and_so_do_the_tensors(two: Path, tmp_path: Path) -> None:
     after = tmp_path / "after.tflite"
     for name in ("image", "z"):
@@ -84,6 +85,7 @@ def test_given_inputs_have_its_names(two: Path, tmp_path: Path) -> None:
     assert {run.signature for run in verdict.runs} == {"choose"}
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize(
     ("old", "new", "signature"),
     [
@@ -102,6 +104,7 @@ def test_a_fault_in_it_is_seen_and_one_beside_it_is_not(two: Path, old: str, new
     assert api.verify(two, other, signature=beside).status == "proved"
 
 
+@pytest.mark.ci
 def test_a_result_without_the_signature_is_different(two: Path, tmp_path: Path) -> None:
     after = tmp_path / "after.tflite"
     api.fix_file(two, after, signature="choose")
@@ -154,6 +157,7 @@ def test_metadata_that_counts_subgraphs_is_refused(tmp_path: Path) -> None:
         api.check(path, signature="add")
 
 
+@pytest.mark.ci
 def test_sizes_of_the_main_subgraph_are_not_asked_of_the_other_signatures(two: Path, tmp_path: Path) -> None:
     outcome = api.fix_file(two, tmp_path / "o.tflite", shapes={"x": (2, 3)})
     assert outcome.verdict is not None
@@ -178,6 +182,7 @@ w[2,3] = GELU(z[2,3])
 EACH = {"one": Signature("main"), "two": Signature("second")}
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("signature", EACH)
 def test_what_is_rounded_in_a_signature_is_observed_whatever_subgraph_it_is(signature: str, tmp_path: Path) -> None:
     """The site was looked for in the subgraph that the first file has at the number of the second's."""
@@ -189,6 +194,7 @@ def test_what_is_rounded_in_a_signature_is_observed_whatever_subgraph_it_is(sign
     assert "1 inexact operator off by at most" in (verdict.reason or "")
 
 
+@pytest.mark.ci
 def test_a_signature_is_observed_where_both_files_have_all_of_them(tmp_path: Path) -> None:
     before, after = tmp_path / "before.tflite", tmp_path / "after.tflite"
     before.write_bytes(model(GELUS, signatures=EACH))

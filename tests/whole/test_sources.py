@@ -252,6 +252,7 @@ def refused(path: Path, asked: dict[str, Any]) -> None:
         graphfix.check(path, **asked)
 
 
+@pytest.mark.ci
 def test_typed_values_do_not_warn_and_a_batch_takes_them(tmp_path: Path) -> None:
     path = tmp_path / "m.onnx"
     path.write_bytes(model(FREE).SerializeToString())

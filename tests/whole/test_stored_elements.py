@@ -66,6 +66,7 @@ def using(tensor: TensorProto, use: str, *, inside: bool) -> onnx.ModelProto:
     return model
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("use", USES)
 def test_elements_that_are_wrong_are_no_fault_of_graphfix(
     use: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
@@ -86,6 +87,7 @@ def test_elements_that_are_wrong_are_no_fault_of_graphfix(
     assert ended <= {0, 1, 2, 3}
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("inside", [False, True])
 @pytest.mark.parametrize("count", [64, 128, 129, 600])
 def test_a_constant_of_many_integers_is_run(

@@ -81,6 +81,7 @@ def test_an_open_size_is_unknown_unless_it_is_trusted(tmp_path: Path) -> None:
     assert believed(trusting) == ["the stored size of 'k'[1] in main is '4*N'"]
 
 
+@pytest.mark.ci
 def test_what_is_believed_is_proved_and_seen_by_the_runs(tmp_path: Path) -> None:
     path, after = saved(tmp_path, counted()), tmp_path / "after.onnx"
     outcome = api.fix_file(path, after, trust_stored=True)
@@ -95,6 +96,7 @@ def test_what_is_believed_is_proved_and_seen_by_the_runs(tmp_path: Path) -> None
     assert "GF103" not in codes(api.check(after, trust_stored=True))
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("stored", ["4*N + 1", "2*N", "N", "-N", 12, "Max(8, 4*N)"])
 def test_a_run_that_contradicts_what_is_believed_is_the_answer(tmp_path: Path, stored: str | int) -> None:
     path, after = saved(tmp_path, counted(stored)), tmp_path / "after.onnx"
@@ -107,6 +109,7 @@ def test_a_run_that_contradicts_what_is_believed_is_the_answer(tmp_path: Path, s
     assert not after.exists()
 
 
+@pytest.mark.ci
 def test_nothing_is_believed_unasked(tmp_path: Path) -> None:
     after = tmp_path / "after.onnx"
     outcome = api.fix_file(saved(tmp_path, counted("4*N + 1")), after)
@@ -115,6 +118,7 @@ def test_nothing_is_believed_unasked(tmp_path: Path) -> None:
     assert believed(outcome) == []
 
 
+@pytest.mark.ci
 def test_verify_asks_the_runs_for_what_its_proof_believes(tmp_path: Path) -> None:
     honest, lying = saved(tmp_path, counted()), saved(tmp_path, counted("4*N + 1"), "lying")
     for path, status in ((honest, "proved"), (lying, "contradicted")):
@@ -191,6 +195,7 @@ LEFT_OUT = [
 ]
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("text", LEFT_OUT)
 def test_what_is_not_understood_is_left_out(tmp_path: Path, text: str) -> None:
     path, after = saved(tmp_path, counted(text)), tmp_path / "after.onnx"
@@ -227,6 +232,7 @@ def test_a_name_of_another_input_relates_sizes_and_is_not_refuted(tmp_path: Path
     assert not [site for site in api.check(path).sites if site.code == "GF204"]
 
 
+@pytest.mark.ci
 def test_a_refuted_name_does_not_keep_from_planning(tmp_path: Path) -> None:
     outcome = api.fix_file(saved(tmp_path, counted(y="N")), tmp_path / "after.onnx")
     assert outcome.verdict is not None

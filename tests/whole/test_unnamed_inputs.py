@@ -27,6 +27,7 @@ def unnamed(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
     return path
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize(
     "asked",
     [
@@ -69,6 +70,7 @@ def test_errors_name_the_file_and_the_inputs(unnamed: Path, proof: str, asked: d
     assert "t0" in str(caught.value)
 
 
+@pytest.mark.ci
 def test_what_a_signature_calls_an_input_is_a_name_too(tmp_path: Path) -> None:
     path, after = tmp_path / "m.tflite", tmp_path / "after.tflite"
     signatures = {"serve": Signature(inputs={"left": "x", "right": "z"}, outputs={"sum": "y"})}

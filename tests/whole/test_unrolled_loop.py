@@ -49,6 +49,7 @@ def assert_proved(outcome: Outcome) -> None:
     assert all(run.status == "equal" for run in outcome.verdict.runs)
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("opset", [11, 12, 13, 16, 18, 21])
 def test_the_trips_take_the_nodes_place(tmp_path: Path, opset: int) -> None:
     path, after = file(tmp_path, LOOP, opset=opset), tmp_path / "after.onnx"
@@ -60,6 +61,7 @@ def test_the_trips_take_the_nodes_place(tmp_path: Path, opset: int) -> None:
     assert again.rewrites["unroll-loops"] == 0
 
 
+@pytest.mark.ci
 def test_the_results_are_those_of_the_loop_bit_for_bit(tmp_path: Path) -> None:
     path = file(tmp_path, LOOP)
     unrolled(path)
@@ -70,6 +72,7 @@ def test_the_results_are_those_of_the_loop_bit_for_bit(tmp_path: Path) -> None:
     assert all(same_bits(a, b) for a, b in zip(*(run(model, **given) for model in models), strict=True))
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize(
     ("changes", "trips"),
     [
@@ -106,6 +109,7 @@ COUNTED = """main (float[2,4] h0) => (float[2,4] h) <int64 n = {100}, bool c = {
         t = Tanh(s) }> }"""
 
 
+@pytest.mark.ci
 def test_a_carried_counter_ends_it(tmp_path: Path) -> None:
     """2, 4, 6 are less than 7."""
     assert_proved(unrolled(file(tmp_path, COUNTED)))
@@ -160,6 +164,7 @@ def test_another_stack_is_seen(tmp_path: Path, order: tuple[int, ...]) -> None:
     assert api.verify(path, after, proof="only").status != "proved"
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("count", [2, 4])
 def test_another_number_of_trips_is_seen(tmp_path: Path, count: int) -> None:
     path, after = file(tmp_path, COUNTED), tmp_path / "after.onnx"
@@ -206,6 +211,7 @@ def test_what_is_random_stays_a_loop(tmp_path: Path) -> None:
     assert reasons == ["its body has a RandomNormalLike, which may return something else each time it runs"]
 
 
+@pytest.mark.ci
 def test_a_loop_in_the_body_of_another_is_written_out_behind_it(tmp_path: Path) -> None:
     inner = """e = Loop (m, c, s) <body = deep (int64 j, bool more, float[2,4] v) => (bool still, float[2,4] w) {
                 still = Identity(more)
@@ -218,6 +224,7 @@ def test_a_loop_in_the_body_of_another_is_written_out_behind_it(tmp_path: Path) 
     assert found.count("Sigmoid") == 6
 
 
+@pytest.mark.ci
 def test_one_of_two_loops_may_stay(tmp_path: Path) -> None:
     text = LOOP.replace("(float[2,4] h0,", "(int64 k, float[2,4] h0,").replace(
         "(float[2,4] h,", "(float[2,4] y, float[2,4] h,"
@@ -270,6 +277,7 @@ def test_a_scan_is_written_out(tmp_path: Path, opset: int) -> None:
     assert [found.count(op) for op in ("Scan", "Tanh", "Gather", "Unsqueeze", "Concat")] == [0, 3, 6, 6, 2]
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize(
     ("old", "new"),
     [
@@ -300,6 +308,7 @@ MATRIX_STATE = """g (float[1] x) => (float[1,64] y) { j = Cast<to = 7>(x)  e = G
         m2 = Identity(m) }> }"""
 
 
+@pytest.mark.ci
 def test_a_matrix_that_is_a_state_is_said_to_be_rounded_otherwise_by_default(tmp_path: Path) -> None:
     """The criterion is a session that packs no matrix ahead of time; onnxruntime's default one does."""
     source = np.random.default_rng(0)

@@ -50,6 +50,7 @@ def assert_proved(outcome: Outcome) -> None:
     assert all(run.status == "equal" for run in outcome.verdict.runs)
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("trips", [1, 2, 3])
 def test_the_trips_take_the_operators_place(tmp_path: Path, trips: int) -> None:
     path, after = file(tmp_path, LOOP.replace("{3}", f"{{{trips}}}")), tmp_path / "after.tflite"
@@ -68,12 +69,14 @@ def test_a_loop_that_does_not_run_is_what_it_is_given(tmp_path: Path) -> None:
     assert ops(tmp_path / "after.tflite") == END
 
 
+@pytest.mark.ci
 def test_each_condition_is_asked(tmp_path: Path) -> None:
     text = LOOP.replace("j:const:int32[]{0}", "j:const:int32[]{1}")
     assert_proved(unrolled(file(tmp_path, text)))
     assert ops(tmp_path / "after.tflite") == TRIP * 2 + END
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize(
     ("old", "new"),
     [
@@ -133,6 +136,7 @@ def test_what_a_body_may_hold(tmp_path: Path, old: str, new: str, reason: str | 
     assert reasons == ([] if reason is None else [reason])
 
 
+@pytest.mark.ci
 def test_too_many_trips_are_named(tmp_path: Path) -> None:
     text = LOOP.replace("c:const:int32[]{3}", "c:const:int32[]{1000}").replace(
         "GATHER(x, i,", "GATHER(x, o:const:int32[]{0},"
@@ -151,6 +155,7 @@ def test_a_body_that_is_still_run_may_not_be_missing(tmp_path: Path) -> None:
     assert api.verify(path, cut, proof="only").status != "proved"
 
 
+@pytest.mark.ci
 def test_another_loop_with_the_same_body_stays(tmp_path: Path) -> None:
     more = "a:int32[], d:int32[], e[2,4], f[3,2,4] = WHILE(w, w, h, z, cond=test, body=turn)\n"
     text = (
@@ -162,6 +167,7 @@ def test_another_loop_with_the_same_body_stays(tmp_path: Path) -> None:
     assert ops(tmp_path / "after.tflite") == TRIP * 3 + ["WHILE", *END]
 
 
+@pytest.mark.ci
 def test_a_loop_in_the_body_of_another_is_written_out_behind_it(tmp_path: Path) -> None:
     inner = """
 r:int32[], v[2,4] = WHILE(e:const:int32[]{0}, h, cond=few, body=inside)
@@ -205,6 +211,7 @@ o[1] = RESHAPE(w, d:const:int32[1]{{1}}, new_shape=[1])
 s[2,4] = ADD(h, o)"""
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("op", sorted(MOVED))
 def test_a_first_trip_moves_the_elements_of_a_constant(tmp_path: Path, op: str) -> None:
     """What the loop computes of a copy of a constant its first trip computes of the constant, in each kernel set."""

@@ -67,6 +67,7 @@ def test_a_size_that_the_view_has_wrong_stops_fix(
     assert [path.name for path in tmp_path.iterdir()] == [source.name]
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("suffix", FORMATS)
 @pytest.mark.parametrize(("text", "said"), [(text, said) for text, _, said in CASES.values()], ids=CASES)
 def test_sizes_that_the_view_has_right_are_counted(
@@ -105,6 +106,7 @@ def test_tosa_converts_nothing_that_is_contradicted(
     assert [path.name for path in tmp_path.iterdir()] == [source.name]
 
 
+@pytest.mark.ci
 def test_values_in_bodies_are_claimed_and_not_observed(tmp_path: Path) -> None:
     outcome = graphfix.fix_file("models/bodies/loop.onnx", tmp_path / "f.onnx")
     assert outcome.verdict is not None

@@ -74,6 +74,7 @@ def test_beside_another_shape_the_broadcast_is_made_explicit(name: str, place: s
     assert ran[0].shape == (7,)
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("name", KINDS)
 def test_the_command_writes_a_result_that_runs(name: str, tmp_path: Path) -> None:
     target = TARGETS[list(KINDS).index(name) % len(TARGETS)]
@@ -123,6 +124,7 @@ def test_sizes_that_alone_let_the_file_fail_are_not_bound(
     assert not (tmp_path / "out.onnx").exists()
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("equation", ["a2,a2->a2", "a_,a->a", "a.,a->a"])
 def test_sites_are_left_where_onnx_never_reads_an_equation_to_its_end(
     equation: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -144,6 +146,7 @@ NEGATIVE = {
 """Nodes on which onnx's inference aborts, since a Slice reads a negative size; and what they read."""
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("name", NEGATIVE)
 def test_no_command_ends_with_onnx_inference(name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     nodes, read = NEGATIVE[name]

@@ -118,6 +118,7 @@ def test_no_fault_of_a_tflite_model_is_proved(
     _judged(kind, pairs(".tflite"), planted, tmp_path / "faulty.tflite", every=every)
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("suffix", [".onnx", ".tflite"])
 def test_each_model_without_a_fault_is_proved(suffix: str, pairs: Callable[[str], Pairs]) -> None:
     assert [before.name for before, after in pairs(suffix) if not _proved(before, after)] == []

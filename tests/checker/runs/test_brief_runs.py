@@ -93,6 +93,7 @@ def children() -> set[int]:
     return found
 
 
+@pytest.mark.ci
 def test_a_proved_pair_is_run_once_on_each_kernel_set(pair: Models) -> None:
     verdict = graphfix.verify(pair.before, pair.equal)
     assert verdict.status == "proved"
@@ -236,6 +237,7 @@ def test_a_child_keeps_the_models_that_it_has_room_for(pair: Models, requests: l
     assert [name for _, name in requests].count("load") == 4
 
 
+@pytest.mark.ci
 def test_a_runtime_that_ends_the_process_of_the_brief_runs_is_left_to_the_whole_sweep(
     pair: Models, monkeypatch: pytest.MonkeyPatch
 ) -> None:

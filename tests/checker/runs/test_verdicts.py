@@ -95,6 +95,7 @@ def test_a_bias_on_the_wrong_axis_is_a_difference_though_the_declared_dims_agree
     assert verdict.status == "different"
 
 
+@pytest.mark.ci
 def test_a_second_model_that_fails_where_the_first_runs_is_different(written: Written) -> None:
     fine = written("g (float[N,M] x) => (float[A,B] y) { y = Add(x, b) }", b=np.float32([1]))
     fixed = written("g (float[N,M] x) => (float[A,B] y) { y = Add(x, b) }", b=np.ones(2, np.float32))
@@ -291,6 +292,7 @@ def test_the_sign_of_a_zero_counts_everywhere_else(written: Written, tmp_path: P
     assert verdict.first_difference["tensor"] == "t"
 
 
+@pytest.mark.ci
 def test_nan_equals_nan_and_other_bits_of_it_are_an_exception(written: Written) -> None:
     text = "g (float[3] x) => (float[3] y) { y = Mul(x, b) }"
     one = np.float32([1]).view(np.uint32)[0]

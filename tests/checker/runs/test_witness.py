@@ -146,6 +146,7 @@ def test_nobody_is_asked_for_sizes_where_none_were_claimed(written: Written) -> 
     assert verify(model, model).facts is None
 
 
+@pytest.mark.ci
 def test_a_contradiction_comes_before_equal_and_before_different(written: Written) -> None:
     model, other = written(STEPS, b=np.float32([1])), written(STEPS, b=np.float32([2]))
     renamed = written(f"h{STEPS[1:]}", b=np.float32([1]))  # a copy would not be run

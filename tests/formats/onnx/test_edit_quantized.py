@@ -348,6 +348,7 @@ def test_the_axis_of_onnxruntimes_own_dequantize_moves_too(tmp_path: Path) -> No
     assert outcome.verdict.status == "proved"
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("target", ["ranks", "explicit"])
 def test_what_is_dequantized_to_the_type_of_its_scale_is_proved(tmp_path: Path, target: str) -> None:
     """Since operator set 23 no operand's type is the result's by the definition."""

@@ -42,6 +42,7 @@ def test_a_truncation_that_leaves_a_complete_model_is_a_model() -> None:
     refused(whole.SerializeToString()[:-1], "cut short")
 
 
+@pytest.mark.ci
 @given(st.binary(min_size=1, max_size=300))
 @settings(max_examples=400)
 def test_random_bytes_are_refused_in_one_line(data: bytes) -> None:

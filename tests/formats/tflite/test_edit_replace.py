@@ -200,6 +200,7 @@ def test_outputs_are_never_constants() -> None:
     assert found.view[0] == "s[2] = SHAPE(x[2,3])"
 
 
+@pytest.mark.ci
 def test_free_sizes_are_demanded_with_the_options_that_bind_them(tmp_path: Path) -> None:
     path = tmp_path / "m.tflite"
     path.write_bytes(model("y[?,3] = ADD(x[?,3], b:const[3])"))

@@ -80,12 +80,14 @@ def test_a_comment_is_never_too_long_and_says_what_is_left_out() -> None:
     assert Page(text).open == []
 
 
+@pytest.mark.ci
 def test_letters_of_many_bytes_do_not_make_it_longer() -> None:
     text = registry.TEXTS["markdown"]([replace(CHECKED, sites=sites(10_000, name="\U00020000" * 100))])
     assert len(text.encode("utf-16-le")) // 2 < LIMIT
     assert len(text.encode()) < LIMIT
 
 
+@pytest.mark.ci
 def test_every_model_has_its_part_of_the_room() -> None:
     models = [replace(CHECKED, source=f"m{number}.onnx", sites=sites(5_000)) for number in range(4)]
     text = registry.TEXTS["markdown"](models)

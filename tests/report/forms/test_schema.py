@@ -119,6 +119,7 @@ def test_the_schema_is_one() -> None:
     assert SCHEMA["$id"]
 
 
+@pytest.mark.ci
 def test_every_field_that_can_be_written_is_described() -> None:
     jsonschema.validate(written(EVERYTHING), SHUT, jsonschema.Draft202012Validator)
     failed = Failure("check", "bad.onnx", "bad.onnx: empty")

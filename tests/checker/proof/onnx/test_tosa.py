@@ -247,6 +247,7 @@ def test_the_same_with_a_fault_is_not(name: str, written: Written) -> None:
         assert not prove(before, after).proved, fault
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("name", tiered(CASES, lambda name: name == "a PRelu"))
 def test_runs_say_what_the_proof_says(name: str, written: Written) -> None:
     assert verify(*pair(CASES[name], CASES[name].after, written), runs=1).status == "equal"

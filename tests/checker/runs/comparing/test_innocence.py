@@ -233,6 +233,7 @@ def unwritten(bias: float = 1, other: float = 2) -> bytes:
 CAUSE = "the first model reads the variable 'state', which nothing has written (READ_VARIABLE#1)"
 
 
+@pytest.mark.ci
 def test_runs_of_a_variable_that_nothing_writes_are_undecided_by_its_name(saved: Saved) -> None:
     verdict = by_runs(saved(unwritten()), saved(unwritten()))
     assert verdict.status == "undecided"

@@ -147,6 +147,7 @@ def test_a_scalar_takes_each_constant_it_is_compared_with_in_turn_and_none_of_th
     assert values[3] == 16000
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("changed", [0, 1], ids=["the constant's branch", "the other branch"])
 def test_both_branches_of_a_comparison_are_compared(written: Written, changed: int) -> None:
     text = """g (float[N] x, int64 rate) => (float[N] y) {{

@@ -69,6 +69,7 @@ def test_a_decoder_is_run_with_and_without_past_positions_and_in_batches(written
     ]
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize(
     ("asked", "first"),
     [

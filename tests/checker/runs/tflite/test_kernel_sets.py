@@ -340,6 +340,7 @@ def custom(*, options: bytes = b"", bias: float = 1, last: str = "NEG") -> bytes
     """)
 
 
+@pytest.mark.ci
 def test_a_custom_operator_that_litert_does_not_know_is_cut_out_of_both(saved: Saved) -> None:
     verdict = verify(saved(custom()), saved(custom()))
     assert verdict.status == "equal"
