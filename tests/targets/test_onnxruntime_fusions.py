@@ -20,6 +20,7 @@ from tests.support.places import MODELS
 NAMES = sorted({fusion.name for fusion in FUSIONS})
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("name", PATTERNS)
 def test_what_is_left_is_what_ends_a_fusion(name: str) -> None:
     assert unlike_the_table(name) == (set(), set())
@@ -46,6 +47,7 @@ ONE_ELEMENT = {
 """What folding states as a scalar: nothing says that it had an axis before it was stretched."""
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("name", PATTERNS)
 def test_the_target_keeps_every_fusion_and_gets_those_back_that_explicit_forms_ended(name: str) -> None:
     before = operators(built(name).SerializeToString()).total()
