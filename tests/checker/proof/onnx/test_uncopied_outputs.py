@@ -58,7 +58,7 @@ TRIES = 5
 
 
 def differ(one: ModelProto, two: ModelProto) -> bool:
-    """Whether some of a few runs differ: what is not copied depends on the memory, which may hold the same by chance."""
+    """Whether a run differs, of a few: what is not copied depends on the memory, which may hold the same by chance."""
     return not all(all(map(np.array_equal, outputs(one), outputs(two))) for _ in range(TRIES))
 
 
