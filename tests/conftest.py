@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 import subprocess
@@ -9,16 +10,19 @@ import sys
 import tempfile
 from collections import Counter
 from collections.abc import Iterator
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from hypothesis import settings
 
+from graphfix.results.files import toml_files
 from graphfix.runtimes import pipes, process
 from tests.support import warm
 from tests.support.fixed_files import FixedFiles
 from tests.support.needs import NEEDS, missing
+from tests.support.places import ROOT
 
 settings.register_profile("graphfix", deadline=None)  # a busy machine makes any test slow
 settings.load_profile("graphfix")
@@ -32,6 +36,7 @@ def pytest_configure(config: pytest.Config) -> None:
         # a job in the background of a script ignores it, and so would the commands that tests start and interrupt
         signal.signal(signal.SIGINT, signal.default_int_handler)
     config.stash[LEFT_OUT] = Counter()
+    gc.disable()  # until all tests are collected: none of them is garbage, and looking for it takes a fifth of the time
     for need in NEEDS:
         reason = need.absent()
         demanded = os.environ.get(need.variable)
@@ -58,6 +63,16 @@ def _warm_runtimes() -> Iterator[None]:
         yield
 
 
+@pytest.fixture(scope="session", autouse=True)
+def _own_settings_read_once() -> Iterator[None]:
+    """Parse pyproject.toml once: each command that a test runs in this folder looks for options in it."""
+    own, read = ROOT / "pyproject.toml", toml_files.table
+    tables = read(own)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(toml_files, "table", lambda path: tables if Path.cwd() / path == own else read(path))
+        yield
+
+
 @pytest.fixture(scope="session")
 def fixed(tmp_path_factory: pytest.TempPathFactory) -> FixedFiles:
     """Models as `fix` writes them."""
@@ -79,6 +94,12 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     if left:
         config.hook.pytest_deselected(items=left)
         items[:] = [item for item, reason in zip(items, reasons, strict=True) if not reason]
+
+
+def pytest_collection_finish() -> None:
+    """Look for garbage again, but not among the collected tests."""
+    gc.freeze()
+    gc.enable()
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:

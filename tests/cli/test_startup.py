@@ -90,7 +90,7 @@ def test_a_question_about_the_command_line_imports_little(argv: list[str]) -> No
 
 
 def test_a_command_that_does_something_imports_more() -> None:
-    assert {"graphfix.report", "dataclasses"} <= imported("explain", "GF101")
+    assert "graphfix.report" in imported("explain", "GF101")
 
 
 @pytest.mark.ci

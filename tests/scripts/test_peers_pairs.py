@@ -76,7 +76,7 @@ def test_what_makes_nothing_or_does_not_run_is_said_and_the_others_go_on(tmp_pat
     assert "graphfix-pairs-" not in str(found)
 
 
-@pytest.mark.ci
+@pytest.mark.full
 @pytest.mark.zoo
 def test_the_verifiers_are_asked_by_one_command(tmp_path: Path) -> None:
     for name in ("graphfix", "peers"):

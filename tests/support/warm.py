@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import array
 import atexit
+import gc
 import os
 import pickle
+import selectors
 import signal
 import socket
 import subprocess
@@ -52,7 +54,11 @@ class Fork:
     def __init__(self, server: socket.socket, read: int, write: int, request: Request) -> None:
         self._ended, ended = socket.socketpair()
         with ended:
-            socket.send_fds(server, [pickle.dumps(request)], [read, write, ended.fileno()])
+            socket.send_fds(
+                server,
+                [pickle.dumps(tuple(request))],  # a fork need not import this module again
+                [read, write, ended.fileno()],
+            )
         self.pid = self._number()
 
     def kill(self) -> None:
@@ -140,35 +146,50 @@ def _server(loads: str) -> socket.socket:
 
 
 def _serve(asked: socket.socket) -> None:
-    watching = 0
-    while True:
-        message, rights, _, _ = socket.recv_fds(asked, _LONGEST, _RIGHTS)
-        while watching and os.waitpid(-1, os.WNOHANG)[0]:  # what has ended leaves nothing behind
-            watching -= 1
-        if not message:
+    """Fork a worker for each request, and report its pid and its status over the socket that came with the request."""
+    ended: dict[int, int] = {}
+    woken, wakes = socket.socketpair()
+    for each in (woken, wakes):
+        each.setblocking(False)
+    signal.set_wakeup_fd(wakes.fileno())
+    signal.signal(signal.SIGCHLD, lambda *_: None)  # without a handler nothing is written to `wakes`
+    with selectors.DefaultSelector() as selector:
+        selector.register(asked, selectors.EVENT_READ)
+        selector.register(woken, selectors.EVENT_READ)
+        while True:
+            ready = {key.fileobj for key, _ in selector.select()}
+            if woken in ready:
+                woken.recv(_LONGEST)
+                _reap(ended)
+            if asked in ready:
+                message, rights, _, _ = socket.recv_fds(asked, _LONGEST, _RIGHTS)
+                if not message:
+                    return
+                read, write, end = rights
+                pid = os.fork()
+                if not pid:
+                    signal.set_wakeup_fd(-1)
+                    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+                    os.dup2(read, 0)
+                    os.dup2(write, 1)
+                    os.closerange(3, max(*rights, *ended.values(), 64) + 1)
+                    _work(Request(*pickle.loads(message)))  # noqa: S301 -- the tests' own
+                os.close(read)
+                os.close(write)
+                os.write(end, array.array("i", [pid]))
+                ended[pid] = end
+
+
+def _reap(ended: dict[int, int]) -> None:
+    """Report the status of each worker that has ended."""
+    while ended:
+        pid, status = os.waitpid(-1, os.WNOHANG)
+        if not pid:
             return
-        watching += 1
-        if not os.fork():
-            asked.close()
-            _watch(pickle.loads(message), *rights)  # noqa: S301 -- the tests' own
-        for each in rights:
-            os.close(each)
-
-
-def _watch(request: Request, read: int, write: int, ended: int) -> None:
-    """Fork the worker, and tell its pid and its end."""
-    pid = os.fork()
-    if not pid:
-        os.dup2(read, 0)
-        os.dup2(write, 1)
-        os.closerange(3, max(read, write, ended) + 1)
-        _work(request)
-    os.close(read)
-    os.close(write)
-    os.write(ended, array.array("i", [pid]))
-    status = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
-    os.write(ended, array.array("i", [status]))
-    os._exit(0)
+        end = ended.pop(pid)
+        with suppress(BrokenPipeError):  # the test that asked for it is gone
+            os.write(end, array.array("i", [os.waitstatus_to_exitcode(status)]))
+        os.close(end)
 
 
 def _work(request: Request) -> None:
@@ -191,17 +212,28 @@ def _work(request: Request) -> None:
 
 
 def _load(what: str) -> None:
-    """Import what the forks need, so that each has it."""
-    import graphfix.runtimes.worker
+    """Import what the forks need, and use it once, so that each fork has it."""
+    from graphfix.runtimes import worker
 
     if what == RUNTIMES:
-        import onnxruntime  # noqa: F401 -- as said
+        import numpy as np
 
-        import graphfix.runtimes.litert.interpreter
-        import graphfix.runtimes.onnx.onnxruntime  # noqa: F401 -- as said
+        from models.builders.tflite.text import model as tflite_model
+        from tests.support.notation import model as onnx_model
+
+        used: dict[int, object] = {}
+        feeds = {"a": np.zeros(2, np.float32)}
+        model = onnx_model("y[2] = Neg(a[2])").SerializeToString()
+        for runtime, file, options in (
+            ("onnxruntime", model, {}),
+            *(("LiteRT", tflite_model("y[2] = NEG(a[2])"), {"kernels": each}) for each in ("reference", "xnnpack")),
+        ):
+            worker.answered(used, "load", 0, (), runtime, file, options)
+            worker.answered(used, "ask", 0, "run", feeds)
     else:
         with suppress(ImportError):  # the tools need not be installed
             import torch_mlir.extras.onnx_importer  # noqa: F401 -- as said
+    gc.freeze()
 
 
 if __name__ == "__main__":

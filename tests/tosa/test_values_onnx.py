@@ -21,12 +21,13 @@ NEEDLESS = {("Pow", "a root"), ("LpNormalization", "")}
 """What is named because nothing says which values it meets."""
 
 
-@pytest.mark.ci
+@pytest.mark.parametrize("step", [pytest.param(2, marks=pytest.mark.ci), pytest.param(1, marks=pytest.mark.full)])
 @pytest.mark.parametrize("part", range(PARTS))
-def test_all_operators_agree_or_are_named(part: int) -> None:
+def test_all_operators_agree_or_are_named(part: int, step: int) -> None:
+    """CI takes every second case."""
     operators = sorted({case.operator for case in onnx_values.cases()})[part::PARTS]
-    results = tosa_values.audit(case for case in onnx_values.cases() if case.operator in operators)
-    assert len(results) > LEAST
+    results = tosa_values.audit([case for case in onnx_values.cases() if case.operator in operators][::step])
+    assert len(results) > LEAST / step
     assert not [tosa_values.line(result) for result in results if result.status in tosa_values.WRONG]
     needless = {(result.case.operator, result.case.note) for result in results if result.status == "needlessly named"}
     assert needless <= NEEDLESS

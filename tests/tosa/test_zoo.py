@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.tosa
 
+RUNS = [pytest.param(SEEDS[:1], marks=pytest.mark.ci), pytest.param(SEEDS, marks=pytest.mark.full)]
+"""The seeds of the inputs: one run, or all of them."""
 TOLERANCE = 1e-3
 """Of the range of an output's values, in every run."""
 CUSTOM: Mapping[str, set[str]] = {
@@ -59,9 +61,11 @@ def name_of(path: Path) -> str:
 # --- TFLite ---------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.ci
+@pytest.mark.parametrize("seeds", RUNS, ids=len)
 @pytest.mark.parametrize("path", zoo_models("tflite"))
-def test_a_real_tflite_model_becomes_valid_tosa_that_computes_the_same(path: Path, tmp_path: Path) -> None:
+def test_a_real_tflite_model_becomes_valid_tosa_that_computes_the_same(
+    path: Path, seeds: Sequence[int], tmp_path: Path
+) -> None:
     converted, validation, outcome = looped(path, tmp_path, bind_defaults=True)
     kept = {operator.partition(":")[2] for operator in validation.operators if operator.startswith("tosa.custom:")}
     assert kept == CUSTOM.get(name_of(path), set())
@@ -71,7 +75,7 @@ def test_a_real_tflite_model_becomes_valid_tosa_that_computes_the_same(path: Pat
     with Child() as child:
         specs = child.load_tflite(converted.with_name("fixed"), "reference").inputs
         session = child.load_tflite(path, "reference")
-        for seed in SEEDS:
+        for seed in seeds:
             feeds = {spec.name: noise(spec.dtype, spec.shape, [seed, spec.index]) for spec in specs}
             wanted = [np.asarray(value) for value in session.run(feeds)]
             answer = tosa.run(converted, [feeds[spec.name] for spec in specs])
@@ -93,9 +97,11 @@ def test_what_is_listed_as_broken_before_is(path: Path, tmp_path: Path) -> None:
 # --- ONNX -----------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.ci
+@pytest.mark.parametrize("seeds", RUNS, ids=len)
 @pytest.mark.parametrize("path", zoo_models("onnx"))
-def test_a_real_onnx_model_becomes_valid_tosa_that_computes_the_same(path: Path, tmp_path: Path) -> None:
+def test_a_real_onnx_model_becomes_valid_tosa_that_computes_the_same(
+    path: Path, seeds: Sequence[int], tmp_path: Path
+) -> None:
     case = ONNX[name_of(path)]
     converted, _, _ = looped(path, tmp_path, **bound(path))
     options = onnxruntime.SessionOptions()
@@ -103,7 +109,7 @@ def test_a_real_onnx_model_becomes_valid_tosa_that_computes_the_same(path: Path,
     options.intra_op_num_threads = 1
     session = onnxruntime.InferenceSession(path, options, providers=["CPUExecutionProvider"])
     static = onnxruntime.InferenceSession(converted.with_name("fixed"), options, providers=["CPUExecutionProvider"])
-    for seed in SEEDS:
+    for seed in seeds:
         feeds = {
             spec.name: page(seed, tuple(spec.shape))
             if spec.name == case.page

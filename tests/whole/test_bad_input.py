@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import onnx
 import pytest
 
+from graphfix.cli import streams
 from tests.support.asking import ask, refused
 from tests.support.places import ROOT
 
@@ -88,7 +89,10 @@ def test_random_bytes_are_refused(tmp_path: Path, capsys: pytest.CaptureFixture[
 
 @pytest.mark.ci
 @pytest.mark.parametrize("command", ["check", "show", "fix"])
-def test_a_path_that_is_no_file_is_refused(command: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_path_that_is_no_file_is_refused(
+    command: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(streams, "WAIT", 0.1)
     os.mkfifo(tmp_path / "pipe")
     (tmp_path / "folder").mkdir()
     (tmp_path / "loop").symlink_to("loop")

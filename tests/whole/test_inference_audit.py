@@ -84,24 +84,35 @@ def _pools_nothing(trial: Instance) -> bool:
     return shape[:1] == (0,) and 0 in shape[2:]
 
 
-def _by_view(told: Counter[str], trial: Instance, results: Results, choose: random.Random, runner: Runner) -> str:
-    shapes = {name: np.shape(value) for name, value in results.items() if isinstance(value, TENSOR)}
-    shapes |= {name: np.shape(value) for name, value in trial.feeds.items() if isinstance(value, TENSOR)}
+TENSOR = (np.ndarray, np.generic)
+
+
+def _by_view_and_proof(
+    terms: Counter[str], folder: Path, trial: Instance, results: Results, choose: random.Random, runner: Runner
+) -> str:
+    """Return the first wrong claim about a trial; `terms` counts the view's sizes that are terms, by operator."""
+    tensors = {name: np.asarray(value) for name, value in results.items() if isinstance(value, TENSOR)}
+    shapes = {name: np.shape(value) for name, value in trial.feeds.items() if isinstance(value, TENSOR)}
+    shapes |= {name: value.shape for name, value in tensors.items()}
     model = stated(trial, choose)
-    wrong = view_contradiction(model, shapes, told)
+    claims = {
+        "view": view_contradiction(model, shapes, terms),
+        "proof": proof_contradiction(model, tensors, folder),
+    }
+    wrong = next((f"{claimant}: {text}" for claimant, text in claims.items() if text), "")
     return wrong if wrong and runs_as_stated(model, trial, runner) else ""
 
-
-TENSOR = (np.ndarray, np.generic)
 
 COUNTS = [pytest.param(SOME_TRIALS, marks=pytest.mark.ci), pytest.param(ALL_TRIALS, marks=pytest.mark.full)]
 
 
 @pytest.mark.parametrize("count", COUNTS)
 @pytest.mark.parametrize("number", range(PARTS))
-def test_the_view_says_of_any_operator_what_onnxruntime_returns(number: int, count: int) -> None:
+def test_the_view_and_the_proof_say_of_any_operator_what_onnxruntime_returns(
+    number: int, count: int, tmp_path: Path
+) -> None:
     terms: Counter[str] = Counter()
-    told = _asked(part(number, PARTS), count, partial(_by_view, terms), only="onnxruntime")
+    told = _asked(part(number, PARTS), count, partial(_by_view_and_proof, terms, tmp_path), only="onnxruntime")
     assert told.wrong == []
     assert told.ran.total() > count * len(told.ran) / 3
     assert _without_terms(told, terms) == []
@@ -126,20 +137,6 @@ def _without_terms(told: Told, terms: Counter[str]) -> list[str]:
 
 OFTEN = 200
 """So many trials of an operator tell a term at least once."""
-
-
-@pytest.mark.parametrize("count", COUNTS)
-@pytest.mark.parametrize("number", range(PARTS))
-def test_the_proof_says_of_any_operator_what_onnxruntime_returns(number: int, count: int, tmp_path: Path) -> None:
-    def by_proof(trial: Instance, results: Results, choose: random.Random, runner: Runner) -> str:
-        tensors = {name: np.asarray(value) for name, value in results.items() if isinstance(value, TENSOR)}
-        model = stated(trial, choose)
-        wrong = proof_contradiction(model, tensors, tmp_path)
-        return wrong if wrong and runs_as_stated(model, trial, runner) else ""
-
-    told = _asked(part(number, PARTS), count, by_proof, only="onnxruntime")
-    assert told.wrong == []
-    assert told.ran.total() > count * len(told.ran) / 3
 
 
 # --- random models of several nodes -----------------------------------------------------------------------------------
@@ -204,8 +201,8 @@ def test_a_fault_in_the_arithmetic_of_the_proof_is_seen(
 
 
 @pytest.mark.ci
-def test_a_fault_in_the_arithmetic_of_the_view_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_fault_in_the_arithmetic_of_the_view_is_seen(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(Terms, "ceildiv", Terms.floordiv)
-    assert _asked(
-        lambda name: name.rpartition("-")[0] == "MaxPool", 60, partial(_by_view, Counter()), only="onnxruntime"
-    ).wrong
+    asked = partial(_by_view_and_proof, Counter(), tmp_path)
+    wrong = _asked(lambda name: name.rpartition("-")[0] == "MaxPool", 60, asked, only="onnxruntime").wrong
+    assert any(" view: " in text for text in wrong)

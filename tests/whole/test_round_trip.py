@@ -20,8 +20,8 @@ from tests.support.places import MODELS
 
 SEEDS = [
     range(40),
-    pytest.param(range(40, 460), marks=pytest.mark.ci),
-    pytest.param(range(460, 4000), marks=pytest.mark.full),
+    pytest.param(range(40, 200), marks=pytest.mark.ci),
+    pytest.param(range(200, 4000), marks=pytest.mark.full),
 ]
 
 

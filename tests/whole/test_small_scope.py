@@ -46,11 +46,11 @@ from tests.support.small_scope.onnx.left import LEFT, NO_KERNEL, Left, without_k
 from tests.support.small_scope.onnx.models import feeds, made, result_names
 from tests.support.small_scope.onnx.rows import ROWS, Row, anywhere
 from tests.support.small_scope.onnx.runs import Results, Source, computed
-from tests.support.tiers import tiered
+from tests.support.tiers import SAMPLE, sampled, tiered
 
 TARGETS = ("explicit", "ranks")
 TIERS = {True: pytest.mark.ci, False: pytest.mark.full}
-"""Whether a case is in the sample, and its tier."""
+"""Whether a row is in the sample, and its tier."""
 FORMS = (7, 8, 12, 13, NEWEST)
 """Versions of ONNX's operators between which what `fix` writes has another form: no Expand, axes as an attribute."""
 
@@ -105,13 +105,23 @@ STYLES = [key for at, key in enumerate(KINDS) if row_of(key).style not in {row_o
 """The first kind of each style: what CI asks of all kinds together."""
 
 
-def asked(keys: Iterable[Key], sampled: Callable[[int, Key, str], bool]) -> list[ParameterSet]:
-    """Rows and targets; CI asks those that are sampled."""
+def asked(keys: Iterable[Key], chosen: Callable[[int, Key, str], bool]) -> list[ParameterSet]:
+    """Rows and targets; CI asks those that are chosen."""
     return [
-        pytest.param(key, target, id=f"{name_of(key)}-{target}", marks=TIERS[sampled(at, key, target)])
+        pytest.param(key, target, id=f"{name_of(key)}-{target}", marks=TIERS[chosen(at, key, target)])
         for at, key in enumerate(keys)
         for target in TARGETS
     ]
+
+
+def asked_by_size(keys: Iterable[Key], chosen: Callable[[int, Key, str], bool]) -> list[ParameterSet]:
+    """Rows, targets and how many cases: CI asks some cases of the chosen rows, the full check all of all rows."""
+    found = [
+        pytest.param(*it.values, SAMPLE, id=f"{it.id}-some", marks=it.marks)
+        for it in asked(keys, chosen)
+        if TIERS[True] in it.marks
+    ]
+    return found + [pytest.param(*it.values, None, id=str(it.id), marks=TIERS[False]) for it in asked(keys, chosen)]
 
 
 def in_turn(at: int, _: Key, target: str) -> bool:
@@ -174,16 +184,16 @@ def test_a_row_of_each_style_is_asked_in_full() -> None:
 # --- rows that broadcast --------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("key", "target"), asked(KINDS, one_of_each_style))
-def test_the_full_scope(key: Key, target: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("key", "target", "most"), asked_by_size(KINDS, one_of_each_style))
+def test_the_full_scope(key: Key, target: str, most: int | None, tmp_path: Path) -> None:
     row = ROWS[key]
-    no_faults(Question(key, newest(key), row, row.scope(True), target).ask(tmp_path))
+    no_faults(Question(key, newest(key), row, sampled(row.scope(True), most), target).ask(tmp_path))
 
 
-@pytest.mark.parametrize(("key", "target"), asked([key for key in ROWS if key not in KINDS], in_turn))
-def test_the_smaller_scope_of_the_other_rows(key: Key, target: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("key", "target", "most"), asked_by_size([key for key in ROWS if key not in KINDS], in_turn))
+def test_the_smaller_scope_of_the_other_rows(key: Key, target: str, most: int | None, tmp_path: Path) -> None:
     row = ROWS[key]
-    no_faults(Question(key, newest(key), row, row.scope(False), target).ask(tmp_path))
+    no_faults(Question(key, newest(key), row, sampled(row.scope(False), most), target).ask(tmp_path))
 
 
 @pytest.mark.parametrize(

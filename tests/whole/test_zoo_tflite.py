@@ -19,6 +19,7 @@ from tests.support.tflite import kept as kept_tflite
 from tests.support.tflite.cut import without_custom
 from tests.support.tflite.seen import BINDINGS, SETS, Change, is_free, stated_inputs, watched
 from tests.support.tflite.tree import text, tree
+from tests.support.tiers import quick_in_ci
 
 if TYPE_CHECKING:
     from tests.support.runtimes.litert_witness import Ran, Sizes
@@ -133,9 +134,8 @@ def test_some_real_models_have_an_archive() -> None:
 # --- what is seen at run time -----------------------------------------------------------------------------------------
 
 
-@pytest.mark.ci
 @pytest.mark.parametrize("target", TARGETS)
-@pytest.mark.parametrize("path", MODELS)
+@pytest.mark.parametrize("path", quick_in_ci(MODELS))
 def test_no_operator_of_a_real_model_broadcasts_at_run_time(
     path: Path, target: str, fixed: FixedFiles, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -163,16 +163,14 @@ def at_batches(path: Path, folder: Path) -> list[Ran]:
     return run([Job(str(file), sizes, kernels) for sizes in batches(path) for kernels, file in kinds])
 
 
-@pytest.mark.ci
-@pytest.mark.parametrize("path", MODELS)
+@pytest.mark.parametrize("path", quick_in_ci(MODELS))
 def test_a_batch_that_a_model_takes_is_taken_after_ranks(path: Path, fixed: FixedFiles, tmp_path: Path) -> None:
     before, after = at_batches(path, tmp_path), at_batches(fixed(path, "ranks")[0], tmp_path)
     assert (path.name in ONE_BATCH) == (not any(each.fine for each in before)), [each.error for each in before]
     assert [each.outputs for each in after] == [each.outputs for each in before]
 
 
-@pytest.mark.ci
-@pytest.mark.parametrize("path", MODELS)
+@pytest.mark.parametrize("path", quick_in_ci(MODELS))
 def test_a_batch_that_is_refused_after_explicit_is_of_an_input_that_the_report_names(
     path: Path, fixed: FixedFiles, tmp_path: Path
 ) -> None:

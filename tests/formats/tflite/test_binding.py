@@ -19,6 +19,7 @@ from models.builders.tflite.text import Signature, model
 from tests.support import engine
 from tests.support.places import zoo_models
 from tests.support.tflite.instances import run
+from tests.support.tiers import quick_in_ci
 
 MODEL = "t[?,3,?] = NEG(x[?,3,?])\ny[?,3,?] = ADD(t, z[?,3,1])"
 
@@ -235,8 +236,7 @@ def test_a_shape_is_determined_where_no_data_reaches_it(text: str, expected: boo
     assert (y in determined(container)) is expected
 
 
-@pytest.mark.ci
-@pytest.mark.parametrize("path", zoo_models("tflite"))
+@pytest.mark.parametrize("path", quick_in_ci(zoo_models("tflite")))
 def test_real_models_become_static_and_have_what_litert_gives(path: Path, tmp_path: Path) -> None:
     container = read(path)
     labels = free(container)

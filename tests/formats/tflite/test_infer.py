@@ -18,6 +18,7 @@ from graphfix.shapes.dim import Dim, Shape, Size, same, symbol
 from models.builders.tflite.text import model
 from tests.support.places import committed_models, model_id, zoo_models
 from tests.support.tflite.instances import choices, run, violations
+from tests.support.tiers import quick_in_ci
 
 SIZES = (4, 1, 2, 7, 0)
 
@@ -642,8 +643,7 @@ def test_made_models_have_in_litert_what_was_inferred(path: Path) -> None:
     assert_instances(path, least=0)
 
 
-@pytest.mark.ci
-@pytest.mark.parametrize("path", zoo_models("tflite"))
+@pytest.mark.parametrize("path", quick_in_ci(zoo_models("tflite")))
 def test_real_models_are_wholly_known_and_litert_agrees(path: Path) -> None:
     """Every size is a number or what the file leaves free at the inputs; at three batches where that is free."""
     container = read(path)

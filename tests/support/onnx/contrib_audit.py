@@ -6,7 +6,6 @@ Sizes that are terms are computed with the sizes of the run. Element types are c
 from __future__ import annotations
 
 import random
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -151,18 +150,18 @@ def wrong_claim(claims: Claims, results: Mapping[str, object]) -> str:
 
 @dataclass(slots=True)
 class Audit:
-    """The trials of one operator: how many there were and ran, what was claimed, and what was wrong."""
+    """The trials of one operator: how many there were, how many ran, and the claims that were wrong."""
 
     operator: Key
     tried: int = 0
     ran: int = 0
-    sizes: Counter[str] = field(default_factory=Counter)
-    """`known` and `unknown` sizes of results, and `types` that are known."""
     wrong: list[str] = field(default_factory=list)
 
 
-def audit(operator: Key, count: int, claimant: Claimant, runner: Runner, folder: Path, seed: int = 0) -> Audit:
-    """Try random nodes of an operator, and compare what is claimed of those that run."""
+def audit(
+    operator: Key, count: int, claimants: Sequence[Claimant], runner: Runner, folder: Path, seed: int = 0
+) -> Audit:
+    """Run random nodes of an operator, and compare what each claimant says of those that run."""
     told = Audit(operator)
     choose = random.Random(f"{operator} {seed} stated")  # noqa: S311 -- sizes, no secrets
     for trial in trials(operator, count, seed):
@@ -172,11 +171,10 @@ def audit(operator: Key, count: int, claimant: Claimant, runner: Runner, folder:
             continue
         told.ran += 1
         model = stated(trial, choose)
-        claims = claimant(model, {**trial.feeds, **results}, folder)
-        _count(told.sizes, claims, results)
-        wrong = wrong_claim(claims, results)
-        if wrong and runs_as_stated(model, trial, runner):
-            told.wrong.append(f"{described(trial)}: {wrong}")
+        for claimant in claimants:
+            wrong = wrong_claim(claimant(model, {**trial.feeds, **results}, folder), results)
+            if wrong and runs_as_stated(model, trial, runner):
+                told.wrong.append(f"{claimant.__name__}: {described(trial)}: {wrong}")
     return told
 
 
@@ -200,18 +198,6 @@ def in_one_buffer(trial: Instance, shared: Mapping[str, str]) -> Mapping[str, ob
             binding.bind_output(name)
     session.run_with_iobinding(binding)
     return {name: it.numpy() for name, it in zip(names, binding.get_outputs(), strict=True)}
-
-
-def _count(sizes: Counter[str], claims: Claims, results: Mapping[str, object]) -> None:
-    for name, result in results.items():
-        if isinstance(result, TENSOR):
-            claim = claims.get(name, Claim(None, None))
-            known = 0 if claim.sizes is None else sum(size is not None for size in claim.sizes)
-            sizes["results"] += 1
-            sizes["ranks"] += claim.sizes is not None
-            sizes["known"] += known
-            sizes["unknown"] += np.ndim(result) - known
-            sizes["types"] += bool(claim.kind)
 
 
 def described(trial: Instance) -> str:
