@@ -33,6 +33,7 @@ LENGTH = 3
 """The words of a tool's command from the worker's name on: the name, what is done, the file of the answer."""
 _LONGEST = 1 << 16
 """Bytes of a request."""
+_MODELS = Path(__file__).parents[2] / "models"
 _RIGHTS = 3
 """File descriptors of a request: where the worker reads, where it writes, where its pid and its end are written."""
 
@@ -216,20 +217,12 @@ def _load(what: str) -> None:
     from graphfix.runtimes import worker
 
     if what == RUNTIMES:
-        import numpy as np
-
-        from models.builders.tflite.text import model as tflite_model
-        from tests.support.notation import model as onnx_model
-
-        used: dict[int, object] = {}
-        feeds = {"a": np.zeros(2, np.float32)}
-        model = onnx_model("y[2] = Neg(a[2])").SerializeToString()
-        for runtime, file, options in (
-            ("onnxruntime", model, {}),
-            *(("LiteRT", tflite_model("y[2] = NEG(a[2])"), {"kernels": each}) for each in ("reference", "xnnpack")),
+        for runtime, name, options in (
+            ("onnxruntime", "matmul.onnx", {}),
+            ("LiteRT", "prelu.tflite", {"kernels": "reference"}),
+            ("LiteRT", "prelu.tflite", {"kernels": "xnnpack"}),
         ):
-            worker.answered(used, "load", 0, (), runtime, file, options)
-            worker.answered(used, "ask", 0, "run", feeds)
+            worker.answered({}, "load", 0, (), runtime, _MODELS / name, options)
     else:
         with suppress(ImportError):  # the tools need not be installed
             import torch_mlir.extras.onnx_importer  # noqa: F401 -- as said

@@ -71,7 +71,7 @@ def _onnx(model: OnnxModel) -> _About:
         tensor = views.tensors.get(value)
         array = views.elements(tensor) if tensor is not None else None
         numbers = value.literal if array is None else array  # a Constant node may state numbers instead of a tensor
-        return None if numbers is None else repr(np.ravel(numbers).tolist())
+        return None if numbers is None else _elements(np.ravel(numbers))
 
     def outputs(graph: Graph) -> list[Value]:
         found = {value.name: value for value in graph.outputs}
@@ -91,7 +91,7 @@ def _tflite(model: TfliteModel) -> _About:
         tensor = view.tensor(value)
         axis = tensor.quantization.dimension if tensor.quantization is not None and value.scales > 1 else None
         data = model.container.data(tensor.buffer) if value.kind == "constant" else b""
-        return data, value.quantization, value.scales, axis, tensor.variable
+        return hashlib.sha256(data).hexdigest(), value.quantization, value.scales, axis, tensor.variable
 
     def outputs(graph: Graph) -> list[Value]:
         view = by_graph[graph]
@@ -150,6 +150,14 @@ def _typed(value: Value | None) -> str:
 
 def _read(value: Value | None) -> str:
     return f"{value.kind if value.kind == 'constant' else ''} {_typed(value)}".strip() if value is not None else ""
+
+
+def _elements(array: np.ndarray) -> str:
+    """Return a digest of elements that is the same for each type that can represent them."""
+    if array.dtype == object or array.dtype.kind in "SU":
+        return repr(array.tolist())
+    wide = array.astype(np.int64 if array.dtype.kind in "iub" else np.complex128)
+    return hashlib.sha256(wide.tobytes()).hexdigest()
 
 
 def _digest(*parts: object) -> Term:
