@@ -10,6 +10,7 @@ import sys
 import tempfile
 from collections import Counter
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -59,7 +60,9 @@ def _warm_runtimes() -> Iterator[None]:
     """Let the processes of runtimes and tools be forks of one that has them loaded."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(pipes, "subprocess", SimpleNamespace(**vars(subprocess) | {"Popen": warm.started}))
-        patch.setattr(process, "subprocess", SimpleNamespace(**vars(subprocess) | {"run": warm.ran}))
+        patch.setattr(
+            process, "subprocess", SimpleNamespace(**vars(subprocess) | {"run": partial(warm.ran, warm.variables())})
+        )
         yield
 
 

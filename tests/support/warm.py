@@ -18,6 +18,7 @@ import subprocess
 import sys
 import tempfile
 import traceback
+from collections.abc import Mapping
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
@@ -98,10 +99,17 @@ def started(command: list[str], **options: Any) -> Piped | subprocess.Popen[byte
     return Piped() if command[-1] == WORKER else subprocess.Popen(command, **options)
 
 
-def ran(command: list[str], **options: Any) -> subprocess.CompletedProcess[bytes]:  # noqa: ANN401 -- run's
-    """What `subprocess.run` returns; a fork runs the command where it is the worker, and no test changed a variable."""
+def ran(
+    first: Mapping[str, str],
+    command: list[str],
+    **options: Any,  # noqa: ANN401 -- run's
+) -> subprocess.CompletedProcess[bytes]:
+    """What `subprocess.run` returns; a fork runs the command where it is the worker, and no test changed a variable.
+
+    `first` is what `variables` returned when the session began.
+    """
     name, *words = command[-LENGTH:]
-    if name != WORKER or command[0] != INTERPRETER or _variables() != _first_variables():
+    if name != WORKER or command[0] != INTERPRETER or variables() != first:
         return subprocess.run(command, **options)  # noqa: PLW1510 -- an option, as the caller has it
     with tempfile.TemporaryFile() as given:
         given.write(options["input"])
@@ -116,14 +124,9 @@ def ran(command: list[str], **options: Any) -> subprocess.CompletedProcess[bytes
             raise
 
 
-def _variables() -> dict[str, str]:
+def variables() -> dict[str, str]:
     """The variables that a worker would get, but for those that differ anyhow."""
     return {name: value for name, value in pipes.environment().items() if name not in {"PATH", "PYTEST_CURRENT_TEST"}}
-
-
-@cache
-def _first_variables() -> dict[str, str]:
-    return _variables()
 
 
 @cache

@@ -17,6 +17,7 @@ from tests.support.fuzz import round_trip_gaps as gaps
 from tests.support.fuzz.round_trip import UNLIKE, compared, folded
 from tests.support.places import MODELS as FOLDER
 from tests.support.places import zoo_models
+from tests.support.tiers import SLOW, quick_in_ci
 
 TARGETS = ("compact", "onnxruntime", "litert-gpu", "ethos-u")
 MODELS = [*zoo_models("onnx"), *zoo_models("tflite")]
@@ -28,10 +29,13 @@ def findings(path: Path, target: str) -> list[Site]:
 
 
 def in_turn() -> list[ParameterSet]:
-    """Each real model for each target; CI takes one target a model, in turn."""
+    """Each real model for each target; CI takes one target a model, in turn, and leaves out the slow models."""
     return [
         pytest.param(
-            *it.values, target, id=f"{it.id}-{target}", marks=[*it.marks, CI if turn == at % len(TARGETS) else FULL]
+            *it.values,
+            target,
+            id=f"{it.id}-{target}",
+            marks=[*it.marks, CI if turn == at % len(TARGETS) and it.id not in SLOW else FULL],
         )
         for at, it in enumerate(MODELS)
         for turn, target in enumerate(TARGETS)
@@ -45,9 +49,8 @@ def test_a_real_model_is_proved_and_equal(path: Path, target: str, fixed: FixedF
     assert outcome.verdict.status == "proved", outcome.verdict.reason
 
 
-@pytest.mark.ci
 @pytest.mark.parametrize("target", TARGETS)
-@pytest.mark.parametrize("path", MODELS)
+@pytest.mark.parametrize("path", quick_in_ci(MODELS))
 def test_then_nothing_is_found_and_a_second_run_copies(path: Path, target: str, tmp_path: Path) -> None:
     # unverified: of a model that no runtime runs `fix` believes less when it verifies, and does less
     out, again = tmp_path / path.name, tmp_path / "again" / path.name
@@ -85,9 +88,8 @@ def ranks(node: Node) -> set[int]:
     return {value.shape.rank for value in node.operands if value is not None and value.shape.ranked}
 
 
-@pytest.mark.ci
 @pytest.mark.parametrize("target", ["litert-gpu", "ethos-u"])
-@pytest.mark.parametrize("path", MODELS)
+@pytest.mark.parametrize("path", quick_in_ci(MODELS))
 def test_what_the_target_can_not_take_is_listed_and_nothing_else_is_left(
     path: Path, target: str, fixed: FixedFiles
 ) -> None:
