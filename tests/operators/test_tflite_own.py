@@ -281,6 +281,10 @@ def test_only_these_operators_are_a_stretch_and_nothing_else() -> None:
         (TFLITE, "TILE"): "repeats",
         (TFLITE, "STABLEHLO_BROADCAST_IN_DIM"): "axes",
     }
+    assert [each.op for each in operators.stretch_forms() if not each.standard] == [
+        "Tile",
+        "STABLEHLO_BROADCAST_IN_DIM",
+    ]
     assert operators.stretch_form("ai.onnx", "Expand") is operators.stretch_form("", "Expand")
     assert operators.stretch_form("", "TILE") is None
     assert operators.stretch_form(TFLITE, "ADD") is None

@@ -56,6 +56,12 @@ def test_each_axis_has_the_mark_of_what_happens_along_it() -> None:
     assert marks(drawn((4,), space=(1, 4))) == {"lift": 1, "cell": 1, "result": 2}
 
 
+@pytest.mark.parametrize(("size", "defined"), [("N", 1), (4, 0)])
+def test_the_pattern_of_a_hatch_is_defined_where_a_cell_is_hatched(size: int | str, defined: int) -> None:
+    svg = drawn((2, 3, size))
+    assert [each.get("id") for each in svg.iter("pattern")] == ["gx-hatch"] * defined
+
+
 def test_the_legend_names_only_the_marks_that_are_there() -> None:
     keys = [text.text for text in drawn((1, 3, 4), SPACE).iter("text") if text.get("class") == "gx-key"]
     assert keys == ["stretched: repeated"]

@@ -9,6 +9,7 @@ from collections.abc import Callable
 import pytest
 
 from graphfix.shapes.dim import UNKNOWN, Dim, Size, never_one, symbol, unit_name
+from graphfix.shapes.name_table import LONGEST
 from graphfix.shapes.shape import stretches
 from graphfix.shapes.terms import Terms, bounds
 from tests.support.shape_dialect import of
@@ -189,3 +190,12 @@ def test_the_size_that_is_missing(
 ) -> None:
     terms = Terms()
     assert terms.missing_size(source, others) == size(terms)
+
+
+def test_a_function_whose_text_would_be_too_long_has_no_name() -> None:
+    terms = Terms()
+    named = terms.opaque("k" * (LONGEST // 2), N, low=1, high=9)
+    assert isinstance(named, Dim)
+    assert named.parts
+    assert named == terms.opaque("k" * (LONGEST // 2), N, low=1, high=9)
+    assert terms.opaque("k" * LONGEST, N, low=1, high=9) == Dim((), 1, 9)

@@ -29,6 +29,9 @@ REFUSED = {
     "Slice backwards from before the front": (node("Slice"), 18, [DATA, vector(-9), vector(-9), vector(0), vector(-1)]),
     "Transpose by negative axes": (node("Transpose", perm=[-1, 0]), 18, [DATA.reshape(2, 2)]),
     "Reshape by -2": (node("Reshape"), 18, [DATA, vector(-2, 2)]),
+    "Flatten from before the first axis": (node("Flatten", axis=-3), 18, [DATA.reshape(2, 2)]),
+    "Flatten from a negative axis of old": (node("Flatten", axis=-1), 9, [DATA.reshape(2, 2)]),
+    "Reshape by a 0 that is a size, and by -1": (node("Reshape", allowzero=1), 18, [DATA[:0], vector(-1, 0)]),
     "Reshape by two -1": (node("Reshape"), 18, [DATA, vector(-1, -1)]),
     "Reshape by a matrix": (node("Reshape"), 18, [DATA, vector(2, 2).reshape(1, 2)]),
     "Range of vectors": (node("Range"), 18, [vector(0), vector(4), vector(1)]),
@@ -70,6 +73,9 @@ ALLOWED = {
     "Squeeze without axes": (node("Squeeze"), 18, [DATA.reshape(1, 4)]),
     "ReduceSum of all": (node("ReduceSum"), 18, [DATA]),
     "a negative axis": (node("Concat", axis=-1), 11, [DATA, DATA]),
+    "Flatten from the first axis": (node("Flatten", axis=-2), 18, [DATA.reshape(2, 2)]),
+    "Flatten behind the last axis": (node("Flatten", axis=2), 18, [DATA.reshape(2, 2)]),
+    "Reshape of no elements by a 0 that is a size": (node("Reshape", allowzero=1), 18, [DATA[:0], vector(2, 0)]),
 }
 
 

@@ -46,6 +46,8 @@ BOUNDED = {
     "Pad": (CAST + "y:int64[5] = Pad(c, p:const[2]{1,1}, v:const[]{300})", (-128, 300)),
     "Pad with nothing said": ("y:int64[3] = Pad(a:const[1]{5}, p:const[2]{1,1})", (0, 5)),
     "ArgMax": ("y:int64[2,1] = ArgMax(x[2,7], axis=1)", (0, 6)),
+    "NonZero": ("y:int64[2,*] = NonZero(x[2,7])", (0, 6)),
+    "NonZero of a free axis": ("y:int64[1,*] = NonZero(x[N])", I64),
     "TopK": ("v[2,3], y:int64[2,3] = TopK(x[2,7], k:const[1]{3})", (0, 6)),
     "Gather of a table": ("y:int64[3] = Gather(a:const[4]{5,-6,7,9}, i:int64[3])", (-6, 9)),
     "OneHot": ("y:int64[3,4] = OneHot(i:int64[3], d:const[1]{4}, v:const[2]{-1,3})", (-1, 3)),

@@ -106,6 +106,8 @@ RULES = {
         "[x.0, 2, 3, 2]",
     ),
     "resize": ("y[?,8,9,2] = RESIZE_BILINEAR(x[?,5,5,2], s:const:int32[2]{8,9})", "[x.0, 8, 9, 2]"),
+    "rfft2d": ("y:complex64[?,8,5] = RFFT2D(x[?,8,8], n:const:int32[2]{8,8})", "[x.0, 8, 5]"),
+    "rfft2d, shortened": ("y:complex64[?,4,3] = RFFT2D(x[?,8,8], n:const:int32[2]{4,4})", "[x.0, 4, 3]"),
     "pad a free size": ("y[?,7] = PAD(x[?,5], p:const:int32[2,2]{0,0,1,1})", "[x.0, 7]"),
     "mirror": ("y[?,7] = MIRROR_PAD(x[?,5], p:const:int32[2,2]{0,0,1,1})", "[x.0, 7]"),
     "space to depth": ("y[?,2,3,8] = SPACE_TO_DEPTH(x[?,4,6,2], block_size=2)", "[x.0, 2, 3, 8]"),
