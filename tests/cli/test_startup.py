@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -73,7 +74,8 @@ def imported(*argv: str) -> set[str]:
         "print('\\x00', *(set(sys.modules) - before))\n"
     )
     command = [sys.executable, "-P", "-c", program, *argv]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
+    plain = {name: value for name, value in os.environ.items() if not name.startswith("COVERAGE_")}  # it imports much
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True, env=plain)
     return set(done.stdout.rpartition("\0")[2].split())
 
 
@@ -90,7 +92,7 @@ def test_a_question_about_the_command_line_imports_little(argv: list[str]) -> No
 
 
 def test_a_command_that_does_something_imports_more() -> None:
-    assert "graphfix.report" in imported("explain", "GF101")
+    assert {"graphfix.report", "dataclasses"} <= imported("explain", "GF101")
 
 
 @pytest.mark.ci

@@ -63,14 +63,16 @@ def address(site: Path) -> Iterator[str]:
 
 
 @pytest.mark.browser
-@pytest.mark.ci
+@pytest.mark.parametrize("step", [pytest.param(2, marks=pytest.mark.ci), pytest.param(1, marks=pytest.mark.full)])
 @pytest.mark.parametrize(("first", "width"), [(0, WIDE), (1, NARROW)])
-def test_pages_fit_their_window_and_are_silent_in_a_browser(site: Path, address: str, first: int, width: int) -> None:
-    """Every second page in a wide window, the others in a narrow one."""
+def test_pages_fit_their_window_and_are_silent_in_a_browser(
+    site: Path, address: str, first: int, width: int, step: int
+) -> None:
+    """CI opens every second page in a wide window, and the others in a narrow one."""
     every = sorted(path.relative_to(site).as_posix() for path in site.rglob("index.html"))
     alike = {name.rsplit("/", 2)[0]: name for name in every if name.startswith("reference/") and name.count("/") > 2}
     pages = [name for name in every if name.count("/") <= 2] + list(alike.values())  # of pages that are alike the last
-    pages = pages[first::2]
+    pages = pages[first % step :: step]
     with started() as browser:
         page = browser.new_page(viewport={"width": width, "height": 900})
         said: list[str] = []

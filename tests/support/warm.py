@@ -170,18 +170,24 @@ def _serve(asked: socket.socket) -> None:
                 if not message:
                     return
                 read, write, end = rights
-                pid = os.fork()
-                if not pid:
-                    signal.set_wakeup_fd(-1)
-                    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-                    os.dup2(read, 0)
-                    os.dup2(write, 1)
-                    os.closerange(3, max(*rights, *ended.values(), 64) + 1)
-                    _work(Request(*pickle.loads(message)))  # noqa: S301 -- the tests' own
-                os.close(read)
-                os.close(write)
+                pid = _forked(message, read, write)
                 os.write(end, array.array("i", [pid]))
                 ended[pid] = end
+
+
+def _forked(message: bytes, read: int, write: int) -> int:
+    """Fork a worker that reads and writes these pipes; return its pid."""
+    pid = os.fork()
+    if not pid:
+        signal.set_wakeup_fd(-1)
+        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+        os.dup2(read, 0)
+        os.dup2(write, 1)
+        os.closerange(3, os.sysconf("SC_OPEN_MAX"))
+        _work(Request(*pickle.loads(message)))  # noqa: S301 -- the tests' own
+    os.close(read)
+    os.close(write)
+    return pid
 
 
 def _reap(ended: dict[int, int]) -> None:

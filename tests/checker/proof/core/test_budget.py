@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import resource
 import subprocess
 import sys
@@ -16,7 +15,7 @@ from onnx import ModelProto, TensorProto, helper
 from graphfix.checker.files.pair import Pair
 from graphfix.checker.proof.core.budget import Budget, TooLargeError
 from graphfix.checker.proof.onnx import compare
-from tests.support.places import ROOT
+from tests.support import child
 
 HEAD = '<ir_version: 10, opset_import: ["" : 18, "f" : 1]>'
 STEPS = 40
@@ -200,10 +199,8 @@ def answers(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
             model.doc_string = file
             (folder / f"{at}.{file}").write_bytes(model.SerializeToString())
     command = [sys.executable, "-c", PROVE, str(len(NAMES))]
-    done = subprocess.run(
-        command, cwd=folder, capture_output=True, text=True, check=False, preexec_fn=limit,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
-    )  # fmt: skip
+    where = {"cwd": folder, "env": child.environment()}
+    done = subprocess.run(command, **where, capture_output=True, text=True, check=False, preexec_fn=limit)
     assert done.returncode == 0, done.stdout + done.stderr[-2000:]
     return dict(zip(NAMES, done.stdout.splitlines(), strict=True))
 
