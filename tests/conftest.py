@@ -85,12 +85,13 @@ def fixed(tmp_path_factory: pytest.TempPathFactory) -> FixedFiles:
 # --- what is left out -------------------------------------------------------------------------------------------------
 
 
-@pytest.hookimpl(trylast=True)
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave out what can't run here, after `-m` and `-k` have chosen."""
+@pytest.hookimpl(wrapper=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> Iterator[None]:
+    """Refuse a test of two tiers, whatever `-m` chooses; then leave out what can't run here of what it has chosen."""
     both = [item.nodeid for item in items if {"ci", "full"} <= {mark.name for mark in item.iter_markers()}]
     if both:
         raise pytest.UsageError(f"a test is of one tier, ci or full: {both[0]}")
+    yield
     reasons = [missing(item) for item in items]
     config.stash[LEFT_OUT] = Counter(reason for reason in reasons if reason)
     left = [item for item, reason in zip(items, reasons, strict=True) if reason]

@@ -211,13 +211,11 @@ def test_the_backend_suite(every: int, targets: tuple[str, ...], tmp_path: Path)
 
 
 SEEDS = [
-    range(5),
-    pytest.param(range(5, 30), marks=CI),
+    pytest.param(range(30), marks=CI),
     pytest.param(range(40, 1000), marks=FULL),
 ]
 
 
-@pytest.mark.ci
 @pytest.mark.parametrize("seeds", SEEDS, ids=str)
 @pytest.mark.parametrize("suffix", [".onnx", ".tflite"])
 def test_random_models(suffix: str, seeds: range, tmp_path: Path) -> None:

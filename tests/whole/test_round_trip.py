@@ -19,8 +19,7 @@ from tests.support.notation import model as onnx_model
 from tests.support.places import MODELS
 
 SEEDS = [
-    range(40),
-    pytest.param(range(40, 200), marks=pytest.mark.ci),
+    pytest.param(range(200), marks=pytest.mark.ci),
     pytest.param(range(200, 4000), marks=pytest.mark.full),
 ]
 
@@ -42,13 +41,11 @@ def asks(seeds: range, draft: Callable[[int], bytes], folder: Path, format_: str
         assert not mended, f"take these out of the table of {kind}: {mended}"
 
 
-@pytest.mark.ci
 @pytest.mark.parametrize("seeds", SEEDS, ids=str)
 def test_onnx(seeds: range, tmp_path: Path) -> None:
     asks(seeds, lambda seed: onnx_draft(seed).model.SerializeToString(), tmp_path, "onnx")
 
 
-@pytest.mark.ci
 @pytest.mark.parametrize("seeds", SEEDS, ids=str)
 def test_tflite(seeds: range, tmp_path: Path) -> None:
     asks(seeds, lambda seed: tflite_draft(seed).file(), tmp_path, "tflite")
