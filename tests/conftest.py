@@ -88,6 +88,7 @@ def fixed(tmp_path_factory: pytest.TempPathFactory) -> FixedFiles:
 @pytest.hookimpl(wrapper=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> Iterator[None]:
     """Refuse a test of two tiers, whatever `-m` chooses; then leave out what can't run here of what it has chosen."""
+    _spread_alike(items)
     both = [item.nodeid for item in items if {"ci", "full"} <= {mark.name for mark in item.iter_markers()}]
     if both:
         raise pytest.UsageError(f"a test is of one tier, ci or full: {both[0]}")
@@ -98,6 +99,18 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     if left:
         config.hook.pytest_deselected(items=left)
         items[:] = [item for item, reason in zip(items, reasons, strict=True) if not reason]
+
+
+def _spread_alike(items: list[pytest.Item]) -> None:
+    """Of cases that are alike (`alike(N)`), leave one in N to plain `pytest`, and the others to CI."""
+    turns: Counter[str] = Counter()
+    for item in items:
+        mark = item.get_closest_marker("alike")
+        if mark and not {"ci", "full"} & {each.name for each in item.iter_markers()}:
+            name = item.nodeid.partition("[")[0]
+            if turns[name] % mark.args[0]:
+                item.add_marker(pytest.mark.ci)
+            turns[name] += 1
 
 
 def pytest_collection_finish() -> None:

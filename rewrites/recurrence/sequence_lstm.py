@@ -18,7 +18,6 @@ NODES = 29
 """Of one step, at most."""
 RANK = 3
 BY_STATE = (("adj_x", False), ("adj_y", True))
-JOINED = (("fused_activation_function", 0),)
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +63,7 @@ class SequenceLstm:
             (0, (self.steps, *self.state[1:])) if self.in_time else (1, (self.state[1], self.steps, self.state[2]))
         )
         parts = outputs if self.in_time else [_reshaped(part, (self.state[1], 1, self.state[2])) for part in outputs]
-        return New("CONCATENATION", tuple(parts), Shape(sizes), FLOAT, (("axis", axis), *JOINED))
+        return New("CONCATENATION", tuple(parts), Shape(sizes), FLOAT, (("axis", axis),))
 
     def _part(self, step: int) -> New:
         """One step of the data: [1,B,I]."""
@@ -85,7 +84,7 @@ class SequenceLstm:
         return New("BATCH_MATMUL", (source, lifted), Shape(self.state), FLOAT, BY_STATE)
 
     def _each(self, op: str, *operands: Source) -> New:
-        return New(op, operands, Shape(self.state), FLOAT, JOINED if op in ("ADD", "MUL") else ())
+        return New(op, operands, Shape(self.state), FLOAT)
 
 
 def _reshaped(source: Source, sizes: tuple[int, ...]) -> New:

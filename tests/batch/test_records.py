@@ -100,6 +100,7 @@ def record_says(**fields: object) -> Fault:
     return fault
 
 
+@pytest.mark.alike(3)
 @pytest.mark.parametrize(
     "fault",
     [

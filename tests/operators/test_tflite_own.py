@@ -78,6 +78,7 @@ def products(dtype: str, batches: Sequence[tuple[int, ...]], m: int, *, adj_x: b
     ]
 
 
+@pytest.mark.alike(3)
 @pytest.mark.parametrize("dtype", ["float32", "int8", "int16"])
 @pytest.mark.parametrize("batches", BATCHES.values(), ids=BATCHES)
 def test_batch_axes_are_lifted_and_stretched_without_a_changed_bit(

@@ -248,6 +248,7 @@ def harmless(texts: Texts) -> None:
         assert not (found := MARKS.search(text)), (found, text[:200])
 
 
+@pytest.mark.alike(7)
 @pytest.mark.parametrize("command", ["check", "fix", "verify", "tosa"])
 @pytest.mark.parametrize("kind", NAMES)
 @pytest.mark.parametrize("suffix", READ)
@@ -264,6 +265,7 @@ def test_a_name_is_harmless_in_an_annotation_and_in_the_table(kind: str, command
     harmless(iter([table(outcome(NAMES[kind], command))]))
 
 
+@pytest.mark.alike(4)
 @pytest.mark.parametrize("kind", NAMES)
 @pytest.mark.parametrize("suffix", READ)
 def test_so_is_the_name_of_a_model_that_failed(suffix: str, kind: str, tmp_path: Path) -> None:

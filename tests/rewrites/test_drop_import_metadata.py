@@ -94,6 +94,7 @@ def test_an_onnx_file_has_no_such_entries() -> None:
         opened.apply(opened.graphs[0].nodes[0], [DropMetadata("other", "", "GF304")])
 
 
+@pytest.mark.alike(2)
 @pytest.mark.tosa
 @pytest.mark.parametrize(
     "name",

@@ -80,3 +80,9 @@ def test_tosa_computes_the_same(tmp_path: Path) -> None:
     want = litert_reference(before, {"x": IMAGE})["y"]
     assert not np.array_equal(ran(before, IMAGE).outputs[0], want), "the converter gets it right: the rewrite may go"
     np.testing.assert_array_equal(ran(prepared(before), IMAGE).outputs[0], want)
+
+
+def test_an_image_that_is_a_constant_is_resized_as_any_other() -> None:
+    """The node reads constants alone, so the view is built anew behind the edit, and must say what the edit wrote."""
+    text = "y:uint8[1,4,4,1] = RESIZE_NEAREST_NEIGHBOR(x:const:uint8[1,2,2,1]{1,1,1,0}, s:const:int32[2]{4,4})"
+    assert fixed(text, target="tosa").counts["resize-nearest-centers"] == 1

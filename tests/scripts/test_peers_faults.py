@@ -145,6 +145,7 @@ TFLITE = {
 }
 
 
+@pytest.mark.alike(3)
 @pytest.mark.parametrize("kind", ONNX)
 def test_a_fault_in_an_onnx_model_shows_and_leaves_its_interface(tmp_path: Path, kind: str) -> None:
     before = saved(tmp_path, ONNX[kind])
@@ -154,6 +155,7 @@ def test_a_fault_in_an_onnx_model_shows_and_leaves_its_interface(tmp_path: Path,
     assert (list(one.input), list(one.output)) == (list(other.input), list(other.output))
 
 
+@pytest.mark.alike(3)
 @pytest.mark.parametrize("kind", TFLITE)
 def test_a_fault_in_a_tflite_model_shows_and_leaves_its_interface(tmp_path: Path, kind: str) -> None:
     before = tmp_path / "m.tflite"

@@ -130,6 +130,7 @@ def grown(terms: Terms, rng: random.Random, values: list[dict[str, int]]) -> lis
     return pool
 
 
+@pytest.mark.alike(3)
 @pytest.mark.parametrize("seed", range(300))
 def test_what_is_said_of_random_arithmetic_holds(seed: int) -> None:
     rng, terms = random.Random(seed), Terms()  # noqa: S311 -- no secret

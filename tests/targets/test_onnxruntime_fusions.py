@@ -26,6 +26,7 @@ def test_what_is_left_is_what_ends_a_fusion(name: str) -> None:
     assert unlike_the_table(name) == (set(), set())
 
 
+@pytest.mark.alike(5)
 @pytest.mark.parametrize("target", ["ranks", "explicit"])
 @pytest.mark.parametrize("name", PATTERNS)
 def test_the_option_keeps_every_fusion_that_is_lost_without_it(name: str, target: str) -> None:

@@ -169,6 +169,7 @@ DISTANCES = {
 }
 
 
+@pytest.mark.alike(4)
 @pytest.mark.parametrize("distance", DISTANCES.values(), ids=DISTANCES)
 @pytest.mark.parametrize("table", TABLES)
 def test_a_vtable_that_is_the_table_or_none_is_refused(
@@ -182,6 +183,7 @@ def test_a_vtable_that_is_the_table_or_none_is_refused(
         refused_by_all(capsys, tmp_path, path)
 
 
+@pytest.mark.alike(4)
 @pytest.mark.parametrize("size", [0, 2, 3, 5, 0xFFFE, 0xFFFF])
 @pytest.mark.parametrize("table", TABLES)
 def test_a_vtable_of_an_impossible_length_is_refused(
@@ -195,6 +197,7 @@ def test_a_vtable_of_an_impossible_length_is_refused(
 FIELDS = [("model", 0), ("model", 2), ("subgraph", 0), ("tensor", 0), ("tensor", 2), ("operator", 1), ("constant", 0)]
 
 
+@pytest.mark.alike(4)
 @pytest.mark.parametrize("distance", [1, 3, 0xFFFF], ids=["upon-the-vtable", "half-upon-it", "behind-the-file"])
 @pytest.mark.parametrize(("table", "slot"), FIELDS)
 def test_a_field_outside_of_its_table_is_refused(

@@ -238,6 +238,7 @@ NEVER_RUN = {
 }
 
 
+@pytest.mark.alike(3)
 @pytest.mark.parametrize("target", ["ranks", "explicit"])
 @pytest.mark.parametrize("name", NEVER_RUN)
 def test_an_operator_that_can_never_run_is_no_crash(

@@ -181,6 +181,7 @@ def test_rewrites_that_undo_each_other_are_refused(tmp_path: Path) -> None:
     assert violations(MODELS / "matmul.onnx", "explicit", tmp_path, both) == []
 
 
+@pytest.mark.alike(3)
 @pytest.mark.parametrize("path", by_model(committed_models()))
 def test_a_committed_model(path: Path, tmp_path: Path) -> None:
     if model_id(path) in INCOMPATIBLE:

@@ -143,6 +143,7 @@ def runs() -> Mapping[str, list[tuple[Job, Ran]]]:
 # --- what LiteRT does with each ---------------------------------------------------------------------------------------
 
 
+@pytest.mark.alike(5)
 @pytest.mark.parametrize("case", [case for case in CASES if case.kind == "runs"], ids=lambda case: case.name)
 def test_litert_runs_it_on_every_kernel_set(case: TfliteCase, runs: Mapping[str, list[tuple[Job, Ran]]]) -> None:
     done = {job.kernels for job, ran in runs[case.name] if ran.fine}

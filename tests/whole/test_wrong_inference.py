@@ -51,6 +51,7 @@ def test_the_explicit_form_would_fail(name: str, place: str) -> None:
     assert "re-use buffer" in str(after)
 
 
+@pytest.mark.alike(3)
 @pytest.mark.parametrize("place", PLACES)
 @pytest.mark.parametrize("name", KINDS)
 def test_the_site_is_left_with_the_reason(name: str, place: str, tmp_path: Path) -> None:
@@ -87,6 +88,7 @@ def test_the_command_writes_a_result_that_runs(name: str, tmp_path: Path) -> Non
     assert results(output.read_bytes(), name) == results(model.SerializeToString(), name)
 
 
+@pytest.mark.alike(3)
 @pytest.mark.parametrize("name", [name for name in FAILING if "x" in KINDS[name].inputs])
 @pytest.mark.parametrize("place", ["main", "if", "loop"])
 def test_bound_sizes_leave_the_site_with_the_reason(name: str, place: str, tmp_path: Path) -> None:

@@ -24,6 +24,7 @@ def _listed(numbers: np.ndarray | list[int] | None) -> tuple[int, ...]:
     return () if numbers is None else tuple(int(number) for number in numbers)
 
 
+@pytest.mark.alike(4)
 @pytest.mark.parametrize("path", [*MADE, *zoo_models("tflite")])
 def test_tables_say_what_the_generated_reader_says(path: Path) -> None:
     data = path.read_bytes()

@@ -31,6 +31,7 @@ def proved(before: Path, after: Path) -> Proof:
     return prove(before, after, tflite=before.suffix == ".tflite")
 
 
+@pytest.mark.alike(3)
 @pytest.mark.parametrize("target", ["explicit", "ranks"])
 @pytest.mark.parametrize("path", tiered(ALL, is_covering, name=model_id))
 def test_a_fixed_model_is_proved(path: Path, target: str, fixed: FixedFiles) -> None:

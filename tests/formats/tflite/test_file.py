@@ -40,6 +40,7 @@ def one_operator(builtin: int, options: object, second: bool = False) -> Contain
     return read(packed(model(graphs, [code(builtin)], [buffer()])))
 
 
+@pytest.mark.alike(4)
 @pytest.mark.parametrize("path", zoo_models("tflite"))
 def test_a_real_model_reads_as_the_object_api_reads_it(path: Path) -> None:
     container, reported = read(path), unpacked(path.read_bytes())

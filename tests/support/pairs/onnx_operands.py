@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator
+from itertools import chain
 
 from onnx import ModelProto, NodeProto, defs, helper
 
@@ -127,7 +128,7 @@ def _collides(model: ModelProto, _: random.Random) -> Iterator[Edit]:
 @kind("value: renamed everywhere")
 def _renamed(model: ModelProto, _: random.Random) -> Iterator[Edit]:
     """A value that is no input or output gets another name: fresh, odd, or one that another scope has."""
-    interface = {it.name for it in [*model.graph.input, *model.graph.output]}
+    interface = dict.fromkeys(it.name for it in [*model.graph.input, *model.graph.output])
     others = [it for graph in graphs(model)[1:] for it in names(graph)]
     for name in names(model.graph):
         if name not in interface:
@@ -154,7 +155,7 @@ def _operator(model: ModelProto, choose: random.Random) -> Iterator[Edit]:
     listed = sorted({it.name for it in defs.get_all_schemas() if not it.domain})
     for at, node in _named(model):
         near = [group for group in RELATIVES if node.op_type in group]
-        for op in {it for group in near for it in group} | set(choose.sample(listed, 8)) | {"Identity", "NoSuch"}:
+        for op in sorted({*chain(*near), *choose.sample(listed, 8), "Identity", "NoSuch"}):
             if op != node.op_type:
                 yield lambda m, at=at, op=op: setattr(nodes(m)[at], "op_type", op)
 

@@ -116,7 +116,7 @@ def seeds_of(instance: Instance, runtime: str, results: Result) -> Iterator[Seed
     for form, chosen in (("constants", some), ("all constant", small if len(small) == len(instance.feeds) else set())):
         if chosen:
             left = {name: it for name, it in instance.feeds.items() if name not in chosen}
-            made = with_constants(model, {name: instance.feeds[name] for name in chosen})
+            made = with_constants(model, {name: it for name, it in instance.feeds.items() if name in chosen})
             yield seed(form, made, [left, special(left)] if left else [left])
     if _readable(outputs[0]):
         yield seed("read", with_reader(model), [instance.feeds, special(instance.feeds)])

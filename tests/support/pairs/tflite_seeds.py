@@ -34,14 +34,18 @@ class Seed(NamedTuple):
         return frozenset(NAMES.get(code_of(model, it), "") for graph in model.subgraphs for it in graph.operators or ())
 
 
-def seeds(*operators: str) -> tuple[Seed, ...]:
+def seeds(*given: str) -> tuple[Seed, ...]:
     """The first files, or those of some operators.
 
     They are the texts, each with an input or all of them made constants, and with views around it; a sparse constant;
     and the small models of models/.
     """
-    every = operators or dict.fromkeys([*(text.op for text in texts()), "DENSIFY", *_committed()])
-    return tuple(seed for operator in every for seed in _of(operator))
+    return tuple(seed for operator in given or operators() for seed in _of(operator))
+
+
+def operators() -> tuple[str, ...]:
+    """The builtin operators that have first files, and the folders of models/ that have some."""
+    return tuple(dict.fromkeys([*(text.op for text in texts()), "DENSIFY", *_committed()]))
 
 
 @cache

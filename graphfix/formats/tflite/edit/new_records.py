@@ -7,6 +7,7 @@ from dataclasses import replace
 from types import MappingProxyType
 from typing import Final
 
+from graphfix.formats.tflite.file import options
 from graphfix.formats.tflite.file.records import Options, Quantization, Tensor
 from graphfix.formats.tflite.file.schema import TENSOR_TYPES
 from graphfix.graph.edits import New
@@ -45,26 +46,14 @@ KINDS: Mapping[str, int] = MappingProxyType(
         "RESIZE_NEAREST_NEIGHBOR": 74,
     }
 )
-FIELDS: Mapping[str, Mapping[str, tuple[int, str]]] = MappingProxyType(
-    {
-        "RESHAPE": {"new_shape": (0, "i*")},
-        "CONCATENATION": {"axis": (0, "i")},
-        "BATCH_MATMUL": {"adj_x": (0, "?"), "adj_y": (1, "?")},
-        "RESIZE_NEAREST_NEIGHBOR": {"align_corners": (0, "?"), "half_pixel_centers": (1, "?")},
-        "CAST": {"in_data_type": (0, "b"), "out_data_type": (1, "b")},
-    }
-)
-"""The options that new operators may have, with the place and format of each."""
 COPYING: Final = frozenset({"RESHAPE", "SLICE"})
 """Operators that new nodes are made of and that copy elements: what they return is quantized as what they read."""
 TYPES: Mapping[str, int] = MappingProxyType({name: number for number, (name, _) in TENSOR_TYPES.items()})
 
 
 def options_of(new: New) -> Options:
-    """The builtin options of a new operator: fields are filled from the attributes."""
-    places = FIELDS.get(new.op, {})
-    fields = tuple((*places[name], value) for name, value in new.attributes if name in places)
-    return Options(KINDS.get(new.op, NONE), fields)
+    """The builtin options of a new operator, with the values of its attributes."""
+    return options.options_of(KINDS.get(new.op, NONE), dict(new.attributes))
 
 
 def new_tensor(name: str, shape: Shape, element: int, *, quantization: Quantization | None = None) -> Tensor:

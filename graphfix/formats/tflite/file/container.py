@@ -10,7 +10,7 @@ from graphfix.formats.neutral.files import Piece, Source, open_source, reason, s
 from graphfix.formats.neutral.publish import refuse_name
 from graphfix.formats.tflite import IDENTIFIER, IDENTIFIER_AT, validate
 from graphfix.formats.tflite.file import zip_archive
-from graphfix.formats.tflite.file.options import read_options
+from graphfix.formats.tflite.file.options import read_options, values_of
 from graphfix.formats.tflite.file.reader import FlatBuffer, MalformedError
 from graphfix.formats.tflite.file.rebuild import Rebuilder
 from graphfix.formats.tflite.file.records import NEW, Buffer, Code, Operator, Signature, Subgraph, Tensor
@@ -111,9 +111,11 @@ class Container:
     def options(self, operator: Operator) -> Mapping[str, object]:
         """Return the builtin options of an operator by the schema's names, defaults filled in.
 
-        {} for operators whose options are not read here, for those that have none, and for new ones; a
-        copy has those of the original. Raises GraphfixError where they lie outside of the file.
+        {} for operators whose options are not read here, and for those that have none. A copy has those of the
+        original. Raises GraphfixError where they lie outside of the file.
         """
+        if operator.options is not None:
+            return values_of(operator.options)
         try:
             return {} if operator.place == NEW else read_options(self.flat, operator.place)
         except MalformedError as error:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from graphfix.formats.tflite.file.reader import FlatBuffer
+from graphfix.formats.tflite.file.records import Options
 from graphfix.formats.tflite.file.schema import OPERATOR, Layout, layout
 
 _CONVOLUTION: Final = "padding:b stride_w:i stride_h:i"
@@ -90,6 +91,27 @@ def _values(flat: FlatBuffer, place: int, form: Layout) -> dict[str, object]:
     return {
         name: read[kind](value) if kind in read else value
         for name, kind, value in zip(form.names, form.formats, flat.table(place, form), strict=True)
+        if name != "-"
+    }
+
+
+def options_of(kind: int, values: Mapping[str, object]) -> Options:
+    """Return new builtin options: a member of the union BuiltinOptions, and those of the values that it has."""
+    form = LAYOUTS.get(("builtin_options", kind))
+    slots = () if form is None else enumerate(zip(form.names, form.formats, strict=True))
+    return Options(kind, tuple((slot, format_, values[name]) for slot, (name, format_) in slots if name in values))
+
+
+def values_of(options: Options) -> Mapping[str, object]:
+    """Return the values of new builtin options, as `read_options` will read them in the file."""
+    form = LAYOUTS.get(("builtin_options", options.kind))
+    if form is None:
+        return {}
+    given = {slot: value for slot, _, value in options.fields}
+    fields = enumerate(zip(form.names, form.formats, form.defaults, strict=True))
+    return {
+        name: given.get(slot, () if format_.endswith("*") else default)
+        for slot, (name, format_, default) in fields
         if name != "-"
     }
 

@@ -65,6 +65,7 @@ DIVIDED: dict[str, Callable[[int, int], int]] = {
 VALUES = [(n, m) for n in (0, 1, 2, 3, 7, 8, 63, 64, 65, 100) for m in (0, 1, 2, 5, 64)]
 
 
+@pytest.mark.alike(3)
 @pytest.mark.parametrize("seed", range(300))
 def test_random_terms_are_what_they_say(seed: int) -> None:
     rng = random.Random(seed)  # noqa: S311 -- no secret

@@ -154,6 +154,7 @@ def shape_of(text: str, name: str, feeds: dict[str, np.ndarray]) -> tuple[int, .
     return tuple(session.run([name], taken)[0].shape)
 
 
+@pytest.mark.alike(3)
 @pytest.mark.parametrize("target", ["explicit", "compact"])
 @pytest.mark.parametrize("case", [*ATTENTION, *WINDOWED])
 def test_sizes_that_a_part_of_a_shape_gives_are_proved(case: str, target: str, tmp_path: Path) -> None:
@@ -165,6 +166,7 @@ def test_names_that_an_exporter_stores_do_not_matter(case: str, tmp_path: Path) 
     assert fixed(exported({**ATTENTION, **WINDOWED}[case]), "explicit", tmp_path).reason is None
 
 
+@pytest.mark.alike(3)
 @pytest.mark.parametrize("target", ["explicit", "compact"])
 @pytest.mark.parametrize("case", MASKED)
 def test_a_mask_is_stretched_in_front_of_a_choice_or_by_it(case: str, target: str, tmp_path: Path) -> None:

@@ -136,6 +136,7 @@ def stretched(
     return files[0], files[1]
 
 
+@pytest.mark.alike(3)
 @pytest.mark.parametrize("shapes", SLOPES, ids=str)
 @pytest.mark.parametrize(("slope", "number"), [(24275, -2365), (-3, -100), (30000, -7), (5, -32768)])
 def test_prelu_of_int16_goes_by_equal_shapes(

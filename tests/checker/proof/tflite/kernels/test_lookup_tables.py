@@ -20,6 +20,7 @@ def is_proved(folder: Path, before: bytes, after: bytes) -> bool:
     return graphfix.verify(*paths, proof="only").status == "proved"
 
 
+@pytest.mark.alike(3)
 @pytest.mark.parametrize("name", BROKEN)
 def test_a_pair_of_which_one_file_breaks_a_table_is_not_proved(name: str, tmp_path: Path) -> None:
     first, *others = BROKEN[name].values()
@@ -27,6 +28,7 @@ def test_a_pair_of_which_one_file_breaks_a_table_is_not_proved(name: str, tmp_pa
     assert not any(is_proved(tmp_path, first, other) or is_proved(tmp_path, other, first) for other in others)
 
 
+@pytest.mark.alike(3)
 @pytest.mark.parametrize("name", KEPT)
 def test_a_table_without_a_lost_rank_is_proved(name: str, tmp_path: Path) -> None:
     first, *others = KEPT[name].values()

@@ -21,6 +21,7 @@ def proof_of(folder: Path, files: list[bytes]) -> tuple[bool, str | None]:
     return proof.proved, proof.reason
 
 
+@pytest.mark.alike(5)
 @pytest.mark.parametrize("writing", WRITING)
 @pytest.mark.parametrize("lifting", LIFTING)
 @pytest.mark.parametrize("sharing", SHARING)

@@ -1,0 +1,50 @@
+"""No answer changes unnoticed: files, reports, shapes and verdicts are those whose digests tests/data/answers keeps.
+
+Where a change of answers is meant, `python -m tests.support.answers` writes the tables again, and its commit shows
+which rows and questions changed. To see what changed, let `python -m tests.support.answers --texts FOLDER ROW` write
+the texts with the version before and with this one, and compare the folders.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.support import answers
+from tests.support.answers import models, operators
+from tests.support.places import model_id
+from tests.support.tiers import COVER, tiered
+
+MODELS = answers.table("models")
+OPERATORS = answers.table("operators")
+PARTS = 6
+SAME_SUITE = pytest.mark.needs_release("onnx==1.23.2")
+"""Another release of onnx has other models of its operators."""
+
+
+def changed(asked: answers.Answers, kept: dict[str, str]) -> list[str]:
+    """The questions whose answers are not those of the table."""
+    return [question for question, digest in answers.digests(asked).items() if digest != kept[question]]
+
+
+@pytest.mark.parametrize(
+    "path", tiered(models.listed(), lambda path: model_id(path) in COVER or models.is_made(path), name=model_id)
+)
+def test_of_a_model(path: Path) -> None:
+    assert changed(models.answers(path), MODELS[model_id(path)]) == []
+
+
+@SAME_SUITE
+@pytest.mark.parametrize("part", range(PARTS))
+@pytest.mark.parametrize("format_", ["onnx", "tflite"])
+def test_of_operators(format_: str, part: int) -> None:
+    listed = {each.name: each for each in operators.listed(format_, part, PARTS)}
+    assert listed.keys() <= OPERATORS.keys()
+    found = {name: changed(operators.answers(each), OPERATORS[name]) for name, each in listed.items()}
+    assert {name: questions for name, questions in found.items() if questions} == {}
+
+
+def test_every_row_is_asked() -> None:
+    assert list(MODELS) == [model_id(path) for path in models.listed()]
+    assert len(OPERATORS) > 500
