@@ -160,6 +160,16 @@ ONNX = {
         "'com.microsoft'",
     ),
     "a recurrence of bytes": ("y[*] = com.microsoft.DynamicQuantizeLSTM(x[2,1,3])", "again and again"),
+    "a type that no tool has": ("y:float64[2] = Neg(x:float64[2])", "TOSA has no float64"),
+    "a text": ("y:string[2] = Identity(x:string[2])", "TOSA has no strings"),
+    "a byte": ("y:uint8[2] = Identity(x:uint8[2])", "no uint8"),
+    "an input of int64": ("y[2] = Gather(x[4], i:int64[2])", "'i' is an input of int64"),
+    "an input of int64 that a constant stands for": (
+        "y[2] = Gather(x[4], i:overridable:int64[2])",
+        "is an input of int64",
+    ),
+    "a constant of int64": ("y[2] = Gather(x[4], i:const:int64[2]{0,1})", None),
+    "a result of int64": ("y:int64[2] = Cast(x[2], to=7)", "nothing shows that its numbers fit"),
     "a type of an operand behind the first": ("y[2] = Where(c:bool[2], a:uint16[2], b:uint16[2])", "of uint16"),
     "a type of the result": ("y:uint32[2] = Cast(x[2], to=12)", "of uint32"),
 }
@@ -181,6 +191,29 @@ def test_the_mask_of_a_dropout_is_named_where_the_model_returns_it() -> None:
     found = questions.unconvertible(dropout)
     assert found is not None
     assert "its mask" in found.reason
+
+
+@pytest.mark.parametrize(
+    ("bounds", "returned", "said"),
+    [
+        ((-(2**31), 2**31 - 1), False, None),
+        ((-(2**31) - 1, 5), False, "nothing shows that its numbers fit"),
+        ((0, 2**31), False, "nothing shows that its numbers fit"),
+        (None, False, "nothing shows that its numbers fit"),
+        ((0, 5), True, "'y' is an output of int64"),
+    ],
+)
+def test_a_result_of_int64_becomes_int32_where_its_numbers_fit(
+    bounds: tuple[int, int] | None, returned: bool, said: str | None
+) -> None:
+    about = node("y:int64[2] = Cast(x[2], to=7)")
+    result = about.results[0]
+    assert result is not None
+    about.graph.read_bounds = lambda value: bounds if value is result else None
+    if returned:
+        about.graph.outputs.add(result)
+    found = questions.unconvertible(about)
+    assert (found is None) if said is None else (found is not None and said in found.reason)
 
 
 TFLITE = {
