@@ -198,6 +198,11 @@ PLANS = {
     "no softcap": ("Attention(q[2,4,3,8], k[2,4,5,8], v[2,4,5,6], softcap=0.0)", True),
     "another precision": ("Attention(q[2,4,3,8], k[2,4,5,8], v[2,4,5,6], softmax_precision=10)", False),
     "its own precision": ("Attention(q[2,4,3,8], k[2,4,5,8], v[2,4,5,6], softmax_precision=1)", True),
+    "what is asked of a second result": (
+        "Attention(q[2,4,3,8], k[2,4,5,8], v[2,4,5,6], qk_matmul_output_mode=2)",
+        True,
+    ),
+    "heads in front, counted": ("Attention(q[2,4,3,8], k[2,4,5,8], v[2,4,5,6], q_num_heads=4, kv_num_heads=4)", True),
     "a past": ("Attention(q[2,4,3,8], k[2,4,5,8], v[2,4,5,6], , p[2,4,1,8], w[2,4,1,6])", False),
     "other types": ("Attention(q:float16[2,4,3,8], k:float16[2,4,5,8], v:float16[2,4,5,6])", False),
     "values of another type": ("Attention(q[2,4,3,8], k[2,4,5,8], v:float16[2,4,5,6])", False),
