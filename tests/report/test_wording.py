@@ -10,6 +10,7 @@ from typing import Literal
 import pytest
 
 from graphfix.report import listing as shown_listing
+from graphfix.report import tosa
 from graphfix.report.diff import diff_lines
 from graphfix.report.doctor import environment_text
 from graphfix.report.forms import markdown_escapes
@@ -27,7 +28,7 @@ from graphfix.report.verdict import (
     unproved_lines,
     verdict_text,
 )
-from graphfix.results import Change, Load, Outcome, Run, Site, Status, Verdict, VerdictStatus
+from graphfix.results import Change, Conversion, Gap, Load, Outcome, Run, Site, Status, Verdict, VerdictStatus
 from graphfix.results.claims import Contradiction, Facts
 from graphfix.results.environment import Environment, Package, Probe
 from graphfix.results.excerpt import Excerpt, JsonShape, NodeExcerpt, OperandExcerpt
@@ -410,6 +411,90 @@ def test_a_check_ends_with_how_many_models_are_clean() -> None:
     lines = statistics([found, replace(clean, sites=[FREE] * 10), Failure("check", "f", "gone")]).splitlines()
     assert [line.split()[:2] for line in lines] == [["11", "GF302"], ["1", "GF101"]]
     assert lines[1].startswith(" 1  ")
+
+
+def blocking(*, node: str, blocks: bool = False) -> Site:
+    """A finding of a power."""
+    return Site("GF305", node, "Pow", "main", None, None, None, "left", None, "negative", blocks=blocks)
+
+
+TOSA = Conversion(
+    "agrees",
+    "torch-mlir",
+    operators={"tosa.add": 2, "tosa.mul": 3, "tosa.custom:Own": 1},
+    gaps=(Gap("y", 0.5, 0.025, within=True), Gap("z", 0.25, None, within=False, spread=0.125, quanta=1.5)),
+    runs=3,
+    beside="onnxruntime",
+    specification="TOSA 1.0",
+    versions={"torch-mlir": "1", "tosa-tools": "2"},
+)
+BLOCKED = blocking(node="w")
+
+
+@pytest.mark.parametrize(
+    ("done", "said"),
+    [
+        (TOSA, "run: agrees over 3 runs beside onnxruntime: at most 0.025 of an output's range"),
+        (replace(TOSA, runs=1), "run: agrees over 1 run beside onnxruntime: at most 0.025 of an output's range"),
+        (replace(TOSA, gaps=TOSA.gaps[1:]), "run: agrees over 3 runs beside onnxruntime: every output is constant"),
+        (replace(TOSA, status="differs", reason="by much"), "run: differs over 3 runs beside onnxruntime: by much"),
+        (replace(TOSA, status="not run", runs=0, reason="it is custom"), "not run: it is custom"),
+    ],
+)
+def test_what_the_runs_of_a_conversion_showed(done: Conversion, said: str) -> None:
+    assert tosa.run_text(done) == said
+    assert tosa.conversion_texts(Outcome("tosa", "m", "onnx"), done)[1:] == [said]
+
+
+def test_a_distance_is_told_with_what_is_known_of_it() -> None:
+    assert tosa.gap_text(TOSA.gaps[0]) == "'y': 0.5, 0.025 of its range"
+    assert tosa.gap_text(TOSA.gaps[1]) == (
+        "'z': 0.25, constant, 1.5 quanta, the runtime's own kernels 0.12 apart, too far"
+    )
+    assert tosa.gap_cells(TOSA.gaps[0]) == ["0.5", "0.025", "yes"]
+    assert tosa.gap_cells(TOSA.gaps[1]) == ["0.25", "constant", "no"]
+
+
+def test_what_was_converted_lists_the_most_frequent_operators() -> None:
+    outcome = Outcome("tosa", "m", "onnx")
+    assert tosa.converted_text(outcome, TOSA) == (
+        "valid TOSA 1.0: 6 operators (tosa.mul 3, tosa.add 2, tosa.custom:Own 1), by torch-mlir 1, tosa-tools 2"
+    )
+    many = replace(TOSA, operators={f"tosa.{at}": 1 for at in range(tosa.SHOWN + 1)})
+    assert f"tosa.{tosa.SHOWN - 1} 1, ...), by" in tosa.converted_text(outcome, many)
+    few = replace(TOSA, operators={f"tosa.{at}": 1 for at in range(tosa.SHOWN)})
+    assert ", ...)" not in tosa.converted_text(outcome, few)
+
+
+@pytest.mark.parametrize(
+    ("sites", "said"),
+    [
+        ((), "not converted: no"),
+        ((LIFTED,), "not converted: no"),
+        ((BLOCKED,), "not converted: no; named beforehand: GF305 Pow 'w': negative"),
+        ((BLOCKED, blocking(node="b", blocks=True)), "not converted: no; named beforehand: GF305 Pow 'b': negative"),
+        (
+            tuple(blocking(node=f"n{at}") for at in range(tosa.SHOWN // 2 + 2)),
+            "not converted: no; named beforehand: "
+            + "; ".join(f"GF305 Pow 'n{at}': negative" for at in range(tosa.SHOWN // 2))
+            + ", and 2 more",
+        ),
+    ],
+)
+def test_a_refusal_names_what_said_so_beforehand(sites: tuple[Site, ...], said: str) -> None:
+    refused = replace(TOSA, status="refused", reason="no")
+    outcome = Outcome("tosa", "m", "onnx", sites=sites, conversion=refused)
+    assert tosa.converted_text(outcome, refused) == said
+    assert tosa.unconverted(outcome) == f"m: nothing written, {said}"
+    assert tosa.unconverted(replace(outcome, output="m.tosa")) is None
+    assert tosa.unconverted(replace(outcome, conversion=None)) is None
+
+
+def test_what_was_not_run_is_written_without_a_run() -> None:
+    done = replace(TOSA, status="not run", runs=0, reason="it is custom")
+    assert tosa.unconverted(Outcome("tosa", "m", "onnx", conversion=done)) == (
+        "m: nothing written, not run: it is custom; without --run it is written"
+    )
 
 
 ENVIRONMENT = Environment("3.11", "Linux", None, (), (), ())

@@ -79,7 +79,7 @@ def test_shapes_that_are_observed_stand_apart_from_the_outputs() -> None:
 
 @pytest.mark.parametrize(
     ("operator", "missing"),
-    [("y[2] = mine.Foo(x[2])", False), ("y:uint16[2] = Add(x:uint16[2], x)", True)],
+    [("y[2] = mine.Foo(x[2])", False), ("y:bfloat16[2] = Sqrt(x:bfloat16[2])", True)],
     ids=["unknown", "no kernel"],
 )
 def test_what_is_refused_says_whether_a_kernel_is_missing(operator: str, missing: bool) -> None:
