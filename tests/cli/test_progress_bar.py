@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import re
 import sys
+import time
 
 import pytest
 
@@ -86,13 +87,40 @@ def test_a_notice_stands_above_the_bar_which_comes_back(monkeypatch: pytest.Monk
     bar("run", 1, 4)
     bar.appear()
     terminal.shown()
+    streams = sys.stdout, sys.stderr
     bar(Notice("read this"))
+    shown = terminal.shown()
+    assert "m.onnx: run" in shown.partition("read this")[2]
     bar("run", 2, 4)
     bar.vanish()
-    shown = CODES.sub("", terminal.getvalue())
-    assert "read this" in shown
-    assert "m.onnx: run" in shown.partition("read this")[2]
-    assert "2/4" in shown.partition("read this")[2]
+    assert "2/4" in terminal.getvalue()
+    assert (sys.stdout, sys.stderr) == streams
+
+
+def test_what_is_printed_beside_the_bar_goes_where_it_went(monkeypatch: pytest.MonkeyPatch) -> None:
+    a_terminal(monkeypatch)
+    streams = sys.stdout, sys.stderr
+    bar = progress.Bar("m.onnx", color=False)
+    bar.appear()
+    try:
+        assert (sys.stdout, sys.stderr) == streams
+    finally:
+        bar.vanish()
+
+
+def test_a_bar_that_appears_is_gone_when_the_command_ends(monkeypatch: pytest.MonkeyPatch) -> None:
+    terminal = a_terminal(monkeypatch)
+    monkeypatch.setattr(progress, "PATIENCE", 0.0)
+    with progress.shown("m\x07.onnx", color=False) as bar:
+        bar("run", 1, 4)
+        until = time.monotonic() + 20
+        while "1/4" not in terminal.getvalue() and time.monotonic() < until:
+            time.sleep(0.005)
+    assert "m\\x07.onnx: run" in CODES.sub("", terminal.getvalue())
+    assert terminal.getvalue().endswith("\x1b[2K")
+    terminal.shown()
+    bar("compare", 2, 4)
+    assert terminal.getvalue() == ""
 
 
 @pytest.mark.parametrize("color", [False, True])
