@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from graphfix.engine.option_texts import parse_dim, parse_fields, parse_same, parse_shape, parse_value
@@ -97,7 +99,7 @@ def test_a_value_is_a_number_or_a_list(text: str, value: object) -> None:
 
 
 def test_the_first_text_that_means_nothing_is_the_fault() -> None:
-    given = {"dims": {"N": "4"}, "shapes": {"x": "1,?"}, "same": ["a=b"], "values": {"v": "2"}}
+    given: dict[str, Any] = {"dims": {"N": "4"}, "shapes": {"x": "1,?"}, "same": ["a=b"], "values": {"v": "2"}}
     assert parse_fields(given) == {
         "dims": {"N": 4},
         "shapes": {"x": (1, None)},

@@ -113,7 +113,7 @@ def test_only_a_newer_minor_version_of_what_was_measured_is_told() -> None:
 
 
 def test_what_is_assumed_of_stored_shapes_is_one_line_an_operator() -> None:
-    believed = [
+    believed: list[StoredShape | StoredSize] = [
         StoredShape("a", "my.Foo", ("2", None)),
         StoredSize("v", 1, "s0 + 1"),
         StoredShape("b", "my.Foo", ()),
