@@ -75,6 +75,17 @@ def test_random_equations_give_the_same_bits() -> None:
     assert tried > 100
 
 
+@pytest.mark.parametrize("equation", [*EQUATIONS, "ab,ab,a,b->ba", "ea,ab,be->ab"])
+def test_pairs_give_the_same_bits(equation: str) -> None:
+    model = einsum(equation)
+    loaded = engine.load(model)
+    engine.fix(loaded, target="tosa")
+    after = onnx.load_from_string(loaded.tobytes())
+    assert [len(each.input) for each in after.graph.node] == [2] * equation.count(",")
+    given = feeds(model, 2)
+    assert run(model, **given)[0].tobytes() == run(after, **given)[0].tobytes()
+
+
 KEPT = {
     "scalars alone": "y[] = Einsum(a[], b[], c[], equation=',,->')",
     "no letter": "y[] = Einsum(a[], equation='->')",

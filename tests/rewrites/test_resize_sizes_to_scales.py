@@ -43,6 +43,19 @@ def test_scales_are_proved(mode: str, tmp_path: Path) -> None:
     assert not graphfix.fix_file(after, tmp_path / "again.onnx", target="tosa").changed
 
 
+def test_a_resize_by_scales_has_the_shape_and_the_numbers_of_the_one_by_sizes() -> None:
+    before = resize((1, 2, 3, 4), (1, 2, 7, 9))
+    loaded = engine.load(before)
+    engine.fix(loaded, only=["resize-sizes-to-scales"])
+    after = onnx.load_from_string(loaded.tobytes())
+    (node,) = after.graph.node
+    assert len(node.input) == 3
+    (scales,) = [numpy_helper.to_array(each) for each in after.graph.initializer if each.name == node.input[2]]
+    assert np.allclose(scales, [1, 1, 7 / 3, 9 / 4])
+    x = np.random.default_rng(0).normal(size=(1, 2, 3, 4)).astype(np.float32)
+    assert np.array_equal(run(before, x=x)[0], run(after, x=x)[0])
+
+
 def test_what_an_exporter_says_without_meaning_anything_by_it_is_dropped(tmp_path: Path) -> None:
     said = {"keep_aspect_ratio_policy": "stretch", "antialias": 0, "exclude_outside": 0}
     _, after, outcome = fixed(tmp_path, resize((1, 2, 3, 4), (1, 2, 7, 9), 18, **said))

@@ -10,6 +10,7 @@ import pytest
 from onnx import TensorProto, helper, numpy_helper
 
 import graphfix
+from tests.support import engine
 from tests.support.checked import verify
 from tests.support.runtimes.onnx_runs import run
 
@@ -51,6 +52,27 @@ def fixed(folder: Path, model: onnx.ModelProto) -> tuple[Path, Path, graphfix.re
     before, after = folder / "before.onnx", folder / "after.onnx"
     onnx.save(model, before)
     return before, after, graphfix.fix_file(before, after, target="tosa")
+
+
+CASES_OF_SIZES = {
+    **CASES,
+    "no elements": split_model([0, 7], (0, 1)),
+    "as many equal parts as fit": split_model(7, (0, -1)),
+    "more in a part than there is": split_model(9, (0,)),
+    "the second of two rows": split_model(None, (1, -2), axis=-2, keepdims=0),
+}
+
+
+@pytest.mark.parametrize("case", CASES_OF_SIZES)
+def test_a_slice_holds_the_elements_of_the_part(case: str) -> None:
+    model = CASES_OF_SIZES[case]
+    loaded = engine.load(model)
+    engine.fix(loaded, only=["sequence-at-to-slice"])
+    after = onnx.load_from_string(loaded.tobytes())
+    assert "SequenceAt" not in {node.op_type for node in after.graph.node}
+    x = np.arange(14, dtype=np.float32).reshape(2, 7)
+    for wanted, got in zip(run(model, x=x), run(after, x=x), strict=True):
+        assert np.array_equal(wanted, got)
 
 
 @pytest.mark.ci

@@ -8,6 +8,7 @@ import pytest
 
 import graphfix
 from graphfix.graph.edits import New, Numbers, Replace
+from graphfix.shapes.dim import Shape
 from rewrites.tosa.slice_backwards_to_gather import plan
 from tests.support.notation import model, node
 
@@ -56,6 +57,15 @@ def test_each_axis_backwards_is_a_gather(case: str) -> None:
     (edit,) = plan(node(given))
     assert isinstance(edit, Replace)
     assert chain(edit) == nodes
+
+
+def test_each_new_node_has_its_own_shape() -> None:
+    (edit,) = plan(node(text("4,3,5", "1,-1 3,-9 0,1 1,-2", "2,2,5")))
+    assert isinstance(edit, Replace)
+    (cut, _), whole = edit.node.operands, edit.node
+    assert isinstance(cut, New)
+    assert (cut.op, cut.shape, cut.dtype) == ("Slice", Shape((2, 3, 5)), "float32")
+    assert (whole.op, whole.shape, whole.dtype) == ("Gather", Shape((2, 2, 5)), "float32")
 
 
 @pytest.mark.ci

@@ -11,6 +11,7 @@ import pytest
 from onnx import ModelProto
 
 import graphfix
+from tests.support import engine
 from tests.support.checked import verify
 from tests.support.onnx.recurrent import ALL, Recurrent
 from tests.support.runtimes.onnx_runs import run
@@ -37,6 +38,18 @@ def fixed(folder: Path, model: ModelProto, **options: object) -> tuple[Path, Pat
     before, after = folder / "before.onnx", folder / "after.onnx"
     onnx.save(model, before)
     return before, after, graphfix.fix_file(before, after, target="tosa", **options)  # type: ignore[arg-type]  # its own
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_the_steps_compute_the_same_numbers(case: str) -> None:
+    before = CASES[case].model
+    loaded = engine.load(before)
+    engine.fix(loaded, target="tosa")
+    after = onnx.load_from_string(loaded.tobytes())
+    assert CASES[case].op not in {node.op_type for node in after.graph.node}
+    x = np.random.default_rng(3).uniform(-1, 1, (CASES[case].steps, 2, 3)).astype(np.float32)
+    for wanted, got in zip(run(before, x=x), run(after, x=x), strict=True):
+        np.testing.assert_allclose(got, wanted, rtol=1e-5, atol=2e-6)
 
 
 @pytest.mark.ci

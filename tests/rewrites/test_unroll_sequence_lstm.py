@@ -11,6 +11,7 @@ import pytest
 
 import graphfix
 from graphfix.tosa.command import tosa_file
+from tests.support import engine
 from tests.support.checked import verify
 from tests.support.runtimes.tosa_loop import litert_reference, needs_tools, tflite
 
@@ -54,6 +55,17 @@ def prove(before: Path, after: Path) -> str:
 def written(folder: Path, model: str) -> tuple[Path, Path, Outcome]:
     before, after = tflite(folder, model), folder / "after.tflite"
     return before, after, graphfix.fix_file(before, after, target="tosa")
+
+
+@pytest.mark.parametrize(("time_major", "steps"), [(True, STEPS), (False, STEPS), (False, 1)])
+def test_the_steps_compute_the_same_numbers(*, time_major: bool, steps: int, tmp_path: Path) -> None:
+    before, after = tflite(tmp_path, text(time_major=time_major, steps=steps)), tmp_path / "after.tflite"
+    loaded = engine.load(before)
+    assert engine.fix(loaded, target="tosa").rewrites["unroll-recurrence"] == 1
+    after.write_bytes(loaded.tobytes())
+    x = np.random.default_rng(2).uniform(-2, 2, (steps, BATCH, INPUTS) if time_major else (BATCH, steps, INPUTS))
+    want, got = (litert_reference(path, {"x": x.astype(np.float32)})["y"] for path in (before, after))
+    np.testing.assert_allclose(got, want, atol=1e-6)
 
 
 @pytest.mark.ci

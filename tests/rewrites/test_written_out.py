@@ -10,15 +10,20 @@ import pytest
 from onnx import ModelProto
 
 import graphfix
+from graphfix.shapes.dim import Undecided
+from rewrites.tosa import decompose_attention, decompose_normalization
+from tests.support import engine
 from tests.support.checked import verify
 from tests.support.needs import by_release
+from tests.support.notation import node
 from tests.support.runtimes.onnx_runs import run
 from tests.support.runtimes.tosa_loop import needs_tools, onnx_file
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
+    from graphfix.graph.view import Node
     from graphfix.results import Outcome
 
 OPSET = 23
@@ -101,6 +106,38 @@ def test_every_form_is_proved_but_for_its_rounding_and_held_to_it(case: str, tmp
     assert not again.changed
 
 
+@pytest.mark.parametrize("case", by_release(CASES, SINCE))
+def test_every_form_computes_the_same_numbers(case: str) -> None:
+    inputs, result, operator = CASES[case]
+    before = onnx.parser.parse_model(
+        f'<ir_version: 10, opset_import: ["" : {OPSET}]>\ng ({inputs}) => ({result}) {{y = {operator}}}'
+    )
+    loaded = engine.load(before)
+    engine.fix(loaded, target="tosa")
+    after = onnx.load_from_string(loaded.tobytes())
+    assert before.graph.node[0].op_type not in {each.op_type for each in after.graph.node}
+    source = np.random.default_rng(5)
+    (want,), (got,) = (run(model, **feeds) for feeds in [_fed(before, source)] for model in (before, after))
+    np.testing.assert_allclose(got, want, rtol=1e-4, atol=1e-5)
+
+
+def _fed(model: ModelProto, source: np.random.Generator) -> dict[str, np.ndarray]:
+    """Floats, truth values of which each row has a true one, and positions in a table of 9."""
+    kinds = onnx.TensorProto
+    feeds = {}
+    for given in model.graph.input:
+        tensor = given.type.tensor_type
+        sizes = [dim.dim_value for dim in tensor.shape.dim]
+        if tensor.elem_type == kinds.FLOAT:
+            feeds[given.name] = source.normal(size=sizes).astype(np.float32)
+        elif tensor.elem_type == kinds.INT64:
+            feeds[given.name] = source.integers(0, 9, sizes)
+        else:
+            feeds[given.name] = source.random(sizes) < 0.5
+            feeds[given.name][..., 0] = True
+    return feeds
+
+
 def test_a_gelu_by_the_error_function_stays_as_it_is(tmp_path: Path) -> None:
     """Torch-mlir gets it right."""
     _, _, outcome = written(tmp_path, ("float[2,3] x", "float[2,3] y", "Gelu(x)"))
@@ -147,6 +184,91 @@ def test_what_stays_is_named(case: str, tmp_path: Path) -> None:
     model = onnx_file(tmp_path, f"g ({inputs}) => ({result}) {{y = {operator}}}", opset=OPSET)
     assert "GF305" in [site.code for site in graphfix.check(model, target="tosa").sites]
     assert graphfix.fix_file(model, tmp_path / "o.onnx", target="tosa").rewrites["decompose-attention"] == 0
+
+
+PLANS = {
+    "Attention": ("Attention(q[2,4,3,8], k[2,4,5,8], v[2,4,5,6])", True),
+    "with a scale": ("Attention(q[2,4,3,8], k[2,4,5,8], v[2,4,5,6], scale=0.5)", True),
+    "a scale of 0": ("Attention(q[2,4,3,8], k[2,4,5,8], v[2,4,5,6], scale=0.0)", False),
+    "a scale below 0": ("Attention(q[2,4,3,8], k[2,4,5,8], v[2,4,5,6], scale=-0.5)", False),
+    "a flag that is neither": ("Attention(q[2,4,3,8], k[2,4,5,8], v[2,4,5,6], is_causal=2)", False),
+    "an attribute that nobody knows": ("Attention(q[2,4,3,8], k[2,4,5,8], v[2,4,5,6], window=2)", False),
+    "what a function is called with": ("Attention(q[2,4,3,8], k[2,4,5,8], v[2,4,5,6], scale=None)", False),
+    "a softcap": ("Attention(q[2,4,3,8], k[2,4,5,8], v[2,4,5,6], softcap=2.0)", False),
+    "no softcap": ("Attention(q[2,4,3,8], k[2,4,5,8], v[2,4,5,6], softcap=0.0)", True),
+    "another precision": ("Attention(q[2,4,3,8], k[2,4,5,8], v[2,4,5,6], softmax_precision=10)", False),
+    "its own precision": ("Attention(q[2,4,3,8], k[2,4,5,8], v[2,4,5,6], softmax_precision=1)", True),
+    "what is asked of a second result": (
+        "Attention(q[2,4,3,8], k[2,4,5,8], v[2,4,5,6], qk_matmul_output_mode=2)",
+        True,
+    ),
+    "heads in front, counted": ("Attention(q[2,4,3,8], k[2,4,5,8], v[2,4,5,6], q_num_heads=4, kv_num_heads=4)", True),
+    "a past": ("Attention(q[2,4,3,8], k[2,4,5,8], v[2,4,5,6], , p[2,4,1,8], w[2,4,1,6])", False),
+    "other types": ("Attention(q:float16[2,4,3,8], k:float16[2,4,5,8], v:float16[2,4,5,6])", False),
+    "values of another type": ("Attention(q[2,4,3,8], k[2,4,5,8], v:float16[2,4,5,6])", False),
+    "a mask": ("Attention(q[2,4,3,8], k[2,4,5,8], v[2,4,5,6], m[3,5])", True),
+    "a mask of truth values": ("Attention(q[2,4,3,8], k[2,4,5,8], v[2,4,5,6], m:bool[3,5])", True),
+    "a mask of another type": ("Attention(q[2,4,3,8], k[2,4,5,8], v[2,4,5,6], m:float16[3,5])", False),
+    "a mask of fewer queries": ("Attention(q[2,4,3,8], k[2,4,5,8], v[2,4,5,6], m[1,5])", False),
+    "a mask of fewer keys": ("Attention(q[2,4,3,8], k[2,4,5,8], v[2,4,5,6], m[3,4])", False),
+    "heads in a row": ("Attention(q[2,3,32], k[2,5,16], v[2,5,12], q_num_heads=4, kv_num_heads=2)", True),
+    "heads that are not said": ("Attention(q[2,3,32], k[2,5,16], v[2,5,12], q_num_heads=4)", False),
+    "as many pairs as are written": ("Attention(q[1,1,256,8], k[1,1,256,8], v[1,1,256,8], is_causal=1)", True),
+    "too many pairs": ("Attention(q[1,1,256,8], k[1,1,257,8], v[1,1,257,8], is_causal=1)", False),
+    "many pairs that see each other": ("Attention(q[1,1,256,8], k[1,1,257,8], v[1,1,257,8])", True),
+    "RotaryEmbedding": ("RotaryEmbedding(x[2,4,3,8], c[2,3,4], s[2,3,4])", True),
+    "without a number of heads": ("RotaryEmbedding(x[2,3,32], c[2,3,4], s[2,3,4])", False),
+    "sines of another type": ("RotaryEmbedding(x[2,4,3,8], c[2,3,4], s:float16[2,3,4])", False),
+}
+
+
+@pytest.mark.parametrize("case", PLANS)
+def test_attention_is_written_out_where_it_is_understood(case: str) -> None:
+    text, is_written = PLANS[case]
+    assert bool(list(decompose_attention.plan(node(f"y[2,4,3,6] = {text}", opset=OPSET)))) == is_written
+
+
+def test_a_second_result_of_attention_is_read_of_no_other_operator() -> None:
+    text = "y[2,4,3,6], p[2,4,5,8] = Attention(q[2,4,3,8], k[2,4,5,8], v[2,4,5,6])"
+    assert not list(decompose_attention.plan(node(text, opset=OPSET)))
+
+
+@pytest.mark.parametrize(
+    ("text", "opset", "is_written"),
+    [
+        ("y[2,6] = RMSNormalization(x[2,6], s[6])", 23, True),
+        ("y[2,6] = RMSNormalization(x[2,6], s[6], stash_type=1)", 23, True),
+        ("y[2,6] = RMSNormalization(x[2,6], s[6], stash_type=10)", 23, False),
+        ("y:float16[2,6] = RMSNormalization(x:float16[2,6], s:float16[6])", 23, False),
+        ("y[2,6] = RMSNormalization(x[2,6], s:float16[6])", 23, False),
+        ("y[2,6,4] = GroupNormalization(x[2,6,4], s[6], b[6], num_groups=2)", 21, True),
+        ("y[2,6,4] = GroupNormalization(x[2,6,4], s[2], b[2], num_groups=2)", 18, False),
+    ],
+)
+def test_a_normalization_of_floats_is_written_out(text: str, opset: int, is_written: bool) -> None:
+    assert bool(list(decompose_normalization.plan(node(text, opset=opset)))) == is_written
+
+
+@pytest.mark.parametrize(
+    ("plan", "text", "said"),
+    [
+        (decompose_attention.plan, "y[N,4,3,6] = Attention(q[N,4,3,8], k[N,4,5,8], v[N,4,5,6])", "not all numbers"),
+        (decompose_normalization.plan, "y[N,6] = RMSNormalization(x[N,6], s[6])", "the sizes of x"),
+        (
+            decompose_normalization.plan,
+            "y[2,6,4] = GroupNormalization(x[2,6,4], s[6], b[6], num_groups=4)",
+            "4 groups of 6 channels",
+        ),
+        (
+            decompose_normalization.plan,
+            "y[2,6,4] = GroupNormalization(x[2,6,4], s[6], b[6], num_groups=0)",
+            "0 groups of 6 channels",
+        ),
+    ],
+)
+def test_what_the_sizes_do_not_decide_is_said(plan: Callable[[Node], Iterator[object]], text: str, said: str) -> None:
+    with pytest.raises(Undecided, match=said):
+        list(plan(node(text, opset=OPSET)))
 
 
 # --- what is no written form ----------------------------------------------------------------------------------------

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from graphfix.graph.edits import Leave
 from graphfix.graph.view import Node
 from graphfix.targets import limits
 from graphfix.targets.registry import TARGETS
-from graphfix.targets.target import named
+from graphfix.targets.target import Target, named
 from tests.support.notation import node
 
 
@@ -134,6 +136,63 @@ def test_a_target_of_forms_alone_asks_nothing() -> None:
         "compact",
         "onnxruntime",
     ]
+
+
+@pytest.mark.parametrize(
+    "table",
+    [
+        {"max_rank": 4},
+        {"static": True},
+        {"elements": True},
+        {"questions": "tosa"},
+        {"not_supported": {"FILL": "no"}},
+        {"operators": frozenset({"ADD"})},
+        {"types": frozenset({"int8"})},
+        {"movement": frozenset({"TILE"})},
+        {"operators": frozenset()},
+    ],
+    ids=str,
+)
+def test_each_table_of_a_target_is_asked(table: dict[str, Any]) -> None:
+    assert limits.of(Target("keep", (), **table)) is not None
+    assert limits.of(Target("keep", ())) is None
+
+
+@pytest.mark.parametrize("target", ["tosa", "ethos-u"])
+@pytest.mark.parametrize(
+    ("text", "named_"),
+    [
+        ("y:int8[0,2] = tflite.RELU(x:int8[0,2])", True),
+        ("y:int8[1,2] = tflite.RELU(x:int8[1,2])", False),
+        ("y:int8[1,2] = tflite.PAD(x:int8[1,2], p:const:int32[0,2])", False),
+    ],
+    ids=["no elements", "elements", "a constant without any"],
+)
+def test_a_value_without_elements_is_named(target: str, text: str, named_: bool) -> None:
+    about = node(text)
+    for value in filter(None, about.operands):
+        about.graph.note(0, value)
+    found = [left.reason for left in asked(target, about)]
+    assert any("has no elements" in reason for reason in found) == named_
+
+
+@pytest.mark.parametrize(
+    ("target", "format_", "said"),
+    [
+        (Target("keep", (), "mine", types=frozenset({"int8"}), reads="tflite"), "onnx", "the types of target mine"),
+        (
+            Target("keep", (), "mine", not_supported={"A": "no"}, reads="onnx"),
+            "tflite",
+            "the operators of target mine are",
+        ),
+        (Target("keep", (), "mine", not_supported={"A": "no"}, reads="onnx"), "onnx", None),
+        (Target("keep", (), "mine", max_rank=3, reads="onnx"), "tflite", None),
+        (Target("keep", (), "mine", types=frozenset({"int8"})), "tflite", None),
+    ],
+)
+def test_what_is_not_asked_is_said_of_the_tables_that_there_are(target: Target, format_: str, said: str | None) -> None:
+    found = list(limits.unasked(target, format_))
+    assert [note.startswith(said or "-") for note in found] == [True] * (said is not None)
 
 
 def test_tables_in_the_names_of_the_other_format_are_no_silent_clean_bill() -> None:

@@ -85,7 +85,7 @@ def test_an_output_agrees_by_the_range_of_its_values(
     assert (": y; give inputs" in (found.reason or "")) == (status == "differs")
 
 
-def compared(runs: Sequence[Values], folder: Path, monkeypatch: pytest.MonkeyPatch) -> Conversion:
+def compared(runs: Sequence[Values], folder: Path, monkeypatch: pytest.MonkeyPatch, **limits: float) -> Conversion:
     """The verdict on an identity whose reference model answers something else in each run."""
     size = len(runs[0][0])
     model = onnx_file(folder, f"g (double[{size}] x) => (double[{size}] y) {{y = Identity(x)}}")
@@ -95,7 +95,27 @@ def compared(runs: Sequence[Values], folder: Path, monkeypatch: pytest.MonkeyPat
         np.savez(inputs[-1], x=np.array(want))
     answers = iter(got for _, got in runs)
     monkeypatch.setattr(tosa, "run", lambda *_: tosa.Computed([np.array(next(answers))], "valid"))
-    return agreement.agreement(DONE, model, model, folder / "m.tosa", Request(run_on=inputs))
+    return agreement.agreement(DONE, model, model, folder / "m.tosa", Request(run_on=inputs, **limits))
+
+
+@pytest.mark.parametrize(
+    ("limits", "said"),
+    [
+        ({}, "differs by more than 0.001 of its range: y; "),
+        ({"atol": 0.01}, "differs by more than atol 0.01, rtol 0: y; "),
+        ({"rtol": 0.01}, "differs by more than atol 0, rtol 0.01: y; "),
+        ({"atol": 0.001, "rtol": 0.01}, "differs by more than atol 0.001, rtol 0.01: y; "),
+        ({"atol": 0.05}, None),
+        ({"rtol": 1.0}, None),
+        ({"atol": 0.01, "rtol": 0.9}, None),
+    ],
+)
+def test_the_limits_that_a_request_gives_are_those_that_are_told(
+    limits: dict[str, float], said: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = compared([([0.02, 10.0], [0.04, 10.0])], tmp_path, monkeypatch, **limits)
+    assert found.status == ("agrees" if said is None else "differs")
+    assert (found.reason or "").startswith(said or "")
 
 
 def test_a_model_that_the_runtime_does_not_have_is_not_run(tmp_path: Path) -> None:

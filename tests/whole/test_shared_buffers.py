@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.support import engine
 from tests.support.tflite.fixing import fixed_file
 from tests.support.tflite.shared_buffers import LIFTING, SHARING, TWINS, WRITING, differs, pair, twin
 
@@ -26,6 +27,22 @@ def test_the_operand_is_left_with_the_reason(sharing: str, writing: str, tmp_pat
         reasons = [site.reason or "" for site in outcome.sites]
         assert any("into the buffer of 't'" in reason for reason in reasons), (target, reasons)
         assert not differs([file, result])
+
+
+@pytest.mark.parametrize("writing", WRITING)
+@pytest.mark.parametrize("sharing", SHARING)
+def test_the_reason_is_known_before_any_run(sharing: str, writing: str) -> None:
+    file, _ = pair(SHARING[sharing], LIFTING["RESHAPE"], WRITING[writing])
+    sites = engine.fix(engine.load(file), target="ranks").sites
+    assert any("into the buffer of 't'" in (site.reason or "") for site in sites)
+
+
+@pytest.mark.parametrize("name", TWINS)
+def test_no_reason_is_known_where_no_value_is_lost(name: str) -> None:
+    file, _ = twin(name)
+    outcome = engine.fix(engine.load(file), target="ranks")
+    assert outcome.changed
+    assert not any("into the buffer of" in (site.reason or "") for site in outcome.sites)
 
 
 @pytest.mark.ci

@@ -1,0 +1,541 @@
+"""Sentences of reports, each from what it is about: verdicts, listings, diffs, bytes, and what `doctor` found."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+from html.parser import HTMLParser
+from typing import Literal
+
+import pytest
+
+from graphfix.report import listing as shown_listing
+from graphfix.report import tosa
+from graphfix.report.diff import diff_lines
+from graphfix.report.doctor import environment_text
+from graphfix.report.forms import markdown_escapes
+from graphfix.report.html import added_bytes, elements, evidence, sections
+from graphfix.report.summary import advice, statistics, totals
+from graphfix.report.text import Failure, cut, shortened
+from graphfix.report.verdict import (
+    assumed,
+    claims_text,
+    exceptions_text,
+    map_lines,
+    noted_lines,
+    tolerance_lines,
+    unmatched,
+    unproved_lines,
+    verdict_text,
+)
+from graphfix.results import Change, Conversion, Gap, Load, Outcome, Run, Site, Status, Verdict, VerdictStatus
+from graphfix.results.claims import Contradiction, Facts
+from graphfix.results.environment import Environment, Package, Probe
+from graphfix.results.excerpt import Excerpt, JsonShape, NodeExcerpt, OperandExcerpt
+from graphfix.results.listing import ListedNode, ListedScope, ListedValue, Listing
+
+# --- verdicts ---------------------------------------------------------------------------------------------------------
+
+EQUAL = Run({"N": 2}, "off", "equal", 3)
+FOUND = {"tensor": "y", "producer": "Add 'a'"}
+NEVER_DECIDES = " (these runs never decide)"
+EXCEPTION = {"class": "zero", "site": "Add 'a'"}
+
+
+@pytest.mark.parametrize(
+    ("verdict", "said"),
+    [
+        (Verdict("proved"), "proved for all inputs and sizes"),
+        (Verdict("proved", reason="no runtime"), "proved for all inputs and sizes; no runtime"),
+        (
+            Verdict("proved", (EQUAL, EQUAL), versions={"onnxruntime": "1.2", "numpy": "2", "onnx": "3"}, seed=4),
+            "proved for all inputs and sizes; 3 outputs bit-equal over 2 runs (onnxruntime 1.2, seed 4)",
+        ),
+        (
+            Verdict("proved", (replace(EQUAL, optimizations="on"),), exceptions=(EXCEPTION,)),
+            "proved for all inputs and sizes; 1 exception of the runtime: zero at Add 'a'",
+        ),
+        (Verdict("undecided"), "undecided: no run could be compared"),
+        (
+            Verdict("undecided", reason="r", proof={"status": "unknown", "reason": "no match"}),
+            "undecided: r; not proved: no match",
+        ),
+        (
+            Verdict("undecided", reason="r", proof={"status": "bounded"}),
+            "undecided: r; proved but for where it is rounded",
+        ),
+        (Verdict("undecided", proof={"status": "proved"}), "undecided: no run could be compared"),
+        (Verdict("different"), "different: the outputs differ"),
+        (
+            Verdict("different", first_difference={"tensor": "y"}),
+            "different: the output 'y' differs (no tensor before it could be shown to)",
+        ),
+        (
+            Verdict("different", first_difference={**FOUND, "before": 1.0, "after": 2.0, "count": 1}, reason="why"),
+            "different: the first tensor to differ is 'y' of Add 'a': 1.0 before, 2.0 after (1 element); why",
+        ),
+        (
+            Verdict("different", first_difference={**FOUND, "before": 1.0, "after": 2.0, "index": ()}),
+            "different: the first tensor to differ is 'y' of Add 'a': 1.0 before, 2.0 after",
+        ),
+        (
+            Verdict("different", first_difference={**FOUND, "before": 1.0, "index": (3,)}),
+            "different: the first tensor to differ is 'y' of Add 'a'",
+        ),
+        (Verdict("contradicted"), "contradicted by the original's run: "),
+        (
+            Verdict("equal", (replace(EQUAL, outputs=1), Run({}, "on", "different", 1, 0.25))),
+            "equal: 1 output bit-equal over 1 run (seed 0); with optimizations on the largest difference is 0.25"
+            + NEVER_DECIDES,
+        ),
+        (
+            Verdict("equal", (EQUAL, Run({}, "off", "undecided", 9)), proof={"status": "unknown", "reason": "x"}),
+            "equal: 3 outputs bit-equal over 1 run, 1 more undecided (seed 0); not proved: x",
+        ),
+    ],
+)  # fmt: skip
+def test_a_verdict_is_one_sentence(verdict: Verdict, said: str) -> None:
+    assert verdict_text(verdict) == said
+
+
+def test_the_sites_of_exceptions_are_told_once_by_class() -> None:
+    found = (
+        {"class": "zero", "site": "Add 'a'"},
+        {"class": "zero", "site": "Add 'a'"},
+        {"class": "nan", "output": "y"},
+        {"class": "zero", "site": "Mul 'm'"},
+        {"site": "Sub 's'"},
+    )
+    assert exceptions_text(()) == ""
+    assert exceptions_text(found) == (
+        "; 4 exceptions of the runtime: zero at Add 'a', Mul 'm'; nan at y; unnamed at Sub 's'"
+    )
+
+
+@pytest.mark.parametrize(
+    ("status", "largest", "optimizations", "said"),
+    [
+        ("different", 1e-3, "off", True),
+        ("different", 1.1e-3, "off", False),
+        ("different", None, "off", False),
+        ("different", 1e-3, "on", False),
+        ("equal", 1e-3, "off", False),
+    ],
+)
+def test_a_tolerance_is_suggested_for_small_differences(
+    status: VerdictStatus, largest: float | None, optimizations: Literal["off", "on"], said: bool
+) -> None:
+    verdict = Verdict(status, (Run({}, optimizations, "different", 1, largest), EQUAL))
+    assert len(list(tolerance_lines(verdict))) == said
+    assert not list(tolerance_lines(None))
+
+
+def test_what_is_assumed_is_told_once() -> None:
+    outcome = Outcome(
+        "fix",
+        "m",
+        "onnx",
+        assumes=["x is [1,2], by default", "n is 3, as asked for"],
+        verdict=Verdict("equal", assumes=["x is [1, 2], as asked for", "n is 3", "z is 4", "z is 4, by default"]),
+    )
+    assert assumed(outcome) == ["z is 4", "z is 4, by default"]
+    assert assumed(replace(outcome, verdict=None)) == []
+
+
+def test_the_sizes_that_were_claimed_are_counted() -> None:
+    facts = Facts(1, 1, 0)
+    assert claims_text(facts) == "1 operand of broadcasting operators: 1 observed when the original ran, 0 contradicted"
+    wrong = replace(facts, claimed=2, contradicted=1, first=Contradiction("x", "[2]", (3,), ""))
+    assert claims_text(wrong) == (
+        "2 operands of broadcasting operators: 1 observed when the original ran, 1 contradicted; the view says [2] of "
+        "'x', the runtime gave [3]"
+    )
+
+
+def test_notes_are_those_of_the_proof_the_runs_the_load_and_the_runtimes() -> None:
+    verdict = Verdict(
+        "equal",
+        (
+            Run({}, "off", "undecided", reason="not this"),
+            Run({}, "on", "equal", reason="nor this"),
+            Run({}, "on", "undecided", reason="fails"),
+            Run({}, "on", "undecided", reason="again"),
+        ),
+        proof={"notes": ["proved so"]},
+        load=Load(reason="in LiteRT"),
+        newer=("newer",),
+    )
+    assert list(noted_lines(verdict)) == [
+        "  note: proved so",
+        "  note: with optimizations on (the default of onnxruntime) fails (these runs never decide)",
+        "  note: the load of the second file was not observed in LiteRT",
+        "  note: newer",
+    ]
+    assert list(noted_lines(Verdict("equal", load=Load()))) == []
+    assert list(noted_lines(Verdict("equal", load=Load(reason="the same"), reason="the same"))) == []
+    assert list(noted_lines(None)) == []
+
+
+NODE = {"graph": "main", "notation": "y[2] = Neg(x[2])", "maps": [
+    {"operand": 0, "map": "(d0) -> (d0)", "of": None, "through": None},
+    {"operand": 1, "map": "(d0) -> (0)", "of": "b[3]", "through": "(d0) -> ()"},
+]}  # fmt: skip
+
+
+def test_nodes_without_a_match_are_told_with_their_maps() -> None:
+    proof = {
+        "first": {
+            "before": "Neg 'n'",
+            "after": "Neg 'm'",
+            "nodes": {"before": NODE, "after": {**NODE, "graph": "main/b"}},
+        }
+    }
+    assert [(which, text) for which, text, _ in unmatched(proof)] == [
+        ("before", "y[2] = Neg(x[2])    # Neg 'n'"),
+        ("after", "y[2] = Neg(x[2])    # Neg 'm' in main/b"),
+    ]
+    assert list(map_lines(NODE)) == [
+        "operand 0: (d0) -> (d0)",
+        "operand 1: (d0) -> (0), that is (d0) -> () of b[3]",
+    ]
+    assert [text for _, text, _ in unmatched({"first": {"after": "Neg 'm'"}})] == ["Neg 'm'"]
+    assert list(unmatched(None)) == []
+    assert list(unproved_lines(None)) == []
+    assert len(list(unproved_lines(Verdict("equal", proof=proof)))) == 6
+
+
+# --- the page ---------------------------------------------------------------------------------------------------------
+
+
+class Text(HTMLParser):
+    """What a reader sees."""
+
+    def __init__(self, html: str) -> None:
+        super().__init__()
+        self.parts: list[str] = []
+        self.feed(html)
+
+    def handle_data(self, data: str) -> None:
+        self.parts.append(data)
+
+
+def test_the_page_tells_who_ran_what_and_at_which_sizes() -> None:
+    runs = (
+        replace(EQUAL, kernels="reference", signature="serve"),
+        Run({}, "on", "different", 1, 0.5, "differs"),
+        Run({}, "off", "undecided"),
+    )
+    html = "".join(evidence.verdict(Verdict("equal", runs, sha256={"before": "aa"}, seed=3)))
+    parts = Text(html).parts
+    assert {"N=2", "as declared", "reference, signature ", "serve", "0.5", "differs"} <= set(parts)
+    assert "optimizations on (these runs never decide)" in parts
+    assert "optimizations off" in parts
+    assert parts[-3:] == ["aa", "seed", "3"] or parts[-2:] == ["seed", "3"]
+    assert list(evidence.verdict(None)) == []
+    assert "seed" not in Text("".join(evidence.verdict(Verdict("equal", seed=3)))).parts
+
+
+@pytest.mark.parametrize(
+    ("status", "kind"),
+    [("proved", "good"), ("equal", "good"), ("different", "bad"), ("contradicted", "bad"), ("undecided", "")],
+)
+def test_an_answer_has_its_colour(status: VerdictStatus, kind: str) -> None:
+    html = sections.model(0, Outcome("verify", "m", "onnx", verdict=Verdict(status)))
+    assert ('class="verdict good"' in html, 'class="verdict bad"' in html) == (kind == "good", kind == "bad")
+
+
+@pytest.mark.parametrize(("number", "closed"), [(0, False), (12, False), (13, True)])
+def test_a_long_list_is_closed(number: int, closed: bool) -> None:
+    html = elements.listed(["x"] * number, "assumptions")
+    assert ("<details>" in html) == closed
+    assert (f"{number} assumptions" in html) == closed
+    assert html.count("<li>") == number
+    assert bool(html) == bool(number)
+
+
+def test_a_table_has_no_empty_column() -> None:
+    html = elements.table(("a", "b", "c"), [("1", "", "3"), ("4", "", "")], caption="x")
+    assert Text(html).parts == ["x", "a", "c", "1", "3", "4"]
+
+
+def stretched(before: JsonShape, after: JsonShape, itemsize: int | None = 4, status: Status = "changed") -> Outcome:
+    site = Site("GF102", "n", "Add", "main", 1, before, after, status)
+    node = NodeExcerpt(
+        "n", "main", "n", "Add", 0, None, None, operands=(OperandExcerpt(1, "b", before, (), itemsize=itemsize),)
+    )
+    return Outcome("fix", "m", "onnx", sites=[site], excerpt=Excerpt([node], 1))
+
+
+@pytest.mark.parametrize(
+    ("outcome", "added"),
+    [
+        (stretched((1, 3), (2, 3)), 12),
+        (stretched((1, 3), (2, 3), itemsize=None), None),
+        (stretched((1, None), (2, 3)), None),
+        (stretched((1, 3), ("N", 3)), None),
+        (stretched(None, (2, 3)), None),
+        (stretched((), (2, 3)), 20),
+        (stretched((4,), (0,)), 0),
+        (stretched((1,), (2,), status="found"), 4),
+    ],
+)
+def test_the_bytes_that_a_stretch_adds(outcome: Outcome, added: int | None) -> None:
+    assert [each.bytes for each in added_bytes.stretches(outcome)] == [added]
+
+
+def test_what_is_no_stretch_has_no_bytes() -> None:
+    assert added_bytes.stretches(stretched((1,), (2,), status="left")) == []
+    lifted = replace(stretched((1,), (2,)), sites=[Site("GF101", "n", "Add", "main", 1, (1,), (1, 1), "changed")])
+    assert added_bytes.stretches(lifted) == []
+
+
+@pytest.mark.parametrize(
+    ("elements_", "amount"),
+    [
+        (2, "1 B"),
+        (1024, "1,023 B"),
+        (1025, "1.0 KiB"),
+        (1537, "1.5 KiB"),
+        (100 * 1024 + 1, "100 KiB"),
+        (2**20 + 1, "1.0 MiB"),
+        (2**30 + 1, "1.0 GiB"),
+        (2**40 + 1, "1.0 TiB"),
+        (2**51 + 1, "2,048 TiB"),
+    ],
+)
+def test_bytes_are_told_in_their_unit(elements_: int, amount: str) -> None:
+    (html,) = added_bytes.chart(stretched((1,), (elements_,), itemsize=1))
+    assert f"1 operand: {amount} more in all" in Text(html).parts
+    assert html.count(f">{amount}<") == 1
+
+
+# --- listings and diffs -----------------------------------------------------------------------------------------------
+
+OPERANDS = "operands: 1 lifted (L), 2 stretched (S), 3 perhaps stretched (?)"
+LISTED = Listing([], 5, None, {"Add": 2}, 1, 2, 3, 4)
+
+
+@pytest.mark.parametrize(
+    ("listing", "said"),
+    [
+        (LISTED, ["5 nodes: Add 2", f"{OPERANDS}; 4 nodes not known (!)"]),
+        (replace(LISTED, shown=2, unknown=1), ["2 of 5 nodes shown: Add 2", f"{OPERANDS}; 1 node not known (!)"]),
+        (Listing([], 1, None, {}, 0, 0, 0, 0), ["1 node", "operands: none is lifted or stretched"]),
+        (
+            Listing([], 1, 0, {"A": 1, "B": 3}, 0, 0, 2, 0),
+            ["0 of 1 node shown: A 1, B 3", "operands: 2 perhaps stretched (?)"],
+        ),
+    ],
+)
+def test_a_listing_ends_with_what_there_is(listing: Listing, said: list[str]) -> None:
+    assert list(shown_listing.listing_lines(listing)) == ["", *said]
+
+
+def test_a_listing_has_the_inputs_the_marks_and_the_elements() -> None:
+    x, b = ListedValue("x", ("2", "N"), dtype="float32"), ListedValue("b", ("1",), ("stretched",), 1, elements="7")
+    nodes = [
+        ListedNode("Add", "a", [ListedValue("y", ("2", "N"))], [x, b], maps=["operand 0: (d0) -> (d0)"]),
+        ListedNode("Odd", "", [ListedValue("z", None)], [None, x], unknown=True),
+        ListedNode("Constant", "", [ListedValue("c", (), elements="3")], []),
+        ListedNode("Mul", "", [ListedValue("m", ("N",))], [ListedValue("a", ("N",), ("maybe",)), b]),
+    ]
+    scope = ListedScope("main", nodes, inputs=[x], outputs=[replace(x, name="y")])
+    assert list(shown_listing.listing_lines(replace(LISTED, scopes=[scope])))[:8] == [
+        "main:",
+        "    input x[2,N] float32",
+        "LS  y[2,N] = Add(x[2,N], b[1]=7)    # a",
+        "        operand 0: (d0) -> (d0)",
+        "!   z[*] = Odd(, x[2,N])",
+        "    c[] = Constant() = 3",
+        "LS? m[N] = Mul(a[N], b[1]=7)",
+        "    output y[2,N] float32",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("width", "said"), [(10, "abcdefghij"), (9, "ab..fghij"), (5, "a..ij"), (2, ".."), (8, "ab..ghij")]
+)
+def test_a_long_name_keeps_more_of_its_end(width: int, said: str) -> None:
+    assert shown_listing.shortened_inside("abcdefghij", width) == said
+
+
+def changed(at: int) -> list[Change]:
+    """Twenty nodes, of which some are others afterwards."""
+    return [Change("main", f"n{n}", f"m{n}" if n in (2, at) else f"n{n}") for n in range(20)]
+
+
+@pytest.mark.parametrize(("at", "hunks"), [(9, 1), (10, 2), (19, 2), (2, 1)])
+def test_changes_share_a_hunk_where_six_lines_are_between_them(at: int, hunks: int) -> None:
+    lines = list(diff_lines(Outcome("fix", "m.onnx", "onnx", changes=changed(at))))
+    assert lines[:2] == ["--- m.onnx (before)", "+++ m.onnx (after)"]
+    assert sum(line.startswith("@@") for line in lines) == hunks
+    assert lines[3:7] == [" n0", " n1", "-n2", "+m2"]
+    assert lines[2].startswith(f"@@ -1,{13 if at == 9 else 6} +1,")
+
+
+@pytest.mark.parametrize(
+    ("changes", "head"),
+    [
+        ([Change("main", None, "a")], "@@ -0,0 +1 @@ main"),
+        ([Change("main", "a", None)], "@@ -1 +0,0 @@ main"),
+        ([Change("main", "a", "a"), Change("main", None, "b"), Change("main", None, "c")], "@@ -1 +1,3 @@ main"),
+        ([Change("b", "a", "c"), Change("b", "d", "d")], "@@ -1,2 +1,2 @@ b"),
+    ],
+)
+def test_the_ranges_of_a_hunk_count_from_1(changes: list[Change], head: str) -> None:
+    assert list(diff_lines(Outcome("fix", "m.onnx", "onnx", changes=changes)))[2] == head
+
+
+# --- sums -------------------------------------------------------------------------------------------------------------
+
+LIFTED = Site("GF101", "n", "Add", "main", 1, (1,), (1, 1), "found")
+FREE = Site("GF302", "x", "input", "main", None, ("N",), None, "left")
+
+
+def test_a_check_ends_with_how_many_models_are_clean() -> None:
+    clean = Outcome("check", "c", "onnx")
+    found = replace(clean, sites=[LIFTED, FREE])
+    assert totals([clean]) == "1 model: 1 clean, 0 with findings"
+    assert totals([clean, found, replace(clean, suppressed=1), Failure("check", "f", "gone")]) == (
+        "4 models: 2 clean, 1 with findings, 1 could not be checked, 1 finding in the baseline"
+    )
+    assert advice([clean]) == ""
+    assert advice([found]) == (
+        "`--bind-defaults` (or --dim, --shape) binds the free sizes; 1 finding can be fixed: `graphfix fix MODEL -o "
+        "OUT` with the same options; `graphfix explain GF101` says what a code means"
+    )
+    assert (
+        advice([replace(clean, sites=[replace(FREE, op="Add")])]) == "`graphfix explain GF302` says what a code means"
+    )
+    assert statistics([clean]) == "0  findings"
+    lines = statistics([found, replace(clean, sites=[FREE] * 10), Failure("check", "f", "gone")]).splitlines()
+    assert [line.split()[:2] for line in lines] == [["11", "GF302"], ["1", "GF101"]]
+    assert lines[1].startswith(" 1  ")
+
+
+def blocking(*, node: str, blocks: bool = False) -> Site:
+    """A finding of a power."""
+    return Site("GF305", node, "Pow", "main", None, None, None, "left", None, "negative", blocks=blocks)
+
+
+TOSA = Conversion(
+    "agrees",
+    "torch-mlir",
+    operators={"tosa.add": 2, "tosa.mul": 3, "tosa.custom:Own": 1},
+    gaps=(Gap("y", 0.5, 0.025, within=True), Gap("z", 0.25, None, within=False, spread=0.125, quanta=1.5)),
+    runs=3,
+    beside="onnxruntime",
+    specification="TOSA 1.0",
+    versions={"torch-mlir": "1", "tosa-tools": "2"},
+)
+BLOCKED = blocking(node="w")
+
+
+@pytest.mark.parametrize(
+    ("done", "said"),
+    [
+        (TOSA, "run: agrees over 3 runs beside onnxruntime: at most 0.025 of an output's range"),
+        (replace(TOSA, runs=1), "run: agrees over 1 run beside onnxruntime: at most 0.025 of an output's range"),
+        (replace(TOSA, gaps=TOSA.gaps[1:]), "run: agrees over 3 runs beside onnxruntime: every output is constant"),
+        (replace(TOSA, status="differs", reason="by much"), "run: differs over 3 runs beside onnxruntime: by much"),
+        (replace(TOSA, status="not run", runs=0, reason="it is custom"), "not run: it is custom"),
+    ],
+)
+def test_what_the_runs_of_a_conversion_showed(done: Conversion, said: str) -> None:
+    assert tosa.run_text(done) == said
+    assert tosa.conversion_texts(Outcome("tosa", "m", "onnx"), done)[1:] == [said]
+
+
+def test_a_distance_is_told_with_what_is_known_of_it() -> None:
+    assert tosa.gap_text(TOSA.gaps[0]) == "'y': 0.5, 0.025 of its range"
+    assert tosa.gap_text(TOSA.gaps[1]) == (
+        "'z': 0.25, constant, 1.5 quanta, the runtime's own kernels 0.12 apart, too far"
+    )
+    assert tosa.gap_cells(TOSA.gaps[0]) == ["0.5", "0.025", "yes"]
+    assert tosa.gap_cells(TOSA.gaps[1]) == ["0.25", "constant", "no"]
+
+
+def test_what_was_converted_lists_the_most_frequent_operators() -> None:
+    outcome = Outcome("tosa", "m", "onnx")
+    assert tosa.converted_text(outcome, TOSA) == (
+        "valid TOSA 1.0: 6 operators (tosa.mul 3, tosa.add 2, tosa.custom:Own 1), by torch-mlir 1, tosa-tools 2"
+    )
+    many = replace(TOSA, operators={f"tosa.{at}": 1 for at in range(tosa.SHOWN + 1)})
+    assert f"tosa.{tosa.SHOWN - 1} 1, ...), by" in tosa.converted_text(outcome, many)
+    few = replace(TOSA, operators={f"tosa.{at}": 1 for at in range(tosa.SHOWN)})
+    assert ", ...)" not in tosa.converted_text(outcome, few)
+
+
+@pytest.mark.parametrize(
+    ("sites", "said"),
+    [
+        ((), "not converted: no"),
+        ((LIFTED,), "not converted: no"),
+        ((BLOCKED,), "not converted: no; named beforehand: GF305 Pow 'w': negative"),
+        ((BLOCKED, blocking(node="b", blocks=True)), "not converted: no; named beforehand: GF305 Pow 'b': negative"),
+        (
+            tuple(blocking(node=f"n{at}") for at in range(tosa.SHOWN // 2 + 2)),
+            "not converted: no; named beforehand: "
+            + "; ".join(f"GF305 Pow 'n{at}': negative" for at in range(tosa.SHOWN // 2))
+            + ", and 2 more",
+        ),
+    ],
+)
+def test_a_refusal_names_what_said_so_beforehand(sites: tuple[Site, ...], said: str) -> None:
+    refused = replace(TOSA, status="refused", reason="no")
+    outcome = Outcome("tosa", "m", "onnx", sites=sites, conversion=refused)
+    assert tosa.converted_text(outcome, refused) == said
+    assert tosa.unconverted(outcome) == f"m: nothing written, {said}"
+    assert tosa.unconverted(replace(outcome, output="m.tosa")) is None
+    assert tosa.unconverted(replace(outcome, conversion=None)) is None
+
+
+def test_what_was_not_run_is_written_without_a_run() -> None:
+    done = replace(TOSA, status="not run", runs=0, reason="it is custom")
+    assert tosa.unconverted(Outcome("tosa", "m", "onnx", conversion=done)) == (
+        "m: nothing written, not run: it is custom; without --run it is written"
+    )
+
+
+ENVIRONMENT = Environment("3.11", "Linux", None, (), (), ())
+
+
+def test_what_is_not_known_of_an_environment_is_not_told() -> None:
+    lines = environment_text(ENVIRONMENT).splitlines()
+    assert lines[0].endswith("Python 3.11, Linux")
+    assert "  not known: graphfix runs from a folder, and is not installed" in lines
+    misfit = Package("onnx", ">=9; python_version > '3'", "1.0")
+    probes = (Probe("onnx", None, "works", None, 0.1),)
+    lines = environment_text(
+        replace(ENVIRONMENT, packages=(misfit,), probes=probes, newer=("newer than",))
+    ).splitlines()
+    assert "  onnx  1.0  (asked for: >=9; python_version > '3')  conflict: another version is asked for" in lines
+    assert lines[-1] == "installed in a version that graphfix does not allow: pip install 'onnx>=9'"
+    assert "newer than" in lines
+
+
+@pytest.mark.parametrize(("room", "shown"), [(100, 3), (23, 3), (22, 2), (15, 1), (14, 0)])
+def test_as_many_rows_are_shown_as_there_is_room_for(room: int, shown: int) -> None:
+    """The head and the tail have 6 and 5 bytes with their ends of line, each row 4."""
+    block = markdown_escapes.Block(("title",), ("one", "two", "end"), ("tail",), "row")
+    missing: Counter[str] = Counter()
+    lines = list(markdown_escapes.fit([block], room, missing))
+    assert lines == (["title", *("one", "two", "end")[:shown], "tail"] if shown else [])
+    assert missing["row"] == 3 - shown
+
+
+def test_the_room_is_that_of_all_blocks() -> None:
+    block = markdown_escapes.Block(("t",), ("one",), ())
+    missing: Counter[str] = Counter()
+    assert list(markdown_escapes.fit([block] * 3, 15, missing)) == ["t", "one"] * 2
+    assert missing["line"] == 1
+
+
+@pytest.mark.parametrize(("letters", "said"), [(3, "abc"), (2, "a…")])
+def test_a_text_is_cut_at_its_end(letters: int, said: str) -> None:
+    assert cut("abc", letters) == said
+
+
+def test_a_text_is_shortened_where_it_is_too_long() -> None:
+    assert shortened("abcdef", 6) == "abcdef"
+    assert shortened("abcdefgh", 5) == "ab ...3 more letters... fgh"
