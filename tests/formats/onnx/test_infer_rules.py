@@ -1,7 +1,7 @@
 """What single nodes return: a row a node, with the results that the specification or onnxruntime says.
 
-Beside `test_infer_unknown.py`: generators, losses, windows and resizes at their limits, older operator sets, and integer
-elements that a later node reads as a shape.
+Beside `test_infer_unknown.py`: generators, losses, windows and resizes at their limits, older operator sets, and the
+integer elements that a later node reads as a shape.
 """
 
 from __future__ import annotations
@@ -241,6 +241,8 @@ Gather(s, i:const{0}, axis=1)  -> [*]
 Concat(s, k:const{7}, s, axis=0)  -> [2,3,5,7,2,3,5]
 Concat(s, k:const{7}, axis=-1)  -> [2,3,5,7]
 Concat(s, k:int64[2], axis=0)  -> [?,?,?,?,?]
+Concat(k:const[0]{}, l:const[0]{}, axis=0)  -> [1]
+Concat(k:const[0]{}, s, axis=0)  -> [2,3,5]
 Concat(s, k:const{7}, axis=1)  -> [*]
 Tile(k:const{4,5}, q:const{2})  -> [4,5,4,5]
 Tile(s, q:const{0})  -> [1]
