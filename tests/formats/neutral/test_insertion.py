@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from graphfix.formats.neutral.insertion import Order, rearrange
@@ -71,7 +73,7 @@ def test_what_was_removed_or_has_another_shape_now_is_made_again() -> None:
     made = [order.once(key, 1, lambda key=key: entered(order, key, 1)) for key in ("p", "q")]  # type: ignore[misc]
     order.gone.add(-1)
     assert order.reuse("p", 1) is None
-    order.graph.made[1].results = (value(order.graph, "q", -2),)
+    order.graph.made[1] = replace(order.graph.made[1], results=(value(order.graph, "q", -2),))
     assert order.reuse("q", 1) is None
     again = order.once("p", 1, lambda: entered(order, "r", 1))
     assert again not in made

@@ -7,12 +7,13 @@ from math import inf
 
 import numpy as np
 import pytest
+from numpy.typing import ArrayLike
 
 from graphfix.formats.neutral.set_values import array_of, assumed
 from graphfix.results import GraphfixError, InputValue
 
 Dims = Sequence[int | str | None] | None
-FITTING: dict[str, tuple[InputValue, str, Dims, object]] = {
+FITTING: dict[str, tuple[InputValue, str, Dims, ArrayLike]] = {
     "a scalar": (5, "int64", [], 5),
     "the only element": (5, "int64", [1, 1], [[5]]),
     "a vector": ((1, 2), "int64", [2], [1, 2]),
@@ -35,7 +36,7 @@ FITTING: dict[str, tuple[InputValue, str, Dims, object]] = {
 
 @pytest.mark.parametrize(("value", "dtype", "dims", "expected"), FITTING.values(), ids=FITTING)
 def test_a_value_that_fits_has_the_type_and_the_sizes_of_its_input(
-    value: InputValue, dtype: str, dims: Dims, expected: object
+    value: InputValue, dtype: str, dims: Dims, expected: ArrayLike
 ) -> None:
     found = array_of("m", "x", value, dtype, dims)
     assert found.dtype == dtype

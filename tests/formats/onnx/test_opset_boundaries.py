@@ -189,7 +189,7 @@ def test_a_default_that_was_another_is_written_down() -> None:
 
 
 def test_what_opset_8_no_longer_has_goes() -> None:
-    gone = {
+    gone: dict[str, tuple[dict[str, object], list[str]]] = {
         "Add": ({"broadcast": 1, "axis": 0, "consumed_inputs": [0]}, []),
         "Softmax": ({"axis": 1}, ["axis"]),
         "Dropout": ({"is_test": 1, "ratio": 0.5, "consumed_inputs": [0]}, ["ratio"]),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import onnx
 import onnxruntime
@@ -19,8 +21,8 @@ from tests.support import notation
 def node(text: str, *, opset: int = 18) -> Node:
     """A node as the view of an ONNX model shows it: its lists are tuples."""
     made = notation.node(text, opset=opset)
-    made.attributes = {key: tuple(it) if isinstance(it, list) else it for key, it in made.attributes.items()}
-    return made
+    held = {key: tuple(it) if isinstance(it, list) else it for key, it in made.attributes.items()}
+    return replace(made, attributes=held)
 
 
 SLICE = "y[2] = Slice(x[N], s:int64[1], "
@@ -128,14 +130,12 @@ def test_an_attribute_that_each_call_of_a_function_gives_may_be_one_that_is_infe
 ) -> None:
     made = node(text)
     assert not is_suspect(made)
-    made.attributes = {**made.attributes, attribute: None}
-    assert is_suspect(made)
+    assert is_suspect(replace(made, attributes={**made.attributes, attribute: None}))
 
 
 def test_a_transposed_convolution_whose_padding_each_call_gives_may_be_inferred_wrongly() -> None:
     made = node("y[*] = ConvTranspose(x[1,1,W], w[1,1,3])")
-    made.attributes = {"auto_pad": None}
-    assert is_suspect(made)
+    assert is_suspect(replace(made, attributes={"auto_pad": None}))
 
 
 def test_a_range_of_floats_may_become_known_where_its_function_is_called() -> None:

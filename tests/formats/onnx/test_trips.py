@@ -142,11 +142,13 @@ def turn(
 
 
 def looping(
-    body: onnx.GraphProto | None, inputs: str = "ncx", results: str = "yz", op: str = "Loop", **more: int
+    body: onnx.GraphProto | None, inputs: str = "ncx", results: str = "yz", op: str = "Loop", scanned: int = 0
 ) -> NodeProto:
-    node = helper.make_node(op, [*inputs], [*results], **more)
+    node = helper.make_node(op, [*inputs], [*results])
     if body is not None:
         node.attribute.append(helper.make_attribute("body", body))
+    if scanned:
+        node.attribute.append(helper.make_attribute("num_scan_inputs", scanned))
     return node
 
 
@@ -194,7 +196,7 @@ REFUSED: dict[str, tuple[NodeProto, int, str]] = {
         REPEATED.format("Bernoulli"),
     ),
     "a Scan whose body returns a condition": (
-        looping(turn(takes="ap", returns="oab"), inputs="xr", op="Scan", num_scan_inputs=1),
+        looping(turn(takes="ap", returns="oab"), inputs="xr", op="Scan", scanned=1),
         2,
         "its body returns 3 results, the node 2",
     ),
@@ -211,7 +213,7 @@ def test_a_loop_that_can_not_be_written_out_is_refused(node: NodeProto, trips: i
 ALLOWED: dict[str, tuple[NodeProto, int]] = {
     "a state and a stack": (looping(turn()), 2),
     "no trips of a state": (looping(turn(returns="oa"), results="y"), 0),
-    "a Scan": (looping(turn(takes="ap", returns="ab"), inputs="xr", op="Scan", num_scan_inputs=1), 2),
+    "a Scan": (looping(turn(takes="ap", returns="ab"), inputs="xr", op="Scan", scanned=1), 2),
     "the standard domain by its other name": (looping(turn(domain="ai.onnx")), 2),
     "an operator of trees": (looping(turn(op="Binarizer", domain="ai.onnx.ml")), 2),
     "no count": (helper.make_node("Loop", ["", "c", "x"], ["y", "z"], body=turn()), 2),
