@@ -159,3 +159,7 @@ def test_an_if_returns_what_both_branches_agree_on(one: str, other: str, result:
     for value in (proto.graph.output[0], *(held.g.output[0] for held in proto.graph.node[0].attribute)):
         value.type.tensor_type.ClearField("shape")
     assert printed(engine.load(proto))[-1].partition(" = ")[0] == result
+
+
+def test_where_nothing_stored_is_believed_no_result_of_a_body_leans() -> None:
+    assert engine.load(stacking("n", "yes")).leaning == []

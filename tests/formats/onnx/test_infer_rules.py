@@ -307,6 +307,20 @@ def test_elements_are_computed_where_they_are_known(text: str, found: str) -> No
     assert results(f"{given}\ny = Expand(z[1], r)") == f"float32{found}"
 
 
+LOGIC = {
+    "Not": ("e:bool[*] = Equal(s, k:const{2})\nb:bool[*] = Not(e)", "[0,1,1]"),
+    "And": ("e:bool[*] = Less(s, k:const{5})\nf:bool[*] = Greater(s, l:const{2})\nb:bool[*] = And(e, f)", "[0,1,0]"),
+    "Or": ("e:bool[*] = Less(s, k:const{3})\nf:bool[*] = Greater(s, l:const{3})\nb:bool[*] = Or(e, f)", "[1,0,1]"),
+    "a Cast": ("d:int64[*] = Sub(s, k:const{2})\nb:bool[*] = Cast(d, to=9)", "[0,1,1]"),
+}
+
+
+@pytest.mark.parametrize(("text", "found"), LOGIC.values(), ids=LOGIC)
+def test_truth_values_are_computed_where_they_are_known(text: str, found: str) -> None:
+    given = f"s:int64[*] = Shape(x[2,3,5])\n{text}\nr:int64[*] = Cast(b, to=7)"
+    assert results(f"{given}\ny = Expand(z[1], r)") == f"float32{found}"
+
+
 WORDS = {
     "the greatest index": ("x:int64[N,4], ngram_indexes=[2,0,5]", "float32[N,6]"),
     "an index below 0": ("x:int64[N,4], ngram_indexes=[2,-1,5]", "float32[N,?]"),

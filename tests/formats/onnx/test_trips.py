@@ -104,14 +104,14 @@ def test_trips_of_a_scan_are_the_size_of_the_scanned_axis(proto: onnx.ModelProto
     assert (None if found is None else (found.number, found.nodes)) == (None if number is None else (number, 3))
 
 
-NESTED = """main (float[2] x) => (float[2] y) <int64 n = {{3}}, bool yes = {{1}}> {{
+NESTED = """main (float[2] x) => (float[2] y) <int64 n = {{3}}, int64 k = {{1}}, int64 z = {{0}}, bool yes = {{1}}> {{
     y = Loop (n, yes, x) <body = turn (int64 i, bool go, float[2] v) => (bool on, float[2] w) {{
         on = Identity(go) a = Neg(v)
         w = Loop ({count}, yes, a) <body = inner (int64 j, bool more, float[2] s) => (bool still, float[2] t) {{
             still = Identity(more) t = Abs(s) }}> }}> }}"""
 
 
-@pytest.mark.parametrize(("count", "nodes"), [("n", 3 + 3 * 2), ("i", 3 + 1024 * 2)])
+@pytest.mark.parametrize(("count", "nodes"), [("n", 3 + 3 * 2), ("k", 3 + 2), ("z", 3 + 2), ("i", 3 + 1024 * 2)])
 def test_a_trip_has_the_nodes_of_the_loops_inside_it_as_often_as_they_run(count: str, nodes: int) -> None:
     """Of an unknown number 1024 trips are assumed."""
     found = engine.load(parsed(NESTED.format(count=count))).graphs[0].nodes[0].trips

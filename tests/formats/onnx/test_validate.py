@@ -260,6 +260,7 @@ TAKEN: dict[str, Change] = {
     "an operand that this program does not read": (
         lambda made: made.graph.node.append(helper.make_node("Det", [""], ["z"]))
     ),
+    "an attribute that is a type": lambda made: made.graph.node.append(helper.make_node("Optional", ["x"], ["o"])),
     "a function": function(node("Neg", "a", "r")),
     "a function of a domain that it does not import": function(node("Thing", "a", "r", "own")),
     "a function that calls none": function(deciding(node("Neg", "a", "e"))),
@@ -327,3 +328,15 @@ def test_before_ir_version_3_a_model_imports_nothing_and_its_operators_are_of_ve
     else:
         with pytest.raises(GraphfixError, match="no opset_import"):
             graphfix.load(made)
+
+
+@pytest.mark.parametrize(("place", "words"), [("opset_import", "an opset_import"), ("function", "function 'F'")])
+def test_a_domain_that_is_no_utf_8_is_refused(place: str, words: str) -> None:
+    made = model(ADD)
+    if place == "function":
+        function(node("Neg", "a", "r"), domain="dddd")(made)
+    else:
+        made.opset_import.add(domain="dddd", version=1)
+    with pytest.raises(GraphfixError) as caught:
+        graphfix.load(made.SerializeToString().replace(b"dddd", b"dd\xff\xfe"))
+    assert f"{words}: the name b'dd\\xff\\xfe' is no UTF-8" in str(caught.value)
