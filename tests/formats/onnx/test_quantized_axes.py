@@ -10,6 +10,7 @@ from graphfix.graph.view import Node
 from graphfix.shapes.dim import Shape, Size, symbol
 from tests.support import engine
 from tests.support.notation import model
+from tests.support.onnx.fixing import fixed
 
 N = symbol("N")
 QUANTIZED = "b[*] = DequantizeLinear(q:int8[2,3,4], s{scale}{axis})\ny[*] = Neg(b)"
@@ -132,3 +133,24 @@ MADE = {
 @pytest.mark.parametrize(("text", "at", "moves"), MADE.values(), ids=MADE)
 def test_nodes_move_what_onnxruntime_has_kernels_for(text: str, at: int, *, moves: bool) -> None:
     assert moves_by_node(engine.load(model(text, opset=21)).graphs[0].nodes[at]) == moves
+
+
+LEFT = {
+    "in blocks": ("[2]", ", axis=0, block_size=2", "its QuantizeLinear 'QuantizeLinear#0' is quantized in blocks"),
+    "by a scale of an unknown rank": (
+        "[*]",
+        "",
+        "the rank of the scale of QuantizeLinear 'QuantizeLinear#0' is not known",
+    ),
+    "along the axis": ("[4]", ", axis=0", None),
+}
+
+
+@pytest.mark.parametrize(("scale", "axis", "why"), LEFT.values(), ids=LEFT)
+def test_an_operand_that_is_quantized_so_is_left_with_the_reason(scale: str, axis: str, why: str | None) -> None:
+    text = f"""q:int8[*] = QuantizeLinear(x[4], t{scale}{axis})
+               b[*] = DequantizeLinear(q, s[])
+               y[2,4] = Add(z[2,4], b)"""
+    result = fixed(model(text, opset=21), target="ranks")
+    assert [reason for _, _, reason in result.left] == ([] if why is None else [why])
+    assert (result.after == result.before) == (why is not None)
