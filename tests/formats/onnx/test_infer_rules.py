@@ -7,7 +7,11 @@ integer elements that a later node reads as a shape.
 from __future__ import annotations
 
 import pytest
+from onnx import helper
 
+import graphfix
+from tests.support.notation import model
+from tests.support.onnx.fixing import printed
 from tests.support.onnx.node_results import results
 
 NOW = """
@@ -319,6 +323,20 @@ LOGIC = {
 def test_truth_values_are_computed_where_they_are_known(text: str, found: str) -> None:
     given = f"s:int64[*] = Shape(x[2,3,5])\n{text}\nr:int64[*] = Cast(b, to=7)"
     assert results(f"{given}\ny = Expand(z[1], r)") == f"float32{found}"
+
+
+@pytest.mark.parametrize(("node", "sizes"), [("Size(x[2,3])", "6"), ("Size(x[])", "1"), ("Size(x[2,0])", "0")])
+def test_the_number_of_elements_is_computed(node: str, sizes: str) -> None:
+    given = f"n:int64[*] = {node}\nr:int64[*] = Unsqueeze(n, a:const{{0}})"
+    assert results(f"{given}\ny = Expand(z[1], r)") == f"float32[{sizes}]"
+
+
+@pytest.mark.parametrize(("code", "number", "found"), [(7, 3, "[3,3]"), (9, 1, "[1,1]"), (7, -1, "[?,?]")])
+def test_the_elements_of_a_constant_of_shape_are_those_that_it_says(code: int, number: int, found: str) -> None:
+    proto = model("c:int64[*] = ConstantOfShape(s:const{2})\nr:int64[*] = Cast(c, to=7)\ny[*] = Expand(z[1], r)")
+    held = helper.make_tensor("", code, [1], [number])
+    proto.graph.node[0].attribute.append(helper.make_attribute("value", held))
+    assert printed(graphfix.load(proto))[-1].startswith(f"y{found} = ")
 
 
 WORDS = {

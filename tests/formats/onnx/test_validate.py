@@ -260,6 +260,7 @@ TAKEN: dict[str, Change] = {
     "an operand that this program does not read": (
         lambda made: made.graph.node.append(helper.make_node("Det", [""], ["z"]))
     ),
+    "a stored shape of a value that nothing makes": lambda made: made.graph.value_info.append(value("ghost", [2, "N"])),
     "an attribute that is a type": lambda made: made.graph.node.append(helper.make_node("Optional", ["x"], ["o"])),
     "a function": function(node("Neg", "a", "r")),
     "a function of a domain that it does not import": function(node("Thing", "a", "r", "own")),
@@ -340,3 +341,9 @@ def test_a_domain_that_is_no_utf_8_is_refused(place: str, words: str) -> None:
     with pytest.raises(GraphfixError) as caught:
         graphfix.load(made.SerializeToString().replace(b"dddd", b"dd\xff\xfe"))
     assert f"{words}: the name b'dd\\xff\\xfe' is no UTF-8" in str(caught.value)
+
+
+def test_an_operator_set_that_onnxruntime_imports_by_itself_is_of_version_1() -> None:
+    made = model(ADD)
+    with_nodes("z = com.microsoft.Gelu (x)")(made)
+    assert [(node.op, node.version) for node in graphfix.load(made).graphs[0].nodes] == [("Add", 17), ("Gelu", 1)]
