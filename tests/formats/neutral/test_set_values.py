@@ -88,3 +88,8 @@ SAID: dict[str, tuple[InputValue, str]] = {
 @pytest.mark.parametrize(("value", "line"), SAID.values(), ids=SAID)
 def test_what_is_assumed_says_the_value_or_its_beginning(value: InputValue, line: str) -> None:
     assert assumed("x", value) == line
+
+
+@pytest.mark.parametrize("dtype", "float16 float32 float64 int8 int16 int32 int64 uint8 uint16 uint32 uint64".split())
+def test_numbers_of_every_type_are_set(dtype: str) -> None:
+    assert array_of("m", "x", (1, 2), dtype, [2]).dtype == dtype

@@ -124,6 +124,7 @@ def test_a_free_size_of_a_function_may_be_any_where_it_is_inlined(path: str, *, 
     edit = Stretch(1, (0,), Shape(None))
     assert (SHARED in refusal(inference(at, (9,)), at, [edit])) == refused
     assert refusal(inference(at, (None, 9)), at, [edit]) == ""
+    assert refusal(inference(at, (9,)), at, [STRETCH]) == "", "its sizes are known"
 
 
 def test_where_the_inference_fails_or_values_are_crowded_no_node_is_changed() -> None:

@@ -167,3 +167,12 @@ def test_open_sizes_are_believed_each_by_its_axis() -> None:
     assert held.believe("v", Shape(None)) is None
     assert held.believe("v", Shape((N, terms.mul(N, 2), unknown, 7))) is None
     assert held.believe("u", Shape((N,))) is None
+
+
+def test_the_stored_shape_of_a_result_that_no_rule_knows_is_believed_as_far_as_it_is_understood() -> None:
+    terms = Terms()
+    held = hypotheses(terms)
+    first, second, third, fourth = held.shape("v", ("N", "2*N", "K", 7))
+    assert (first, second, fourth) == (N, terms.mul(N, 2), 7)
+    assert third == Dim()
+    assert held.shapes == {"v": ("N", "2*N", None, "7")}
