@@ -162,6 +162,32 @@ def test_where_every_initializer_is_an_input_it_is_a_constant_node() -> None:
     assert result.view == ["w[1,3] = Constant()", "y[2,3] = Add(x[2,3], w[1,3])"]
 
 
+@pytest.mark.parametrize("ir", [3, 8])
+def test_a_sparse_constant_of_the_branch_moves_along(ir: int) -> None:
+    """Before IR version 4 it is a node, as every initializer is an input there."""
+    proto = parsed("""main (float[2,3] x) => (float[2,3] z) {
+        c = Constant <value = bool {1}> ()
+        y = If (c) <then_branch = yes () => (float[2,3] t) { t = Add(x, few) },
+                    else_branch = no () => (float[2,3] e) { e = Neg(x) }>
+        z = Neg(y) }""")
+    proto.ir_version = ir
+    body = next(held.g for held in proto.graph.node[1].attribute if held.name == "then_branch")
+    values, places = numpy_helper.from_array(np.float32([5]), "few"), numpy_helper.from_array(np.int64([4]))
+    sparse = helper.make_sparse_tensor(values, places, [2, 3])
+    body.sparse_initializer.append(sparse)
+    after = fixed(proto, rewrites=RULES).after.graph
+    assert after.node[-2].op_type == "Add"
+    if ir < 4:
+        held = [node for node in after.node if node.op_type == "Constant" and node.attribute[0].name == "sparse_value"]
+        assert [[*node.output] for node in held] == [[after.node[-2].input[1]]]
+        kept = held[0].attribute[0].sparse_tensor
+    else:
+        (kept,) = after.sparse_initializer
+        assert kept.values.name == after.node[-2].input[1]
+    assert (kept.dims, kept.indices) == (sparse.dims, sparse.indices)
+    assert numpy_helper.to_array(kept.values).tolist() == [5]
+
+
 def test_a_result_that_is_a_constant_of_the_branch() -> None:
     ones = numpy_helper.from_array(np.ones((2, 3), np.float32), "k")
     given = branch([], ["k"], ones)

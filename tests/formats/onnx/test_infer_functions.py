@@ -155,3 +155,24 @@ def test_each_call_is_read_with_its_own_shapes() -> None:
         value.type.tensor_type.ClearField("shape")
     main = [line for line in lines(engine.load(proto).graphs) if line.startswith("main")]
     assert main == ["main: y[4,3] = f(x[2,3])", "main: w[10] = f(z[5])"]
+
+
+@pytest.mark.parametrize(("other", "result"), [("[1, 0]", "r[3,2]"), ("[0, 1]", "r[*]")])
+def test_an_attribute_is_passed_on_where_all_calls_around_agree(other: str, result: str) -> None:
+    text = f"""main (float[2,3] x) => (float[] y, float[] z) {{
+            y = local.g <order = [1, 0]> (x) z = local.g <order = {other}> (x) }}
+        {HEAD} g <order> (p) => (r) {{ r = local.f <order: ints = @order> (p) }}
+        {HEAD} f <order> (p) => (r) {{ r = Transpose <perm: ints = @order> (p) }}"""
+    assert f"function local.f: {result} = Transpose(p[2,3])" in view(text)
+
+
+@pytest.mark.parametrize("order", ["abc", "cba", "bca", "acb"])
+def test_functions_are_followed_from_their_callers_in_whatever_order_they_stand(order: str) -> None:
+    bodies = {"a": "r = local.b(p)", "b": "r = local.c(p)", "c": "r = Neg(p)"}
+    text = "main (float[2,3] x) => (float[2,3] y) { y = local.a(x) }\n"
+    text += "\n".join(f"{HEAD} {name} (p) => (r) {{ {bodies[name]} }}" for name in order)
+    assert view(text) == [
+        "function local.a: r[2,3] = b(p[2,3])",
+        "function local.b: r[2,3] = c(p[2,3])",
+        "function local.c: r[2,3] = Neg(p[2,3])",
+    ]

@@ -109,3 +109,118 @@ def test_a_big_constant_is_read_where_it_lies() -> None:
     loaded = engine.load(proto)
     (value,) = loaded.graphs[0].outputs
     assert value.bounds == (-7, 4088)
+
+
+I8 = (-128, 127)
+OF_BYTES = [
+    ("y:int64[2,2] = Slice(c, s:int64[1], e:int64[1])", I8),
+    ("y:int64[1,4], z:int64[1,4] = Split(c)", I8),
+    ("y:int64[8] = Reshape(c, s:const{8})", I8),
+    ("y:int64[4,2] = Transpose(c)", I8),
+    ("y:int64[2,4] = Squeeze(c, s:const[0]{})", I8),
+    ("y:int64[1,2,4] = Unsqueeze(c, s:const{0})", I8),
+    ("y:int64[1,8] = Flatten(c, axis=0)", I8),
+    ("y:int64[4,4] = Tile(c, s:const{2,1})", I8),
+    ("y:int64[3,2,4] = Expand(c, s:const{3,2,4})", I8),
+    ("y:int64[3,4] = Gather(c, i:int64[3])", I8),
+    ("y:int64[2,4] = GatherElements(c, i:int64[2,4])", I8),
+    ("y:int64[3] = GatherND(c, i:int64[3,2])", I8),
+    ("y:int64[*] = Compress(c, k:bool[8])", I8),
+    ("y:int64[2,4] = ReverseSequence(c, s:int64[4])", I8),
+    ("y:int64[2,4] = ScatterND(c, i:int64[1,1], u:const[1,4]{300,1,2,3})", (-128, 300)),
+    ("y:int64[2,4] = ScatterND(c, i:int64[1,1], u:const[1,4]{300,1,2,3}, reduction='mul')", I64),
+    ("y:int64[2,4] = ScatterElements(c, i:int64[1,1], u:const[1,1]{300}, reduction='max')", (-128, 300)),
+    ("y:int64[2,4] = ScatterElements(c, i:int64[1,1], u:const[1,1]{-300}, reduction='min')", (-300, 127)),
+    ("y:int64[2,2], i:int64[2,2] = TopK(c, k:const[1]{2})", I8),
+    ("y:int64[2,4] = Identity(c)", I8),
+    ("y:int64[2,4] = Trilu(c)", I8),
+    ("y:int64[2,1] = ReduceMin(c, a:const{1})", I8),
+    ("y:int64[2,1] = ReduceMax(c, a:const{1})", I8),
+    ("y:int64[2,1] = ReduceSum(c, a:const{1})", (-512, 508)),
+    ("y:int64[1,4] = ReduceSum(c, a:const{0})", (-256, 254)),
+    ("y:int64[2,4] = CumSum(c, a:const[]{1})", (-512, 508)),
+    ("y:int64[2,4] = Where(k:bool[4], c, d:const[]{500})", (-128, 500)),
+    ("y:int64[2,6] = Pad(c, p:const{0,1,0,1})", I8),
+    ("y:int64[2,6] = Pad(c, p:const{0,1,0,1}, mode='edge')", I8),
+    ("y:int64[2,6] = Pad(c, p:const{0,1,0,1}, v:const[]{-300})", (-300, 127)),
+    ("y:int64[2,4] = Mul(c, c)", (-16256, 16384)),
+    ("y:int64[2,4] = Sub(c, c)", (-255, 255)),
+    ("y:int64[2,4] = Div(c, d:int64[4])", (-128, 128)),
+    ("y:int64[2,4] = Mod(c, d:int64[4])", (-9223372036854775807, 9223372036854775807)),
+    ("y:int64[2,4] = Mod(c, d:const[2]{-3,5})", (-4, 4)),
+    ("y:int64[2,4] = Clip(c, l:int64[], h:const[]{5})", (-128, 5)),
+    ("y:int64[2,4] = Clip(c, l:const[]{5}, h:int64[])", (-9223372036854775808, 127)),
+    ("y:int64[2,4] = Clip(c)", I8),
+    ("y:int64[2,4] = Clip(c, l:const[]{200})", (200, 200)),
+    ("y:int64[2,4] = Clip(c, , h:const[]{-200})", (-200, -200)),
+    ("y:int64[2,4] = Min(c, d:int64[4])", (-9223372036854775808, 127)),
+    ("y:int64[2,4] = Add(c, d:int64[4])", I64),
+    ("y:int64[2,4] = BitwiseNot(c)", I64),
+    ("y:int64[2,4] = Add(c, k:const[]{9223372036854775000})", (9223372036854774872, 9223372036854775127)),
+    ("y:int64[4,4] = Concat(c, d:int64[2,4], axis=0)", I64),
+    ("y:int32[2,4] = Cast(c, to=6)", I8),
+    ("y:int8[2,4] = Cast(c, to=3)", I8),
+    ("y:uint8[2,4] = Cast(c, to=2)", (0, 255)),
+    ("y:bool[2,4] = Cast(c, to=9)", (0, 1)),
+    ("f[2,4] = Cast(c, to=1)\ny:int64[2,4] = Cast(f, to=7)", I64),
+    ("y:int64[2,4] = Neg(c)", (-127, 128)),
+    ("y:int64[2,4] = Abs(c)", (0, 128)),
+    ("n:int64[2,4] = Neg(c)\nm:int64[2,4] = Min(n, k:const[]{-5})\ny:int64[2,4] = Abs(m)", (5, 127)),
+    ("m:int64[2,4] = Max(c, k:const[]{5})\ny:int64[2,4] = Abs(m)", (5, 127)),
+    ("m:int64[2,4] = Abs(c)\ny:int64[2,4] = Div(m, d:const[4]{-1,2,3,4})", (-128, 128)),
+    ("m:int64[2,4] = Max(c, k:const[]{5})\ny:int64[2,1] = ReduceSum(m, a:const{1})", (0, 508)),
+]
+"""Nodes that read c[2,4], whose elements are those of bytes."""
+
+
+@pytest.mark.parametrize(("text", "wanted"), OF_BYTES)
+def test_bounds_of_what_is_computed_of_bytes(text: str, wanted: tuple[int, int]) -> None:
+    assert bounds(f"c:int64[2,4] = Cast(x:int8[2,4], to=7)\n{text}") == wanted
+
+
+OF_PLACES = [
+    ("y:int64[2] = Shape(x[3,5])", (0, 5)),
+    ("y:int64[2] = Shape(x[N,5])", (0, 2147483647)),
+    ("y:int64[] = Size(x[3,5])", (0, 15)),
+    ("y:int64[] = Size(x[N,5])", I64),
+    ("y:int64[*] = Range(a:const[]{2}, b:const[]{9}, s:int64[])", (2, 9)),
+    ("y:int64[*] = Range(a:int64[], b:const[]{9}, s:const[]{2})", I64),
+    ("y:int8[1,1,2] = MaxPool(x:int8[1,1,4], kernel_shape=[2], strides=[2])", I8),
+    ("y:int64[3] = ArgMin(x[3,5], axis=-1, keepdims=0)", (0, 4)),
+    ("y:int64[5] = ArgMin(x[3,5], keepdims=0)", (0, 2)),
+    ("y:int64[3] = ArgMax(x[3,N], axis=1, keepdims=0)", I64),
+    ("y:int64[3,1] = ArgMax(x[3,0], axis=1)", (0, 0)),
+    ("v[3,2], y:int64[3,2] = TopK(x[3,5], k:const[1]{2}, axis=0)", (0, 2)),
+    ("y:int64[*,3] = NonZero(x[])", (0, 0)),
+    ("y:int64[2,*] = NonZero(x[3,0])", (0, 2)),
+    ("y:int64[2,2,4] = OneHot(i:int64[2,2], d:const[]{4}, v:const[2]{7,-3})", (-3, 7)),
+    ("y:int64[2,2,4] = OneHot(i:int64[2,2], d:const[]{4}, v:int64[2])", I64),
+    ("y:uint8[3] = Add(a:uint8[3], k:const:uint8[]{1})", (0, 255)),
+]
+
+
+@pytest.mark.parametrize(("text", "wanted"), OF_PLACES)
+def test_bounds_of_sizes_and_places(text: str, wanted: tuple[int, int]) -> None:
+    assert bounds(text) == wanted
+
+
+INDICES = {
+    "an axis": ("y[3,2] = Gather(t:const[5,2], i:int64[3], axis=1)", (-2, 1)),
+    "an axis from the end": ("y[5,3] = Gather(t:const[5,2], i:int64[3], axis=-2)", (-5, 4)),
+    "places of each element": ("y[3,2] = GatherElements(t:const[5,2], i:int64[3,2])", (-5, 4)),
+    "two readers": ("y[3] = Gather(t:const[5], i:int64[3])\nz[3] = Gather(u:const[2], i)", (-2, 1)),
+    "an axis that is not there": ("y[*] = Gather(t:const[5,2], i:int64[3], axis=2)", I64),
+    "a free axis": ("y[3] = Gather(t[N], i:int64[3])", I64),
+    "an unknown rank": ("y[*] = Gather(t[*], i:int64[3])", I64),
+    "another operator": ("y:int64[3] = Add(t:const[5], i:int64[5])", I64),
+    "another domain": ("y[*] = own.Gather(t:const[5], i:int64[3])", I64),
+    "the data of a Gather": ("y:int64[2] = Gather(i:int64[3], k:const{0,1})", I64),
+    "indices of another type": ("y[3] = Gather(t:const[5], i:int32[3])", I32),
+}
+
+
+@pytest.mark.parametrize(("text", "wanted"), INDICES.values(), ids=INDICES)
+def test_an_index_is_within_the_axes_that_its_readers_look_in(text: str, wanted: tuple[int, int]) -> None:
+    inputs = engine.load(model(text)).graphs[0].inputs
+    (index,) = [value for value in inputs if value.name == "i"]
+    assert index.bounds == wanted

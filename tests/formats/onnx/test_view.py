@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -164,3 +165,14 @@ def test_a_constant_node_may_name_the_default_domain() -> None:
     proto.graph.node[0].domain = "ai.onnx"
     proto.opset_import.add(domain="ai.onnx", version=18)
     assert value(engine.load(proto), "b").literal == (5, 6)
+
+
+def test_a_constant_in_another_file_is_not_read_for_the_view(tmp_path: Path) -> None:
+    proto = model("y[2] = Mul(x[2], c:const[1]{2.0})")
+    held = proto.graph.initializer[0]
+    held.CopyFrom(onnx.TensorProto(name="c", data_type=onnx.TensorProto.FLOAT, dims=[1], data_location=1))
+    held.external_data.add(key="location", value="w.bin")
+    (tmp_path / "w.bin").write_bytes(np.float32(2).tobytes())
+    (tmp_path / "m.onnx").write_bytes(proto.SerializeToString())
+    constant = value(engine.load(tmp_path / "m.onnx"), "c")
+    assert (constant.kind, constant.literal, constant.known) == ("constant", None, None)

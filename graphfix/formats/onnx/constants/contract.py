@@ -55,11 +55,11 @@ class Question:
         given = self.attributes.get(attribute)
         return list(given) if isinstance(given, tuple) else None
 
-    def axis(self, default: int, rank: int) -> int | None:
+    def axis(self, default: int) -> int | None:
         """Return the attribute `axis`, counted from the front; None if there is no such axis."""
         given = self.attributes.get("axis", default)
         placed = self.places([given]) if isinstance(given, int) else None
-        return placed[0] if placed is not None and placed[0] < rank else None
+        return None if placed is None else placed[0]
 
     def places(self, axes: Sequence[int], rank: int | None = None) -> list[int] | None:
         """Return axes counted from the front; None if one is outside the rank, or occurs twice."""
@@ -192,7 +192,7 @@ def _transpose(question: Question) -> bool:
 
 
 def _gather(question: Question) -> bool:
-    axis, indices = question.axis(0, question.data.ndim), question.array(1)
+    axis, indices = question.axis(0), question.array(1)
     if axis is None or indices is None:
         return False
     size = question.data.shape[axis]
@@ -221,14 +221,14 @@ def _taken(size: int, start: int, end: int, step: int) -> bool:
 
 def _concat(question: Question) -> bool:
     shapes = [array.shape for array in question.arrays if array is not None]
-    axis = question.axis(1, question.data.ndim)
+    axis = question.axis(1)
     if axis is None or len({len(shape) for shape in shapes}) != 1:
         return False
     return len({(*shape[:axis], *shape[axis + 1 :]) for shape in shapes}) == 1
 
 
 def _split(question: Question) -> bool:
-    axis, sizes = question.axis(0, question.data.ndim), question.vector(1, "split")
+    axis, sizes = question.axis(0), question.vector(1, "split")
     if axis is None:
         return False
     size, count = question.data.shape[axis], question.attributes.get("num_outputs")

@@ -97,8 +97,9 @@ def _resize(node: Node) -> bool:
     keeps_ratio = node.attributes.get("keep_aspect_ratio_policy", "stretch") != "stretch"
     if keeps_ratio and any(axis < 0 for axis in _integers(node, "axes")):
         return True
-    floats = [at for at, value in enumerate(node.operands) if value is not None and value.dtype.startswith("float")]
-    return any(scale % 1 for at in floats[1:] for scale in _elements(node, at) or ())
+    operands = enumerate(node.operands)
+    floats = [at for at, value in operands if at and value is not None and value.dtype.startswith("float")]
+    return any(scale % 1 for at in floats for scale in _elements(node, at) or ())
 
 
 def _reduction(node: Node) -> bool:

@@ -82,7 +82,7 @@ class LoadInference:
         for graph, claims in self.wrong.items():
             beside = _planned_shapes(graph, claims)
             for claim in sorted(claims.values(), key=lambda claim: claim.is_certain):
-                if claim.shares and any(dims != claim.shape.json for dims in beside.get(claim.told, ())):
+                if any(dims != claim.shape.json for dims in beside.get(claim.told, ())):
                     self.crowded[graph] = claim
 
     @property

@@ -86,10 +86,6 @@ def _filled_elements(call: Call, result: str) -> Elements | None:
     return (value,) * prod(dims.numbers)
 
 
-def _filled_bounds(node: Node, _: Given, __: int) -> Bounds | None:
-    return None if node.attributes.get("value") is not None else (0, 0)
-
-
 # --- Range ------------------------------------------------------------------------------------------------------------
 
 EXACT = 2**52
@@ -168,7 +164,6 @@ INTEGERS: Mapping[str, IntegerRule] = {
     "Size": _element_of_size,
 }
 BOUNDS: Mapping[str, BoundsRule] = {
-    "ConstantOfShape": _filled_bounds,
     "Range": _range_bounds,
     "Shape": _bounds_of_sizes,
     "Size": _bounds_of_sizes,

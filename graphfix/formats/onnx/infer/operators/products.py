@@ -33,9 +33,8 @@ def multiplied(left: tuple[Size, ...], right: tuple[Size, ...]) -> Results:
     if not left or not right:
         return NOTHING
     batch = shapes.broadcast(Shape(left[:-2]), Shape(right[:-2])).dims
-    rows = left[-2:-1] if len(left) > 1 else ()
     columns = right[-1:] if len(right) > 1 else ()
-    return (Shape((*batch, *rows, *columns)),)
+    return (Shape((*batch, *left[-2:-1], *columns)),)
 
 
 def gemm(call: Call) -> Results:
