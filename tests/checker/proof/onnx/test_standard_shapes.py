@@ -1,7 +1,7 @@
 """The sizes that the proof knows of operators that change axes, and the integers that it knows in shape arithmetic.
 
 Known integers are read back as the sizes of a ConstantOfShape, and `?` is a size that is not known. The numbers are
-those of the operators' specifications; `test_shapes.py` and `test_computed_shapes.py` compare the rules with onnxruntime.
+those of the operators' specifications; `test_shapes.py` and `test_computed_shapes.py` ask onnxruntime.
 """
 
 from __future__ import annotations
