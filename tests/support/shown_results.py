@@ -9,7 +9,7 @@ from onnx import TensorProto
 
 from graphfix.checker.proof.core.sizes import Symbol
 from graphfix.checker.proof.onnx.reading.types import dtype
-from tests.support.last_results import last_results
+from tests.support.last_results import every_result, last_results
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -54,9 +54,19 @@ def assumed(folder: Path, inputs: str, node: str, *, opset: int = 17) -> Sequenc
 
 def read(folder: Path, text: str) -> tuple[list[str], Sequence[str]]:
     """Return what is known of the results of the last node of a model, of whose results no type is declared."""
+    views, table = last_results(_stored(folder, text))
+    return ["" if view is None else shown(view) for view in views], list(table.assumes)
+
+
+def every_shown(folder: Path, text: str) -> list[list[str]]:
+    """Return what is known of the results of every node of a model, of whose results no type is declared."""
+    found, _ = every_result(_stored(folder, text))
+    return [["" if view is None else shown(view) for view in views] for views in found]
+
+
+def _stored(folder: Path, text: str) -> Path:
     path = folder / "m.onnx"
     model = onnx.parser.parse_model(text)
     model.graph.output[0].ClearField("type")
     path.write_bytes(model.SerializeToString())
-    views, table = last_results(path)
-    return ["" if view is None else shown(view) for view in views], list(table.assumes)
+    return path

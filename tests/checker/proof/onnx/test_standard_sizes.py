@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 IMAGE = "float[N,3,9,W] x, float[5,3,3,2] w"
 PLANE = "float[N,3,9,8] x"
 FILTERS = "float[N,4,9,W] x, float[4,5,3,3] w"
+POINTS = ", uint8 p, uint8[N] z"
+"""A zero point for all, and one for each column: which the terms of products leave to the rule of sizes."""
 LSTM = "float[S,B,4] x, float[1,20,4] w, float[1,20,5] r"
 BOTH = "float[S,B,4] x, float[2,20,4] w, float[2,20,5] r"
 REGIONS = "float[N,3,9,8] x, float[R,4] r, int64[R] i"
@@ -120,12 +122,29 @@ WINDOWS: dict[str, tuple[str, str, list[str]]] = {
 NETWORKS: dict[str, tuple[str, str, list[str]]] = {
     "a product": ("float[M,K] x, float[K,N] y, float[N] z", "Gemm(x, y, z)", ["float[M,N]"]),
     "turned": ("float[K,M] x, float[N,K] y", "Gemm<transA = 1, transB = 1>(x, y)", ["float[M,N]"]),
-    "stacks": ("uint8[A,1,M,K] x, uint8[B,K,N] y", "MatMulInteger(x, y)", ["int32[A,B,M,N]"]),
-    "a row": ("uint8[3] x, uint8[3,N] y", "MatMulInteger(x, y)", ["int32[N]"]),
-    "a column": ("uint8[M,3] x, uint8[3] y", "MatMulInteger(x, y)", ["int32[M]"]),
-    "a number": ("uint8 x, uint8[3] y", "MatMulInteger(x, y)", ["int32[*]"]),
-    "a sum of nothing over one batch": ("uint8[2,M,0] x, uint8[2,0,N] y", "MatMulInteger(x, y)", ["int32[2,M,N]"]),
-    "a sum of nothing over two batches": ("uint8[1,M,0] x, uint8[2,0,N] y", "MatMulInteger(x, y)", ["int32[*]"]),
+    "beside a value of no rank": ("float[M,K] x, float[K,N] y, float[] z", "Gemm(x, y, z)", ["float[M,N]"]),
+    "turned beside a value of no rank": (
+        "float[K,M] x, float[N,K] y, float[] z", "Gemm<transA = 1, transB = 1>(x, y, z)", ["float[M,N]"]),
+    "turned oddly beside a value of no rank": (
+        "float[K,M] x, float[K,N] y, float[] z", "Gemm<transA = 2>(x, y, z)", ["float[?,N]"]),
+    "the second turned oddly beside a value of no rank": (
+        "float[M,K] x, float[K,N] y, float[] z", "Gemm<transB = 2>(x, y, z)", ["float[M,?]"]),
+    "a stack of rows": ("float[A,M,K] x, float[K,N] y", "Gemm(x, y)", ["float[?,N]"]),
+    "a stack of columns": ("float[M,K] x, float[A,K,N] y", "Gemm(x, y)", ["float[M,?]"]),
+    "stacks": (f"uint8[A,1,M,K] x, uint8[B,K,N] y{POINTS}", "MatMulInteger(x, y, p, z)", ["int32[A,B,M,N]"]),
+    "a row": (f"uint8[3] x, uint8[3,N] y{POINTS}", "MatMulInteger(x, y, p, z)", ["int32[N]"]),
+    "a column": (f"uint8[M,3] x, uint8[3] y{POINTS}", "MatMulInteger(x, y, p, z)", ["int32[M]"]),
+    "a number": (f"uint8 x, uint8[3] y{POINTS}", "MatMulInteger(x, y, p, z)", ["int32[*]"]),
+    "by a number": (f"uint8[3] x, uint8 y{POINTS}", "MatMulInteger(x, y, p, z)", ["int32[*]"]),
+    "a sum of nothing over one batch": (
+        f"uint8[2,M,0] x, uint8[2,0,N] y{POINTS}", "MatMulInteger(x, y, p, z)", ["int32[2,M,N]"]),
+    "a sum of nothing over the first batch": (
+        f"uint8[2,M,0] x, uint8[0,N] y{POINTS}", "MatMulInteger(x, y, p, z)", ["int32[2,M,N]"]),
+    "a sum of nothing over two batches": (
+        f"uint8[1,M,0] x, uint8[2,0,N] y{POINTS}", "MatMulInteger(x, y, p, z)", ["int32[*]"]),
+    "columns of bytes": (
+        "uint8[A,M,K] x, uint8[K,N] y, float s, uint8 z, float[N] t, uint8[N] u",
+        "QLinearMatMul(x, s, z, y, t, u, s, z)", ["uint8[A,M,N]"]),
     "a product of bytes": (
         "uint8[A,M,K] x, uint8[K,N] y, float s, uint8 z", "QLinearMatMul(x, s, z, y, s, z, s, z)", ["uint8[A,M,N]"]),
     "LSTM": (LSTM, "LSTM<hidden_size = 5>(x, w, r)", ["float[S,1,B,5]", "float[1,B,5]", "float[1,B,5]"]),
@@ -254,6 +273,10 @@ ASSUMED: dict[str, tuple[str, str, list[str]]] = {
     "a normalization of an image": ("float[N,3,9] x, float[3] s", "InstanceNormalization(x, s, s)", []),
     "two batches of sums over what may be nothing": (
         "uint8[1,M,K] x, uint8[2,K,N] y", "MatMulInteger(x, y)", [SOME_TERMS]),
+    "two batches of columns of sums over what may be nothing": (
+        f"uint8[1,M,K] x, uint8[2,K,N] y{POINTS}", "MatMulInteger(x, y, p, z)", [SOME_TERMS]),
+    "two batches of columns of sums over elements": (
+        f"uint8[1,M,K] x, uint8[2,3,N] y{POINTS}", "MatMulInteger(x, y, p, z)", []),
     "one batch of sums over what may be nothing": ("uint8[2,M,K] x, uint8[2,K,N] y", "MatMulInteger(x, y)", []),
     "two batches of sums over elements": ("uint8[1,M,3] x, uint8[2,3,N] y", "MatMulInteger(x, y)", []),
     "two batches of sums over elements by one side": ("uint8[1,M,K] x, uint8[2,3,N] y", "MatMulInteger(x, y)", []),
