@@ -85,7 +85,8 @@ ATTENTION: dict[str, tuple[str, str, list[str]]] = {
         f"{OWN}, int32[B] n", f't = Constant<value = int32[2] {{5, 6}}>() y = {GROUPED}(q, k, v, "", "", n, t)',
         ["float[B,S,8]", "float[B,1,?,4]"]),
     "groups of a past of another rank": (
-        f"{OWN}, float[B,P,4] pk, int32[B] n", f"t = Constant<value = int32 {{5}}>() y = {GROUPED}(q, k, v, pk, pk, n, t)",
+        f"{OWN}, float[B,P,4] pk, int32[B] n",
+        f"t = Constant<value = int32 {{5}}>() y = {GROUPED}(q, k, v, pk, pk, n, t)",
         ["float[B,S,8]", "float[B,1,?,?]", "float[B,1,?,?]"]),
     "a window of a past of another rank": (
         f"{OWN}, float[B,P,4] pk, int32[B] n, int32 t",

@@ -32,6 +32,7 @@ IN_A_ROW = "float[2,3,32] q, float[2,5,16] k, float[2,5,12] v"
 PAST = ", float[2,4,0,8] pk, float[2,4,0,6] pv"
 X, ANGLES, TABLES = "float[2,4,3,8] x", "float[2,3,4] c, float[2,3,4] s", "float[9,2] c, float[9,2] s, int64[2,3] p"
 ROW = f"float[2,3,32] x, {ANGLES}"
+OWN = '"own" : 1'
 GROUPS = "float[2,6,4,5] x, float[6] s, float[6] b"
 
 
@@ -47,7 +48,8 @@ class Node(NamedTuple):
     def model(self) -> ModelProto:
         node = self.node if self.node.startswith("y, ") else f"y = {self.node}"
         text = f"g ({self.inputs}) => (float[{self.shape}] y) {{ {node} }}"
-        return onnx.parser.parse_model(f'<ir_version: 10, opset_import: ["" : {self.opset}]> {text}')
+        head = f'<ir_version: 10, opset_import: ["" : {self.opset}{", " * ("own." in node)}{OWN * ("own." in node)}]>'
+        return onnx.parser.parse_model(f"{head} {text}")
 
 
 FORMS: dict[str, Node] = {
@@ -174,6 +176,15 @@ OTHERS: dict[str, tuple[str, Node]] = {
         "RotaryEmbedding of heads in a row", Node(ROW, "2,3,32", "RotaryEmbedding(x, c, s)")),
     "rotated rows of other heads": (
         "RotaryEmbedding of heads in a row", Node(ROW, "2,3,32", "RotaryEmbedding<num_heads = 3>(x, c, s)")),
+    "a row whose head of queries is not counted": (
+        "Attention of one head in a row",
+        Node("float[2,3,8] q, float[2,5,8] k, float[2,5,6] v", "2,3,6", "Attention<kv_num_heads = 1>(q, k, v)")),
+    "a row whose head of keys is not counted": (
+        "Attention of one head in a row",
+        Node("float[2,3,8] q, float[2,5,8] k, float[2,5,6] v", "2,3,6", "Attention<q_num_heads = 1>(q, k, v)")),
+    "a rotated row whose head is not counted": (
+        "RotaryEmbedding of one head in a row", Node(f"float[2,3,8] x, {ANGLES}", "2,3,8", "RotaryEmbedding(x, c, s)")),
+    "an operator of another domain": ("Gelu", Node("float[2,3] x", "2,3", 'own.Gelu<approximate = "tanh">(x)', 20)),
 }  # fmt: skip
 """The name of a form, and a node of which the nodes of that form are not the definition."""
 
@@ -199,6 +210,34 @@ def not_a_form(folder: Path, base: ModelProto, other: ModelProto) -> Proof:
 def test_the_form_of_another_operator_is_not_proved(name: str, tmp_path: Path) -> None:
     form, other = OTHERS[name]
     assert not_a_form(tmp_path, FORMS[form].model, other.model).status == "not proved"
+
+
+UNKNOWN = {
+    "Gelu": Node("float[] x", "", 'Gelu<approximate = "tanh">(x)', 20),
+    "RMSNormalization": Node("float[] x, float[8] s", "", "RMSNormalization(x, s)"),
+    "GroupNormalization": Node("float[] x, float[6] s", "", "GroupNormalization<num_groups = 2>(x, s, s)", 21),
+    "Attention of queries": Node("float[] q, float[2,4,5,8] k", "", "Attention(q, k, k)"),
+    "Attention of values": Node("float[2,4,3,8] q, float[2,4,5,8] k, float[] v", "", "Attention(q, k, v)"),
+    "Attention with a mask": Node(f"{QKV}, float[] m", "2,4,3,6", "Attention(q, k, v, m)"),
+    "Attention of symbols": Node("float[2,4,N,8] q, float[2,4,M,8] k", "2,4,N,8", "Attention(q, k, k)"),
+    "RotaryEmbedding": Node(f"float[] x, {ANGLES}", "", "RotaryEmbedding(x, c, s)"),
+    "RotaryEmbedding by angles": Node(f"{X}, float[] c, float[] s", "2,4,3,8", "RotaryEmbedding(x, c, s)"),
+    "RotaryEmbedding by positions": Node(
+        f"{X}, float[9,4] c, float[9,4] s, int64[] p", "2,4,3,8", "RotaryEmbedding(x, c, s, p)"),
+    "LSTM": Node(
+        "float[] x, float[1,16,3] w, float[1,16,4] r", "", "LSTM<hidden_size = 4>(x, w, r)"),
+    "LSTM by weights": Node("float[2,2,3] x, float[] w, float[] r", "2,1,2,4", "LSTM<hidden_size = 4>(x, w, r)"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", UNKNOWN)
+def test_an_operator_whose_sizes_are_not_known_is_proved_as_it_is(name: str, tmp_path: Path) -> None:
+    paths = tmp_path / "before.onnx", tmp_path / "after.onnx"
+    for path in paths:
+        model = UNKNOWN[name].model
+        model.doc_string = path.name  # else one is a copy of the other
+        onnx.save(model, path)
+    assert prove(*paths).proved
 
 
 # --- recurrent operators --------------------------------------------------------------------------------------------
