@@ -271,6 +271,18 @@ COUNTED: dict[str, tuple[int, str, str, str]] = {
     "sizes where they are at most": (
         17, "float[6,9] x",
         f"{ints('k', 6)}{ints('a', 1)} s = Shape(x) c = LessOrEqual(s, k) v = Where(c, a, s)", "1,9"),
+    "sizes of symbols where they are equal to themselves": (
+        17, SHAPE, f"{ints('k', -1)}{ints('a', 1)} s = Shape(x) c = Equal(s, s) v = Where(c, s, a)", "A,B,3"),
+    "sizes of symbols where they are greater than -1": (
+        17, SHAPE, f"{ints('k', -1)}{ints('a', 1)} s = Shape(x) c = Greater(s, k) v = Where(c, s, a)", "A,B,3"),
+    "sizes of symbols where they are above -1": (
+        17, SHAPE, f"{ints('k', -1)}{ints('a', 1)} s = Shape(x) c = Less(k, s) v = Where(c, s, a)", "A,B,3"),
+    "sizes of symbols where they are at least themselves": (
+        17, SHAPE, f"{ints('k', -1)}{ints('a', 1)} s = Shape(x) c = GreaterOrEqual(s, s) v = Where(c, s, a)", "A,B,3"),
+    "sizes of symbols where they are at most themselves": (
+        17, SHAPE, f"{ints('k', -1)}{ints('a', 1)} s = Shape(x) c = LessOrEqual(s, s) v = Where(c, s, a)", "A,B,3"),
+    "sizes of symbols where they are not themselves": (
+        17, SHAPE, f"{ints('a', 1)} s = Shape(x) c = Equal(s, s) n = Not(c) v = Where(n, s, a)", "1,1,1"),
     "sizes as a matrix that is turned": (
         17, "float[A,B,C,D] x",
         f"{ints('k', 2, 2)}{ints('m', -1)} s = Shape(x) r = Reshape(s, k) t = Transpose(r) v = Reshape(t, m)",
@@ -298,6 +310,52 @@ COUNTED: dict[str, tuple[int, str, str, str]] = {
         17, "float[3] x", "s = Shape(x) v = ConstantOfShape<value = int64[1] {5}>(s)", "5,5,5"),
     "filled by a computed target": (17, "int64[3] s", "v = Identity(s)", "?,?,?"),
     "whole floats": (17, SHAPE, f"{floats('f', 3, 4)} v = Cast<to = 7>(f)", "3,4"),
+    "whole floats as integers of 32 bits": (
+        17, SHAPE, f"{floats('f', 3, 4)} i = Cast<to = 6>(f) v = Cast<to = 7>(i)", "3,4"),
+    "joined floats": (
+        17, SHAPE, f"{floats('f', 3)}{floats('g', 4, 5)} c = Concat<axis = 0>(f, g) v = Cast<to = 7>(c)", "3,4,5"),
+    "chosen floats": (
+        17, SHAPE, f"{floats('f', 3, 4, 5)}{ints('k', 2, -3)} c = Gather(f, k) v = Cast<to = 7>(c)", "5,3"),
+    "a part of floats": (
+        17, SHAPE, f"{floats('f', 3, 4, 5)}{ints('a', 1)}{ints('b', 3)} c = Slice(f, a, b) v = Cast<to = 7>(c)", "4,5"),
+    "floats turned around by a slice": (
+        17, SHAPE,
+        (f"{floats('f', 3, 4, 5)}{ints('a', -1)}{ints('b', -9)}{ints('o', 0)} c = Slice(f, a, b, o, a)"
+         " v = Cast<to = 7>(c)"),
+        "5,4,3"),
+    "split floats": (
+        17, SHAPE, f"{floats('f', 3, 4, 5)}{ints('k', 1, 2)} a, b = Split(f, k) v = Cast<to = 7>(b)", "4,5"),
+    "evenly split floats": (17, SHAPE, f"{floats('f', 3, 4, 5, 6)} a, b = Split(f) v = Cast<to = 7>(b)", "5,6"),
+    "counted splits of floats": (
+        18, SHAPE, f"{floats('f', 3, 4, 5)} a, b = Split<num_outputs = 2>(f) v = Cast<to = 7>(a)", "3,4"),
+    "the greatest of floats": (13, SHAPE, f"{floats('f', 3, 5, 4)} c = ReduceMax(f) v = Cast<to = 7>(c)", "5"),
+    "the least of floats": (13, SHAPE, f"{floats('f', 3, 5, 4)} c = ReduceMin<axes = [0]>(f) v = Cast<to = 7>(c)", "3"),
+    "turned floats": (
+        17, SHAPE,
+        (f"{floats('f', 1, 2, 3, 4, 5, 6)}{ints('k', 2, -1)}{ints('m', -1)} r = Reshape(f, k) t = Transpose(r)"
+         " c = Reshape(t, m) v = Cast<to = 7>(c)"),
+        "1,4,2,5,3,6"),
+    "differences of floats": (
+        17, SHAPE, f"{floats('f', 7, 9)}{floats('g', 2)} c = Sub(f, g) v = Cast<to = 7>(c)", "5,7"),
+    "quotients of floats": (17, SHAPE, f"{floats('f', 8, 9)}{floats('g', 2)} c = Div(f, g) v = Cast<to = 7>(c)", "4,4"),
+    "rounded floats": (
+        17, SHAPE,
+        f"{floats('f', 2.5)} a = Floor(f) b = Ceil(f) c = Concat<axis = 0>(a, b) v = Cast<to = 7>(c)", "2,3"),
+    "roots of floats": (17, SHAPE, f"{floats('f', 9, 16)} c = Sqrt(f) v = Cast<to = 7>(c)", "3,4"),
+    "squares of floats": (17, SHAPE, f"{floats('f', 3, 4)}{floats('t', 2)} c = Pow(f, t) v = Cast<to = 7>(c)", "9,16"),
+    "absolute floats": (17, SHAPE, f"{floats('f', -3, 4)} c = Abs(f) v = Cast<to = 7>(c)", "3,4"),
+    "chosen by a condition": (
+        17, SHAPE,
+        f"{floats('f', 3, 4)}{floats('g', 3)}{floats('h', 8)} b = Equal(f, g) c = Where(b, h, f) v = Cast<to = 7>(c)",
+        "8,4"),
+    "the greatest of three": (
+        17, SHAPE, f"{floats('f', 3, 9)}{floats('g', 7)}{floats('h', 1)} c = Max(f, g, h) v = Cast<to = 7>(c)", "7,9"),
+    "places of what is not 0": (
+        17, SHAPE, f"{floats('f', 0, 5, 6)}{ints('m', -1)} c = NonZero(f) v = Reshape(c, m)", "1,2"),
+    "a range of integers": (
+        17, SHAPE,
+        "a = Constant<value_int = 2>() b = Constant<value_int = 9>() c = Constant<value_int = 3>() v = Range(a, b, c)",
+        "2,5,8"),
     "floats that are not whole": (17, SHAPE, f"{floats('f', 3.5, 4)} v = Cast<to = 7>(f)", "3,4"),
 }  # fmt: skip
 

@@ -159,9 +159,13 @@ OTHERS: dict[str, tuple[str, Node]] = {
     "a past": ("Attention", Node(QKV + PAST, "2,4,3,6", 'Attention(q, k, v, "", pk, pv)')),
     "scores as a result": ("Attention", Node(QKV, "2,4,3,6", 'y, "", "", w = Attention(q, k, v)')),
     "a mask of one column": (
-        "Attention with a mask", Node(f"{QKV}, float[3,1] m", "2,4,3,6", "Attention(q, k, v, m)")),
-    "a mask of one row": ("Attention with a mask", Node(f"{QKV}, float[1,5] m", "2,4,3,6", "Attention(q, k, v, m)")),
-    "a mask of no rows": ("Attention with a mask", Node(f"{QKV}, float[5] m", "2,4,3,6", "Attention(q, k, v, m)")),
+        "Attention with a mask for each head", Node(f"{QKV}, float[1,4,3,1] m", "2,4,3,6", "Attention(q, k, v, m)")),
+    "a mask of one row": (
+        "Attention with a mask for each head", Node(f"{QKV}, float[1,4,1,5] m", "2,4,3,6", "Attention(q, k, v, m)")),
+    "a mask of one column that is not read": (
+        "Attention", Node(f"{QKV}, float[3,1] m", "2,4,3,6", "Attention(q, k, v, m)")),
+    "a scale of more axes": (
+        "RMSNormalization", Node("float[2,3,8] x, float[1,1,1,8] s", "2,3,8", "RMSNormalization(x, s)")),
     "rows whose heads are not counted": (
         "Attention of heads in a row", Node(IN_A_ROW, "2,3,24", "Attention<kv_num_heads = 2>(q, k, v)")),
     "rows whose heads of keys are not counted": (
