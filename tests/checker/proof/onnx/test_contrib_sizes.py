@@ -127,7 +127,7 @@ LIKE: dict[str, tuple[str, str, list[str]]] = {
         f'{MS}QEmbedLayerNormalization(i, "", w, w, "", g, g, "", s, s, s, s, s, z, z, z, z, z)',
         ["float[B,S,8]", "int32[B]"]),
     "streams of one axis": ("float[8] x, float[4] m", f"{MS}HyperConnectionPreMix(x, m)", ["float[*]"]),
-    "streams of two axes": ("float[4,8] x, float[4] m", f"{MS}HyperConnectionPreMix(x, m)", ["float[8]"]),
+    "streams of two axes": ("float16[4,8] x, float[4] m", f"{MS}HyperConnectionPreMix(x, m)", ["float16[8]"]),
     "streams in one row": (
         "float[32] x, float[4] m", f"{MS}HyperConnectionPreMix<num_branches = 4>(x, m)", ["float[8]"]),
     "streams in one number": (
@@ -141,7 +141,7 @@ LIKE: dict[str, tuple[str, str, list[str]]] = {
     "experts of no token": ("float16 x, float[9] b", f"{MS}MoEGroupRouter(x, b)", ["float16[*]"]),
     "experts of a bias of another rank": ("float16[B,9] x, float[1,9] b", f"{MS}MoEGroupRouter(x, b)", ["float16[*]"]),
     "a softmax of numbers of no size": ("uint8 x, float s, uint8 z", f"{MS}QLinearSoftmax(x, s, z, s, z)", ["uint8[]"]),
-    "gates and their data": ("float[B,3] x, float[B,3] g", f"{MS}EngramGate(x, g)", ["float[B,3]", "float[B,3]"]),
+    "gates and their data": ("float[B,3] x, float16[B,4] g", f"{MS}EngramGate(x, g)", ["float[B,3]", "float[B,3]"]),
 }  # fmt: skip
 MOVED: dict[str, tuple[str, str, list[str]]] = {
     "a new axis behind": ("float[B,3] x", f"{ints('a', 2)} y = {MS}ExpandDims(x, a)", ["float[B,3,1]"]),

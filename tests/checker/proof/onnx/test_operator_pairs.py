@@ -7,10 +7,13 @@ from typing import TYPE_CHECKING, NamedTuple
 import onnx.parser
 import pytest
 
+from graphfix.checker.proof.onnx.operators.elementwise import PRODUCTS
 from tests.support.proving import prove
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from graphfix.checker.proof import Proof
 
 CUBE = "float[2,3,4] x"
 IMAGE = "float[1,1,2,3] x"
@@ -221,15 +224,20 @@ DIFFERENT: dict[str, Pair] = {
 }  # fmt: skip
 
 
-def proved(folder: Path, pair: Pair) -> bool:
-    """Whether the second graph is proved to be the first; each is proved to be itself."""
+def asked(folder: Path, pair: Pair) -> Proof:
+    """Ask the proof about the two graphs."""
     paths = []
     for name, graph, opset in (("before", pair.before, pair.opset), ("after", pair.after, pair.later or pair.opset)):
         head = f'<ir_version: 8, opset_import: ["" : {opset}]>'
         model = onnx.parser.parse_model(f"{head} g ({pair.inputs}) => ({pair.kind}[] r) {{ {graph} }}")
         paths.append(folder / f"{name}.onnx")
         paths[-1].write_bytes(model.SerializeToString())
-    return prove(*paths).proved
+    return prove(*paths)
+
+
+def proved(folder: Path, pair: Pair) -> bool:
+    """Whether the second graph is proved to be the first."""
+    return asked(folder, pair).proved
 
 
 @pytest.mark.parametrize("what", ALIKE)
@@ -240,3 +248,21 @@ def test_the_nodes_that_an_operator_stands_for_are_proved(what: str, tmp_path: P
 @pytest.mark.parametrize("what", DIFFERENT)
 def test_nodes_that_differ_in_one_thing_are_not_proved(what: str, tmp_path: Path) -> None:
     assert not proved(tmp_path, DIFFERENT[what])
+
+
+SQUARE = f"{floats('t', 2)} r = Pow(x, t)"
+PRODUCT = "r = Mul(x, x)"
+BITS: dict[str, tuple[str, str, tuple[str, ...]]] = {
+    "a square as a product": (SQUARE, PRODUCT, (PRODUCTS,)),
+    "a product as a square": (PRODUCT, SQUARE, (PRODUCTS,)),
+    "a square as a square": (SQUARE, f"{floats('two', 2)} r = Pow(x, two)", ()),
+    "a product as a product": (PRODUCT, "v = Identity(x) r = Mul(v, x)", ()),
+}
+
+
+@pytest.mark.parametrize(("before", "after", "assumes"), BITS.values(), ids=list(BITS))
+def test_that_a_power_has_the_bits_of_a_product_is_assumed(
+    before: str, after: str, assumes: tuple[str, ...], tmp_path: Path
+) -> None:
+    found = asked(tmp_path, Pair(CUBE, before, after))
+    assert (found.proved, found.assumes) == (True, assumes)

@@ -261,6 +261,39 @@ def test_sizes_of_results(inputs: str, node: str, expected: list[str], tmp_path:
     assert results(tmp_path, inputs, node, len(expected)) == expected
 
 
+RANKLESS: dict[str, str] = {
+    "ReduceSum": "ReduceSum(x, i)", "ArgMax": "ArgMax(x)", "Gather": "Gather(x, i)", "GatherND": "GatherND(x, i)",
+    "OneHot": "OneHot(x, i, v)", "TopK": "TopK(x, i)", "Compress": "Compress<axis = 0>(x, c)", "Det": "Det(x)",
+    "Tile": "Tile(x, i)", "Resize": 'Resize(x, "", v)', "Transpose": "Transpose(x)", "Squeeze": "Squeeze(x, i)",
+    "Squeeze of all": "Squeeze(x)", "Unsqueeze": "Unsqueeze(x, i)", "DepthToSpace": "DepthToSpace<blocksize = 2>(x)",
+    "Slice": "Slice(x, i, i)", "Pad": "Pad(x, i)", "Split": "Split<num_outputs = 1>(x)",
+    "Concat": "Concat<axis = 0>(x, x)",
+    "Conv": "Conv(x, w)", "ConvTranspose": "ConvTranspose(x, w)", "MaxPool": "MaxPool<kernel_shape = [2]>(x)",
+    "GlobalMaxPool": "GlobalMaxPool(x)", "RoiAlign": "RoiAlign(x, w, i)", "GridSample": "GridSample(x, w)",
+    "InstanceNormalization": "InstanceNormalization(x, v, v)", "Multinomial": "Multinomial(x)",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("node", RANKLESS.values(), ids=list(RANKLESS))
+def test_of_a_value_of_no_rank_no_rank_is_known(node: str, tmp_path: Path) -> None:
+    inputs = "float[] x, int64[1] i, float[2] v, bool[2] c, float[5,3,2,2] w"
+    (found,) = results(tmp_path, inputs, node, 1, opset=18)
+    assert found.endswith("[*]")
+
+
+TEXTS: dict[str, tuple[str, str, list[str]]] = {
+    "split": ("string[A,2] x", "StringSplit(x)", ["string[A,2,?]", "int64[A,2]"]),
+    "one split": ("string x", "StringSplit(x)", ["string[?]", "int64[]"]),
+    "split of no rank": ("string[] x", "StringSplit(x)", ["string[*]", "int64[*]"]),
+    "matched": ("string[A,2] x", 'RegexFullMatch<pattern = "a">(x)', ["bool[A,2]"]),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("inputs", "node", "expected"), TEXTS.values(), ids=list(TEXTS))
+def test_sizes_of_texts(inputs: str, node: str, expected: list[str], tmp_path: Path) -> None:
+    assert results(tmp_path, inputs, node, len(expected), opset=20) == expected
+
+
 POOL = "MaxPool<kernel_shape = [2], strides = [2], pads = [1, 0]>(x)"
 ASSUMED: dict[str, tuple[str, str, list[str]]] = {
     "a pool of what may be nothing": ("float[N,3,W] x", POOL, [SOME_IMAGE]),
