@@ -148,6 +148,7 @@ ALIKE: dict[str, Pair] = {
     "a bias of an older product": Pair(
         "float[2,3] x, float[3,4] y, float[4] b", "r = Gemm<broadcast = 1>(x, y, b)", "r = Gemm(x, y, b)", 6, 17),
     "a square": Pair(CUBE, f"{floats('t', 2)} r = Pow(x, t)", "r = Mul(x, x)"),
+    "a square by an integer": Pair(CUBE, f"{ints('t', 2)} r = Pow(x, t)", "r = Mul(x, x)", 12),
     "a cube": Pair(CUBE, f"{floats('t', 3)} r = Pow(x, t)", "s = Mul(x, x) r = Mul(s, x)"),
     "the greater of one": Pair(CUBE, "r = Max(x, x)", "r = Identity(x)"),
     "a normalization by a scale for all": Pair(
