@@ -6,23 +6,15 @@ from typing import TYPE_CHECKING
 
 import onnx.parser
 import pytest
-from onnx import TensorProto
 
-from graphfix.checker.proof.core.sizes import Symbol
 from graphfix.checker.proof.onnx.contrib import OPERATORS
-from graphfix.checker.proof.onnx.reading.types import dtype
-from tests.support.last_results import last_results
 from tests.support.needs import by_release
+from tests.support.shown_results import HEAD, read, results
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from graphfix.checker.proof.core.terms import View
 
-HEAD = (
-    '<ir_version: 10, opset_import: ["" : {}, "com.microsoft" : {}, "com.microsoft.nchwc" : 1,'
-    ' "com.ms.internal.nhwc" : 11, "ai.onnx.ml" : 3]>\n'
-)
 MS = "com.microsoft."
 
 ATTENTION = "float[B,S,8] x, float[8,36] w, float[36] b"
@@ -382,35 +374,6 @@ SIZES: dict[str, tuple[str, str, list[str]]] = {
 }  # fmt: skip
 
 
-def shown(view: View) -> str:
-    """Print a type and a shape: `float[B,3]`; `?` is a size that is not known, `-` a type."""
-    kind = dtype(view.core)
-    name = TensorProto.DataType.Name(kind).lower() if isinstance(kind, int) else "-"
-    if view.sizes is None:
-        return f"{name}[*]"
-    return f"{name}[{','.join(map(size, view.sizes))}]"
-
-
-def size(of: object) -> str:
-    return "?" if isinstance(of, Symbol) and of.key[0] == "dim" else repr(of)
-
-
-def results(folder: Path, inputs: str, node: str, count: int, *, opset: int = 17, version: int = 1) -> list[str]:
-    """What is known of the results of the last node of a text."""
-    names = ", ".join(f"y{at}" for at in range(count))
-    before, _, last = f" {node}".rpartition(" y = ")
-    return read(folder, f"{HEAD.format(opset, version)} g ({inputs}) => (float y0) {{ {before} {names} = {last} }}")
-
-
-def read(folder: Path, text: str) -> list[str]:
-    """What is known of the results of the last node of a model, of whose results no type is declared."""
-    path = folder / "m.onnx"
-    model = onnx.parser.parse_model(text)
-    model.graph.output[0].ClearField("type")
-    path.write_bytes(model.SerializeToString())
-    return ["" if view is None else shown(view) for view in last_results(path)[0]]
-
-
 @pytest.mark.parametrize(("inputs", "node", "expected"), SIZES.values(), ids=list(SIZES))
 def test_sizes_and_types_of_results(inputs: str, node: str, expected: list[str], tmp_path: Path) -> None:
     found = results(tmp_path, inputs, node, len(expected))
@@ -473,8 +436,8 @@ def test_no_rule_fails_for_a_node_that_no_runtime_takes(domain: str, rank: str, 
                 ", ".join(f"{name}{k}" for k in range(n)) for name, n in ((f"{op}_{count}_", 5), ("x", count))
             )
             nodes.append(f"{names} = {domain}{dot}{op}({given})")
-    text = f"{HEAD.format(20, 1)} g ({inputs}) => (float x0) {{ {' '.join(nodes)} }}"
-    assert len(read(tmp_path, text)) == 5
+    text = f"{HEAD.format(20, 1, 3)} g ({inputs}) => (float x0) {{ {' '.join(nodes)} }}"
+    assert len(read(tmp_path, text)[0]) == 5
 
 
 def test_every_operator_with_a_kernel_has_an_entry() -> None:

@@ -66,7 +66,7 @@ def _experts(call: Call) -> Dims:
     logits, bias = call.sizes(0), call.sizes(1)
     if not logits or bias is None or len(bias) != 1:
         return None
-    return call.table.arithmetic.mul(*logits[:-1]) if len(logits) > 1 else 1, bias[0]
+    return call.table.arithmetic.mul(*logits[:-1]), bias[0]
 
 
 def _hashed(call: Call) -> Kind:

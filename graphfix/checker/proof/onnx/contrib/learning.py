@@ -29,7 +29,7 @@ def _extracted(call: Call) -> Dims:
     data, indices = call.sizes(0), call.sizes(1)
     if not data or indices is None:
         return None
-    count = call.table.arithmetic.mul(*indices) if indices else 1
+    count = call.table.arithmetic.mul(*indices)
     return (1, count) if len(data) == 1 else (*data[:-1], count)
 
 

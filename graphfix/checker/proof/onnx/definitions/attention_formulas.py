@@ -54,7 +54,7 @@ def weighted(call: Call) -> Found | None:
     if bias is None:
         return None
     weights = formula.add("Softmax", formula.add("Add", scores, bias) if bias else scores, axis=-1)
-    if bias and call.operand(3) is not None:
+    if call.operand(3) is not None:
         highest = formula.add("ReduceMax", bias, formula.integers(-1), keepdims=1)
         blind = formula.add("Equal", highest, formula.floats(HIDDEN))
         weights = formula.add("Where", blind, formula.floats(0.0), weights)

@@ -73,6 +73,7 @@ def _flat(call: Call, among: Among) -> View | None:
     axis, sizes = call.integer("axis", 1), call.sizes(0)
     if call.since >= ONE_AXIS or data is None or sizes is None or not call.lowest(len(sizes)) <= axis < len(sizes):
         return None
+    axis %= len(sizes)
     if not all(isinstance(size, int) and size for size in sizes[1 if axis else 0 :]):
         return None  # a 0 in the target of a Reshape would stand for another size
     nodes = [

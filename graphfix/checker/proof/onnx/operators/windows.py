@@ -119,7 +119,7 @@ def _pools_of_nothing(call: Call, size: Size, added: int, stride: int) -> bool:
     return 1 + added >= 0
 
 
-def _behind(call: Call, sizes: Sizes, kernel: tuple[int, ...] | None) -> Dims:
+def _behind(call: Call, sizes: Sizes, kernel: tuple[int, ...] | None) -> tuple[Size | None, ...]:
     """Return the sizes of the result behind the channels."""
     windows = _windows(call, kernel)
     if windows is None or len(windows) != len(sizes) - FRONT:
@@ -136,7 +136,7 @@ def pooled(call: Call, sizes: Sizes | None) -> Dims:
     """Return the shape of a pool of data[batch,channels,...]."""
     if sizes is None or len(sizes) <= FRONT:
         return None
-    return (*sizes[:FRONT], *(_behind(call, sizes, call.integers("kernel_shape")) or ()))
+    return (*sizes[:FRONT], *_behind(call, sizes, call.integers("kernel_shape")))
 
 
 def globally_pooled(sizes: Sizes | None) -> Dims:
@@ -155,7 +155,7 @@ def convolved(call: Call, data: Sizes | None, filters: Sizes | None) -> Dims:
         return None
     if filters is None or len(filters) != len(data):
         return (data[0], *(None,) * (len(data) - 1))
-    return (data[0], filters[0], *(_behind(call, data, numbers(filters[FRONT:])) or ()))
+    return (data[0], filters[0], *_behind(call, data, numbers(filters[FRONT:])))
 
 
 def transposed_convolution(call: Call, data: Sizes | None) -> Dims:
