@@ -91,7 +91,21 @@ def test_the_nan_of_bfloat16_equals_itself_and_its_zeros_have_signs() -> None:
         (np.int64([2**62]), np.int64([2**62 + 1])),
         (np.zeros(0, np.float32), np.zeros((0, 1), np.float32)),
     ],
-    ids=["shape", "rank", "type", "length", "element", "key", "entry", "absent", "string", "string or number", "bool", "wide int", "empty"],
+    ids=[
+        "shape",
+        "rank",
+        "type",
+        "length",
+        "element",
+        "key",
+        "entry",
+        "absent",
+        "string",
+        "string or number",
+        "bool",
+        "wide int",
+        "empty",
+    ],
 )
 def test_every_kind_of_value_can_differ(before: object, after: object) -> None:
     assert difference(before, before, EXACT) is None
