@@ -88,8 +88,7 @@ TOLERATED = ({"class": "tolerance"}, {"class": "nan-payload"})
             {A: 1e-5},
             None,
             "equal",
-            "1 inexact operator off by at most 1e-05 of the largest magnitude, at A, and the outputs by no more than"
-            " 0.0001",
+            "1 inexact operator off by at most 1e-05 of the largest magnitude, at A, and the outputs by no more than 0.0001",
         ),
         (
             [IN_A_BODY],
@@ -138,6 +137,13 @@ def test_sites_are_observed_together_or_one_by_one(first: Opener, expected: dict
     second = opener(A=3, B=5)
     assert observed((first, second), [A, B], [{"x": 1.0}, {"x": 2.0}]) == expected
     assert observed((first, second), [A, B], []) == {}
+    assert observed((opener(refused="A.before"), second), [A], [{"x": 1.0}]) == {}
+
+
+def test_each_model_shows_its_own_name_of_a_value() -> None:
+    first, second = opener(refused="A.after", A=2), opener(refused="A.before", A=3)
+    assert observed((first, second), [A], [{"x": 1.0}]) == {A: 0.5}
+    assert observed((second, first), [A], [{"x": 1.0}]) == {}
 
 
 def test_the_worst_of_the_runs_counts() -> None:
