@@ -81,7 +81,7 @@ def model(nodes: str, **weights: object) -> onnx.ModelProto:
         ("y = Pad(x, j)", {"j": (0, 1)}),
         ("y = Resize(x, , f, j)", {"f": (1, 2), "j": (1, 8)}),
         ("y = Slice(x, j, o, , n)", {"j": (0, 0), "o": (1, 8), "n": (1, 1)}),
-        ("y = BitShift<direction = \"LEFT\">(j, n)", {"n": (0, 3)}),
+        ('y = BitShift<direction = "LEFT">(j, n)', {"n": (0, 3)}),
         ("y = CumSum(x, n)", {"n": (0, 0)}),
         ("y = Trilu(x, n)", {"n": (-1, 1)}),
         ("y = Div(j, n)", {"n": (1, 10)}),

@@ -102,6 +102,7 @@ def test_the_principal_sets_are_distinct_sizes_then_1_2_0_and_more_distinct_ones
     ]  # fmt: skip
     for runs in (1, 2, 4, 5, 6):
         assert principal(free_of("N", 4, "M"), runs) == expected[:runs]
+    assert [len(principal(free_of("N"), runs)) for runs in (4, 5, 9, 30)] == [4, 5, 9, 30]
     assert principal(free_of(4, 4), 2) == [("given", {})] * 2
 
 
@@ -147,7 +148,8 @@ def test_inputs_are_small_enough_to_be_made() -> None:
         (
             "2",
             [
-                {"N": 2, "M": 10, "K": 12}, {"N": 2, "M": 5, "K": 6}, {"N": 3, "M": 2, "K": 6}, {"N": 3, "M": 5, "K": 2},
+                {"N": 2, "M": 10, "K": 12}, {"N": 2, "M": 5, "K": 6}, {"N": 3, "M": 2, "K": 6},
+                {"N": 3, "M": 5, "K": 2},
             ],
         ),
         ("1", [{"N": 1, "M": 5, "K": 6}, {"N": 3, "M": 1, "K": 6}, {"N": 3, "M": 5, "K": 1}]),
