@@ -73,6 +73,7 @@ def test_at_most_three_sites_are_named() -> None:
     assert held([A, B, C, D, E], []).open == "not observed: A, B, C and 2 more"
 
 
+FARTHEST = "inexact operator off by at most 1e-05 of the largest magnitude"
 TOLERATED = ({"class": "tolerance"}, {"class": "nan-payload"})
 
 
@@ -88,7 +89,7 @@ TOLERATED = ({"class": "tolerance"}, {"class": "nan-payload"})
             {A: 1e-5},
             None,
             "equal",
-            "1 inexact operator off by at most 1e-05 of the largest magnitude, at A, and the outputs by no more than 0.0001",
+            f"1 {FARTHEST}, at A, and the outputs by no more than 0.0001",
         ),
         (
             [IN_A_BODY],
