@@ -77,7 +77,14 @@ def model(nodes: str, **weights: object) -> onnx.ModelProto:
         ("y = ConstantOfShape(j)", {"j": (1, 4)}),
         ("y = Expand(x, j)", {"j": (1, 1)}),
         ("y = Tile(x, j)", {"j": (1, 2)}),
+        ("y = Range(n, j, i)", {"n": (0, 1), "j": (2, 6), "i": (1, 2)}),
         ("y = Range(n, n, n)", {"n": (2, 2)}),
+        ("y = Loop<body = b (int64 t, bool d) => (bool e) { e = Identity(d) }>(n, )", {"n": (1, 4)}),
+        ("y = Upsample(x, f)", {"f": (1, 2)}),
+        ("s = SequenceConstruct(x) y = SequenceAt(s, n)", {"n": (0, 0)}),
+        ("s = SequenceConstruct(x) y = SequenceErase(s, n)", {"n": (0, 0)}),
+        ("y = Scatter<axis = 1>(x, i, x)", {"i": (0, 6)}),
+        ("y = com.microsoft.GatherBlockQuantized(x, i, x)", {"i": (0, 4)}),
         ("y = Pad(x, j)", {"j": (0, 1)}),
         ("y = Resize(x, , f, j)", {"f": (1, 2), "j": (1, 8)}),
         ("y = Slice(x, j, o, , n)", {"j": (0, 0), "o": (1, 8), "n": (1, 1)}),
@@ -133,6 +140,21 @@ def test_an_input_keeps_to_what_reads_it(nodes: str, expected: dict[str, tuple[f
     )  # fmt: skip
     shapes = {name: shape for name, shape in SHAPES.items() if name != "o"}
     assert limits(proto, {**shapes, "o": (1,)}).intervals == expected
+
+
+MOVERS = """Identity Reshape Unsqueeze Squeeze Flatten Transpose Expand Tile Slice Split Gather GatherND GatherElements
+    Clip Pad Compress ReduceMax ReduceMean ReduceMin Concat Max Min Mean"""
+
+
+@pytest.mark.parametrize("op", MOVERS.split())
+def test_operators_that_move_elements_or_choose_among_them_lead_back_to_their_operand(op: str) -> None:
+    proto = model(f"k = {op}(j, w) y = Gather(x, k)", w=np.int64([0]))
+    assert limits(proto, SHAPES).intervals == {"j": (0, 4)}
+
+
+@pytest.mark.parametrize("op", ["Concat", "Max", "Min", "Mean"])
+def test_a_result_has_elements_of_every_operand_of_some_operators(op: str) -> None:
+    assert limits(model(f"k = {op}(w, j) y = Gather(x, k)", w=np.int64([0])), SHAPES).intervals == {"j": (0, 4)}
 
 
 @pytest.mark.parametrize(

@@ -95,6 +95,19 @@ def test_a_result_has_the_dims_that_follow(nodes: str, expected: tuple[object, .
     assert value_dims(model(nodes, **WEIGHTS)).dims.get("y") == expected
 
 
+LIKE_FIRST = """SimplifiedLayerNormalization SkipSimplifiedLayerNormalization SkipLayerNormalization LayerNormalization
+    RMSNormalization RotaryEmbedding BiasGelu FastGelu QuickGelu Gelu QuantizeLinear DequantizeLinear
+    DynamicQuantizeLinear Softmax Clip Dropout Relu Cast"""
+
+
+def test_results_of_normalizations_activations_and_the_like_have_the_dims_of_the_first_operand() -> None:
+    nodes = " ".join(f"y{at} = {op}(x, a)" for at, op in enumerate(LIKE_FIRST.split()))
+    dims = value_dims(model(nodes)).dims
+    assert {op: dims.get(f"y{at}") for at, op in enumerate(LIKE_FIRST.split())} == dict.fromkeys(
+        LIKE_FIRST.split(), ("N", 4, 6)
+    )
+
+
 def test_dims_that_no_rule_knows_are_those_of_the_file() -> None:
     proto = model("stored = Unknown(x) y = Reshape(x, shape) z = Reshape(x, shape)", shape=np.int64([0, -1]))
     proto.graph.value_info.append(helper.make_tensor_value_info("y", 1, ["Q", "P"]))

@@ -95,6 +95,50 @@ def test_a_constant_input_gives_its_sizes() -> None:
     assert (found.labels, found.given) == (("N",), {"M": 6, "K": 2})
 
 
+@pytest.mark.parametrize(
+    ("changes", "labels", "leading", "given"),
+    [
+        ({"same": [("N", "y[0]")]}, ("N", "M"), {"N"}, {}),
+        ({"same": [("M", "N")]}, ("M", "y[0]"), {"M", "y[0]"}, {}),
+        ({"same": [("M", "4")], "bindings": {"M": 4}}, None, set(), {}),
+        ({"same": [("N", "x[1]")]}, ("M", "y[0]"), {"N", "y[0]"}, {"N": 4}),
+        ({"same": [("y[0]", "N+M")]}, ("N", "M"), {"N", "y[0]"}, {}),
+        ({"same": [("N", "M")], "bindings": {"M": 6}}, ("y[0]",), {"N", "y[0]"}, {"N": 6}),
+    ],
+)
+def test_sizes_that_are_stated_to_be_equal_have_one_label(
+    changes: Mapping[str, object], labels: tuple[str, ...] | None, leading: set[str], given: dict[str, int]
+) -> None:
+    model = interface(x=X, y=("y[0]",))
+    if labels is None:
+        with pytest.raises(BindingError, match="neither a symbol"):
+            free_dims(model, model, pair(**changes))
+        return
+    found = free_dims(model, model, pair(**changes))
+    assert isinstance(found, Free)
+    assert (found.labels, found.leading, found.given) == (labels, leading, given)
+
+
+def test_ranges_hold_for_the_label_that_stands_for_others() -> None:
+    model = interface(x=("N", "M"))
+    found = free_dims(model, model, pair(same=[("N", "M")], ranges={"M": (7, 9)}))
+    assert isinstance(found, Free)
+    assert [sizes for _, sizes in principal(found, 3)] == [{"N": size, "M": size} for size in (7, 7, 7)]
+    total = free_dims(model, model, pair(same=[("M", "N+2")]))
+    assert isinstance(total, Free)
+    assert principal(total, 2) == [("distinct", {"N": 3, "M": 5}), ("1", {"N": 1, "M": 3})]
+    fault = free_dims(model, interface(x=("N", 6)), pair(same=[("M", "N+2")]))
+    assert fault == "no size fits: 'M' is stated to be a sum, and is 6: give what it is the sum of"
+
+
+def test_another_name_of_an_input_names_its_axes_too() -> None:
+    model = interface(x=("N", "M"))
+    model = replace(model, inputs=(replace(model.inputs[0], alias="image"),))
+    found = free_dims(model, model, pair(same=[("image[0]", "x[1]")]))
+    assert isinstance(found, Free)
+    assert found.labels == ("N",)
+
+
 def test_the_principal_sets_are_distinct_sizes_then_1_2_0_and_more_distinct_ones() -> None:
     expected = [
         ("distinct", {"N": 3, "M": 5}), ("1", {"N": 1, "M": 1}), ("2", {"N": 2, "M": 2}), ("0", {"N": 0, "M": 0}),
@@ -191,6 +235,22 @@ def test_larger_sizes_have_few_elements_and_none_are_tried_where_the_last_are_la
 ) -> None:
     found = list(alternatives(free_of("N", "M", "K", "L"), "larger", base))
     assert [tuple(sizes.values()) for sizes in found] == expected
+
+
+def test_an_input_of_one_axis_has_no_batch_size() -> None:
+    """All its elements are one row: `x[N]` becomes larger, `x[N,M]` along M alone."""
+    assert next(iter(alternatives(free_of("N"), "larger", {"N": 3}))) == {"N": 37}
+    assert list(alternatives(free_of("N", "M"), "larger", {"N": 3, "M": 5}))[:2] == [
+        {"N": 2, "M": 37}, {"N": 3, "M": 37},
+    ]  # fmt: skip
+    unranked = free_of("N", "M", specs=(spec("x", "N", "M"), TensorSpec("u", "tensor", FLOAT, None)))
+    assert next(iter(alternatives(unranked, "larger", {"N": 3, "M": 5}))) == {"N": 2, "M": 37}
+
+
+def test_sizes_beyond_what_can_be_made_are_passed_over() -> None:
+    free = free_of("N", 1 << 18)
+    assert {sizes["N"] for sizes in alternatives(free, "distinct", None)} <= set(range(65))
+    assert {sizes["N"] for sizes in likely(free)} == {3, 64}
 
 
 def test_nothing_else_is_tried_of_a_model_without_free_sizes() -> None:

@@ -118,6 +118,40 @@ def test_an_input_keeps_to_what_reads_it(operators: list[Op], expected: Mapping[
     assert limits([graph(*operators)], 0, names, FED, fractional=frozenset({"x", "f"})).intervals == expected
 
 
+MOVERS = """RESHAPE EXPAND_DIMS SQUEEZE TRANSPOSE SLICE STRIDED_SLICE TILE BROADCAST_TO GATHER GATHER_ND UNPACK
+    REVERSE_V2 REVERSE_SEQUENCE PAD REDUCE_MAX REDUCE_MIN BITCAST PACK CONCATENATION MAXIMUM MINIMUM"""
+
+
+@pytest.mark.parametrize("name", MOVERS.split())
+def test_operators_that_move_elements_or_choose_among_them_lead_back_to_their_operand(name: str) -> None:
+    made = graph(op(name, J, TWO), op("GATHER", X, MADE))
+    assert limits([made], 0, dict(enumerate(NAMES)), FED).intervals == {"j": (0, 4)}
+    second = graph(op(name, TWO, J), op("GATHER", X, MADE))
+    reached = limits([second], 0, dict(enumerate(NAMES)), FED).intervals
+    assert (reached == {"j": (0, 4)}) == (name in ("PACK", "CONCATENATION", "MAXIMUM", "MINIMUM"))
+
+
+STEERING = {
+    "FILL": {0: (1, 4)}, "RANGE": {0: (0, 1), 1: (2, 6), 2: (1, 2)}, "TILE": {1: (1, 2)}, "BROADCAST_TO": {1: (1, 1)},
+    "EXPAND_DIMS": {1: (0, 0)}, "PAD": {1: (0, 1)}, "PADV2": {1: (0, 1)}, "MIRROR_PAD": {1: (0, 0)},
+    "RESIZE_BILINEAR": {1: (1, 8)}, "RESIZE_NEAREST_NEIGHBOR": {1: (1, 8)}, "SLICE": {1: (0, 0), 2: (1, 1)},
+    "STRIDED_SLICE": {1: (0, 0), 2: (1, 1), 3: (1, 1)}, "SPLIT": {0: (0, 0)}, "TOPK_V2": {1: (1, 1)},
+    "CUMSUM": {1: (0, 0)}, "ARG_MAX": {1: (0, 0)}, "ARG_MIN": {1: (0, 0)}, "REVERSE_SEQUENCE": {1: (1, 1)},
+    "SEGMENT_SUM": {1: (0, 0)}, "DYNAMIC_UPDATE_SLICE": {2: (0, 1)}, "DIV": {1: (1, 10)}, "FLOOR_DIV": {1: (1, 10)},
+    "FLOOR_MOD": {1: (1, 10)}, "POW": {1: (0, 3)}, "RIGHT_SHIFT": {1: (0, 3)}, "STABLEHLO_SHIFT_LEFT": {1: (0, 3)},
+    **{f"UNSORTED_SEGMENT_{kind}": {1: (0, 1), 2: (2, 4)} for kind in ("SUM", "PROD", "MAX", "MIN")},
+}  # fmt: skip
+"""Values with which each operator's kernel computes little and fails for no operand of one element."""
+
+
+@pytest.mark.parametrize("name", STEERING)
+def test_operands_that_steer_how_much_is_computed_stay_small(name: str) -> None:
+    operands = (J, I, N, F)
+    names = dict(zip(operands, "abcd", strict=True))
+    expected = {names[operands[place]]: interval for place, interval in STEERING[name].items()}
+    assert limits([graph(op(name, *operands))], 0, names, {}).intervals == expected
+
+
 @pytest.mark.parametrize(
     ("name", "operands", "expected"),
     [
