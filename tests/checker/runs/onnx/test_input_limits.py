@@ -95,6 +95,7 @@ def model(nodes: str, **weights: object) -> onnx.ModelProto:
         ("y = Mod(j, n)", {"n": (1, 10)}),
         ("y = Pow(j, n)", {"n": (0, 3)}),
         ("y = Div(f, f)", {}),
+        ("y = Mod<fmod = 1>(f, f)", {}),
         ("y = Pow(x, f)", {}),
         # how values are followed back
         ("k = Identity(i) y = Gather(x, k)", {"i": (0, 4)}),
@@ -122,6 +123,22 @@ def model(nodes: str, **weights: object) -> onnx.ModelProto:
         ("k = ReduceSum<keepdims = 0>(j) y = Gather(x, k)", {}),
         ("k = ReduceSum<keepdims = 0>(j, six) y = Gather(x, k)", {}),
         ("k = ReduceSum<keepdims = 0>(o, zero) y = Gather(x, k) z = Gather(x, i)", {"o": (0, 4), "i": (0, 4)}),
+        ("k = ReduceSum<axes = [0]>(j) y = Gather(x, k) z = Gather(x, i)", {"j": (0, 4 / 3), "i": (0, 4)}),
+        ("k = ReduceProd<keepdims = 0, axes = [0]>(j) y = Gather(x, k) z = Gather(x, i)", {"i": (0, 4)}),
+        ("k = ReduceSum<keepdims = 0, noop = [0]>(j) y = Gather(x, k) z = Gather(x, i)", {"i": (0, 4)}),
+        ("k = ReduceSum(x, all) y = Expand(x, k) z = Gather(x, i)", {"x": (1 / 105, 1 / 105), "i": (0, 4)}),
+        ("k = ReduceSum(x, some) y = Expand(x, k) z = Gather(x, i)", {"i": (0, 4)}),
+        ("k = ReduceSum(x, before) y = Expand(x, k) z = Gather(x, i)", {"i": (0, 4)}),
+        ("k = ReduceSum(x, behind) y = Expand(x, k) z = Gather(x, i)", {"i": (0, 4)}),
+        ("u = Unknown(j) k = ReduceSum(u, zero) y = Gather(x, k)", {}),
+        ("q = Compress(j, c) k = ReduceSum(q, zero) y = Gather(x, k) z = Gather(x, i)", {"i": (0, 4)}),
+        ("k = Add(j, n) y = Expand(x, k)", {"j": (0, 0.5), "n": (0, 0.5)}),
+        ("k = Add(j, n) y = CumSum(x, k)", {"j": (0, 0), "n": (0, 0)}),
+        ("k = Add(j, n) y = Trilu(x, k)", {"j": (-1, 0.5), "n": (-1, 0.5)}),
+        ("s = Shape(x) q = ConstantOfShape(s) y = Gather<axis = 1>(q, j)", {"j": (0, 6)}),
+        ("k = Max(j) y = Gather(x, k)", {"j": (0, 4)}),
+        ("k = Max(j, n) l = Min(k, k) y = Gather(x, l)", {"j": (0, 4), "n": (0, 4)}),
+        ("k = Concat<axis = 0>(five, j) l = Sub(k, six) m = Concat<axis = 0>(l, k) y = Gather(x, m)", {"j": (6, 6)}),
         ("k = Unknown(j) y = Gather(x, k)", {}),
         ("k = Mul(j, six) l = Add(k, six) y = Expand(x, l)", {"j": (-5 / 6, -5 / 6)}),
         # two that read
@@ -136,10 +153,17 @@ def model(nodes: str, **weights: object) -> onnx.ModelProto:
 def test_an_input_keeps_to_what_reads_it(nodes: str, expected: dict[str, tuple[float, float]]) -> None:
     proto = model(
         nodes, w=np.ones((9, 4), np.float32), six=np.int64([6]), five=np.int64([5]), zero=np.int64([0]),
-        last=np.int64([-1]), texts=np.array([b"a"], object), c=np.bool_(True),
+        last=np.int64([-1]), all=np.int64([-3, 1, 2]), some=np.int64([2, 3]), before=np.int64([-4]),
+        behind=np.int64([3]), texts=np.array([b"a"], object), c=np.bool_(True),
     )  # fmt: skip
     shapes = {name: shape for name, shape in SHAPES.items() if name != "o"}
     assert limits(proto, {**shapes, "o": (1,)}).intervals == expected
+
+
+@pytest.mark.parametrize("kind", ["float", "double", "float16", "bfloat16", "int32"])
+def test_only_divisors_and_exponents_of_whole_numbers_are_limited(kind: str) -> None:
+    text = f"{HEADER} g ({kind}[F] f) => ({kind}[F] y) {{ y = Pow(f, f) }}"
+    assert limits(parser.parse_model(text), {"f": (4,)}).intervals == ({"f": (0, 3)} if kind == "int32" else {})
 
 
 MOVERS = """Identity Reshape Unsqueeze Squeeze Flatten Transpose Expand Tile Slice Split Gather GatherND GatherElements
