@@ -17,6 +17,7 @@ from graphfix.checker.runs.inputs.seeded_inputs import Case
 from graphfix.checker.runs.original_runs import DIFFERING, Answer, Answers, Undetermined
 from graphfix.checker.task import Criterion
 from graphfix.results import Run, Verdict
+from graphfix.results.progress import RUNS_OF_BOTH, RUNS_OF_SECOND
 from graphfix.runtimes.session import RefusedError
 
 Answering = Callable[[int], Sequence[object] | RefusedError]
@@ -302,3 +303,26 @@ def test_outputs_that_are_not_as_expected_are_said_of_one_model_or_both(
     reason = verdict.runs[0].reason
     assert (reason or "").startswith(said or "")
     assert (reason is None) == (said is None)
+
+
+def test_the_largest_difference_of_all_outputs_is_said() -> None:
+    verdict = weighed(lambda _: ([1, 3], [9]))
+    assert (verdict.reason, verdict.runs[0].largest_difference) == ("the outputs differ: y, z", 6.0)
+
+
+def test_a_number_in_place_of_nan_is_different_and_no_elements_are_equal() -> None:
+    verdict = weighed(lambda _: ([1], [np.nan]), lambda _: ([np.nan], [np.nan]))
+    assert (verdict.status, statuses(verdict)) == ("different", ["different", "different", "undecided"])
+    empty = weighed(lambda _: ([], []), lambda _: ([], []))
+    assert (empty.status, statuses(empty)) == ("equal", ["equal", "equal", "undecided"])
+
+
+def test_progress_says_what_is_run() -> None:
+    told: list[tuple[object, ...]] = []
+    weighed(
+        lambda n: ([1, n], [3]), sizes=(2, 5), progress=lambda *said: told.append(said), optimized=(Model(same),) * 2
+    )
+    assert told == [
+        (RUNS_OF_SECOND,), (RUNS_OF_SECOND, 0, 2), (RUNS_OF_SECOND, 1, 2),
+        ("looking for the first tensor that differs",), (f"{RUNS_OF_BOTH} with optimizations",),
+    ]  # fmt: skip
