@@ -185,3 +185,53 @@ def test_reasons_add_up_for_outputs_that_there_are() -> None:
     answer = Answer(Case({}, {}), {"y": 1, "z": 2, "w": 3}, {"z": DIFFERING})
     found = Answers((answer,)).without({"y": why, "none": why}).accepted[0]
     assert (dict(found.undetermined), found.compared) == ({"z": DIFFERING, "y": why}, ("w",))
+
+
+def test_the_long_search_is_made_once_and_nothing_larger_without_a_first_set() -> None:
+    answers = sweep(model := Model(lambda _: False), larger=True).run(FREE, 4)
+    assert (run_on(answers), len(model.fed) <= 100) == ([], True)
+    sweep(model := Model(lambda _: False), brief=True).run(FREE, 4)
+    assert len(model.fed) <= 20
+    given = Free((), frozenset(), {"N": 2, "M": 2}, (X,))
+    assert len(sweep(Model(lambda _: False)).run(given, 3).refused) == 1
+
+
+def test_sets_that_are_looked_for_show_something() -> None:
+    nothing = Model(empty=lambda shape: 37 in shape)
+    assert run_on(sweep(nothing, larger=True).run(FREE, 1)) == [(3, 5), (3, 64)]
+    assert run_on(sweep(Model(lambda shape: shape == (3, 5)), larger=True).run(FREE, 1)) == [(3, 5)]
+    assert run_on(sweep(Model(empty=lambda shape: shape != (3, 224)), brief=True).run(FREE, 1)) == [(3, 224)]
+    answers = sweep(Model(empty=lambda _: True)).run(FREE, 1)
+    assert answers.refusal == "not run, the first model refuses it: its outputs have no element"
+    two = Model(empty=lambda shape: shape[0] != 3, outputs=("y", "z"))
+    assert run_on(sweep(two).run(FREE, 2)) == [(3, 5), (1, 1)]
+
+
+def test_a_later_set_that_is_not_stable_stays() -> None:
+    answers = sweep(Model(value=lambda shape, at: at if shape == (1, 1) else 0)).run(FREE, 2)
+    assert [(answer.case.sizes["N"], answer.compared) for answer in answers.accepted] == [(3, ("y",)), (1, ())]
+
+
+def test_the_first_of_several_refusals_is_said() -> None:
+    model = Model()
+
+    def refuses(_: Shape) -> bool:
+        raise RefusedError(f"refusal {len(model.fed)}")
+
+    model.takes = refuses
+    whole = replace(X, dtype=np.dtype(np.int64))
+    answers = sweep(model, interface=Interface((whole,), (), (), (whole,))).run(FREE, 1)
+    assert answers.refusal.endswith("refuses it: refusal 1")
+    assert model.fed[:2] == [(3, 5), (3, 5)]
+
+
+def test_inputs_that_are_constants_have_shapes_for_the_limits() -> None:
+    asked: list[Mapping[str, Shape]] = []
+
+    def limits(shapes: Mapping[str, Shape]) -> Limits:
+        asked.append(shapes)
+        return Limits()
+
+    constant = (TensorSpec("c", "tensor", np.dtype(np.float32), ("K",)), np.zeros(6, np.float32))
+    sweep(Model(), limits=limits, interface=Interface((X,), (), (), (X,), (constant,))).run(FREE, 1)
+    assert asked == [{"x": (3, 5), "c": (6,)}]
