@@ -33,7 +33,7 @@ def opener(values: Values, again: Values | None = None, most: int = 1000, asked:
         def run(_: Mapping[str, object]) -> list[object]:
             runs.append(1)
             shown = {**values, **(again or {})} if len(runs) > 1 else values
-            return [np.asarray(shown[name], np.float32) for name in ("y", *expose)]
+            return [each if isinstance(each := shown[name], tuple) else np.float32(each) for name in ("y", *expose)]
 
         return SessionBy(("y", *expose), run)
 
@@ -74,7 +74,7 @@ def test_the_first_tensor_that_differs_is_the_place(changes: Values, expected: t
 
 
 def test_tensors_that_both_models_have_and_that_two_runs_agree_on_are_compared() -> None:
-    other = {**SAME, "a": [9, 9], "c": [8, 8]}
+    other = {"a": [9, 9], "c": [8, 8], "y": [5, 6]}
     first = opener(SAME, again={"a": [7, 7]})
     found = first_place((producers(*NAMES), producers("a", "c", "y")), ["y"], (first, opener(other)), {}, Criterion())
     assert found is not None
@@ -123,3 +123,19 @@ def test_a_tolerance_holds_between_the_models_and_not_between_two_runs() -> None
     found = first_place(models, ["y"], (opener(SAME, again={"c": [3.25, 4]}), near), {}, loose)
     assert found is not None
     assert (found.tensor, dict(found.difference.counts)) == ("a", {"tolerance": 1})
+
+
+def test_the_first_of_two_signs_of_zero_is_the_place() -> None:
+    zeros, negative = {"a": [0.0], "b": [0.0], "y": [1]}, {"a": [-0.0], "b": [-0.0], "y": [1]}
+    models = producers("a", "b", "y"), producers("a", "b", "y")
+    found = first_place(models, ["y"], (opener(zeros), opener(negative)), {}, Criterion())
+    assert found is not None
+    assert found.tensor == "a"
+
+
+def test_sequences_are_compared_element_by_element() -> None:
+    values = {"a": ([1.0], [2.0, 3.0]), "y": [1]}
+    models = producers("a", "y"), producers("a", "y")
+    for changed, expected in ((values, None), ({**values, "a": ([1.0], [2.0, 4.0])}, "a"), ({**values, "a": ()}, "a")):
+        found = first_place(models, ["y"], (opener(values), opener(changed)), {}, Criterion())
+        assert (found and found.tensor) == expected
