@@ -33,7 +33,10 @@ def opener(values: Values, again: Values | None = None, most: int = 1000, asked:
         def run(_: Mapping[str, object]) -> list[object]:
             runs.append(1)
             shown = {**values, **(again or {})} if len(runs) > 1 else values
-            return [each if isinstance(each := shown[name], tuple) else np.float32(each) for name in ("y", *expose)]
+            return [
+                each if isinstance(each := shown[name], tuple) else np.asarray(each, np.float32)
+                for name in ("y", *expose)
+            ]
 
         return SessionBy(("y", *expose), run)
 
