@@ -18,6 +18,7 @@ SIZES = {"N": 7, "M": 3, "past length": 11}
         "5", "N", "N + 1", "N - M", "M - N", "N*M", "N//2", "N//M", "-N", "N**2", "M**8", "N % 4", "(N + 1)/2", "2*N/7",
         "Max(1, N)", "Min(N, M)", "Max(N)", "Max(1, N, M)", "Min(9, N, M)", "Mod(N, 4)", "FloorDiv(N, 2)",
         "floor(N/2)", "ceiling(N/2)", "ceil(N/3)", "floor(N)", "ceiling(N)", "ceil(N/7)", " N + M ", "(N - 1)//2 + 1",
+        "N//1", "N % 1", "ceiling(N/1)", "N/1", "N**1", "N//-7", "floor(N - M)",
     ],
 )  # fmt: skip
 def test_arithmetic_over_symbols_is_that_of_python(text: str) -> None:
