@@ -10,7 +10,7 @@ import onnx
 import pytest
 
 from graphfix.checker.runs.witness import Witness
-from graphfix.results.claims import ClaimedShape, Claims, Facts, Term
+from graphfix.results.claims import ClaimedShape, Claims, Facts, StoredShape, StoredSize, Term
 from tests.support.checked import verify
 from tests.support.written import Written
 
@@ -129,6 +129,95 @@ def test_what_no_run_shows_is_claimed_and_not_observed() -> None:
     witness = Witness(claims)
     witness.see({}, {"v": (2,)})
     assert witness.facts(ran=True) == Facts(6, 1, 0)
+
+
+@pytest.mark.parametrize(
+    ("claim", "sizes", "contradicted"),
+    [
+        pytest.param((3, 4), (0, 4), True, id="another number"),
+        pytest.param((0, 4), (0, 4), False, id="claimed so"),
+        pytest.param((M, 3), (0, 4), False, id="a name that can be 0"),
+        pytest.param((Term(("Q",), 1, None), 4), (0, 4), False, id="a name that is not known"),
+        pytest.param((1, 4), (0, 4), False, id="a reduction that left its operand"),
+        pytest.param((1, 4), (0, 5), True, id="one that did not"),
+        pytest.param((1, N), (0, 2), False, id="with the size of an input"),
+        pytest.param((1, N), (0, 3), True, id="with another size"),
+        pytest.param((4, 4, 4), (0, 4), True, id="a lower rank"),
+        pytest.param((4,), (0, 4), False, id="a higher rank"),
+    ],
+)
+def test_a_value_without_elements_is_held_to_what_a_kernel_can_keep(
+    claim: ClaimedShape, sizes: Sizes, contradicted: bool
+) -> None:
+    facts = seen({"v": claim}, {"v": sizes}, x=((N,), (2,)))
+    assert (facts.contradicted, facts.observed) == (int(contradicted), int(contradicted))
+
+
+def test_a_size_that_a_name_may_have_is_within_its_ends() -> None:
+    bounded = Term((), 2, 8)
+    for size, contradicted in ((1, 1), (2, 0), (8, 0), (9, 1)):
+        assert seen({"v": (bounded,)}, {"v": (size,)}).contradicted == contradicted
+    for size, observed in ((1, 0), (2, 1), (8, 1), (9, 0)):
+        assert seen({"v": (1,)}, {"v": (1,)}, x=((Term(("N",), 2, 8),), (size,))).observed == observed
+
+
+def test_a_broadcast_of_equal_names_has_their_size() -> None:
+    for sizes, result in (((5, 5), 5), ((1, 1), 1), ((1, 6), 6), ((6, 1), 6)):
+        inputs = ((N, M), sizes)
+        assert seen({"v": (BOTH,)}, {"v": (result,)}, x=inputs).contradicted == 0
+        assert seen({"v": (BOTH,)}, {"v": (result + 1,)}, x=inputs).contradicted == 1
+
+
+def test_a_broadcast_of_a_name_that_is_not_known_has_one_size_everywhere() -> None:
+    both = Term(("?t.0", "N"), 0, None)
+    claims: dict[str, ClaimedShape] = {"a": (both,), "b": (3, both)}
+    assert seen(claims, {"a": (7,), "b": (3, 7)}, x=((N,), (1,))).contradicted == 0
+    assert seen(claims, {"a": (7,), "b": (3, 8)}, x=((N,), (1,))).contradicted == 1
+
+
+def test_all_values_of_a_claim_are_contradicted_and_the_first_is_shown() -> None:
+    claim: ClaimedShape = (2, N)
+    facts = seen({"a": claim, "b": claim, "c": claim}, {"c": (2, 9), "b": (2, 9), "a": (2, 5)}, x=((N,), (5,)))
+    assert (facts.observed, facts.contradicted) == (3, 2)
+    assert facts.first is not None
+    assert (facts.first.value, facts.first.claim) == ("b", "[2,N]")
+
+
+def test_the_same_sizes_are_looked_at_once_and_other_ones_again() -> None:
+    asked: list[int] = []
+    witness = Witness(Claims({"x": (N,)}, {"v": (N,), "w": (N,)}))
+    for size in (3, 3, 4):
+        witness.see({"x": np.zeros(size)}, {"v": (size,)}, lambda _: asked.append(1) or {"w": (3,)})
+    assert (witness.runs, len(asked)) == (3, 2)
+    assert (witness.facts(ran=False).contradicted, witness.facts(ran=False).observed) == (1, 2)
+
+
+@pytest.mark.parametrize(
+    ("stored", "said"),
+    [
+        pytest.param(StoredSize("v", 1, "N + 1"), None, id="a size"),
+        pytest.param(StoredSize("v", 0, "2"), None, id="a number"),
+        pytest.param(StoredSize("v", 1, "N"), "'N' of axis 1", id="another size"),
+        pytest.param(StoredSize("v", 0, "3"), "'3' of axis 0", id="another number"),
+        pytest.param(StoredSize("v", 2, "3"), "'3' of axis 2", id="an axis that is not there"),
+        pytest.param(StoredSize("v", 1, "Q"), "'Q' of axis 1", id="a symbol that no input has"),
+        pytest.param(StoredSize("x", 0, "N"), None, id="an input"),
+        pytest.param(StoredSize("d", 0, "N"), None, id="what follows"),
+        pytest.param(StoredSize("d", 0, "4"), "'4' of axis 0", id="what follows is another"),
+        pytest.param(StoredShape("v", "own.Op", ("2", None)), None, id="a shape"),
+        pytest.param(StoredShape("v", "own.Op", ("2",)), "rank 1", id="another rank"),
+        pytest.param(StoredShape("v", "own.Op", (None, None, None)), "rank 3", id="another rank, no sizes"),
+        pytest.param(StoredShape("v", "own.Op", ("1", "N + 1")), "'1' of axis 0", id="another size of a shape"),
+    ],
+)
+def test_sizes_that_a_file_stores_and_that_are_believed_are_compared(
+    stored: StoredSize | StoredShape, said: str | None
+) -> None:
+    witness = Witness(Claims({"x": (N,)}, {}, believed=(stored, StoredSize("unseen", 0, "1"))), [("N", "x", 0)])
+    witness.see({"x": np.zeros(3)}, {"v": (2, 4)}, lambda _: {"d": (3,)})
+    facts = witness.facts(ran=True)
+    assert (facts.observed, facts.contradicted) == (1, int(said is not None))
+    assert said is None or (facts.first is not None and facts.first.claim == said)
 
 
 # --- in the runtimes -------------------------------------------------------------------------------------------------

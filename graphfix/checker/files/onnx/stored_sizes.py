@@ -97,7 +97,10 @@ def computed(text: str, sizes: Mapping[str, S | int], operations: Operations[S])
         parsed = ast.parse(text.strip(), mode="eval").body
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return None  # the text names something else
-    return _Reader(sizes, operations).read(parsed)
+    try:
+        return _Reader(sizes, operations).read(parsed)
+    except RecursionError:  # a long sum is as deep as it has terms
+        return None
 
 
 @dataclass(frozen=True, slots=True)

@@ -111,7 +111,7 @@ def _classes(a: Array, b: Array, differs: Array, criterion: Criterion) -> dict[s
     wide_a, wide_b = a.astype(np.float64), b.astype(np.float64)
     atol = (criterion.atol or 0) + (criterion.of_largest or 0) * largest_magnitude(wide_a)
     with np.errstate(all="ignore"):
-        near = np.isclose(wide_a, wide_b, rtol=criterion.rtol or 0, atol=atol, equal_nan=True)
+        near = np.isclose(wide_a, wide_b, rtol=criterion.rtol or 0, atol=atol)
     return {"value": rest & ~near, "nan-payload": nan, "tolerance": zero | (rest & near)}
 
 

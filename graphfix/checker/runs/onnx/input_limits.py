@@ -160,7 +160,7 @@ def _summed(graph: NestedGraph, node: onnx.NodeProto) -> int | None:
     """Return how many elements a ReduceSum adds up for each of its results; None where that is not known."""
     shape = graph.shape(node.input[0])
     stated = next((list(a.ints) for a in node.attribute if a.name == "axes"), None)
-    operand = constant(graph, node.input[1]) if len(node.input) > 1 and node.input[1] else None
+    operand = constant(graph, node.input[1]) if len(node.input) > 1 else None
     axes = stated if operand is None else operand.reshape(-1).tolist()
     if not shape or not axes or not all(-len(shape) <= axis < len(shape) for axis in axes):
         return None
@@ -178,7 +178,7 @@ def _arithmetic(graph: NestedGraph, node: onnx.NodeProto, interval: Interval) ->
             yield from ((name, (min(low, 0), max(high, 0) / 2)) for name in (left, right))
         return
     known, other = (b, left) if a is None else (a, right)
-    if known is None or not known.size or known.dtype.kind not in "iuf":
+    if known is None or known.dtype.kind not in "iuf":
         return
     if node.op_type == "Mod":
         reached = solved_mod(interval, known) if a is None else None

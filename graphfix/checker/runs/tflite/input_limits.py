@@ -185,7 +185,7 @@ def _arithmetic(graph: Graph, op: Op, interval: Interval) -> Iterator[tuple[int,
     """Yield each operand beside a constant, with its interval."""
     for at, tensor in enumerate(op.inputs):
         known = graph.constants.get(op.inputs[1 - at])
-        if known is None or not known.size or known.dtype.kind not in "iuf":
+        if known is None or known.dtype.kind not in "iuf":
             continue
         if op.name == "FLOOR_MOD":
             reached = solved_mod(interval, known) if not at else None
