@@ -10,7 +10,7 @@ from graphfix.graph.litert.lookup_tables import chain_of, decides
 from graphfix.graph.view import Node
 from models.builders.tflite.text import model
 from tests.support import engine
-from tests.support.tflite.shared_buffers import SHARING, TWINS, WRITING, pair, twin
+from tests.support.tflite.shared_buffers import SHARING, TWINS, USED, WRITING, pair, twin
 
 
 def node_of(data: bytes, result: str) -> Node:
@@ -218,6 +218,13 @@ def test_a_result_that_would_be_lost_below_is_a_reason(name: str) -> None:
     made = "t[2,3] = NEG(r[2,3])"  # in its own buffer
     data = pair(made, "", WRITING["ADD 0"], after)[0]
     assert reason(data, "y", 0).partition("into the buffer of ")[2].partition(",")[0] == (f"'{lost}'" if lost else "")
+
+
+@pytest.mark.parametrize(("used", "is_left"), [("w9[6] = NEG(v)", True), ("", False)])
+def test_a_value_may_be_read_later_through_a_reshape(used: str, is_left: bool) -> None:
+    before = "v[6] = RESHAPE(t[2,3], s9:const:int32[1]{6})"
+    data = pair(SHARING["ADD"], "", WRITING["ADD 0"], f"{used}\n{USED}" if used else USED, before if used else "")[0]
+    assert ("into the buffer of 't'" in reason(data, "y", 0)) is is_left
 
 
 def test_an_output_is_in_no_shared_buffer() -> None:

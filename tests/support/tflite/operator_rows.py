@@ -242,6 +242,7 @@ LAYOUT = {
     "SQUEEZE of all": ("SQUEEZE(x[1,3,1])", "[3]"),
     "SQUEEZE of a free size": ("SQUEEZE(x[1,?,1])", "[*]"),
     "SQUEEZE of an axis behind the last": ("SQUEEZE(x[1,3,1], squeeze_dims=[3])", "[*]"),
+    "SQUEEZE of an axis that is there and one behind the last": ("SQUEEZE(x[1,3,1], squeeze_dims=[0,3])", "[*]"),
     "SQUEEZE of an axis before the first": ("SQUEEZE(x[1,3,1], squeeze_dims=[-4])", "[*]"),
     "TRANSPOSE": (f"TRANSPOSE(x[2,3,4], {ints('p', 2, 0, 1)})", "[4, 2, 3]"),
     "TRANSPOSE from the end": (f"TRANSPOSE(x[2,3,4], {ints('p', -1, 0, -2)})", "[4, 2, 3]"),
@@ -302,8 +303,87 @@ ELEMENTWISE = {
     "ADD_N of sizes that do not fit": ("ADD_N(x[5,3], z[5,4])", "[*]"),
     "ADD_N of unranked tensors": ("ADD_N(x[*], z[*])", "[*]"),
     "ADD_N of one that has a rank": ("ADD_N(x[*], z[5,4])", "[5, 4]"),
+    "ADD of a constant of more axes to 8 bits": ("ADD(x:int8[2,3], c:const:int8[1,1,1]{5})", "[*]", "int8"),
+    "SUB of a constant of more axes from 8 bits": ("SUB(x:uint8[2,3], c:const:uint8[1,1,1]{5})", "[*]", "uint8"),
+    "MUL of a constant of more axes by 8 bits": ("MUL(c:const:int8[1,1,1]{5}, x:int8[2,3])", "[*]", "int8"),
+    "ADD of a constant of as many axes to 8 bits": ("ADD(x:int8[2,3], c:const:int8[1,1]{5})", "[2, 3]", "int8"),
+    "ADD of a constant of more elements to 8 bits": ("ADD(x:int8[2,3], c:const:int8[1,1,3])", "[1, 2, 3]", "int8"),
+    "ADD of an input of more axes to 8 bits": ("ADD(x:int8[2,3], z:int8[1,1,1])", "[1, 2, 3]", "int8"),
+    "MAXIMUM of 8 bits": ("MAXIMUM(x:int8[2,3], c:const:int8[1,1,1]{5})", "[1, 2, 3]", "int8"),
+    "ADD of a constant of more axes to floats": ("ADD(x[2,3], c:const[1,1,1]{0.5})", "[1, 2, 3]"),
+    "ADD of a constant of more axes to 16 bits": ("ADD(x:int16[2,3], c:const:int16[1,1,1]{5})", "[1, 2, 3]", "int16"),
     "SOFTMAX": ("SOFTMAX(x[5,3], beta=1.0)", "[5, 3]"),
 }
+BEHIND_BYTES = {
+    "floats that are computed from 8 bits": (
+        "f[*] = DEQUANTIZE(x:int8[2,3])\ny[*] = ADD(f, c:const[1,1,1]{0.5})",
+        "[*]",
+    ),
+    "two operators behind 8 bits": (
+        "f[*] = DEQUANTIZE(x:int8[2,3])\ng[*] = NEG(f)\ny[*] = MAXIMUM(g, c:const[1,1,1]{0.5})",
+        "[*]",
+    ),
+    "behind an operator that moves elements": (
+        (
+            "f[*] = DEQUANTIZE(x:int8[2,3])\ng[*] = TRANSPOSE(f, p:const:int32[2]{1,0})\n"
+            "y[*] = ADD(g, c:const[1,1,1]{0.5})"
+        ),
+        "[1, 3, 2]",
+    ),
+    "a constant of as many axes behind 8 bits": (
+        "f[*] = DEQUANTIZE(x:int8[2,3])\ny[*] = ADD(f, c:const[1,1]{0.5})",
+        "[2, 3]",
+    ),
+    "integers behind 8 bits": (
+        (
+            "f:int32[*] = CAST(x:int8[2,3], in_data_type=INT8, out_data_type=INT32)\n"
+            "y:int32[*] = ADD(f, c:const:int32[1,1,1]{5})"
+        ),
+        "[1, 2, 3]",
+    ),
+}
+"""Whole texts: XNNPACK may compute y by a lookup table, which loses the rank of a constant of one element."""
+PARTS = {
+    "UNPACK": ("a[*], y[*] = UNPACK(x[4,2,3], axis=1, num=2)", "[4, 3]"),
+    "UNPACK from the end": ("a[*], y[*] = UNPACK(x[2,4,3], axis=-3, num=2)", "[4, 3]"),
+    "UNPACK behind the last axis": ("a[*], y[*] = UNPACK(x[4,2,3], axis=3, num=2)", "[*]"),
+    "UNPACK before the first axis": ("a[*], y[*] = UNPACK(x[4,2,3], axis=-4, num=2)", "[*]"),
+    "UNPACK of an unranked tensor": ("a[*], y[*] = UNPACK(x[*], axis=1, num=2)", "[*]"),
+    "SPLIT": (f"a[*], y[*] = SPLIT({one('d', 1)}, x[4,6,3], num_splits=2)", "[4, 3, 3]"),
+    "SPLIT from the end": (f"a[*], y[*] = SPLIT({one('d', -3)}, x[4,6,3], num_splits=2)", "[2, 6, 3]"),
+    "SPLIT behind the last axis": (f"a[*], y[*] = SPLIT({one('d', 2)}, x[4,6], num_splits=2)", "[?, ?]"),
+    "SPLIT before the first axis": (f"a[*], y[*] = SPLIT({one('d', -3)}, x[4,6], num_splits=2)", "[?, ?]"),
+    "SPLIT along a computed axis": ("a[*], y[*] = SPLIT(d:int32[], x[4,6], num_splits=2)", "[?, ?]"),
+    "SPLIT_V": (
+        f"a[*], y[*] = SPLIT_V(x[4,6,3], {ints('s', 2, 4)}, {one('d', 1)}, num_splits=2)",
+        "[4, 4, 3]",
+    ),
+    "SPLIT_V of the rest": (f"a[*], y[*] = SPLIT_V(x[4,6], {ints('s', 1, -1)}, {one('d', 1)}, num_splits=2)", "[4, 5]"),
+    "SPLIT_V from the end": (
+        f"a[*], y[*] = SPLIT_V(x[4,6], {ints('s', 1, -1)}, {one('d', -2)}, num_splits=2)",
+        "[3, 6]",
+    ),
+    "SPLIT_V behind the last axis": (
+        f"a[*], y[*] = SPLIT_V(x[4,6], {ints('s', 2, 4)}, {one('d', 2)}, num_splits=2)",
+        "[?, ?]",
+    ),
+    "SPLIT_V before the first axis": (
+        f"a[*], y[*] = SPLIT_V(x[4,6], {ints('s', 2, 4)}, {one('d', -3)}, num_splits=2)",
+        "[?, ?]",
+    ),
+    "SPLIT_V into three": (
+        f"a[*], y[*] = SPLIT_V(x[4,6], {ints('s', 2, 2, 2)}, {one('d', 1)}, num_splits=2)",
+        "[?, ?]",
+    ),
+    "SPLIT_V by computed sizes": (f"a[*], y[*] = SPLIT_V(x[4,6], s:int32[2], {one('d', 1)}, num_splits=2)", "[4, ?]"),
+    "TOPK_V2": (f"y[*], i:int32[*] = TOPK_V2(x[4,6], {one('k', 2)})", "[4, 2]"),
+    "the places of TOPK_V2": (f"a[*], y:int32[*] = TOPK_V2(x[4,6], {one('k', 2)})", "[4, 2]"),
+    "TOPK_V2 of a computed number": ("y[*], i:int32[*] = TOPK_V2(x[4,6], k:int32[])", "[4, ?]"),
+    "TOPK_V2 of a scalar": (f"y[*], i:int32[*] = TOPK_V2(x[], {one('k', 2)})", "[*]"),
+    "the elements of UNIQUE": ("y[*], i:int32[*] = UNIQUE(x[4], idx_out_type=INT32)", "[?]"),
+    "the places of UNIQUE": ("a[*], y:int32[*] = UNIQUE(x[4], idx_out_type=INT32)", "[4]"),
+}
+"""Whole texts of operators with several results."""
 FAMILIES = (REDUCTIONS, IMAGES, PRODUCTS, SELECTION, LAYOUT, SIZES, ELEMENTWISE)
 SHAPES = {name: row for family in FAMILIES for name, row in family.items()}
 
@@ -424,6 +504,13 @@ ELEMENTS = {
         "y:int32[3] = UNSORTED_SEGMENT_PROD(v:const:int32[4]{2,3,4,5}, i:int32[4], n:const:int32[]{3})",
         "not known",
     ),
+    "SPLIT": (OF_X + "a:int32[2], y:int32[2] = SPLIT(d:const:int32[]{0}, s, num_splits=2)", "4, 5"),
+    "SPLIT, the first part": (OF_X + "y:int32[2], b:int32[2] = SPLIT(d:const:int32[]{0}, s, num_splits=2)", "N, 3"),
+    "SPLIT_V": (
+        OF_X + "a:int32[1], y:int32[3] = SPLIT_V(s, z:const:int32[2]{1,3}, d:const:int32[]{0}, num_splits=2)",
+        "3, 4, 5",
+    ),
+    "UNPACK": (OF_X + "a:int32[], b:int32[], y:int32[], c:int32[] = UNPACK(s, axis=0, num=4)", "4"),
     "PACK": (
         OF_X
         + "u:int32[] = REDUCE_PROD(s, a:const:int32[1]{0})\ny:int32[2] = PACK(u, k:const:int32[]{7}, values_count=2)",

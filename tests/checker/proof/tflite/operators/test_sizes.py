@@ -203,7 +203,7 @@ FOLLOWED |= {
 
 def proves_elements(text: str, elements: str) -> bool:
     """Return whether the last result of a text is proved to be a constant."""
-    dtype, sizes = re.findall(r"y:(\w+)(\[.*?\]) = ", text)[0]
+    dtype, sizes = re.findall(r"y:(\w+)(\[[^\]]*\])", text)[0]
     reader = f"\nsum:{dtype}{sizes} = {'LOGICAL_AND' if dtype == 'bool' else 'ADD'}({{}}, given:{dtype}{sizes})"
     stated = f"stated:const:{dtype}{sizes}{{{elements.replace(' ', '')}}}"
     before, after = (model(text + reader.format(each), outputs=["y", "sum"]) for each in ("y", stated))
