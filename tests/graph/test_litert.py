@@ -242,6 +242,7 @@ CHOSEN = {
     "stretched along another axis": ("y[2,3] = MAXIMUM(x[1,3], n[2,3])", 0, True, ""),
     "stretched beside a last axis of 1": ("y[2,1] = MINIMUM(x[1,1], n[2,1])", 0, True, "XNNPACK returns another"),
     "stretched beside a free last axis": ("y[2,?] = MINIMUM(x[1,?], n[2,?])", 0, True, "XNNPACK returns another"),
+    "of one free size": ("a[?] = NEG(x[?])\ny[?] = MAXIMUM(x, a)", 0, True, ""),
     "of integers": ("y:int32[2,3] = MAXIMUM(x:int32[2,1], n:int32[2,3])", 0, True, ""),
     "another operator": ("y[2,3] = ADD(x[2,1], n[2,3])", 0, True, ""),
     "beside a constant of one element with more axes": (

@@ -8,7 +8,7 @@ import pytest
 
 from models.builders.tflite.text import model
 from tests.support.proved import unproved
-from tests.support.tflite.operator_rows import ELEMENTS, SHAPES
+from tests.support.tflite.operator_rows import ELEMENTS, PARTS, SHAPES
 
 UNKNOWN = frozenset({
     "SEGMENT_SUM", "SEGMENT_SUM of negative numbers", "RFFT2D of a matrix", "FULLY_CONNECTED", "L2_POOL_2D",
@@ -35,6 +35,26 @@ def is_known(text: str, sizes: str, dtype: str = "") -> bool:
 def test_sizes_that_an_operator_gives_its_result_are_known(name: str) -> None:
     text, expected, dtype = (*SHAPES[name], "")[:3]
     assert is_known(text, expected[1:-1].replace(" ", ""), dtype)
+
+
+SEVERAL = [
+    name
+    for name, (_, sizes) in PARTS.items()
+    if not {"?", "*"} & {*sizes} and name[:7] in ("UNPACK", "UNPACK ", "SPLIT", "SPLIT f")
+]
+
+
+@pytest.mark.parametrize("name", SEVERAL)
+def test_sizes_of_one_result_of_several_are_known(name: str) -> None:
+    text, expected = PARTS[name]
+    count = expected.count(",") + 1
+    reader = f"total:int32[{count}] = ADD({{}}, given:int32[{count}])"
+    asked = f"{text}\nsizes:int32[{count}] = SHAPE(y, out_type=INT32)\n{reader.format('sizes')}"
+    stated = f"{text}\n{reader.format(f'stated:const:int32[{count}]{{{expected[1:-1]}}}')}"
+    files = (
+        model(each.replace("[*]", f"[{','.join('?' * count)}]"), outputs=["y", "total"]) for each in (asked, stated)
+    )
+    assert unproved(*files) is None
 
 
 CONV = "stride_h=1, stride_w=2, dilation_h_factor=2, dilation_w_factor=1"
@@ -124,7 +144,7 @@ def test_sizes_that_do_not_follow_are_not_known(name: str) -> None:
 
 
 UNFOLLOWED = frozenset({
-    "a computed begin that is masked", "a computed end that is masked", "LOGICAL_AND with false",
+    "a computed begin that is masked", "a computed end that is masked", "LOGICAL_AND with false", "UNPACK",
 })  # fmt: skip
 """Elements that the proof need not know."""
 OF_X = "s:int32[4] = SHAPE(x[?,3,4,5], out_type=INT32)\n"
