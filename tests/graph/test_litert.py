@@ -6,7 +6,7 @@ import pytest
 
 from graphfix.graph.broadcast import align_anyhow
 from graphfix.graph.litert.kernels import other_kernel
-from graphfix.graph.litert.lookup_tables import chain_of, decides
+from graphfix.graph.litert.lookup_tables import chain_of, changes_table, decides
 from graphfix.graph.view import Node
 from models.builders.tflite.text import model
 from tests.support import engine
@@ -152,6 +152,36 @@ def test_a_chain_decides_where_a_table_returns_something_else(name: str) -> None
     text, op, more, expected = DECIDING[name]
     data = model(HEAD + text.format(op, more).replace("{{", "{").replace("}}", "}"))
     assert decides(chain_of(node_of(data, "y"))) is expected
+
+
+SELECTED_INSIDE = "f[2,3] = DEQUANTIZE(x)\ng[2,3] = MAXIMUM(f, k:const[1]{0.5})\ny:int8[2,3] = QUANTIZE(g)"
+RANK_LOST = "y:int8[1,1,2,3] = ADD(x, k:const:int8[1,1,1,1]{5})"
+# text, the node, what it reads as operand 0 instead -> whether it may be in another table, or have another rank there
+CHANGED = {
+    "the same operand": (SELECTED_INSIDE, "g", "f", False),
+    "an operand outside of the chain": (SELECTED_INSIDE, "g", "n", True),
+    "outside of a chain that decides nothing": (SELECTED_INSIDE.replace("MAXIMUM", "ADD"), "g", "n", False),
+    "into a chain": (
+        f"{SELECTED_INSIDE}\nh[2,3] = MINIMUM(n, l:const[1]{{0.5}})\nz:int8[2,3] = QUANTIZE(h)",
+        "h",
+        "f",
+        True,
+    ),
+    "an operand of another rank": (RANK_LOST, "y", "m", True),
+    "an operand of the same rank": (RANK_LOST, "y", "o", False),
+}
+
+
+@pytest.mark.parametrize("name", CHANGED)
+def test_other_operands_may_change_the_table(name: str) -> None:
+    text, asked, read, expected = CHANGED[name]
+    head = "subgraph main(x:int8[2,3], n[2,3], m:int8[1,2,3], o:int8[2,3]):\n"
+    more = "\np:int8[1,2,3] = NEG(m)\nq:int8[2,3] = NEG(o)"
+    node = node_of(model(head + text + more), asked)
+    graph = node.graph
+    every = [*graph.inputs, *(value for each in graph.nodes for value in each.results if value is not None)]
+    value = next(each for each in every if each.name == read)
+    assert changes_table(node, node.reading((value, *node.operands[1:]))) is expected
 
 
 # --- buffers ----------------------------------------------------------------------------------------------------------

@@ -240,3 +240,19 @@ def test_elements_that_follow_are_known(name: str) -> None:
         first, *others = expected.split(", ")
         other = "0" if first == "1" else "1"
         assert not proves_elements(spelling, ", ".join([other, *others])), spelling
+
+
+@pytest.mark.parametrize("name", ELEMENTS)
+def test_a_model_is_proved_equal_to_itself_whatever_is_known_of_elements(name: str) -> None:
+    text, _ = ELEMENTS[name]
+    dtype, sizes = re.findall(r"y:(\w+)(\[[^\]]*\])", text)[0]
+    reader = f"\nsum:{dtype}{sizes} = {'LOGICAL_AND' if dtype == 'bool' else 'ADD'}(y, given:{dtype}{sizes})"
+    data = model(text + reader, outputs=["y", "sum"])
+    assert unproved(data, data) is None
+
+
+@pytest.mark.parametrize("name", NOT_KNOWN)
+def test_a_model_is_proved_equal_to_itself_whatever_is_known_of_sizes(name: str) -> None:
+    text, numbers, dtype = (*NOT_KNOWN[name], "")[:3]
+    data = model(f"y{dtype and ':'}{dtype}[{','.join('?' * (numbers.count(',') + 1))}] = {text}")
+    assert unproved(data, data) is None
