@@ -30,7 +30,7 @@ def reason(data: bytes, result: str, at: int, *, stretched: bool = False) -> str
 
 # --- chains -----------------------------------------------------------------------------------------------------------
 
-HEAD = "subgraph main(x:int8[2,3], n[2,3], u[*]):\n"
+HEAD = "subgraph main(x:int8[2,3], n[2,3], u[*], b:int8[2,3]):\n"
 MANY = "\n".join(f"v{at}[2,3] = NEG({f'v{at - 1}' if at else 'f'})" for at in range(8))
 ELEVEN = "\n".join(f"v{at}[2,3] = NEG({f'v{at - 1}' if at else 'f'})" for at in range(9))
 # text -> the node that is asked, and the operators of its chain
@@ -77,6 +77,8 @@ CHAINS = {
         "g",
         "",
     ),
+    "the operand of the chain again": ("a:int8[2,3] = TANH(x)\ny:int8[2,3] = ADD(a, x)", "y", "TANH ADD"),
+    "another operand of 8 bits": ("a:int8[2,3] = TANH(x)\ny:int8[2,3] = ADD(a, b)", "y", ""),
     "an operator of no elements": (
         "f[2,3] = DEQUANTIZE(x)\ng[3,2] = RESHAPE(f, s:const:int32[2]{3,2})\ny:int8[3,2] = QUANTIZE(g)",
         "g",
@@ -272,6 +274,12 @@ CHOSEN = {
     "stretched along another axis": ("y[2,3] = MAXIMUM(x[1,3], n[2,3])", 0, True, ""),
     "stretched beside a last axis of 1": ("y[2,1] = MINIMUM(x[1,1], n[2,1])", 0, True, "XNNPACK returns another"),
     "stretched beside a free last axis": ("y[2,?] = MINIMUM(x[1,?], n[2,?])", 0, True, "XNNPACK returns another"),
+    "of half precision": (
+        "y:float16[2,3] = MAXIMUM(x:float16[2,1], n:float16[2,3])",
+        0,
+        True,
+        "XNNPACK returns another",
+    ),
     "of one free size": ("a[?] = NEG(x[?])\ny[?] = MAXIMUM(x, a)", 0, True, ""),
     "of integers": ("y:int32[2,3] = MAXIMUM(x:int32[2,1], n:int32[2,3])", 0, True, ""),
     "another operator": ("y[2,3] = ADD(x[2,1], n[2,3])", 0, True, ""),

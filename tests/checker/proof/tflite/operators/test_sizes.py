@@ -153,6 +153,15 @@ FOLLOWED = {
     for name, (text, expected) in ELEMENTS.items()
     if expected not in ("", "not known") and ".." not in expected and name not in UNFOLLOWED
 }
+OF_TWO = {
+    "REDUCE_PROD": "120", "REDUCE_PROD of the last axis": "120", "NEG": "-2, -3, -4, -5", "FLOOR_MOD": "2, 3, 0, 1",
+    "MAXIMUM": "4, 4, 4, 5", "MINIMUM": "2, 3, 4, 4", "SUB": "1, 2, 3, 4", "SUB of the sizes": "7, 6, 5, 4",
+    "GREATER": "0, 0, 0, 1", "GREATER_EQUAL": "0, 0, 1, 1", "LESS": "1, 1, 0, 0", "LESS_EQUAL": "1, 1, 1, 0",
+    "EQUAL": "0, 0, 1, 0", "FLOOR_DIV": "1, 1, 2, 2", "FLOOR_DIV by the sizes": "6, 4, 3, 2", "PACK": "120, 7",
+    "CAST to bool": "1, 1, 1, 1", "GREATER_EQUAL of any size": "1, 1, 1, 1", "GREATER of any size": "1, 1, 1, 1",
+}  # fmt: skip
+"""What is a range while the first size is free, where it is 2."""
+FOLLOWED |= {name: (ELEMENTS[name][0], expected) for name, expected in OF_TWO.items()}
 # constants of several axes, and what an operator makes of them
 A = "a:const:int32[2,3]{1,2,3,4,5,6}"
 FOLLOWED |= {
@@ -175,6 +184,10 @@ FOLLOWED |= {
     "SUM": (f"y:int32[2] = SUM({A}, b:const:int32[1]{{1}})", "6, 15"),
     "SUM of both axes": (f"y:int32[] = SUM({A}, b:const:int32[2]{{0,1}})", "21"),
     "SUM that keeps its axes": (f"y:int32[1,3] = SUM({A}, b:const:int32[]{{0}}, keep_dims=True)", "5, 7, 9"),
+    "products of segments": (
+        OF_X + "y:int32[3] = UNSORTED_SEGMENT_PROD(s, i:const:int32[4]{0,0,2,2}, n:const:int32[]{3})",
+        "6, 1, 20",
+    ),
     "REDUCE_MAX": (f"y:int32[3] = REDUCE_MAX({A}, b:const:int32[1]{{0}})", "4, 5, 6"),
     "REDUCE_MIN": (f"y:int32[3] = REDUCE_MIN({A}, b:const:int32[1]{{0}})", "1, 2, 3"),
     "REDUCE_PROD of a matrix": (f"y:int32[2] = REDUCE_PROD({A}, b:const:int32[1]{{1}})", "6, 120"),
