@@ -12,7 +12,6 @@ from graphfix.graph.edits import (
     Edit,
     Evaluate,
     Fold,
-    Inline,
     Lift,
     New,
     Refused,
@@ -120,6 +119,7 @@ def test_a_copy_is_bypassed_where_its_readers_take_the_origin(name: str) -> None
 
 
 BEHIND = {
+    "a constant": ("t[2] = ABS(x:const[2])\ny[2] = ADD(z[2], t)", {}, ""),
     "a value": ("t[2] = ABS(x[2])\ny[2] = NEG(t)", {}, ""),
     "a variable": (
         "t[2] = ABS(x:variable[2])\ny[2] = ADD(z[2], t)",
@@ -161,9 +161,9 @@ def test_an_operand_is_read_before_its_producer_where_both_stand_for_the_same(na
 RESTATED = {
     "a constant": ("y[2,3] = ADD(x[2,3], k:const[1,3])", (3,), {}, ""),
     "a constant with several scales": (
-        "y:int8[2,3] = ADD(x:int8[2,3], k:const:int8[1,3])",
-        (3,),
-        {"k": Quantized((0.5, 0.25, 1.0), 0, 1)},
+        "y:int8[2,2] = ADD(x:int8[2,2], k:const:int8[1,2])",
+        (2,),
+        {"k": Quantized((0.5, 0.25), 0, 1)},
         "'k' has a scale for each index of an axis",
     ),
     "half precision": ("d[1,3] = DEQUANTIZE(k:const:float16[1,3])\ny[2,3] = ADD(x[2,3], d)", (3,), {}, ""),
@@ -230,6 +230,15 @@ def test_new_nodes_do_not_compute_with_quantized_numbers() -> None:
         loaded, "SUB", Replace(last, "GF301")
     )
     assert refusal(loaded, "SUB", Replace(new("ADD", 0, 1, dtype="int8"), "GF301")) == ""
+
+
+@pytest.mark.parametrize(("scale", "refused"), [(0.5, False), ((0.5, 0.25), True)], ids=["one scale", "two scales"])
+def test_a_new_node_that_copies_elements_keeps_one_scale(scale: float | tuple[float, ...], refused: bool) -> None:
+    text = "y:int8[2,2] = SUB(x:int8[2,2], z:int8[2,2])"
+    loaded = opened(text, quantization={"x": Quantized(0.5, 3), "y": Quantized(0.5, 3), "z": Quantized(scale, 0, 0)})
+    inner = New("SLICE", (1, 1, 1), Shape((2, 2)), "int8", domain=TFLITE)
+    last = New("ADD", (0, inner), Shape((2, 2)), "int8", domain=TFLITE)
+    assert ("'z' is quantized" in refusal(loaded, "SUB", Replace(last, "GF301"))) is refused
 
 
 def test_a_stretch_is_written_where_the_rank_is_known() -> None:
@@ -329,37 +338,3 @@ def test_an_operator_that_only_served_what_was_edited_goes(op: str) -> None:
     assert refusal(loaded, "Op", Bypass(0, value_of(loaded, "v"))) == ""
     loaded.changed = True
     assert [node.op for node in engine.load(loaded.tobytes()).graphs[0].nodes] == [*([op] if op in KEPT else []), "Op"]
-
-
-# --- branches ---------------------------------------------------------------------------------------------------------
-
-BRANCHES = """y[2] = IF(c:const:bool[]{{1}}, x[2], then=yes, else=no)
-z[2] = NEG(y)
-subgraph yes(v[2]):
-{0}
-subgraph no(v[2]):
-t[2] = ABS(v)"""
-INLINED = {
-    "an operator": ("t[2] = NEG(v)", ""),
-    "two operators": ("s[2] = NEG(v)\nt[2] = ABS(s)", ""),
-    "a variable": ("t[2] = CUSTOM.Op(v, w:variable[2])", "its branch holds a variable or a sparse constant"),
-    "other scales": ("t:int8[2] = QUANTIZE(v)", "its branch quantizes an input or an output otherwise"),
-}
-
-
-@pytest.mark.parametrize("name", INLINED)
-def test_a_branch_takes_the_place_of_its_if(name: str) -> None:
-    body, why = INLINED[name]
-    assert refusal(opened(BRANCHES.format(body)), "IF", Inline("then_branch")) == why
-
-
-def test_an_inlined_branch_reads_what_the_if_is_given() -> None:
-    loaded = opened(BRANCHES.format("s[2] = MUL(v, k:const[2]{1.0,2.0})\nt[2] = ABS(s)"))
-    assert refusal(loaded, "IF", Inline("then_branch")) == ""
-    loaded.changed = True
-    loaded.finish()
-    loaded.refresh()
-    assert [str(node) for node in engine.load(loaded.tobytes()).graphs[0].nodes] == [
-        "s[2] = MUL(x[2], k[2])", "y[2] = ABS(s[2])", "z[2] = NEG(y[2])",
-    ]  # fmt: skip
-    assert len(engine.load(loaded.tobytes()).graphs) == 1
