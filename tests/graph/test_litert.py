@@ -15,7 +15,7 @@ from tests.support.tflite.shared_buffers import SHARING, TWINS, USED, WRITING, p
 
 def node_of(data: bytes, result: str) -> Node:
     """The node whose first result has a name."""
-    nodes = engine.load(data).graphs[0].nodes
+    nodes: list[Node] = engine.load(data).graphs[0].nodes
     return next(node for node in nodes if node.results and node.results[0] and node.results[0].name == result)
 
 

@@ -37,7 +37,7 @@ def node_of(loaded: Any, op: str) -> Node:  # noqa: ANN401 - the engine's model
 def value_of(loaded: Any, name: str) -> Value:  # noqa: ANN401 - the engine's model
     graph = loaded.graphs[0]
     every = [*graph.inputs, *(it for node in graph.nodes for it in (*node.operands, *node.results) if it is not None)]
-    return next(it for it in every if it.name == name)
+    return next(it for it in every if it.name == name)  # type: ignore[no-any-return]
 
 
 def refusal(loaded: Any, op: str, edit: Edit) -> str:  # noqa: ANN401 - the engine's model
@@ -49,7 +49,7 @@ def refusal(loaded: Any, op: str, edit: Edit) -> str:  # noqa: ANN401 - the engi
     return ""
 
 
-LIFTED = {
+LIFTED: dict[str, tuple[str, dict[str, Any], str]] = {
     "a constant": ("y[2,3] = ADD(x[2,3], b:const[3])", {}, ""),
     "an input": ("y[2,3] = ADD(x[2,3], b[3])", {}, ""),
     "a handle": ("y[2,3] = CUSTOM.Op(x[2,3], b:resource[1])", {}, "a resource has no shape to change"),
@@ -71,6 +71,12 @@ def test_no_operator_is_inserted_where_others_are_named_by_their_index() -> None
     stretch = Stretch(1, (0,), Shape((2, 3)))
     text = "y[2,3] = ADD(x[2,3], b[1,3])"
     assert "names operators by their index" in refusal(opened(text, metadata=named), "ADD", stretch)
+    large = opened("y[2,3] = ADD(x[2,3], b:const[1,3])", metadata=named)
+    assert refusal(large, "ADD", stretch) == ""
+    large = opened("y[2,3] = ADD(x[2,3], b:const[1,3])", metadata=named)
+    large.expand_limit = 0
+    large.refresh()
+    assert "names operators by their index" in refusal(large, "ADD", stretch)
     folded = "t[2] = TILE(x[2], r:const:int32[1]{1})\ny[2] = NEG(t)"
     assert "names operators by their index" in refusal(opened(folded, metadata=named), "TILE", Fold())
     assert refusal(opened(folded), "TILE", Fold()) == ""

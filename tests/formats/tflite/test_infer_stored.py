@@ -90,6 +90,12 @@ def test_what_is_believed_and_what_follows_from_it_is_leaned_on() -> None:
     assert not facts_of("c[?] = ABS(x[?])")[1].leaning
 
 
+def test_a_stored_number_for_a_size_that_does_not_follow_is_leaned_on() -> None:
+    names, facts = facts_of("y[4,2] = WHERE(x:bool[?,2])\nz[4,2] = NEG(y)")
+    assert [names[at] for at in facts.leaning] == ["y", "z"]
+    assert facts.assumes == ["the stored shape of 'y', a result of WHERE"]
+
+
 def test_another_subgraph_is_named_where_its_shapes_are_believed() -> None:
     container = read(model("y[2] = ABS(x[2])\nsubgraph other(v[2]):\nw[3] = CUSTOM.Op(v)"))
     assert analyse(container, {})[1].assumes == ["the stored shape of 'w', a result of Op in subgraph 1"]
@@ -124,6 +130,7 @@ FOLLOWED = {
     "a large float": ("y:int32[] = CAST(f:const[]{16777216.0}, in_data_type=FLOAT32, out_data_type=INT32)", "unknown"),
     "a vector of floats": ("y:int32[1] = CAST(f:const[1]{7.0}, in_data_type=FLOAT32, out_data_type=INT32)", None),
     "an int16": ("y:int32[1] = CAST(f:const:int16[1]{7}, in_data_type=INT16, out_data_type=INT32)", None),
+    "an input of two axes": ("y:int32[4] = RESHAPE(k:int32[2,2], s:const:int32[1]{4})", None),
     "64 elements": ("y:int32[64] = ADD(k:const:int32[64], l:const:int32[]{0})", "64"),
     "65 elements": ("y:int32[65] = ADD(k:const:int32[65], l:const:int32[]{0})", None),
 }

@@ -51,10 +51,9 @@ def test_sizes_of_one_result_of_several_are_known(name: str) -> None:
     reader = f"total:int32[{count}] = ADD({{}}, given:int32[{count}])"
     asked = f"{text}\nsizes:int32[{count}] = SHAPE(y, out_type=INT32)\n{reader.format('sizes')}"
     stated = f"{text}\n{reader.format(f'stated:const:int32[{count}]{{{expected[1:-1]}}}')}"
-    files = (
-        model(each.replace("[*]", f"[{','.join('?' * count)}]"), outputs=["y", "total"]) for each in (asked, stated)
-    )
-    assert unproved(*files) is None
+    free = f"[{','.join('?' * count)}]"
+    before, after = (model(each.replace("[*]", free), outputs=["y", "total"]) for each in (asked, stated))
+    assert unproved(before, after) is None
 
 
 CONV = "stride_h=1, stride_w=2, dilation_h_factor=2, dilation_w_factor=1"
