@@ -77,3 +77,45 @@ def test_a_negative_axis_is_counted_from_the_back(tmp_path: Path, op: str) -> No
     assert proved(tmp_path, text.format(1, last), text.format(-1, last))
     assert proved(tmp_path, text.format(0, first), text.format(-2, first))
     assert not proved(tmp_path, text.format(1, last), text.format(-2, first))
+
+
+NEUTRAL = {
+    "a sum with zeros": ("ADD", "int32", "0,0,0", "", True),
+    "zeros first": ("ADD", "int64", "0,0,0", "first", True),
+    "a difference from zeros": ("SUB", "int32", "0,0,0", "", True),
+    "zeros less something": ("SUB", "int32", "0,0,0", "first", False),
+    "a product with ones": ("MUL", "int32", "1,1,1", "", True),
+    "a sum with one that is not zero": ("ADD", "int32", "0,0,1", "", False),
+    "a product with one that is not one": ("MUL", "int32", "1,1,2", "", False),
+    "a sum with ones": ("ADD", "int32", "1,1,1", "", False),
+    "a sum with zeros and an activation": ("ADD", "int32", "0,0,0", "relu", False),
+    "a sum of floats with zeros": ("ADD", "float32", "0.0,0.0,0.0", "", False),
+    "a product of floats with ones": ("MUL", "float32", "1.0,1.0,1.0", "", False),
+    "a product of 8 bits with ones": ("MUL", "int8", "1,1,1", "", False),
+}
+
+
+@pytest.mark.parametrize("name", NEUTRAL)
+def test_whole_numbers_beside_neutral_ones_are_themselves(tmp_path: Path, name: str) -> None:
+    op, kind, elements, how, expected = NEUTRAL[name]
+    constant = f"k:const:{kind}[3]{{{elements}}}"
+    pair = f"{constant}, x" if how == "first" else f"x, {constant}"
+    options = ", fused_activation_function=RELU" if how == "relu" else ""
+    head = f"subgraph main(x:{kind}[2,3]):\n"
+    before = f"{head}s:{kind}[2,3] = {op}({pair}{options})\ny:{kind}[2,3] = ABS(s)"
+    assert proved(tmp_path, before, f"{head}y:{kind}[2,3] = ABS(x)") is expected
+
+
+EMPTY = {
+    "of no rows": ("e:const[0,3]", "0", True),
+    "of one row": ("e:const[1,3]{1.0,2.0,3.0}", "1", False),
+}
+
+
+@pytest.mark.parametrize("name", EMPTY)
+def test_an_operand_without_elements_joins_nothing(tmp_path: Path, name: str) -> None:
+    operand, more, expected = EMPTY[name]
+    head, rows = "subgraph main(a[2,3], b[2,3]):\n", 4 + int(more)
+    before = f"{head}s[{rows},3] = CONCATENATION(a, {operand}, b, axis=0)\ny[{rows},3] = ABS(s)"
+    assert proved(tmp_path, before, before)
+    assert proved(tmp_path, before, f"{head}s[4,3] = CONCATENATION(a, b, axis=0)\ny[4,3] = ABS(s)") is expected
