@@ -44,17 +44,17 @@ PLACES: dict[str, tuple[list[Place], list[Place], bool]] = {
 
 
 @pytest.mark.parametrize(("before", "after", "matched"), PLACES.values(), ids=PLACES)
-@pytest.mark.parametrize("counted", [True, False])
+@pytest.mark.parametrize("options", [{}, {"counted": False}], ids=["counted", "not counted"])
 def test_the_second_file_computes_what_the_first_computes_there(
-    counted: bool, before: list[Place], after: list[Place], matched: bool
+    options: dict[str, bool], before: list[Place], after: list[Place], matched: bool
 ) -> None:
     table, *_ = made()
     for table.algebra.place in before:
-        table.core(("op",), "Op", counted=counted)
+        table.core(("op",), "Op", **options)
     table.close()
     for table.algebra.place in after:
-        table.core(("op",), "Op", counted=counted)
-    assert (not table.unmatched) is (matched or not counted)
+        table.core(("op",), "Op", **options)
+    assert (not table.unmatched) is (matched or bool(options))
     assert all(core.matched is (bool(after) and bool(before)) for core in table.cores.values())
 
 
@@ -78,6 +78,7 @@ def test_known_integers_are_one_term_in_every_length() -> None:
     )  # fmt: skip
     assert (three.sizes, one.sizes, scalar.sizes) == ((3,), (1,), ())
     assert three.core is one.core is scalar.core
+    assert one.core.sizes == ()
     assert (three.content, one.content, scalar.content) == ((n, n, n), (n,), (n,))
     pair = table.integers((n, 2), "int64")
     assert (pair.axes, pair.sizes, pair.content, pair.core.sizes) == ((0,), (2,), (n, 2), (2,))
@@ -94,6 +95,7 @@ def test_a_constant_without_elements_is_one_term_in_every_shape() -> None:
     assert (vector.sizes, vector.content, integer_type(vector)) == ((0,), (), "int64")
     matrix = table.empty("int64", (n, 0))
     assert (matrix.core, matrix.axes, matrix.sizes) == (vector.core, (None, None), (n, 0))
+    assert (vector.core.sizes, vector.core.counted) == ((), False)
     assert table.empty("float32", (0,)).core is not vector.core
 
 
@@ -106,7 +108,8 @@ def test_elements_of_a_long_or_stretched_vector_are_not_listed() -> None:
     assert View(core, (None, None), (1, 1)).content is None
     assert View(core, None, None).content is None
     assert View(core, (), ()).content == (7,)
-    assert value(table, "x", (2,)).content is None
+    x = value(table, "x", (1, 2))
+    assert [View(core, (None,), None).content, x.content, View(x.core, (None,), (3,)).content] == [None] * 3
 
 
 def test_a_map_over_a_map_is_one_map() -> None:
