@@ -44,6 +44,7 @@ def same(found: np.ndarray[Any, Any] | None, expected: object, dtype: str) -> No
 PAIRS: list[tuple[str, str, Numbers, Numbers, Numbers | None]] = [
     ("add", "int8", [100, 1], [27, -1], [127, 0]),
     ("add", "int8", [100], [28], None),
+    ("add", "int8", [], [], []),
     ("sub", "int8", [-100], [28], [-128]),
     ("sub", "uint8", [1], [2], None),
     ("mul", "int64", [2**62], [2], None),
@@ -57,6 +58,8 @@ PAIRS: list[tuple[str, str, Numbers, Numbers, Numbers | None]] = [
     ("add", "float16", [2048], [2], [2050.0]),
     ("add", "float16", [2048], [1], None),
     ("div", "int32", [7, 0], [2, 2], [3, 0]),
+    ("div", "int32", [7], [1], [7]),
+    ("div", "float32", [7], [1], [7.0]),
     ("div", "int32", [-7], [2], None),
     ("div", "int32", [7], [-2], None),
     ("div", "int32", [7, 7], [2, 0], None),
@@ -120,6 +123,7 @@ def test_arrays_that_do_not_fit_are_for_the_operator_to_refuse() -> None:
 SINGLE: list[tuple[str, str, Numbers, Numbers | None]] = [
     ("neg", "int8", [127, -127], [-127, 127]),
     ("neg", "int8", [-128], None),
+    ("neg", "int64", [1 << 40], [-(1 << 40)]),
     ("abs", "int8", [-127, 5], [127, 5]),
     ("abs", "int8", [-128], None),
     ("neg", "float32", [1.5], [-1.5]),

@@ -150,6 +150,7 @@ def test_numbers_are_held_up_to_the_ends_of_their_type() -> None:
     beyond, below = known(table.arithmetic.add(n, 1 << 31)), known(table.arithmetic.sub(-(1 << 31) - 1, n))
     assert held(table, beyond, "int32") is None
     assert held(table, below, "int32") is None
+    assert held(table, known(table.arithmetic.sub(-(1 << 31), n)), "int32") is not None
     assert held(table, known(table.arithmetic.add(n, MOST)), "int32") is not None
 
 

@@ -110,7 +110,9 @@ FUNCTIONS: dict[str, tuple[Change, Change, str, str, str | None]] = {
     "a new one twice": (
         nothing, both(function(OWN), lambda m: m.functions.append(m.functions[0])), "F", "G", "is defined twice"),
     "in a domain of runtimes": (
-        imported("com.microsoft", 1), both(imported("com.microsoft", 1), function(OWN.replace('"local"', '"com.microsoft"'))), "F", "ms",
+        imported("com.microsoft", 1),
+        both(imported("com.microsoft", 1), function(OWN.replace('"local"', '"com.microsoft"'))), "F",
+        "ms",
         "'G' of the second file is in a domain whose operators"),
     "two operands of one name": (nothing, function(OWN.replace("(a) =>", "(a, a) =>")), "F", "G", "has two operands"),
     "two results of one name": (nothing, function(OWN.replace("(b)", "(b, b)")), "F", "G", "has two operands"),
@@ -124,14 +126,16 @@ FUNCTIONS: dict[str, tuple[Change, Change, str, str, str | None]] = {
     "the name of an operator": (
         nothing, function(OWN.replace("G (a)", "Add (a)")), "F", "Add", "has the name of an op"),
     "a domain that is not imported": (
-        nothing, lambda m: m.opset_import.pop(), "F", "F", "'F' of the second file is in a domain that the file does not"),
+        nothing, lambda m: m.opset_import.pop(), "F", "F",
+        "'F' of the second file is in a domain that the file does not"),
     "a domain that neither imports": (
         lambda m: m.opset_import.pop(), lambda m: m.opset_import.pop(), "F", "F", None),
     "a new one in a domain that neither imports": (
         lambda m: m.opset_import.pop(), both(lambda m: m.opset_import.pop(), function(OWN)), "F", "G",
         "is in a domain that"),
     "a set that the file does not import": (
-        nothing, function(OWN.replace('["" : 17]', '["" : 17, "more" : 1]')), "F", "G", "imports the operator set 'more' 1"),
+        nothing, function(OWN.replace('["" : 17]', '["" : 17, "more" : 1]')), "F", "G",
+        "imports the operator set 'more' 1"),
     "another version of a set": (
         nothing, function(OWN.replace('["" : 17]', '["" : 16]')), "F", "G", "imports the operator set '' 16"),
     "the set of the first file, whose own was raised": (nothing, imported("", 18), "F", "F", "the operator set '' 17"),
