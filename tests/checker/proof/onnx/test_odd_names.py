@@ -13,6 +13,7 @@ from tests.support.proved import unproved
 Change = Callable[[ModelProto], object]
 HEAD = '<ir_version: 8, opset_import: ["" : 17]>\n'
 PLAIN = HEAD + "g (float[N,3] x, float[M,3] z) => (float[N,3] y) <float[N,3] a> { [one] a = Neg(x) [two] y = Relu(a) }"
+SILENT = HEAD + "g (float[N,3] x) => (float[N,3] y) { a = Neg(x) b = Exp(a) c = Transpose(b) y = Neg(b) }"
 LOOP = HEAD + (
     "g (float[2,3] x, int64 n, bool c) => (float[2,3] y) { a = Neg(x) [loop] y, z = Loop(n, c, a)<body = b (int64 i,"
     " bool k, float[2,3] s) => (bool kk, float[2,3] t, float[2,3] u) { kk = Identity(k) t = Relu(s) u = Neg(s) }> }"
@@ -56,6 +57,12 @@ def named_size(name: str, axis: int, value: int = 0) -> Change:
     return change
 
 
+def told(**shapes: list[int | str]) -> Change:
+    """Declare shapes of values."""
+    infos = [helper.make_tensor_value_info(name, TensorProto.FLOAT, shape) for name, shape in shapes.items()]
+    return lambda model: model.graph.value_info.extend(infos)
+
+
 REFUSED: dict[str, tuple[str, Change, str]] = {
     "a constant without a name": (PLAIN, held("", main), "an input, an output or a constant of the second file has no"),
     "a sparse constant without a name": (PLAIN, sparse, "the sparse constant '' is only in the second file"),
@@ -69,7 +76,8 @@ REFUSED: dict[str, tuple[str, Change, str]] = {
     "an input of a body that is a constant": (
         LOOP, held("i", body), "the input 'i' of a body of the second file is a constant as well"),
     "a value that a body returns twice": (
-        LOOP.replace("u = Neg", "u = Relu"), lambda m: setattr(body(m).output[2], "name", "t"), "a body of the second file returns 't' twice"),
+        LOOP.replace("u = Neg", "u = Relu"), lambda m: setattr(body(m).output[2], "name", "t"),
+        "a body of the second file returns 't' twice"),
     "a tensor of no type": (
         PLAIN, lambda m: m.graph.value_info[0].type.tensor_type.ClearField("elem_type"), "the type of 'a'"),
     "a result of no type": (
@@ -87,6 +95,12 @@ REFUSED: dict[str, tuple[str, Change, str]] = {
         "says a size below 0 of 'a'"),
     "one name for two sizes": (PLAIN, named_size("M", 0), "calls two sizes 'M' that are not known to be one"),
     "a name of a number": (PLAIN, named_size("N", 1), "calls two sizes 'N' that are not known to be one"),
+    "one new name for two sizes": (
+        SILENT, told(a=["new", 3], b=["new", "new"]),
+        "two sizes 'new' that are not known to be one: one is axis 1 of 'b'"),
+    "one new name for a size and an input's": (SILENT, told(a=["N", "N"]), "calls two sizes 'N' that are not known"),
+    "another size": (SILENT, told(a=["N", 4]), "the second file declares 'a' as [?,4], which it is not known to be"),
+    "another rank": (SILENT, told(a=["N"]), "the second file declares 'a' as [?], which it is not known to be"),
     "two values of one name": (
         PLAIN, lambda m: m.graph.node.add(op_type="Neg", input=["x"], output=["a"]), "two values have the name 'a'"),
     "two constants of one name": (
@@ -95,6 +109,8 @@ REFUSED: dict[str, tuple[str, Change, str]] = {
 BY_BOTH_UNREAD = frozenset({"two values of one name", "two constants of one name"})
 """What is read in neither file."""
 KEPT: dict[str, tuple[str, Change]] = {
+    "one new name for one size": (SILENT, told(a=["new", 3], b=["new", "three"], c=["three", "new"])),
+    "the name of an input's size": (SILENT, told(a=["N", 3], c=[3, "N"])),
     "two constant nodes of one name": (PLAIN, constants("same", "same")),
     "a constant node of the name of another": (PLAIN, constants("one")),
     "nodes without names": (PLAIN, lambda m: [each.ClearField("name") for each in m.graph.node]),

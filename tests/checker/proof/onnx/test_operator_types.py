@@ -35,6 +35,7 @@ def whole(given: TypeProto) -> bytes:
 SEQUENCE = whole(helper.make_sequence_type_proto(tensor(FLOAT)))
 OPTIONAL = whole(helper.make_optional_type_proto(tensor(FLOAT)))
 OPTIONAL_SEQUENCE = whole(helper.make_optional_type_proto(helper.make_sequence_type_proto(tensor(FLOAT))))
+SEQUENCE_OF_ANY = whole(helper.make_sequence_type_proto(tensor(TensorProto.UNDEFINED)))
 NO_TYPE = 1000
 ACCEPTED: list[tuple[str, int, tuple[int | bytes | None, ...], bool]] = [
     ("Add", 17, (FLOAT, FLOAT), True),
@@ -64,6 +65,8 @@ ACCEPTED: list[tuple[str, int, tuple[int | bytes | None, ...], bool]] = [
     ("SequenceAt", 17, (SEQUENCE, INT64), True),
     ("SequenceAt", 17, (FLOAT, INT64), False),
     ("SequenceAt", 17, (OPTIONAL, INT64), False),
+    ("SequenceAt", 17, (SEQUENCE_OF_ANY, INT64), True),
+    ("Add", 17, (TensorProto.UNDEFINED, FLOAT), True),
     ("Loop", 17, (INT64, BOOL, FLOAT, INT64), True),
     ("Constant", 17, (), True),
     ("Constant", 17, (FLOAT,), True),
