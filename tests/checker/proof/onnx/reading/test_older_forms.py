@@ -10,7 +10,8 @@ from tests.support.proved import unproved
 HELD = {
     "zero": "int64[1] zero = {0}", "one": "int64[1] one = {1}", "two": "int64[1] two = {2}",
     "parts": "int64[2] parts = {1, 2}", "pads": "int64[4] pads = {0, 1, 0, 1}",
-    "half": "float half = {0.5}", "six": "float six = {6}", "twice": "float[2] twice = {1, 2}", "less": "float[2] less = {1, 0.5}",
+    "half": "float half = {0.5}",
+    "six": "float six = {6}", "twice": "float[2] twice = {1, 2}", "less": "float[2] less = {1, 0.5}",
     "none": "float[0] none = {}", "ones": "float[3] ones = {1, 1, 1}",
 }  # fmt: skip
 FLAT, CUBE, UNIT = "float[2,3] x", "float[2,3,4] x", "float[2,3,1] x"
