@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 import pytest
 
-from graphfix.checker.proof.core.arithmetic import Arithmetic
+from graphfix.checker.proof.core.arithmetic import ELEMENT, Arithmetic
 from graphfix.checker.proof.core.sizes import Algebra, Size, Symbol, result_size
 
 Made = tuple[Size, Size | None]
@@ -169,6 +169,14 @@ def test_the_second_file_fails_only_where_the_first_does(
     assert arithmetic.newly_needed is (less if is_new else other)
 
 
+def test_an_unknown_number_may_be_negative_where_no_value_has_it_as_a_size() -> None:
+    arithmetic, n, _ = made()
+    number = arithmetic.algebra.symbol((ELEMENT, 0), "number")
+    arithmetic.algebra.closed = True
+    arithmetic.need((n, number))
+    assert arithmetic.newly_needed is number
+
+
 def test_the_size_that_the_others_leave_open() -> None:
     arithmetic, n, m = made()
     assert arithmetic.left_open((n, 6), (n, 2)) == 3
@@ -178,6 +186,8 @@ def test_the_size_that_the_others_leave_open() -> None:
     assert arithmetic.left_open((7,), (2,)) is None
     assert arithmetic.left_open((n,), (m,)) is None
     assert arithmetic.left_open((6,), (2, 3)) == 1
+    many = [n] * 65
+    assert arithmetic.mul(*many) is arithmetic.left_open(many, (m,)) is arithmetic.left_open((n,), [m] * 65) is None
 
 
 def test_the_lesser_and_the_greater_of_sizes_that_are_ordered() -> None:

@@ -17,10 +17,10 @@ N, M, K = (ALGEBRA.symbol((name,), name) for name in "NMK")
 def of(*terms: tuple[int, str]) -> Polynomial:
     """Return a polynomial: each term is its number and its symbols, `(2, "NM")` for 2*N*M."""
     names = {"N": N, "M": M, "K": K}
-    one = ((((), 1),),)
+    one: Polynomial = (((), 1),)
     parts = []
     for number, symbols in terms:
-        (part,) = one
+        part: Polynomial = one
         for name in symbols:
             part = poly.times(part, poly.polynomial(names[name]))
         parts.append(poly.scaled(part, number))

@@ -149,7 +149,7 @@ def test_an_operator_of_one_constant(rule: str, dtype: str, given: Numbers, expe
     same(single(rule, np.array(given, dtype)), expected, dtype)
 
 
-REDUCED: list[tuple[str, str, Numbers, tuple[int, ...] | None, bool, Numbers | int | None]] = [
+REDUCED: list[tuple[str, str, Numbers, tuple[int, ...] | None, bool, Numbers | float | None]] = [
     ("sum", "int64", [[1, 2], [3, 4]], None, False, 10),
     ("sum", "int64", [[1, 2], [3, 4]], (0,), False, [4, 6]),
     ("sum", "int64", [[1, 2], [3, 4]], (1,), True, [[3], [7]]),

@@ -21,7 +21,8 @@ LOOP = HEAD + (
 
 
 def body(model: ModelProto) -> GraphProto:
-    return model.graph.node[1].attribute[0].g
+    graph: GraphProto = model.graph.node[1].attribute[0].g
+    return graph
 
 
 def held(name: str, where: Callable[[ModelProto], GraphProto]) -> Change:
@@ -126,7 +127,7 @@ KEPT: dict[str, tuple[str, Change]] = {
 def changed(text: str, change: Change) -> bytes:
     model = onnx.parser.parse_model(text)
     change(model)
-    return model.SerializeToString()
+    return bytes(model.SerializeToString())
 
 
 @pytest.mark.parametrize(("text", "change", "reason"), REFUSED.values(), ids=REFUSED)

@@ -120,7 +120,7 @@ def model(nodes: str, opset: int, inputs: str) -> bytes:
     made = onnx.parser.parse_model(f"{text} {{ {nodes} }}")
     made.graph.output[0].type.tensor_type.ClearField("shape")
     made.producer_name = f"set {opset}"
-    return made.SerializeToString()
+    return bytes(made.SerializeToString())
 
 
 @pytest.mark.parametrize(("before", "old", "after", "new", "inputs", "same"), CASES.values(), ids=CASES)
