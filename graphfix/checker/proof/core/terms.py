@@ -169,7 +169,7 @@ class TermTable:
 
     def meet(self, core: Core) -> None:
         """Enter that a core is there once more."""
-        core.matched = core.matched or self.closed
+        core.matched = self.closed
         self._placed(core)
 
     def _placed(self, core: Core) -> None:
@@ -211,9 +211,7 @@ class TermTable:
         if sizes is not None:
             return repr(sizes)
         for extents, place in self.second_checks:
-            if not reached(self.checks.get(extents, ()), place) and not any(
-                _implies(other, extents) and reached(at, place) for other, at in self.checks.items()
-            ):
+            if not any(_implies(other, extents) and reached(at, place) for other, at in self.checks.items()):
                 return ", ".join(sorted(map(shown, extents)))
         return None
 
@@ -237,7 +235,7 @@ class TermTable:
         """A vector of integers (or a scalar) whose elements are known as terms."""
         if not terms:
             return self.empty(dtype, (0,))
-        folded = terms[:1] if terms and len(set(terms)) == 1 else terms
+        folded = terms[:1] if len(set(terms)) == 1 else terms
         core, new = self.core(("integers", dtype, folded), f"{list(terms)}", counted=False)
         if new:
             core.content = folded
@@ -256,8 +254,6 @@ class TermTable:
 
 def _implies(one: frozenset[Extent], two: frozenset[Extent]) -> bool:
     """Return whether the shapes of `two` fit wherever those of `one` do: [N,1] and [N,4] fit what [N,4] fits."""
-    if two <= one:
-        return True
     if not all(each in one for each in two if isinstance(each, View)):
         return False
     wide, narrow = _sizes_by_axis(one), _sizes_by_axis(two)

@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 import pytest
 
-from graphfix.checker.proof.core.arithmetic import Arithmetic
+from graphfix.checker.proof.core.arithmetic import ELEMENT, Arithmetic
 from graphfix.checker.proof.core.sizes import Algebra, Size, Symbol, result_size
 
 Made = tuple[Size, Size | None]
@@ -116,3 +116,87 @@ def test_a_size_that_is_never_1_is_the_size_of_the_result() -> None:
     for other in (known(arithmetic.add(n, 1)), known(arithmetic.mul(n, n)), known(arithmetic.sub(known(twice), m))):
         checked = broadcast((other, m))
         assert result_size(checked) is checked
+
+
+def test_ranges_are_assumed_only_where_they_say_more() -> None:
+    arithmetic, n, m = made()
+    assert isinstance(n, Symbol)
+    assert isinstance(m, Symbol)
+    algebra = arithmetic.algebra
+    algebra.ranges = {n: (2, 8), m: (0, 4)}
+    assert arithmetic.least_in_ranges(5) == 5
+    assert arithmetic.least_in_ranges(known(arithmetic.add(n, 2))) == 2
+    assert arithmetic.least_in_ranges(m) == 0
+    assert list(algebra.used_ranges) == []
+    assert arithmetic.least_in_ranges(n) == 2
+    assert list(algebra.used_ranges) == [n]
+    assert arithmetic.least_in_ranges(known(arithmetic.sub(8, n))) == 0
+    assert arithmetic.least_in_ranges(known(arithmetic.add(n, 1))) == 3
+    assert arithmetic.least(n) == 0
+
+
+def test_a_term_is_a_size_where_a_value_has_it() -> None:
+    arithmetic, n, _ = made()
+    less, algebra = known(arithmetic.sub(n, 5)), arithmetic.algebra
+    assert [arithmetic.is_size(size) for size in (n, 0, -1, less)] == [True, True, False, False]
+    algebra.place = ("then",)
+    arithmetic.see((less, n, 3))
+    assert arithmetic.is_size(less)
+    algebra.place = ("then", "inner")
+    assert arithmetic.is_size(less)
+    algebra.place = ()
+    assert not arithmetic.is_size(less)
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "is_new"),
+    [((), (), False), ((), ("then",), False), (("then",), (), True), (("then",), ("else",), True), (None, (), True)],
+    ids=str,
+)
+def test_the_second_file_fails_only_where_the_first_does(
+    before: tuple[str, ...] | None, after: tuple[str, ...], is_new: bool
+) -> None:
+    arithmetic, n, _ = made()
+    less, other, algebra = known(arithmetic.sub(n, 5)), known(arithmetic.sub(n, 6)), arithmetic.algebra
+    if before is not None:
+        algebra.place = before
+        arithmetic.need((n, less, 3))
+    assert arithmetic.newly_needed is None
+    algebra.closed, algebra.place = True, after
+    arithmetic.need((n, less, 3))
+    assert arithmetic.newly_needed is (less if is_new else None)
+    arithmetic.need((other,))
+    assert arithmetic.newly_needed is (less if is_new else other)
+
+
+def test_an_unknown_number_may_be_negative_where_no_value_has_it_as_a_size() -> None:
+    arithmetic, n, _ = made()
+    number = arithmetic.algebra.symbol((ELEMENT, 0), "number")
+    arithmetic.algebra.closed = True
+    arithmetic.need((n, number))
+    assert arithmetic.newly_needed is number
+
+
+def test_the_size_that_the_others_leave_open() -> None:
+    arithmetic, n, m = made()
+    assert arithmetic.left_open((n, 6), (n, 2)) == 3
+    assert arithmetic.left_open((n, 6), (3,)) is arithmetic.mul(n, 2)
+    assert arithmetic.left_open((n, m), (m,)) is n
+    assert arithmetic.left_open((n,), (2,)) is arithmetic.floordiv(n, 2)
+    assert arithmetic.left_open((7,), (2,)) is None
+    assert arithmetic.left_open((n,), (m,)) is None
+    assert arithmetic.left_open((6,), (2, 3)) == 1
+    many = [n] * 65
+    assert arithmetic.mul(*many) is arithmetic.left_open(many, (m,)) is arithmetic.left_open((n,), [m] * 65) is None
+
+
+def test_the_lesser_and_the_greater_of_sizes_that_are_ordered() -> None:
+    arithmetic, n, _ = made()
+    more = known(arithmetic.add(n, 2))
+    assert arithmetic.lesser(n, more) is n
+    assert arithmetic.greater(n, more) is more
+    assert arithmetic.order(more, n) == (2, 2)
+    assert arithmetic.order(n, n) == (0, 0)
+    assert (arithmetic.lesser(3, 5), arithmetic.greater(3, 5)) == (3, 5)
+    assert (arithmetic.floordiv(7, 2), arithmetic.ceildiv(7, 2), arithmetic.mod(7, 2)) == (3, 4, 1)
+    assert known(arithmetic.mod(known(arithmetic.mul(n, 4)), 2)) == 0
