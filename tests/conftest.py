@@ -16,6 +16,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from _pytest.runner import runtestprotocol
 from hypothesis import settings
 
 from graphfix.results.files import toml_files
@@ -111,6 +112,17 @@ def _spread_alike(items: list[pytest.Item]) -> None:
             if turns[name] % mark.args[0]:
                 item.add_marker(pytest.mark.ci)
             turns[name] += 1
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> bool | None:
+    """With `-n`, let a worker send one report a test, in place of five messages: those took a tenth of the time."""
+    if not hasattr(item.config, "workerinput"):
+        return None
+    for report in runtestprotocol(item, nextitem=nextitem, log=False):
+        if report.when == "call" or not report.passed:
+            item.ihook.pytest_runtest_logreport(report=report)
+    return True
 
 
 def pytest_collection_finish() -> None:

@@ -62,7 +62,7 @@ def _collected(terms: Sequence[tuple[Factors, int]]) -> Polynomial:
     for factors, number in terms:
         total[factors] = total.get(factors, 0) + number
     kept = [term for term in total.items() if term[1]]
-    return tuple(sorted(kept, key=_by_degree))
+    return tuple(sorted(kept, key=_by_degree) if len(kept) > 1 else kept)
 
 
 def _by_degree(term: tuple[Factors, int]) -> tuple[int, list[int]]:

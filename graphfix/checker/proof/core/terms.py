@@ -211,7 +211,9 @@ class TermTable:
         if sizes is not None:
             return repr(sizes)
         for extents, place in self.second_checks:
-            if not any(_implies(other, extents) and reached(at, place) for other, at in self.checks.items()):
+            if not reached(self.checks.get(extents, ()), place) and not any(
+                _implies(other, extents) and reached(at, place) for other, at in self.checks.items()
+            ):
                 return ", ".join(sorted(map(shown, extents)))
         return None
 
@@ -254,6 +256,8 @@ class TermTable:
 
 def _implies(one: frozenset[Extent], two: frozenset[Extent]) -> bool:
     """Return whether the shapes of `two` fit wherever those of `one` do: [N,1] and [N,4] fit what [N,4] fits."""
+    if two <= one:
+        return True
     if not all(each in one for each in two if isinstance(each, View)):
         return False
     wide, narrow = _sizes_by_axis(one), _sizes_by_axis(two)
