@@ -21,16 +21,16 @@ VARIES = re.compile(
     r"\b\d+\.\d+ ?s\b(: \w+ [\d.]+(, \w+ [\d.]+)*)?"
     r"|\"(load|infer|plan|write|check|prove|proof|verify|run|seconds\w*)\": [\d.e-]+"
     r"|\b(time|timestamp)=\"[\d.:T+-]+\""
-    r"|\b0\.1\.0\+?[\w.]*"
+    r"|\b0\.1\.0\+?[\w.]*|, Python 3\.\d+.*"
 )
-"""Durations, the time of day, and graphfix's version."""
+"""Durations, the time of day, graphfix's version, and those of Python and the packages."""
 
 Answers = Mapping[str, bytes]
 """What is answered, by the question."""
 
 
 def steady(text: str, folder: Path) -> str:
-    """Return a text without what the next run says otherwise: durations, times of day, version, temporary folder."""
+    """Return a text without what the next run says otherwise: durations, times, versions, temporary folders."""
     return VARIES.sub("", text.replace(str(folder), "FOLDER"))
 
 

@@ -24,7 +24,7 @@ from tests.support.proving import prove
 
 Wanted = Callable[[str], bool]
 """Of an operator's name: whether it is asked for."""
-SHARE = 16
+SHARE = 24
 """Of the changes of an operator one in so many is proved."""
 MOST = 12
 """How many models of an operator are asked about, spread over their list."""
@@ -69,7 +69,7 @@ def _of_tflite(wanted: Wanted) -> Iterator[Operator]:
     """Yield TFLite's operators, and the folders of small models."""
     for name in filter(wanted, tflite_seeds.operators()):
         seeds = tflite_seeds.seeds(name)
-        pairs = tuple((pair.before, pair.after) for pair in tflite_pairs.pairs(seeds, share=2 * SHARE))
+        pairs = tuple((pair.before, pair.after) for pair in tflite_pairs.pairs(seeds, share=SHARE))
         yield Operator(f"tflite {name}", _spread([it.file for it in seeds]), pairs)
 
 
