@@ -18,7 +18,8 @@ from tests.support.tiers import COVER, tiered
 
 MODELS = answers.table("models")
 OPERATORS = answers.table("operators")
-MADE = {*[model_id(path) for path in filter(models.is_made, models.listed())][::2]}
+LISTED = models.listed()
+MADE = {*[model_id(path) for path in filter(models.is_made, LISTED)][::2]}
 """Every second model that other tools made."""
 OF_ONNX = [pytest.mark.needs_release("onnx==1.23.2"), pytest.mark.needs_release("onnxruntime==1.31.1")]
 """Another onnx has other models of its operators, and another onnxruntime runs others of them."""
@@ -36,7 +37,7 @@ def changed(asked: answers.Answers, kept: dict[str, str]) -> list[str]:
     return [question for question, digest in answers.digests(asked).items() if digest != kept[question]]
 
 
-@pytest.mark.parametrize("path", tiered(models.listed(), lambda path: model_id(path) in COVER | MADE, name=model_id))
+@pytest.mark.parametrize("path", tiered(LISTED, lambda path: model_id(path) in COVER | MADE, name=model_id))
 def test_of_a_model(path: Path) -> None:
     assert changed(models.answers(path), MODELS[model_id(path)]) == []
 
@@ -50,5 +51,5 @@ def test_of_operators(format_: str, part: int, parts: int) -> None:
 
 
 def test_every_row_is_asked() -> None:
-    assert list(MODELS) == [model_id(path) for path in models.listed()]
+    assert list(MODELS) == [model_id(path) for path in LISTED]
     assert len(OPERATORS) > 500

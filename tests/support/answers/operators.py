@@ -18,7 +18,6 @@ from graphfix.targets import target as targets
 from tests.support.answers import Answers, steady
 from tests.support.pairs import onnx_pairs, onnx_seeds, tflite_pairs, tflite_seeds
 from tests.support.pairs.onnx_composites import composites
-from tests.support.pairs.onnx_parts import KINDS
 from tests.support.pairs.onnx_run import Runner
 from tests.support.proving import prove
 
@@ -54,15 +53,8 @@ def _of_onnx(wanted: Wanted) -> Iterator[Operator]:
     seeds = [*onnx_seeds.seeds(runner, names.__contains__), *(it for it in composites() if wanted(it.operator))]
     runner.close()
     for name, group in onnx_pairs.by_operator(seeds).items():
-        yield Operator(f"onnx {name}", _spread([it.data for it in group]), tuple(_changed(name, group)))
-
-
-def _changed(operator: str, group: Sequence[onnx_seeds.Seed]) -> Iterator[tuple[bytes, bytes]]:
-    for kind in sorted(KINDS):
-        at = crc32(f"{operator}/{kind}".encode())
-        if at % SHARE == 0:
-            seed = group[at // SHARE % len(group)]
-            yield from ((seed.data, data) for data in onnx_pairs.changed(seed, kind))
+        pairs = tuple((seed.data, data) for _, seed, data in onnx_pairs.changes(name, group, share=SHARE))
+        yield Operator(f"onnx {name}", _spread([it.data for it in group]), pairs)
 
 
 def _of_tflite(wanted: Wanted) -> Iterator[Operator]:

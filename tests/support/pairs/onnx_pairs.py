@@ -124,31 +124,40 @@ def examine(
 ) -> Tally:
     """Judge one change of each kind of each operator, and the way back where the changed file runs too.
 
-    The kinds are spread over an operator's seeds; where one has no place for a kind the next one is asked, so that each
-    (operator, kind) is tried if any of its seeds has such. `share` keeps one (operator, kind) in so many.
+    Each (operator, kind) is tried if any of its seeds has such. `share` keeps one (operator, kind) in so many.
     """
     tally = Tally()
     for operator, group in by_operator(given).items():
         firsts: dict[str, Ran | None] = {}
-        for kind in sorted(KINDS if kinds is None else kinds):
-            at = crc32(f"{operator}/{kind}".encode())
-            if at % share == 0:
-                turn = at // share % len(group)
-                _one(tally, judge, [*group[turn:], *group[:turn]], kind, firsts, ask=ask)
+        for kind, seed, data in changes(operator, group, kinds, share=share):
+            _judge(tally, judge, (kind, seed, data), firsts, ask=ask)
     return tally
 
 
-def _one(
-    tally: Tally, judge: Judge, group: Sequence[Seed], kind: str, firsts: dict[str, Ran | None], *, ask: bool
+def changes(
+    operator: str, group: Sequence[Seed], kinds: Collection[str] | None = None, *, share: int = 1
+) -> Iterator[tuple[str, Seed, bytes]]:
+    """One change of each kind of an operator: the kind, the seed, and the changed file.
+
+    The kinds are spread over the seeds; where one has no place for a kind the next one is asked. `share` keeps one kind
+    in so many, chosen by the names alone.
+    """
+    for kind in sorted(KINDS if kinds is None else kinds):
+        at = crc32(f"{operator}/{kind}".encode())
+        if at % share == 0:
+            turn = at // share % len(group)
+            seeds_in_turn = (*group[turn:], *group[:turn])
+            made = ((seed, next(changed(seed, kind), None)) for seed in seeds_in_turn)
+            yield from next(([(kind, seed, data)] for seed, data in made if data is not None), [])
+
+
+def _judge(
+    tally: Tally, judge: Judge, change: tuple[str, Seed, bytes], firsts: dict[str, Ran | None], *, ask: bool
 ) -> None:
-    for seed in group:
-        data = next(changed(seed, kind), None)
-        if data is None:
-            continue
-        if seed.name not in firsts:
-            firsts[seed.name] = judge.first(seed.data, seed.feeds, seed.runtime)
-        judged = judge.judge(seed.data, data, seed.feeds, firsts[seed.name], ask=ask)
-        tally.add(seed, kind, judged, seed.data, data)
-        back = judge.first(data, seed.feeds, seed.runtime)
-        tally.add(seed, f"{kind}, back", judge.judge(data, seed.data, seed.feeds, back, ask=ask), data, seed.data)
-        return
+    kind, seed, data = change
+    if seed.name not in firsts:
+        firsts[seed.name] = judge.first(seed.data, seed.feeds, seed.runtime)
+    judged = judge.judge(seed.data, data, seed.feeds, firsts[seed.name], ask=ask)
+    tally.add(seed, kind, judged, seed.data, data)
+    back = judge.first(data, seed.feeds, seed.runtime)
+    tally.add(seed, f"{kind}, back", judge.judge(data, seed.data, seed.feeds, back, ask=ask), data, seed.data)
