@@ -8,9 +8,10 @@ import signal
 import subprocess
 import sys
 import tempfile
-from collections import Counter
-from collections.abc import Iterator
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator
 from functools import partial
+from itertools import chain, takewhile
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -28,6 +29,8 @@ from tests.support.places import ROOT
 
 settings.register_profile("graphfix", deadline=None)  # a busy machine makes any test slow
 settings.load_profile("graphfix")
+TIERS = ("", "ci", "full")
+"""The marks of the tiers, the smallest tier first (tests/support/tiers.py)."""
 LEFT_OUT = pytest.StashKey[Counter[str]]()
 """Why tests were left out, and how many for each reason."""
 
@@ -90,6 +93,7 @@ def fixed(tmp_path_factory: pytest.TempPathFactory) -> FixedFiles:
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> Iterator[None]:
     """Refuse a test of two tiers, whatever `-m` chooses; then leave out what can't run here of what it has chosen."""
     _spread_alike(items)
+    items[:] = _by_fixed_model(items)
     both = [item.nodeid for item in items if {"ci", "full"} <= {mark.name for mark in item.iter_markers()}]
     if both:
         raise pytest.UsageError(f"a test is of one tier, ci or full: {both[0]}")
@@ -103,15 +107,31 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def _spread_alike(items: list[pytest.Item]) -> None:
-    """Of cases that are alike (`alike(N)`), leave one in N to plain `pytest`, and the others to CI."""
-    turns: Counter[str] = Counter()
+    """Of cases that are alike (`alike(N)`), leave one in N in their tier, and move the others to the next one."""
+    turns: Counter[tuple[str, str]] = Counter()
     for item in items:
         mark = item.get_closest_marker("alike")
-        if mark and not {"ci", "full"} & {each.name for each in item.iter_markers()}:
-            name = item.nodeid.partition("[")[0]
-            if turns[name] % mark.args[0]:
-                item.add_marker(pytest.mark.ci)
-            turns[name] += 1
+        tier = next((each.name for each in item.iter_markers() if each.name in TIERS), TIERS[0])
+        if mark is None or tier == TIERS[-1]:
+            continue
+        name = item.nodeid.partition("[")[0]
+        if turns[name, tier] % mark.args[0]:
+            item.own_markers[:] = [each for each in item.own_markers if each.name != tier]
+            item.add_marker(TIERS[TIERS.index(tier) + 1])
+        turns[name, tier] += 1
+
+
+def _by_fixed_model(items: list[pytest.Item]) -> Iterable[pytest.Item]:
+    """Order the tests that ask for a fixed model by the model: with `-n`, one worker runs them, and fixes it once."""
+    of_models: defaultdict[object, list[pytest.Item]] = defaultdict(list)
+    for item in items:
+        given = getattr(item, "callspec", None)
+        if given and "path" in given.params and "fixed" in getattr(item, "fixturenames", ()):
+            of_models[given.params["path"]].append(item)
+    moved = list(chain.from_iterable(of_models.values()))
+    others = set(items).difference(moved)
+    before = list(takewhile(others.__contains__, items))
+    return [*before, *moved, *(item for item in items[len(before) :] if item in others)]
 
 
 @pytest.hookimpl(tryfirst=True)

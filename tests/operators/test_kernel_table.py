@@ -47,7 +47,7 @@ def test_onnxruntime_answers_as_the_page_says() -> None:
     assert contradictions(FEW) == []
 
 
-@pytest.mark.ci
+@pytest.mark.full
 @pytest.mark.needs_release("onnxruntime>=1.31")
 def test_onnxruntime_answers_as_the_page_says_in_as_many_trials_as_made_it() -> None:
     assert contradictions(TRIALS) == []

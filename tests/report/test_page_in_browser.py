@@ -71,6 +71,7 @@ def rows(found: Opened) -> list[str]:
 # --- what holds of every page -----------------------------------------------------------------------------------------
 
 
+@pytest.mark.alike(3)
 @pytest.mark.ci
 @pytest.mark.parametrize(("width", "scheme"), LOOKS)
 @pytest.mark.parametrize("name", ["fix", "undrawn", "verify", "check", "hostile"])

@@ -204,6 +204,7 @@ def test_a_weight_that_a_body_holds_is_found_too() -> None:
     assert len([*planted_onnx.places(outer, "weight")]) == 1
 
 
+@pytest.mark.alike(2)
 @pytest.mark.zoo
 @pytest.mark.parametrize("name", tiered(FAULTS, lambda _: False, SLOW.__contains__))
 def test_the_faults_of_the_real_models_show(tmp_path: Path, name: str) -> None:

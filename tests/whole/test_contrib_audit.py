@@ -38,7 +38,7 @@ from tests.support.onnx.wrong_inference import WRONG_AT_LOAD
 from tests.support.pairs.onnx_instances import Instance, bare
 from tests.support.pairs.onnx_run import Runner
 
-COUNTS = [pytest.param(30, marks=pytest.mark.ci), pytest.param(600, marks=pytest.mark.full)]
+COUNTS = [pytest.param(15, marks=pytest.mark.ci), pytest.param(600, marks=pytest.mark.full)]
 SHARE = 0.3
 """The share of an operator's trials that must run for the audit to count."""
 
@@ -135,7 +135,7 @@ def test_a_rule_that_claims_a_wrong_type_is_seen(runner: Runner, tmp_path: Path)
 # --- what onnxruntime infers when it loads ----------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("count", [pytest.param(12, marks=pytest.mark.ci), pytest.param(400, marks=pytest.mark.full)])
+@pytest.mark.parametrize("count", [pytest.param(6, marks=pytest.mark.ci), pytest.param(400, marks=pytest.mark.full)])
 def test_load_time_inference_contradicts_the_kernels_of_the_listed_operators_alone(
     count: int, runner: Runner, tmp_path: Path
 ) -> None:

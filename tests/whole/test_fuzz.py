@@ -16,8 +16,8 @@ from tests.support.fuzz.onnx.models import ONCE_WRONG, written
 
 SEEDS = [
     range(30),
-    pytest.param(range(30, 200), marks=pytest.mark.ci),
-    pytest.param(range(200, 6400), marks=pytest.mark.full),
+    pytest.param(range(30, 110), marks=pytest.mark.ci),
+    pytest.param(range(110, 6400), marks=pytest.mark.full),
 ]
 
 

@@ -136,6 +136,7 @@ def operators(model: onnx.ModelProto) -> list[str]:
     return [node.op_type for graph in graphs for node in graph.node]
 
 
+@pytest.mark.alike(2)
 @pytest.mark.ci
 @pytest.mark.parametrize("text", ONNX)
 def test_an_onnx_model_that_lies_and_has_no_broadcast(
@@ -144,6 +145,7 @@ def test_an_onnx_model_that_lies_and_has_no_broadcast(
     written_onnx(onnx_models.built(text, broadcasts=False), "explicit", tmp_path, capsys)
 
 
+@pytest.mark.alike(2)
 @pytest.mark.ci
 @pytest.mark.parametrize("text", ONNX)
 def test_an_honest_onnx_model(text: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -264,6 +266,7 @@ def test_a_tflite_file_that_lies_and_has_no_broadcast(
     written_tflite(tflite_models.built(text, broadcasts=False), "explicit", tmp_path, capsys)
 
 
+@pytest.mark.alike(2)
 @pytest.mark.ci
 @pytest.mark.parametrize("text", TFLITE)
 def test_an_honest_tflite_file(text: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -61,7 +61,7 @@ def path_of(case: TfliteCase) -> Path:
 def test_a_made_model_is_fixed_and_found_equal(both: tuple[TfliteCase, str], tmp_path: Path) -> None:
     case, target = both
     out = tmp_path / "o.tflite"
-    outcome = graphfix.fix_file(path_of(case), out, target=target, runs=2)
+    outcome = graphfix.fix_file(path_of(case), out, target=target)
     verdict = outcome.verdict
     assert verdict is not None
     said = UNDECIDED.get(case.name) if outcome.changed else COPIED  # a copy is not run

@@ -37,7 +37,7 @@ from tests.support.runtimes.litert_groups import KERNELS, Job, Ran, run
 from tests.support.tflite.free_shapes import Sizes, freed
 from tests.support.tflite.random_shapes import RANDOM
 
-FEW, SOME, MANY = 3, 15, 300
+FEW, SOME, MANY = 3, 8, 300
 """Models a kind in the plain tests, in CI and in the full check."""
 RUNS = 3
 """How often a model with free sizes is run at other sizes than its first ones."""

@@ -13,6 +13,7 @@ import pytest
 
 from tests.support import answers
 from tests.support.answers import models, operators
+from tests.support.needs import of_16_channels
 from tests.support.places import model_id
 from tests.support.tiers import COVER, tiered
 
@@ -37,7 +38,10 @@ def changed(asked: answers.Answers, kept: dict[str, str]) -> list[str]:
     return [question for question, digest in answers.digests(asked).items() if digest != kept[question]]
 
 
-@pytest.mark.parametrize("path", tiered(LISTED, lambda path: model_id(path) in COVER | MADE, name=model_id))
+EACH = of_16_channels(tiered(LISTED, lambda path: model_id(path) in COVER | MADE, name=model_id))
+
+
+@pytest.mark.parametrize("path", EACH)
 def test_of_a_model(path: Path) -> None:
     assert changed(models.answers(path), MODELS[model_id(path)]) == []
 

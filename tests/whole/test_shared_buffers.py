@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 TARGETS = ("explicit", "ranks")
 
 
+@pytest.mark.alike(2)
 @pytest.mark.ci
 @pytest.mark.parametrize("writing", WRITING)
 @pytest.mark.parametrize("sharing", SHARING)

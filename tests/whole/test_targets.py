@@ -49,6 +49,7 @@ def test_a_real_model_is_proved_and_equal(path: Path, target: str, fixed: FixedF
     assert outcome.verdict.status == "proved", outcome.verdict.reason
 
 
+@pytest.mark.alike(3)
 @pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize("path", quick_in_ci(MODELS))
 def test_then_nothing_is_found_and_a_second_run_copies(path: Path, target: str, tmp_path: Path) -> None:
@@ -61,6 +62,7 @@ def test_then_nothing_is_found_and_a_second_run_copies(path: Path, target: str, 
     assert again.read_bytes() == out.read_bytes()
 
 
+@pytest.mark.alike(3)
 @pytest.mark.ci
 @pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize("path", MODELS)
@@ -88,6 +90,7 @@ def ranks(node: Node) -> set[int]:
     return {value.shape.rank for value in node.operands if value is not None and value.shape.ranked}
 
 
+@pytest.mark.alike(3)
 @pytest.mark.parametrize("target", ["litert-gpu", "ethos-u"])
 @pytest.mark.parametrize("path", quick_in_ci(MODELS))
 def test_what_the_target_can_not_take_is_listed_and_nothing_else_is_left(

@@ -32,7 +32,7 @@ def vela() -> Path:
     return found
 
 
-@pytest.mark.parametrize("share", [pytest.param(9, marks=pytest.mark.ci), pytest.param(1, marks=pytest.mark.full)])
+@pytest.mark.parametrize("share", [pytest.param(18, marks=pytest.mark.ci), pytest.param(1, marks=pytest.mark.full)])
 @pytest.mark.parametrize("group", [pytest.param(each, marks=[pytest.mark.zoo] * (each == "zoo")) for each in GROUPS])
 def test_no_operator_of_an_original_moves_to_the_cpu_and_no_estimate_rises(vela: Path, group: str, share: int) -> None:
     """Ask of one model in `share`, and of each whose estimate rises."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,7 +20,7 @@ from tests.support.runtimes.onnx_witness import REFUSALS, Seen, Witness, accepte
 from tests.support.tiers import by_model
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from onnx import GraphProto, ModelProto, NodeProto
 
@@ -102,15 +103,20 @@ def gone_with(graph: GraphProto, outcome: Outcome) -> set[str]:
     nodes = [(node.name or f"{node.op_type}#{index}", node) for index, node in enumerate(graph.node)]
     gone = {name for label, node in nodes if label in expands for name in node.output}
     outputs = {value.name for value in graph.output}
+    read_by = readers(graph)
     for _, node in reversed(nodes):
-        if not outputs.intersection(node.output) and readers(graph, set(node.output)) <= gone:
+        if not outputs.intersection(node.output) and set().union(*(read_by[name] for name in node.output)) <= gone:
             gone.update(node.output)
     return gone
 
 
-def readers(graph: GraphProto, names: set[str]) -> set[str]:
-    """The results of the main nodes that read one of the names, themselves or in a body."""
-    return {node.output[0] for node in graph.node if reads(node) & names}
+def readers(graph: GraphProto) -> Mapping[str, set[str]]:
+    """By name: the results of the main nodes that read it, themselves or in a body."""
+    found: defaultdict[str, set[str]] = defaultdict(set)
+    for node in graph.node:
+        for name in reads(node):
+            found[name].add(node.output[0])
+    return found
 
 
 def reads(node: NodeProto) -> set[str]:
@@ -125,7 +131,8 @@ def assert_graph_kept(before: GraphProto, after: GraphProto, gone: set[str]) -> 
     assert {name for name in old.keys() & new.keys() if old[name][1] != new[name][1]} == set()
     kept = {data for _, data in new.values()}  # a constant that all readers read at another rank has a new name
     lost = {name for name in old.keys() - new.keys() if old[name][1] not in kept}
-    assert {name for name in lost if not readers(before, {name}) <= gone} == set()
+    read_by = readers(before)
+    assert {name for name in lost if not read_by[name] <= gone} == set()
     left = iter(after.node)
     for node in before.node:
         if gone.issuperset(node.output):

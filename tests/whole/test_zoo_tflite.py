@@ -45,9 +45,8 @@ ONE_BATCH = {"face_landmark_with_attention.tflite"}
 # --- what the command promises ----------------------------------------------------------------------------------------
 
 
-@pytest.mark.ci
 @pytest.mark.parametrize("target", TARGETS)
-@pytest.mark.parametrize("path", MODELS)
+@pytest.mark.parametrize("path", quick_in_ci(MODELS))
 def test_a_real_model_is_fixed_and_found_equal_on_every_kernel_set(path: Path, target: str, fixed: FixedFiles) -> None:
     out, outcome = fixed(path, target, verified=True)
     verdict = outcome.verdict
@@ -164,22 +163,17 @@ def at_batches(path: Path, folder: Path) -> list[Ran]:
 
 
 @pytest.mark.parametrize("path", quick_in_ci(MODELS))
-def test_a_batch_that_a_model_takes_is_taken_after_ranks(path: Path, fixed: FixedFiles, tmp_path: Path) -> None:
-    before, after = at_batches(path, tmp_path), at_batches(fixed(path, "ranks")[0], tmp_path)
-    assert (path.name in ONE_BATCH) == (not any(each.fine for each in before)), [each.error for each in before]
-    assert [each.outputs for each in after] == [each.outputs for each in before]
-
-
-@pytest.mark.parametrize("path", quick_in_ci(MODELS))
-def test_a_batch_that_is_refused_after_explicit_is_of_an_input_that_the_report_names(
+def test_a_batch_that_a_model_takes_is_taken_after_ranks_or_the_report_of_explicit_names_the_input(
     path: Path, fixed: FixedFiles, tmp_path: Path
 ) -> None:
+    before = at_batches(path, tmp_path)
+    assert (path.name in ONE_BATCH) == (not any(each.fine for each in before)), [each.error for each in before]
+    wanted = [each.outputs for each in before]
+    assert [each.outputs for each in at_batches(fixed(path, "ranks")[0], tmp_path)] == wanted
     out, outcome = fixed(path, "explicit")
-    before, after = at_batches(path, tmp_path), at_batches(out, tmp_path)
-    lines = [line for line in outcome.assumes if "at its stored sizes" in line]
-    if [each.outputs for each in after] == [each.outputs for each in before]:
-        return
-    assert [name for name in input_names(path) if not any(f"the input {name}" in line for line in lines)] == []
+    if [each.outputs for each in at_batches(out, tmp_path)] != wanted:
+        lines = [line for line in outcome.assumes if "at its stored sizes" in line]
+        assert [name for name in input_names(path) if not any(f"the input {name}" in line for line in lines)] == []
 
 
 def input_names(path: Path) -> list[str]:

@@ -15,7 +15,7 @@ from graphfix.checker.proof.core.sizes import Algebra, result_size
 from graphfix.results import GraphfixError
 from tests.support.faults.tflite import planted as tflite_faults
 from tests.support.fixed_files import FixedFiles
-from tests.support.places import MODELS, committed_models, model_id, zoo_models
+from tests.support.places import MODELS, committed_models, model_id
 from tests.support.proving import prove
 from tests.support.tiers import is_covering, tiered
 from tests.support.written import Written
@@ -24,7 +24,6 @@ ALL = committed_models()
 REWRITTEN = (
     "quantized/per_channel bodies/while bodies/if files/signatures operators/strings files/variable explicit/tile"
 )
-REAL = [*zoo_models("onnx"), *zoo_models("tflite")]
 
 
 def proved(before: Path, after: Path) -> Proof:
@@ -41,13 +40,6 @@ def test_a_fixed_model_is_proved(path: Path, target: str, fixed: FixedFiles) -> 
         assert model_id(path).startswith(("rfc/incompatible", "trait/bad", "trait/three_incompatible"))
         return
     assert proved(path, output).reason is None
-
-
-@pytest.mark.ci
-@pytest.mark.parametrize("target", ["explicit", "ranks"])
-@pytest.mark.parametrize("path", REAL)
-def test_a_fixed_real_model_is_proved(path: Path, target: str, fixed: FixedFiles) -> None:
-    assert proved(path, fixed(path, target)[0]).reason is None
 
 
 TEXT = """g (float[N,4] x, float[4] b) => (float[N,4] z) {

@@ -26,12 +26,12 @@ from tests.support.tflite.flat_files import (
     unpacked,
 )
 from tests.support.tflite.reshaping import add_reshape, same_archive, without_reshape
+from tests.support.tiers import quick_in_ci
 
 # --- whole models ------------------------------------------------------------
 
 
-@pytest.mark.ci
-@pytest.mark.parametrize("path", zoo_models("tflite"))
+@pytest.mark.parametrize("path", quick_in_ci(zoo_models("tflite")))
 def test_a_real_model_keeps_all_but_what_was_added(path: Path, tmp_path: Path) -> None:
     before = path.read_bytes()
     container = read(path)

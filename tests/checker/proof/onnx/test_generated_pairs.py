@@ -23,7 +23,7 @@ from tests.support.pairs.onnx_seeds import Seed, part
 
 PARTS, LEAST = 12, 5_900
 """Of all pairs; each part has so many at least, so that there are more than 70,000."""
-SHARE, OPERATORS = 16, 11
+SHARE, OPERATORS = 24, 11
 """CI takes one (operator, kind of change) in so many, of one operator in so many."""
 
 

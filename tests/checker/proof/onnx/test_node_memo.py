@@ -218,8 +218,8 @@ def proved(before: Path, after: Path, monkeypatch: pytest.MonkeyPatch, *, by_rul
 
 SEEDS = (
     range(10),
-    pytest.param(range(10, 60), marks=pytest.mark.ci),
-    pytest.param(range(60, 1000), marks=pytest.mark.full),
+    pytest.param(range(10, 30), marks=pytest.mark.ci),
+    pytest.param(range(30, 1000), marks=pytest.mark.full),
 )
 
 

@@ -31,8 +31,8 @@ SHORT, CHANGES = 15, 20
 """Models of the short test, and how often each model is changed."""
 SEEDS = [
     range(SHORT),
-    pytest.param(range(SHORT, 50), marks=pytest.mark.ci),
-    *(pytest.param(range(50 + part, 430, 4), marks=pytest.mark.full) for part in range(4)),
+    pytest.param(range(SHORT, 32), marks=pytest.mark.ci),
+    *(pytest.param(range(32 + part, 430, 4), marks=pytest.mark.full) for part in range(4)),
 ]
 TOGETHER = 40
 """Models whose runs are asked of one child."""
