@@ -107,18 +107,24 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def _spread_alike(items: list[pytest.Item]) -> None:
-    """Of cases that are alike (`alike(N)`), leave one in N in their tier, and move the others to the next one."""
-    turns: Counter[tuple[str, str]] = Counter()
+    """Leave one in N of the cases of a test that are alike (`alike(N)`) in their tier, and move the others to the next.
+
+    Where some cases of the test are in a larger tier already, those stay there.
+    """
+    cases: defaultdict[str, list[pytest.Item]] = defaultdict(list)
     for item in items:
-        mark = item.get_closest_marker("alike")
-        tier = next((each.name for each in item.iter_markers() if each.name in TIERS), TIERS[0])
-        if mark is None or tier == TIERS[-1]:
+        if item.get_closest_marker("alike"):
+            cases[item.nodeid.partition("[")[0]].append(item)
+    for alike in cases.values():
+        tiers = [next((each.name for each in item.iter_markers() if each.name in TIERS), "") for item in alike]
+        smallest = min(tiers, key=TIERS.index)
+        if smallest == TIERS[-1]:
             continue
-        name = item.nodeid.partition("[")[0]
-        if turns[name, tier] % mark.args[0]:
-            item.own_markers[:] = [each for each in item.own_markers if each.name != tier]
-            item.add_marker(TIERS[TIERS.index(tier) + 1])
-        turns[name, tier] += 1
+        those = [item for item, tier in zip(alike, tiers, strict=True) if tier == smallest]
+        for at, item in enumerate(those):
+            if at % item.get_closest_marker("alike").args[0]:
+                item.own_markers[:] = [each for each in item.own_markers if each.name != smallest]
+                item.add_marker(TIERS[TIERS.index(smallest) + 1])
 
 
 def _by_fixed_model(items: list[pytest.Item]) -> Iterable[pytest.Item]:

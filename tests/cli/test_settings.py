@@ -230,7 +230,7 @@ def test_the_exceptions_are_options_that_there_are() -> None:
     assert {"target", "select", "ignore", "dims", "shapes", "same", "values", "unknown"} <= keys.OF_A_FILE & names
 
 
-@pytest.mark.alike(3)
+@pytest.mark.alike(6)
 @pytest.mark.usefixtures("asked")
 @pytest.mark.parametrize(("command", "key"), list(every_option()), ids=lambda each: each)
 def test_every_option_is_a_key_and_a_value_of_another_type_is_refused(run: Run, command: str, key: str) -> None:

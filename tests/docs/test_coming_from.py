@@ -46,6 +46,7 @@ def optimized(tool: str, model: str, folder: Path) -> Path:
         pytest.param("onnxsim", "different", marks=[pytest.mark.ci, pytest.mark.onnxsim]),
     ],
 )
+@pytest.mark.ci
 def test_behind_an_optimizer_fix_ends_with_0_and_verify_says_what_the_optimizer_did(
     tool: str, word: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

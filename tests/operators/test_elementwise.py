@@ -156,6 +156,7 @@ def typed(question: Question, version: int) -> Iterator[str]:
             yield kind
 
 
+@pytest.mark.alike(2)
 @pytest.mark.parametrize("key", QUESTIONS, ids=name_of)
 def test_implicit_lifted_and_stretched_operands_agree_with_numpy_and_with_each_other(key: Key) -> None:
     question = QUESTIONS[key]

@@ -199,7 +199,7 @@ def answers() -> dict[Key, list[Answer]]:
     return {key: [next(replies) for _ in questions(key)] for key in cases()}
 
 
-@pytest.mark.alike(4)
+@pytest.mark.alike(12)
 @pytest.mark.parametrize(("op", "spelled"), sorted({key[:2] for key in cases()}))
 def test_implicit_lifted_and_stretched_give_the_same_bits_on_every_kernel_set(op: str, spelled: str) -> None:
     for key in (key for key in cases() if key[:2] == (op, spelled)):

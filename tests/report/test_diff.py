@@ -72,7 +72,7 @@ PATCHED = [
 ]
 
 
-@pytest.mark.alike(4)
+@pytest.mark.alike(8)
 @pytest.mark.parametrize("path", PATCHED, ids=model_id)
 def test_the_diff_makes_the_notation_of_the_result(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], path: Path

@@ -248,7 +248,7 @@ def harmless(texts: Texts) -> None:
         assert not (found := MARKS.search(text)), (found, text[:200])
 
 
-@pytest.mark.alike(7)
+@pytest.mark.alike(14)
 @pytest.mark.parametrize("command", ["check", "fix", "verify", "tosa"])
 @pytest.mark.parametrize("kind", NAMES)
 @pytest.mark.parametrize("suffix", READ)

@@ -40,6 +40,7 @@ def fixed(folder: Path, model: ModelProto, **options: object) -> tuple[Path, Pat
     return before, after, graphfix.fix_file(before, after, target="tosa", **options)  # type: ignore[arg-type]  # its own
 
 
+@pytest.mark.alike(2)
 @pytest.mark.parametrize("case", CASES)
 def test_the_steps_compute_the_same_numbers(case: str) -> None:
     before = CASES[case].model

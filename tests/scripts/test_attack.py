@@ -39,6 +39,7 @@ def wrong(family: str, seeds: range, folder: Path, runner: Runner) -> list[str]:
     return [why for why in found if why]
 
 
+@pytest.mark.alike(2)
 @pytest.mark.parametrize("family", FAMILIES)
 def test_no_proved_pair_of_the_sample_differs(family: str, tmp_path: Path, runner: Runner) -> None:
     assert wrong(family, SEEDS, tmp_path, runner) == []

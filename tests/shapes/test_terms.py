@@ -151,6 +151,7 @@ def test_what_is_said_of_random_arithmetic_holds(seed: int) -> None:
                 assert [number == 1 for number in numbers] == ones, size.parts
 
 
+@pytest.mark.alike(4)
 @pytest.mark.parametrize("seed", range(200))
 def test_the_order_of_random_arithmetic_holds(seed: int) -> None:
     rng, terms = random.Random(seed), Terms()  # noqa: S311 -- no secret

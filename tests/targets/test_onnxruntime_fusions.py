@@ -26,7 +26,7 @@ def test_what_is_left_is_what_ends_a_fusion(name: str) -> None:
     assert unlike_the_table(name) == (set(), set())
 
 
-@pytest.mark.alike(5)
+@pytest.mark.alike(10)
 @pytest.mark.parametrize("target", ["ranks", "explicit"])
 @pytest.mark.parametrize("name", PATTERNS)
 def test_the_option_keeps_every_fusion_that_is_lost_without_it(name: str, target: str) -> None:
@@ -59,6 +59,7 @@ def test_the_target_keeps_every_fusion_and_gets_those_back_that_explicit_forms_e
     assert (operators(back.SerializeToString()).total() <= before) == (name not in ONE_ELEMENT)
 
 
+@pytest.mark.alike(2)
 @pytest.mark.parametrize("fusion", NAMES)
 def test_every_fusion_of_the_table_is_found_in_some_pattern(fusion: str) -> None:
     found = (fusions.find(engine.load(built(name)).graphs[0]).values() for name in PATTERNS)

@@ -139,7 +139,7 @@ def assert_survives(name: str, step: int, folder: Path, capsys: pytest.CaptureFi
 
 
 @pytest.mark.parametrize(
-    "step", [31, pytest.param(12, marks=pytest.mark.ci), pytest.param(1, marks=pytest.mark.full)], ids="every {}".format
+    "step", [61, pytest.param(12, marks=pytest.mark.ci), pytest.param(1, marks=pytest.mark.full)], ids="every {}".format
 )
 @pytest.mark.parametrize("name", EVERY)
 def test_a_byte_that_was_turned_over_is_no_crash(

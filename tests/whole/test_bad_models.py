@@ -124,6 +124,7 @@ BROKEN: dict[str, tuple[Callable[[], bytes], str]] = {
 }
 
 
+@pytest.mark.alike(2)
 @pytest.mark.parametrize("name", BROKEN)
 def test_a_model_that_breaks_the_format_is_refused_by_what_is_wrong(
     name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]

@@ -88,6 +88,7 @@ BROKEN: dict[str, tuple[str, Callable[[Any], object], str]] = {
 }
 
 
+@pytest.mark.alike(2)
 @pytest.mark.parametrize("name", BROKEN)
 def test_a_model_whose_parts_do_not_fit_is_refused_by_what_is_wrong(
     name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
@@ -238,7 +239,7 @@ NEVER_RUN = {
 }
 
 
-@pytest.mark.alike(3)
+@pytest.mark.alike(6)
 @pytest.mark.parametrize("target", ["ranks", "explicit"])
 @pytest.mark.parametrize("name", NEVER_RUN)
 def test_an_operator_that_can_never_run_is_no_crash(

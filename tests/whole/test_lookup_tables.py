@@ -27,7 +27,7 @@ def test_no_result_changes(name: str, target: str, tmp_path: Path) -> None:
         assert not any(differs({"before": file, "after": result}).values())
 
 
-@pytest.mark.alike(3)
+@pytest.mark.alike(6)
 @pytest.mark.parametrize("name", [name for name, files in BROKEN.items() if "one table" in files])
 def test_a_node_of_a_table_is_left_with_the_reason(name: str, tmp_path: Path) -> None:
     outcome, _ = fixed_file(tmp_path, BROKEN[name]["one table"], "explicit")

@@ -70,7 +70,7 @@ def test_a_made_model_is_fixed_and_found_equal(both: tuple[TfliteCase, str], tmp
     assert out.exists()
 
 
-@pytest.mark.alike(5)
+@pytest.mark.alike(10)
 @pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize("case", FITTING, ids=lambda case: case.name)
 def test_what_no_site_names_is_kept_and_a_second_run_changes_nothing(case: TfliteCase, target: str) -> None:

@@ -294,6 +294,7 @@ def test_the_models_stay_small() -> None:
     assert sum(len(case.data) for case in CASES) < 200_000
 
 
+@pytest.mark.alike(4)
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 def test_the_container_keeps_the_formats_rules(case: TfliteCase) -> None:
     model = schema.Model.GetRootAs(case.data, 0)

@@ -20,17 +20,20 @@ from tests.support.tiers import COVER, tiered
 MODELS = answers.table("models")
 OPERATORS = answers.table("operators")
 LISTED = models.listed()
-MADE = {*[model_id(path) for path in filter(models.is_made, LISTED)][::2]}
-"""Every second model that other tools made."""
+MADE = {*[model_id(path) for path in filter(models.is_made, LISTED)][::3]}
+"""Every third model that other tools made."""
 OF_ONNX = [pytest.mark.needs_release("onnx==1.23.2"), pytest.mark.needs_release("onnxruntime==1.31.1")]
 """Another onnx has other models of its operators, and another onnxruntime runs others of them."""
 OF_TFLITE = pytest.mark.needs_release("flatbuffers==25.12.19")
 """Another flatbuffers lays the files of the models out otherwise."""
 PARTS = [
-    pytest.param("onnx", 0, 1, marks=OF_ONNX),
-    *(pytest.param("tflite", part, 3, marks=OF_TFLITE) for part in range(3)),
+    pytest.param("onnx", 0, 2, marks=OF_ONNX),
+    pytest.param("onnx", 1, 2, marks=[*OF_ONNX, pytest.mark.ci]),
+    pytest.param("tflite", 0, 4, marks=OF_TFLITE),
+    pytest.param("tflite", 1, 4, marks=OF_TFLITE),
+    *(pytest.param("tflite", part, 4, marks=[OF_TFLITE, pytest.mark.ci]) for part in (2, 3)),
 ]
-"""ONNX's operators are asked together: the models of onnx's backend suite are made once."""
+"""Parts of the operators of a format: plain `pytest` asks half of them."""
 
 
 def changed(asked: answers.Answers, kept: dict[str, str]) -> list[str]:

@@ -30,6 +30,7 @@ def test_the_operand_is_left_with_the_reason(sharing: str, writing: str, tmp_pat
         assert not differs([file, result])
 
 
+@pytest.mark.alike(3)
 @pytest.mark.parametrize("writing", WRITING)
 @pytest.mark.parametrize("sharing", SHARING)
 def test_the_reason_is_known_before_any_run(sharing: str, writing: str) -> None:

@@ -23,6 +23,7 @@ UNDEFINED = {"operators/atan2_unequal.tflite"}
 """LiteRT reads behind the end of an operand: the model as it is computes nothing that a proof could compare."""
 
 
+@pytest.mark.alike(2)
 @pytest.mark.parametrize("path", by_model(path for path in ALL if model_id(path) not in UNDEFINED))
 def test_a_model_that_is_fixed_for_tosa_is_proved(path: Path, tmp_path: Path) -> None:
     try:

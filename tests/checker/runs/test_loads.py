@@ -147,6 +147,7 @@ def _saved(folder: Path, name: str, change: Change | None = None) -> Path:
     return path
 
 
+@pytest.mark.alike(2)
 @pytest.mark.parametrize("name", REFUSED)
 def test_a_load_that_fails_is_different_although_no_run_compares_anything(name: str, tmp_path: Path) -> None:
     before, after = _saved(tmp_path, "before"), _saved(tmp_path, "after", REFUSED[name])

@@ -81,6 +81,7 @@ def test_bounds_of_whole_numbers(case: str) -> None:
 EXTREMES = np.array([-128, 127, 0, -1, 1, 5], np.int8)
 
 
+@pytest.mark.alike(2)
 @pytest.mark.parametrize("case", [case for case, (text, _) in BOUNDED.items() if BYTE in text])
 def test_what_onnxruntime_returns_is_within(case: str) -> None:
     text, wanted = BOUNDED[case]

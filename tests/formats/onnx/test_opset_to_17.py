@@ -123,6 +123,7 @@ def test_the_upgraded_node_gives_the_same_bits(text: str, opset: int) -> None:
         assert all(same_bits(a, b) for a, b in zip(before, run(result.after, x=x), strict=True))
 
 
+@pytest.mark.alike(4)
 @pytest.mark.parametrize("opset", [7, 10])
 @pytest.mark.parametrize("rank", [1, pytest.param(2, marks=pytest.mark.ci)])
 @pytest.mark.parametrize("padding", ["SAME_UPPER", "SAME_LOWER", "VALID", "NOTSET"])

@@ -258,6 +258,7 @@ RULES = {
 }
 
 
+@pytest.mark.alike(2)
 @pytest.mark.parametrize(("text", "expected"), RULES.values(), ids=RULES.keys())
 def test_a_rule_carries_numbers_and_names_and_litert_agrees(text: str, expected: str, tmp_path: Path) -> None:
     data = model(text)
@@ -632,6 +633,7 @@ def test_a_loop_that_raises_the_rank_leaves_it_unknown() -> None:
     assert not by_name(container, facts[2], 2)["t"].ranked
 
 
+@pytest.mark.alike(4)
 @pytest.mark.parametrize("path", committed_models("tflite"), ids=model_id)
 def test_made_models_are_read_without_a_contradiction_that_is_not_theirs(path: Path) -> None:
     container = read(path)

@@ -81,6 +81,7 @@ def fixed(model: ModelProto, target: str, path: Path) -> tuple[Proof, dict[str, 
     return prove(before, after), dict(outcome.rewrites), onnx.load(after)
 
 
+@pytest.mark.alike(2)
 @pytest.mark.parametrize("end", ["operands", "results", "both"])
 @pytest.mark.parametrize("case", CASES)
 def test_a_node_with_empty_names_at_its_end_is_fixed_and_proved_as_without(case: str, end: str, tmp_path: Path) -> None:

@@ -132,6 +132,7 @@ def asked(op: str, seeds: range, folder: Path) -> tuple[int, list[str]]:
     return sum(folded for folded, _ in answers), [text for _, text in answers if text is not None]
 
 
+@pytest.mark.alike(2)
 @pytest.mark.parametrize("op", OPERATORS)
 def test_what_is_computed_of_constants_is_what_onnxruntime_returns(op: str, tmp_path: Path) -> None:
     _, texts = asked(op, range(20), tmp_path)

@@ -133,6 +133,7 @@ EIGHT_BITS = dict.fromkeys(("Max", "Min", "Where"), "onnxruntime>=1.31")
 """Older releases have no kernels of these for int8."""
 
 
+@pytest.mark.alike(3)
 @pytest.mark.parametrize("op", by_release(sorted(FORMS), EIGHT_BITS))
 def test_onnxruntime_has_a_kernel_in_each_operator_set(op: str) -> None:
     assert refused(op, FORMS[op].types, versions(op)) == []

@@ -266,6 +266,7 @@ RECURRENT = {
 }
 
 
+@pytest.mark.alike(2)
 @pytest.mark.parametrize("name", RECURRENT)
 def test_the_steps_of_a_recurrent_operator_are_proved_but_for_their_rounding(name: str, tmp_path: Path) -> None:
     case = RECURRENT[name]

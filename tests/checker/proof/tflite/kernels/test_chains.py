@@ -152,6 +152,7 @@ def overwritten(folder: Path, data: bytes) -> str:
     return ""
 
 
+@pytest.mark.alike(2)
 @pytest.mark.parametrize("writing", WRITING)
 @pytest.mark.parametrize("sharing", SHARING)
 def test_a_value_in_another_buffer_that_is_read_later_is_lost(sharing: str, writing: str, tmp_path: Path) -> None:

@@ -90,6 +90,7 @@ def with_unit_constant(
     return model(f"{begin}{texts[0]}", quantization=SCALES), model(f"{begin}{lowered}{texts[1]}", quantization=SCALES)
 
 
+@pytest.mark.alike(2)
 @pytest.mark.parametrize(("op", "dtype", "activation", "shapes", "swap"), UNITS, ids=str)
 def test_a_rank_that_only_a_constant_of_one_element_has_is_a_term(
     tmp_path: Path, op: str, dtype: str, activation: str, shapes: tuple[tuple[int, ...], int], swap: bool
