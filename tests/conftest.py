@@ -93,7 +93,7 @@ def fixed(tmp_path_factory: pytest.TempPathFactory) -> FixedFiles:
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> Iterator[None]:
     """Refuse a test of two tiers, whatever `-m` chooses; then leave out what can't run here of what it has chosen."""
     _spread_alike(items)
-    items[:] = _by_fixed_model(items)
+    items[:] = sorted(_by_fixed_model(items), key=_is_quick)
     both = [item.nodeid for item in items if {"ci", "full"} <= {mark.name for mark in item.iter_markers()}]
     if both:
         raise pytest.UsageError(f"a test is of one tier, ci or full: {both[0]}")
@@ -125,6 +125,11 @@ def _spread_alike(items: list[pytest.Item]) -> None:
             if at % item.get_closest_marker("alike").args[0]:
                 item.own_markers[:] = [each for each in item.own_markers if each.name != smallest]
                 item.add_marker(TIERS[TIERS.index(smallest) + 1])
+
+
+def _is_quick(item: pytest.Item) -> bool:
+    """Whether a test is of one room: those of the whole tool are slow and come first, so that no worker ends late."""
+    return not item.nodeid.startswith("tests/whole/")
 
 
 def _by_fixed_model(items: list[pytest.Item]) -> Iterable[pytest.Item]:
