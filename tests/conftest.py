@@ -128,8 +128,8 @@ def _spread_alike(items: list[pytest.Item]) -> None:
 
 
 def _is_quick(item: pytest.Item) -> bool:
-    """Whether a test is of one room: those of the whole tool are slow and come first, so that no worker ends late."""
-    return not item.nodeid.startswith("tests/whole/")
+    """Whether a test is of one room: those of whole models are slow and come first, so that no worker ends late."""
+    return not item.nodeid.startswith(("tests/whole/", "tests/tosa/"))
 
 
 def _by_fixed_model(items: list[pytest.Item]) -> Iterable[pytest.Item]:
