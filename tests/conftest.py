@@ -11,7 +11,7 @@ import tempfile
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 from functools import partial
-from itertools import chain, takewhile
+from math import ceil
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -26,6 +26,7 @@ from tests.support import warm
 from tests.support.fixed_files import FixedFiles
 from tests.support.needs import NEEDS, missing
 from tests.support.places import ROOT
+from tests.support.tiers import sampled
 
 settings.register_profile("graphfix", deadline=None)  # a busy machine makes any test slow
 settings.load_profile("graphfix")
@@ -93,7 +94,7 @@ def fixed(tmp_path_factory: pytest.TempPathFactory) -> FixedFiles:
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> Iterator[None]:
     """Refuse a test of two tiers, whatever `-m` chooses; then leave out what can't run here of what it has chosen."""
     _spread_alike(items)
-    items[:] = sorted(_by_fixed_model(items), key=_is_quick)
+    items[:] = _in_order(items)
     both = [item.nodeid for item in items if {"ci", "full"} <= {mark.name for mark in item.iter_markers()}]
     if both:
         raise pytest.UsageError(f"a test is of one tier, ci or full: {both[0]}")
@@ -109,7 +110,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 def _spread_alike(items: list[pytest.Item]) -> None:
     """Leave one in N of the cases of a test that are alike (`alike(N)`) in their tier, and move the others to the next.
 
-    Where some cases of the test are in a larger tier already, those stay there.
+    Where some cases of the test are in a larger tier already, those stay there. The ones that are left are drawn by a
+    fixed seed: taken in turn, an even N would leave out one of two targets.
     """
     cases: defaultdict[str, list[pytest.Item]] = defaultdict(list)
     for item in items:
@@ -121,28 +123,26 @@ def _spread_alike(items: list[pytest.Item]) -> None:
         if smallest == TIERS[-1]:
             continue
         those = [item for item, tier in zip(alike, tiers, strict=True) if tier == smallest]
-        for at, item in enumerate(those):
-            if at % item.get_closest_marker("alike").args[0]:
-                item.own_markers[:] = [each for each in item.own_markers if each.name != smallest]
-                item.add_marker(TIERS[TIERS.index(smallest) + 1])
+        share = those[0].get_closest_marker("alike").args[0]
+        for item in set(those).difference(sampled(those, ceil(len(those) / share))):
+            item.own_markers[:] = [each for each in item.own_markers if each.name != smallest]
+            item.add_marker(TIERS[TIERS.index(smallest) + 1])
 
 
-def _is_quick(item: pytest.Item) -> bool:
-    """Whether a test is of one room: those of whole models are slow and come first, so that no worker ends late."""
-    return not item.nodeid.startswith(("tests/whole/", "tests/tosa/"))
+def _in_order(items: Iterable[pytest.Item]) -> list[pytest.Item]:
+    """Order tests so that with `-n` no worker ends late, and few make the same.
 
-
-def _by_fixed_model(items: list[pytest.Item]) -> Iterable[pytest.Item]:
-    """Order the tests that ask for a fixed model by the model: with `-n`, one worker runs them, and fixes it once."""
-    of_models: defaultdict[object, list[pytest.Item]] = defaultdict(list)
-    for item in items:
+    Those of whole models are slow and come first. Those that ask for the same fixed model stand together: one worker
+    runs them, and fixes it once.
+    """
+    firsts: dict[object, int] = {}
+    keys: dict[pytest.Item, tuple[bool, int]] = {}
+    for at, item in enumerate(items):
         given = getattr(item, "callspec", None)
-        if given and "path" in given.params and "fixed" in getattr(item, "fixturenames", ()):
-            of_models[given.params["path"]].append(item)
-    moved = list(chain.from_iterable(of_models.values()))
-    others = set(items).difference(moved)
-    before = list(takewhile(others.__contains__, items))
-    return [*before, *moved, *(item for item in items[len(before) :] if item in others)]
+        model = given.params.get("path") if given and "fixed" in item.fixturenames else None
+        place = at if model is None else firsts.setdefault(model, at)
+        keys[item] = (not item.nodeid.startswith(("tests/whole/", "tests/tosa/")), place)
+    return sorted(items, key=keys.__getitem__)
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -43,7 +43,7 @@ def optimized(tool: str, model: str, folder: Path) -> Path:
     ("tool", "word"),
     [
         ("onnxslim", "equal"),
-        pytest.param("onnxsim", "different", marks=[pytest.mark.ci, pytest.mark.onnxsim]),
+        pytest.param("onnxsim", "different", marks=pytest.mark.onnxsim),
     ],
 )
 @pytest.mark.ci
