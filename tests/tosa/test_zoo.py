@@ -76,6 +76,7 @@ def in_ci_with_one_run(models: Iterable[ParameterSet]) -> list[ParameterSet]:
 # --- TFLite ---------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.alike(2)
 @pytest.mark.parametrize(("path", "seeds"), in_ci_with_one_run(zoo_models("tflite")))
 def test_a_real_tflite_model_becomes_valid_tosa_that_computes_the_same(
     path: Path, seeds: Sequence[int], tmp_path: Path

@@ -65,7 +65,7 @@ def assert_ends_well(model: Path, cases: Sequence[Flip], keep: int, folder: Path
 
 
 @pytest.mark.ci
-@pytest.mark.parametrize(("model", "sample"), [zoo(SINE, 200), zoo(PITCH, 150), zoo(HAND, 120), zoo(SELFIE, 120)])
+@pytest.mark.parametrize(("model", "sample"), [zoo(SINE, 100), zoo(PITCH, 75), zoo(HAND, 60), zoo(SELFIE, 60)])
 def test_a_damaged_byte_is_refused_in_one_line_or_changes_nothing_else(
     model: Path, sample: int, tmp_path: Path
 ) -> None:

@@ -233,6 +233,7 @@ def test_doubling_ends_within_20_seconds_and_512_mib(kind: str, tmp_path: Path) 
         assert "memory" not in done.stderr
 
 
+@pytest.mark.alike(2)
 @pytest.mark.ci
 @pytest.mark.parametrize("kind", KINDS)
 def test_fix_ends_within_20_seconds_of_each_process_with_its_runs(kind: str, tmp_path: Path) -> None:

@@ -34,7 +34,7 @@ from tests.support.runtimes.onnx_runs import run
 
 Results = Mapping[str, object]
 PARTS = 6
-ALL_TRIALS, SOME_TRIALS = 100, 8
+ALL_TRIALS, SOME_TRIALS = 100, 4
 
 
 class Told(NamedTuple):

@@ -70,7 +70,7 @@ def test_litert_denies_nothing_that_is_proved(tmp_path: Path) -> None:
     assert contradictions(tmp_path, asked) == []
 
 
-@pytest.mark.ci
+@pytest.mark.full
 def test_litert_denies_nothing_that_is_proved_of_many(tmp_path: Path) -> None:
     asked = list(pairs(np.random.default_rng(2), MANY))
     assert contradictions(tmp_path, asked) == []

@@ -204,7 +204,7 @@ def test_a_real_model(path: Path, targets: tuple[str, ...], tmp_path: Path) -> N
 
 @pytest.mark.parametrize(
     ("every", "targets"),
-    [pytest.param(20, FEW, marks=CI), pytest.param(1, TARGETS, marks=FULL)],
+    [pytest.param(40, FEW, marks=CI), pytest.param(1, TARGETS, marks=FULL)],
     ids=str,
 )
 def test_the_backend_suite(every: int, targets: tuple[str, ...], tmp_path: Path) -> None:
@@ -212,8 +212,8 @@ def test_the_backend_suite(every: int, targets: tuple[str, ...], tmp_path: Path)
 
 
 SEEDS = [
-    pytest.param(range(12), marks=CI),
-    pytest.param(range(12, 1000), marks=FULL),
+    pytest.param(range(6), marks=CI),
+    pytest.param(range(6, 1000), marks=FULL),
 ]
 
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 TARGETS = ("explicit", "ranks", "compact")
 
 
-@pytest.mark.alike(2)
+@pytest.mark.alike(4)
 @pytest.mark.ci
 @pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize("name", BROKEN)

@@ -104,6 +104,7 @@ def test_an_onnx_model_that_lies_runs(text: str) -> None:
         assert_all_equal(onnx_outputs(lying), onnx_outputs(onnx_runs.without_stored(lying)))
 
 
+@pytest.mark.alike(2)
 @pytest.mark.ci
 @pytest.mark.parametrize("text", ONNX)
 def test_an_onnx_model_that_lies(text: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -121,6 +122,7 @@ def test_a_lie_keeps_no_broadcast_of_an_onnx_model(text: str, tmp_path: Path) ->
     )
 
 
+@pytest.mark.alike(2)
 @pytest.mark.ci
 @pytest.mark.parametrize("target", ["ranks", "compact"])
 @pytest.mark.parametrize("text", FIRST_ONNX)
@@ -228,6 +230,7 @@ def test_a_tflite_file_that_lies_runs(text: str) -> None:
         assert_all_equal(tflite_outputs(lying), tflite_outputs(honest))
 
 
+@pytest.mark.alike(2)
 @pytest.mark.ci
 @pytest.mark.parametrize("text", TFLITE)
 def test_a_tflite_file_that_lies(text: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -249,6 +252,7 @@ def codes(path: Path) -> list[list[int]]:
     return [[code_of(model, operator) for operator in graph.operators] for graph in model.subgraphs]
 
 
+@pytest.mark.alike(2)
 @pytest.mark.ci
 @pytest.mark.parametrize("target", ["ranks", "compact"])
 @pytest.mark.parametrize("text", FIRST_TFLITE)
@@ -258,6 +262,7 @@ def test_a_tflite_file_that_lies_for_another_target(
     written_tflite(tflite_models.built(text), target, tmp_path, capsys)
 
 
+@pytest.mark.alike(2)
 @pytest.mark.ci
 @pytest.mark.parametrize("text", TFLITE)
 def test_a_tflite_file_that_lies_and_has_no_broadcast(

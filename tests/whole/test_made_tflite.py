@@ -56,6 +56,7 @@ def path_of(case: TfliteCase) -> Path:
     return ROOT / "models" / f"{case.name}.tflite"
 
 
+@pytest.mark.alike(2)
 @pytest.mark.ci
 @pytest.mark.parametrize("both", parameters())
 def test_a_made_model_is_fixed_and_found_equal(both: tuple[TfliteCase, str], tmp_path: Path) -> None:

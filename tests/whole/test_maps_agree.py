@@ -88,6 +88,7 @@ def test_the_real_models_have_two_thousand_broadcasts_and_few_sizes_that_one_sid
     assert sum(each.same for each in found) >= 1950
 
 
+@pytest.mark.alike(2)
 @pytest.mark.ci
 @pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize("path", REAL)

@@ -51,7 +51,7 @@ def test_tflite(seeds: range, tmp_path: Path) -> None:
     asks(seeds, lambda seed: tflite_draft(seed).file(), tmp_path, "tflite")
 
 
-@pytest.mark.parametrize("share", [pytest.param(3, marks=pytest.mark.ci), pytest.param(1, marks=pytest.mark.full)])
+@pytest.mark.parametrize("share", [pytest.param(6, marks=pytest.mark.ci), pytest.param(1, marks=pytest.mark.full)])
 @pytest.mark.parametrize("format_", ["onnx", "tflite"])
 def test_the_committed_models(format_: str, share: int) -> None:
     """Of the exported models one in `share`, and each that is listed."""

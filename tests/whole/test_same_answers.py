@@ -15,7 +15,7 @@ from tests.support import answers
 from tests.support.answers import models, operators
 from tests.support.needs import of_16_channels
 from tests.support.places import model_id
-from tests.support.tiers import COVER, tiered
+from tests.support.tiers import COVER, all_but_one_in, tiered
 
 MODELS = answers.table("models")
 OPERATORS = answers.table("operators")
@@ -31,9 +31,9 @@ PARTS = [
     pytest.param("onnx", 1, 2, marks=[*OF_ONNX, pytest.mark.ci]),
     pytest.param("tflite", 0, 4, marks=OF_TFLITE),
     pytest.param("tflite", 1, 4, marks=OF_TFLITE),
-    *(pytest.param("tflite", part, 4, marks=[OF_TFLITE, pytest.mark.ci]) for part in (2, 3)),
+    *(pytest.param("tflite", part, 4, marks=[OF_TFLITE, pytest.mark.full]) for part in (2, 3)),
 ]
-"""Parts of the operators of a format: plain `pytest` asks half of them."""
+"""Parts of the operators of a format: plain `pytest` asks half of them, CI all of ONNX."""
 
 
 def changed(asked: answers.Answers, kept: dict[str, str]) -> list[str]:
@@ -41,7 +41,9 @@ def changed(asked: answers.Answers, kept: dict[str, str]) -> list[str]:
     return [question for question, digest in answers.digests(asked).items() if digest != kept[question]]
 
 
-EACH = of_16_channels(tiered(LISTED, lambda path: model_id(path) in COVER | MADE, name=model_id))
+EACH = of_16_channels(
+    tiered(LISTED, lambda path: model_id(path) in COVER | MADE, all_but_one_in(2, LISTED), name=model_id)
+)
 
 
 @pytest.mark.parametrize("path", EACH)

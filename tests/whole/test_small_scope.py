@@ -196,6 +196,7 @@ def test_the_smaller_scope_of_the_other_rows(key: Key, target: str, most: int | 
     no_faults(Question(key, newest(key), row, sampled(row.scope(False), most), target).ask(tmp_path))
 
 
+@pytest.mark.alike(2)
 @pytest.mark.parametrize(
     ("key", "version", "target"),
     [
@@ -218,6 +219,7 @@ def test_the_smaller_scope_in_other_versions(key: Key, version: int, target: str
     no_faults(Question(key, version, row, row.scope(False), target).ask(tmp_path))
 
 
+@pytest.mark.alike(2)
 @pytest.mark.parametrize(("key", "target"), asked([key for key in ROWS if row_of(key).style != "legacy"], every_fourth))
 def test_constant_operands(key: Key, target: str, tmp_path: Path) -> None:
     """Each of the operands that may change, and all of them at once."""
@@ -259,7 +261,7 @@ def test_empty_stacks_of_matrices_that_ran_run_still(op: str, target: str, tmp_p
 
 @pytest.mark.parametrize(
     "key",
-    [pytest.param(key, id=name_of(key), marks=TIERS[at % 3 == 0]) for at, key in enumerate([*LEFT, *NO_KERNEL])],
+    [pytest.param(key, id=name_of(key), marks=TIERS[at % 6 == 0]) for at, key in enumerate([*LEFT, *NO_KERNEL])],
 )
 def test_a_row_with_a_rule_of_its_own_is_left_in_a_model_that_changes(key: Key, tmp_path: Path) -> None:
     left = LEFT[key] if key in LEFT else without_kernel(key)

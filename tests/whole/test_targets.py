@@ -42,6 +42,7 @@ def in_turn() -> list[ParameterSet]:
     ]
 
 
+@pytest.mark.alike(2)
 @pytest.mark.parametrize(("path", "target"), in_turn())
 def test_a_real_model_is_proved_and_equal(path: Path, target: str, fixed: FixedFiles) -> None:
     _, outcome = fixed(path, target, verified=True)

@@ -133,6 +133,7 @@ def test_some_real_models_have_an_archive() -> None:
 # --- what is seen at run time -----------------------------------------------------------------------------------------
 
 
+@pytest.mark.alike(2)
 @pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize("path", quick_in_ci(MODELS))
 def test_no_operator_of_a_real_model_broadcasts_at_run_time(
@@ -162,6 +163,7 @@ def at_batches(path: Path, folder: Path) -> list[Ran]:
     return run([Job(str(file), sizes, kernels) for sizes in batches(path) for kernels, file in kinds])
 
 
+@pytest.mark.alike(2)
 @pytest.mark.parametrize("path", quick_in_ci(MODELS))
 def test_a_batch_that_a_model_takes_is_taken_after_ranks_or_the_report_of_explicit_names_the_input(
     path: Path, fixed: FixedFiles, tmp_path: Path
