@@ -44,6 +44,7 @@ def test_what_the_first_file_leaves_open_is_not_proved(name: str, tmp_path: Path
     assert proved(MODELS / name, tmp_path / "after.tflite", "tosa").status == "undecided"
 
 
+@pytest.mark.alike(2)
 @pytest.mark.ci
 @pytest.mark.parametrize("path", REAL)
 def test_a_real_model_that_is_fixed_for_tosa_is_proved(path: Path, tmp_path: Path) -> None:

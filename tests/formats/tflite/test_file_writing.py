@@ -31,6 +31,7 @@ from tests.support.tiers import quick_in_ci
 # --- whole models ------------------------------------------------------------
 
 
+@pytest.mark.alike(2)
 @pytest.mark.parametrize("path", quick_in_ci(zoo_models("tflite")))
 def test_a_real_model_keeps_all_but_what_was_added(path: Path, tmp_path: Path) -> None:
     before = path.read_bytes()
