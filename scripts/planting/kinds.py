@@ -10,6 +10,8 @@ These places are skipped, because a fault there changes no result, or only the w
 - a cached result that is looked up (names with `cache` or `memo`), since it is computed again otherwise;
 - questions about the operating system: `sys.platform`, `os.name`, and `hasattr` of a module;
 - a call that gives a file, memory or a process back (`RELEASES`), and flags of such calls (`FLAGS`);
+- how long a call waits (`timeout=`): another second serves as well;
+- the condition `new` beside others: what a new term is given, one that is known is given once more;
 - swapped arguments of a function whose arguments may be swapped (`SYMMETRICAL`).
 """
 
@@ -26,7 +28,7 @@ LIMITS = re.compile(r"\b_?[A-Z_]*(LIMIT|BUDGET|CACHE|SECONDS|TIMEOUT|BYTES|CHUNK
 CACHES = re.compile(r"cache|memo", re.IGNORECASE)
 SYSTEM = re.compile(r"sys\.platform|os\.name|hasattr\((os|sys|signal|socket|resource|mmap|fcntl)\b")
 RELEASES = re.compile(r"\b(close|flush|release\w*|forget\w*|kill|terminate|join|collect|unlink|rmtree|sleep|cleanup)\(")
-FLAGS = frozenset("strict maxsize missing_ok exist_ok ignore_errors daemon copy".split())
+FLAGS = frozenset("strict maxsize missing_ok exist_ok ignore_errors daemon copy timeout".split())
 SYMMETRICAL = frozenset(
     "same same_shape min max gcd lcm union clashing add mul maximum minimum broadcast isinstance print zip".split()
 )
@@ -131,7 +133,7 @@ class _Finder:
         texts = [f"({self.text(value)})" for value in node.values]
         yield "and/or", node, f"({other.join(texts)})"
         same = " and " if isinstance(node.op, ast.And) else " or "
-        for at in range(len(texts)):
+        for at in [at for at, text in enumerate(texts) if text != "(new)"]:
             yield "condition dropped", node, f"({same.join(texts[:at] + texts[at + 1 :])})"
 
     def branch(self, node: ast.If) -> Iterator[tuple[str, ast.AST, str]]:

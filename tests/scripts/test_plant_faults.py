@@ -86,6 +86,20 @@ def test_faults_are_found_outside_messages_annotations_and_limits() -> None:
     assert (inside[3], inside[10]) == (False, True)
 
 
+SAME_AGAIN = {
+    "how long it waits": ("process.wait(timeout=5)", {("statement dropped", "pass")}),
+    "what is given anew": (
+        "f(new and a)",
+        {("statement dropped", "pass"), ("and/or", "((new) or (a))"), ("condition dropped", "((new))")},
+    ),
+}
+
+
+@pytest.mark.parametrize(("line", "planted"), SAME_AGAIN.values(), ids=SAME_AGAIN)
+def test_what_changes_no_result_is_no_fault(line: str, planted: set[tuple[str, str]]) -> None:
+    assert {(fault.kind, fault.after) for fault in faults(line.encode())} == planted
+
+
 @pytest.mark.ci
 @pytest.mark.parametrize(
     ("line", "expected"),
