@@ -102,6 +102,11 @@ class Call:
         value = self.attributes.get(attribute, default)
         return value if isinstance(value, int) else default
 
+    def stated(self, attribute: str) -> int | None:
+        """Return an integer attribute that has no default; None where the node does not state it."""
+        value = self.attributes.get(attribute)
+        return value if isinstance(value, int) else None
+
     def flag(self, attribute: str, default: int) -> bool | None:
         """Return an attribute that is 0 or 1; None for other numbers, which runtimes take for either."""
         return {0: False, 1: True}.get(self.number(attribute, default))

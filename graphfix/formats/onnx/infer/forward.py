@@ -164,10 +164,11 @@ class ForwardPass:
             self._results(scope, step, self._over(scope, step, message, inside))
         elif (step.domain, step.op) in self.calls.functions:
             self._call(scope, step)
+        elif message is None:
+            self._results(scope, step, UNANSWERED)
         else:
-            call = None if message is None else self._asked(scope, step, message)
-            answer = UNANSWERED if call is None or message is None else self._answer(scope, step, message, call)
-            self._results(scope, step, answer, message, call)
+            call = self._asked(scope, step, message)
+            self._results(scope, step, self._answer(scope, step, message, call), message, call)
 
     def _answer(self, scope: GraphScope, step: Step, message: NodeProto, call: Call | None = None) -> Answer:
         """Return the shapes and element types of the results of a node without bodies, by the rules."""

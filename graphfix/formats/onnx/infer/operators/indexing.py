@@ -78,7 +78,7 @@ def top_k(call: Call) -> Results:
     if dims is None:
         return NOTHING
     at = normalized_axes((call.number("axis", -1),), len(dims))
-    k = call.number("k", -1) if call.version < K_IS_OPERAND_SINCE else call.scalar(1)
+    k = call.stated("k") if call.version < K_IS_OPERAND_SINCE else call.scalar(1)
     if at is None:
         return (unknowns(len(dims)),) * 2
     return (with_size(dims, at[0], UNKNOWN if k is None else as_size(k)),) * 2
