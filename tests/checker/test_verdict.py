@@ -10,9 +10,11 @@ from pathlib import Path
 import pytest
 
 import graphfix as package
-from graphfix import api
+from graphfix import api, checker
+from graphfix.checker.runs.early import MODULES
 from graphfix.cli import commands
 from graphfix.results import GraphfixError
+from graphfix.runtimes.process import Child
 from tests.support.checked import verify
 from tests.support.written import Written
 
@@ -107,3 +109,15 @@ def test_sizes_that_are_bound_are_bound_in_the_proof(tmp_path: Path) -> None:
         outcome = api.fix_file(MODELS / name, after, dims=dim, runs=1)
         assert outcome.verdict is not None
         assert outcome.verdict.status == "proved"
+
+
+@pytest.mark.parametrize(
+    ("name", "runtime"), [("matmul.onnx", "onnxruntime"), ("quantized/per_channel.tflite", "LiteRT")]
+)
+def test_the_process_that_is_started_imports_the_runtime_of_the_file(
+    name: str, runtime: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told: list[tuple[str, ...]] = []
+    monkeypatch.setattr(Child, "start", lambda _, *words: told.append(words))
+    checker.started(MODELS / name).close()
+    assert told == [(runtime, MODULES[runtime])]

@@ -8,7 +8,11 @@ import numpy as np
 import pytest
 
 import graphfix
-from models.builders.tflite.text import pack, tree
+from graphfix.graph.edits import Replace
+from graphfix.shapes.dim import Shape
+from models.builders.tflite.text import model, pack, tree
+from rewrites.tosa.clamp_quantize import plan
+from tests.support import engine
 from tests.support.runtimes.tosa_loop import litert_reference, needs_tools, prepared, ran, tflite
 from tests.support.tflite.fixing import fixed
 
@@ -22,6 +26,13 @@ WHOLE = np.float32(
 
 def test_it_is_cut_off_at_the_ends_of_the_type_once() -> None:
     assert fixed("y:int8[2,3] = QUANTIZE(x[2,3])", target="tosa").counts["clamp-quantize"] == 1
+
+
+def test_what_the_plan_makes_has_the_shape_and_the_type_of_the_result() -> None:
+    (node,) = engine.load(model("y:int8[2,3] = QUANTIZE(x[2,3])")).graphs[0].nodes
+    (edit,) = plan(node)
+    assert isinstance(edit, Replace)
+    assert (edit.node.op, edit.node.shape, edit.node.dtype) == ("QUANTIZE", Shape((2, 3)), "int8")
 
 
 STAYING = {

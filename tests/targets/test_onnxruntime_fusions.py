@@ -102,6 +102,13 @@ def test_a_value_with_many_readers_is_no_link() -> None:
     assert not fusions.find(graph)
 
 
+@pytest.mark.parametrize(("made", "fused"), [("[8,1,1]", True), ("[?,1,1]", False), ("[*]", False)])
+def test_a_bias_of_channels_is_a_constant_of_known_sizes(made: str, fused: bool) -> None:
+    text = f"b{made} = {'Neg' if fused else 'com.example.Bias'}(k:const[8,1,1])"
+    text += "\nc = Conv(x[1,4,5,5], w:const[8,4,1,1])\ny[1,8,5,5] = Add(c, b)"
+    assert bool(fusions.find(engine.load(model(text)).graphs[0])) is fused
+
+
 def test_nothing_is_fused_in_tflite() -> None:
     graph = engine.load(MODELS / "rfc_rank_expansion.tflite").graphs[0]
     assert graph.nodes

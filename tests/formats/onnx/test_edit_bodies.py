@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
-from tests.support.notation import parsed
+import pytest
+from onnx.helper import make_attribute
+
+from graphfix.graph.edits import Fold
+from tests.support import engine
+from tests.support.notation import model, parsed
 from tests.support.onnx.fixing import fixed
 
 
@@ -20,6 +25,16 @@ def test_new_nodes_stand_in_the_scope_of_their_reader() -> None:
         "loop.body: b_lifted_1[1,3] = Reshape(b[3], shape_1x3_1[2])",
         "loop.body: w[2,3] = Add(v[2,3], b_lifted_1[1,3])",
     ]
+
+
+@pytest.mark.parametrize("attribute", ["body", "bodies"])
+def test_a_node_with_a_body_stays_where_its_last_reader_goes(attribute: str) -> None:
+    proto = model("s:int64[2] = com.example.Sizes(c:int64[2], count=1)\ne[2,3] = Expand(x[2,3], s)\ny[2,3] = Neg(e)")
+    body = model("t[2] = Neg(v[2])").graph
+    proto.graph.node[0].attribute.append(make_attribute(attribute, [body] if attribute == "bodies" else body))
+    opened = engine.load(proto)
+    opened.apply(opened.graphs[0].nodes[1], [Fold()])
+    assert [node.op for node in opened.finish()[0].nodes] == ["Sizes", "Neg"]
 
 
 def test_an_outer_constant_of_two_bodies_is_lifted_where_it_is() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from ai_edge_litert.schema_py_generated import SparsityParametersT
 
 from graphfix.graph.edits import (
     Bypass,
@@ -22,7 +23,7 @@ from graphfix.graph.edits import (
 from graphfix.graph.view import Node, Value
 from graphfix.operators.row import TFLITE
 from graphfix.shapes.dim import Shape
-from models.builders.tflite.text import Quantized, model
+from models.builders.tflite.text import Quantized, model, pack, tree
 from tests.support import engine
 
 
@@ -219,6 +220,17 @@ def test_a_constant_above_the_limit_is_not_made() -> None:
         loaded.expand_limit = limit
         loaded.refresh()
         assert refusal(loaded, "ADD", Evaluate("GF301")) == why
+
+
+def test_of_nodes_that_look_alike_each_is_asked_how_its_operands_are_held() -> None:
+    made = tree("y[2,3] = ADD(x[2,3], b:const[3])\nz[2,3] = ADD(x, c:const[3])")
+    next(tensor for tensor in made.subgraphs[0].tensors if tensor.name == "c").sparsity = SparsityParametersT()
+    loaded = engine.load(pack(made))
+    one, two = loaded.graphs[0].nodes
+    lift = loaded.applier([Lift(1, (0,))])
+    assert lift(one).operand(1).shape == Shape((1, 3))
+    with pytest.raises(Refused, match="the sparse constant 'c' states its axes itself"):
+        lift(two)
 
 
 def new(op: str, *operands: int | New, dtype: str = "float32", shape: tuple[int, ...] = (2, 3)) -> New:

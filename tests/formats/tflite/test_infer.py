@@ -633,6 +633,12 @@ def test_a_loop_that_raises_the_rank_leaves_it_unknown() -> None:
     assert not by_name(container, facts[2], 2)["t"].ranked
 
 
+def test_a_branch_is_read_beside_an_operand_of_unknown_rank() -> None:
+    text = BRANCHES.format(y="?", x="?", inner="?", other="t[?] = ABS(x)").replace("x[?])", "x[?], w[*])", 1)
+    shapes = infer(text.replace("x[?]):", "x[?], w[*]):").replace("(x[?], w[*]), then", "(x[?], w[*], then"))
+    assert same(shapes["y"].dims[0], shapes["x"].dims[0])
+
+
 @pytest.mark.alike(4)
 @pytest.mark.parametrize("path", committed_models("tflite"), ids=model_id)
 def test_made_models_are_read_without_a_contradiction_that_is_not_theirs(path: Path) -> None:
