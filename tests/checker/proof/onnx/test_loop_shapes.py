@@ -61,6 +61,38 @@ def test_no_iteration_stacks_what_the_body_declares(declared: str, proved: bool,
     assert prove(before, after).proved is proved
 
 
+ROWS = (
+    "g (float[4,3] x) => (float[] y) <int64[2] sizes = {{4, 3}}> {{ z = Scan<num_scan_inputs = 1{options}, body = b"
+    " (float[3] e) => (float[3] u) {{ u = Relu(e) }}>(x)  {last} }}"
+)
+
+
+@pytest.mark.parametrize(
+    ("options", "proved"), [("", True), (", scan_output_axes = [0]", True), (", scan_output_axes = [1]", False)]
+)
+def test_what_a_scan_stacks_has_the_scanned_axis_in_front(options: str, proved: bool, tmp_path: Path) -> None:
+    lasts = ("y = Identity(z)", "y = Reshape(z, sizes)")
+    before, after = written(tmp_path, *(ROWS.format(options=options, last=last) for last in lasts))
+    assert prove(before, after).proved is proved
+
+
+COUNTED = (
+    "g (float[3] x) => (float[3] f, int64[] y) <int64 n = {{2}}> {{ f, y = Loop(n, , x)<body = b ({trip} i, bool k,"
+    " float[3] s) => (bool kk, float[3] t, {trip} u) {{ kk = Identity(k)  t = Relu(s)  u = Identity(i) }}> }}"
+)
+WRITTEN = (
+    "g (float[3] x) => (float[3] f, int64[] y) <int64[{shape}] c = {{0, 1}}> {{ s = Relu(x)  f = Relu(s)"
+    "  y = Identity(c) }}"
+)
+
+
+@pytest.mark.parametrize("trip", ["int64", "int64[1]"])
+@pytest.mark.parametrize("shape", ["2", "2,1"])
+def test_the_number_of_a_trip_has_the_rank_that_its_body_declares(trip: str, shape: str, tmp_path: Path) -> None:
+    before, after = written(tmp_path, COUNTED.format(trip=trip), WRITTEN.format(shape=shape))
+    assert prove(before, after).proved is ((trip, shape) in {("int64", "2"), ("int64[1]", "2,1")})
+
+
 STACKED = (
     "g (float[N,3] x, int64 n) => (float[] y) {{ f, y = Loop(n, , x)<body = b (int64 i, bool k, float[N,3] s) =>"
     " (bool kk, float[N,3] t, {declared} u) {{ kk = Identity(k)  t = Relu(s)  {computed} }}> }}"

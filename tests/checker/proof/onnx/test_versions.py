@@ -9,7 +9,7 @@ import onnx
 import pytest
 from onnx import AttributeProto, helper
 
-from graphfix.checker.proof.onnx.reading.versions import compared_attributes, effective, unlifted
+from graphfix.checker.proof.onnx.reading.versions import compared_attributes, effective, meaning, unlifted
 from tests.support.proof_graphs import floats, unary
 from tests.support.proving import prove
 from tests.support.written import Written
@@ -61,6 +61,45 @@ def test_what_is_taken_as_one_meaning_reads_the_same_without_attributes(version:
     assert one == ONE_MEANING[version]
     differing = {op: names for op, names in otherwise.items() if names}
     assert differing == {op: names for op, names in READ_BY_MAPS.items() if op in one}
+
+
+def test_from_set_8_on_nothing_is_taken_as_an_older_version() -> None:
+    for schema in onnx.defs.get_all_schemas_with_history():
+        if not schema.domain and schema.since_version >= 8:
+            assert unlifted(schema.name, "", schema.since_version, frozenset()) == schema.since_version
+
+
+READ_OTHERWISE = {
+    *(("Constant", version) for version in (1, 9, 11, 12)),  # a value, however it is stated
+    ("ConvTranspose", 1),  # automatic padding, which `older_forms` reads
+    ("NegativeLogLikelihoodLoss", 12),
+    ("SoftmaxCrossEntropyLoss", 12),
+    ("OneHot", 9),  # of indices below 0
+    ("Resize", 11),  # an empty operand, which `older_forms` reads
+    ("RoiAlign", 10),  # the default of its coordinates
+}
+"""What the schemas say no difference of, and is no one meaning, by the version since which it is so."""
+SAME_OPERANDS = {("Dropout", 10)}
+"""What is one meaning without attributes, and has other operands later."""
+
+
+def test_a_version_that_only_takes_more_types_than_another_has_its_meaning() -> None:
+    """From set 8 on: the same numbers of operands and results, and the same defaults."""
+    alike, one = set[tuple[str, int]](), set[tuple[str, int]]()
+    for op in {schema.name for schema in onnx.defs.get_all_schemas_with_history() if not schema.domain}:
+        sets = [number for number in range(17, 7, -1) if onnx.defs.has(op, number, "")]
+        versions = {onnx.defs.get_schema(op, number, "").since_version: number for number in sets}
+        for since, version in versions.items():
+            old, new = (onnx.defs.get_schema(op, at, "") for at in (version, 17))
+            if since == new.since_version or new.deprecated:
+                continue
+            operands = [(len(it.inputs), len(it.outputs)) for it in (old, new)]
+            if operands[0] == operands[1] and said({}, old).items() <= said({}, new).items():
+                alike.add((op, since))
+            if meaning(op, "", version, frozenset()) == new.since_version:
+                one.add((op, since))
+    assert alike - one == READ_OTHERWISE
+    assert one - alike == SAME_OPERANDS
 
 
 SAME = {
