@@ -303,6 +303,11 @@ def test_results_of_a_node_of_an_older_or_a_newer_version(text: str, found: str)
     assert results(node, opset=int(version)) == found
 
 
+def test_a_batch_normalization_of_an_older_version_returns_what_it_saved_too() -> None:
+    node = "y, m, v, p, q = BatchNormalization(x[N,4], s[4], b[4], i[6], j[7])"
+    assert results(node, opset=8).split() == [f"float32[{sizes}]" for sizes in ("N,4", "6", "7", "6", "7")]
+
+
 @pytest.mark.parametrize(("text", "found"), rows(ELEMENTS))
 def test_elements_are_computed_where_they_are_known(text: str, found: str) -> None:
     dtype = "int32" if "to=6" in text else "int64"
