@@ -69,6 +69,11 @@ def test_from_set_8_on_nothing_is_taken_as_an_older_version() -> None:
             assert unlifted(schema.name, "", schema.since_version, frozenset()) == schema.since_version
 
 
+def test_an_attribute_that_a_version_does_not_know_keeps_it_apart() -> None:
+    assert unlifted("Selu", "", 1, frozenset({"alpha", "gamma"})) == 6
+    assert unlifted("Selu", "", 1, frozenset({"alpha", "gamma", "beta"})) == 1
+
+
 READ_OTHERWISE = {
     *(("Constant", version) for version in (1, 9, 11, 12)),  # a value, however it is stated
     ("ConvTranspose", 1),  # automatic padding, which `older_forms` reads

@@ -19,6 +19,10 @@ CUT = 'coordinate_transformation_mode = "asymmetric", nearest_mode = "floor"'
 Case = tuple[str, int, str, int, str, bool]
 """The node in one set, and in the other; the inputs; whether both are one."""
 CASES: dict[str, Case] = {
+    "numbers whose defaults changed": (
+        "y = Selu <alpha = 1.5, gamma = 2.0>(x)", 5, "y = Selu <alpha = 1.5, gamma = 2.0>(x)", 6, FLAT, True),
+    "numbers one of which is the default": (
+        "y = Selu <alpha = 1.5>(x)", 5, "y = Selu <alpha = 1.5>(x)", 6, FLAT, False),
     "axes of a Squeeze": ("y = Squeeze <axes = [2]>(x)", 11, "y = Squeeze(x, two)", 13, UNIT, True),
     "axes of an Unsqueeze": ("y = Unsqueeze <axes = [0]>(x)", 11, "y = Unsqueeze(x, zero)", 13, FLAT, True),
     "axes of a sum": ("y = ReduceSum <axes = [1]>(x)", 11, "y = ReduceSum(x, one)", 13, FLAT, True),
