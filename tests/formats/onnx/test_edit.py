@@ -345,3 +345,21 @@ def test_what_a_moved_node_reads_moves_with_it() -> None:
     after = onnx.load_from_string(opened.tobytes())
     onnx.checker.check_model(after)
     assert [node.op_type for node in after.graph.node] == ["Shape", "Expand", "Shape", "Expand", "Add", "Mul"]
+
+
+LIFTS = {
+    "known sizes before Reshape had an operand": (4, "3", ("Unsqueeze", 1)),
+    "known sizes since": (5, "3", ("Reshape", 2)),
+    "a free size before axes were an operand": (12, "N", ("Unsqueeze", 1)),
+    "a free size since": (13, "N", ("Unsqueeze", 2)),
+    "no elements": (13, "0", ("Unsqueeze", 2)),
+}
+
+
+@pytest.mark.parametrize(("opset", "size", "form"), LIFTS.values(), ids=LIFTS)
+def test_a_lift_has_the_form_of_its_operator_set(opset: int, size: str, form: tuple[str, int]) -> None:
+    opened = engine.load(model(f"y[2,{size}] = Sum(x[2,{size}], b[{size}])", opset=opset))
+    opened.apply(opened.graphs[0].nodes[0], [Lift(1, (0,))])
+    (lift,) = [node for node in opened.finish()[0].nodes if node.op != "Sum"]
+    assert (lift.op, len(lift.operands)) == form
+    assert str(lift.results[0].shape).replace(" ", "") == f"[1,{size}]"
