@@ -46,6 +46,20 @@ def test_a_lift_behind_a_carrier_and_one_in_front_of_it_go() -> None:
     ]
 
 
+def test_what_is_dequantized_already_is_not_dequantized_once_more_where_a_lift_goes() -> None:
+    given = "k:const[]{0.5}, z:const:int8[]{0}"
+    text = f"""e[3] = DequantizeLinear(x:int8[3], {given})
+    r:int8[1,3] = Reshape(x, s:const{{1,3}})
+    d[1,3] = DequantizeLinear(r, k, z)
+    y[2,3] = Add(w[2,3], d)
+    u[3] = Neg(e)"""
+    assert fixing.fixed(text, target="compact").view == [
+        "e[3] = DequantizeLinear(x[3], k[], z[])",
+        "y[2,3] = Add(w[2,3], e[3])",
+        "u[3] = Neg(e[3])",
+    ]
+
+
 def test_a_wide_computation_of_sizes_is_followed_once() -> None:
     """Sixteen steps that each read the one before four times: 4 ** 16 ways lead from the first to the last."""
     steps = "\n".join(f"s{at + 1}:int64[1] = Max({', '.join([f's{at}'] * 4)})" for at in range(16))
