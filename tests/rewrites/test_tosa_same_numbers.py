@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import ai_edge_litert.schema_py_generated as schema
 import numpy as np
 import pytest
 
-from models.builders.tflite.text import model
+from models.builders.tflite.text import model, tree
 from tests.support import engine
 from tests.support.runtimes.litert_runs import Job, run
+from tests.support.tflite import fixing
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -72,3 +74,19 @@ def test_it_computes_the_same_numbers(case: str, tmp_path: Path) -> None:
     assert len(want) == len(got) == 1
     assert want[0].dtype == got[0].dtype
     np.testing.assert_allclose(got[0], want[0], rtol=1e-6, atol=3e-6)
+
+
+KINDS = {name: kind for name, kind in vars(schema.BuiltinOptions).items() if name[0] != "_"}
+OPTIONS = {name.removesuffix("Options").upper(): kind for name, kind in KINDS.items()}
+OPTIONS |= dict.fromkeys(("MAXIMUM", "MINIMUM"), schema.BuiltinOptions.MaximumMinimumOptions)
+NAMES = {code: name for name, code in vars(schema.BuiltinOperator).items() if name[0] != "_"}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_new_operators_have_the_options_of_their_kind(case: str) -> None:
+    before, after = tree(CASES[case][1]), fixing.fixed(CASES[case][1], target="tosa").tree
+    old = {code.builtinCode for code in before.operatorCodes}
+    for operator in after.subgraphs[0].operators:
+        code = after.operatorCodes[operator.opcodeIndex].builtinCode
+        if code not in old:
+            assert operator.builtinOptionsType == OPTIONS.get(NAMES[code].replace("_", ""), 0), NAMES[code]

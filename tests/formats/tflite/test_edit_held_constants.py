@@ -29,6 +29,16 @@ def test_of_several_the_first_of_the_file_is_read() -> None:
     assert added(*lines)[1] == "y[2,4] = ADD(w[2,4], d[4])"
 
 
+def test_what_is_dequantized_already_is_read() -> None:
+    lines = (
+        "e[4] = DEQUANTIZE(k:const:float16[4]{1,2,3,4})",
+        "d[1,4] = DEQUANTIZE(c:const:float16[1,4]{1,2,3,4})",
+        "y[2,4] = ADD(x[2,4], d)",
+        "z[4] = NEG(e)",
+    )
+    assert added(*lines) == ["e[4] = DEQUANTIZE(k[4])", "y[2,4] = ADD(x[2,4], e[4])", "z[4] = NEG(e[4])"]
+
+
 @pytest.mark.parametrize(
     ("restated", "held", "kind"),
     [
