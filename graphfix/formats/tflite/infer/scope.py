@@ -223,7 +223,7 @@ class GraphScope:
             self.misstated[tensor] = self._contradiction(tensor, shape, stored)
 
 
-def scope_of(container: Container, index: int, terms: Terms, *, own_only: bool = False) -> GraphScope:
+def scope_of(container: Container, index: int, terms: Terms, *, own_only: bool) -> GraphScope:
     """The subgraph before its first operator."""
     subgraph: Subgraph = container.subgraphs[index]
     tensors = subgraph.tensors

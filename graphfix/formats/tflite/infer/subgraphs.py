@@ -67,7 +67,8 @@ class Analysis:
     def evaluated(self, index: int, given: Sequence[Known]) -> list[Known]:
         """What a subgraph returns of inputs with these shapes and elements, apart from what `run` infers of it."""
         self._kinds = self._kinds or [_kind(code.builtin, code.version) for code in self.container.codes]
-        scope, subgraph = scope_of(self.container, index, self.terms), self.container.subgraphs[index]
+        scope = scope_of(self.container, index, self.terms, own_only=self.own_only)
+        subgraph = self.container.subgraphs[index]
         for tensor, (shape, elements) in zip(subgraph.inputs, given, strict=False):
             scope.shapes[tensor] = shape
             if elements is not None:

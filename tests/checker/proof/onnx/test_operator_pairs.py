@@ -151,6 +151,8 @@ ALIKE: dict[str, Pair] = {
     "a square by an integer": Pair(CUBE, f"{ints('t', 2)} r = Pow(x, t)", "r = Mul(x, x)", 12),
     "a cube": Pair(CUBE, f"{floats('t', 3)} r = Pow(x, t)", "s = Mul(x, x) r = Mul(s, x)"),
     "the greater of one": Pair(CUBE, "r = Max(x, x)", "r = Identity(x)"),
+    "the greater of one and its lift": Pair(
+        CUBE, f"{ints('a', 0)} u = Unsqueeze(x, a) r = Max(x, u)", f"{ints('a', 0)} r = Unsqueeze(x, a)"),
     "a normalization by a scale for all": Pair(
         f"{CUBE}, float[4] s", "r = LayerNormalization(x, s)",
         f"{ints('n', 3, 4)} e = Expand(s, n) r = LayerNormalization(x, e)"),
