@@ -31,10 +31,11 @@ _GROWING: Final[Mapping[str, Callable[[float, float], float]]] = {
     "MUL": mul,
     "SQUARE": lambda one, _: one * one,
     "SQUARED_DIFFERENCE": lambda one, other: (one + other) * (one + other),
+    **dict.fromkeys(("CEIL", "FLOOR", "ROUND"), lambda one, _: one + 1.0),
 }
 """How large a result can be, by the operands."""
 _BOUNDED: Final = frozenset(
-    "ABS CEIL DEQUANTIZE FLOOR LOGISTIC MAXIMUM MINIMUM NEG RELU RELU6 RELU_0_TO_1 RELU_N1_TO_1 ROUND SIGN TANH".split()
+    "ABS DEQUANTIZE LOGISTIC MAXIMUM MINIMUM NEG RELU RELU6 RELU_0_TO_1 RELU_N1_TO_1 SIGN TANH".split()
 )
 """Operators whose result is no larger than the largest operand, or than 1."""
 _FLOAT: Final = struct.Struct("<f")

@@ -138,6 +138,15 @@ def test_a_chain_is_finite_where_no_element_can_overflow(node: str, tmp_path: Pa
     assert found.is_finite is FINITE[node]
 
 
+@pytest.mark.parametrize(("op", "finite"), [("NEG", True), ("CEIL", False), ("FLOOR", False), ("ROUND", False)])
+def test_a_number_that_is_rounded_away_from_0_can_overflow_later(op: str, finite: bool, tmp_path: Path) -> None:
+    squares = "\n".join(f"v{at + 1}[2,3] = SQUARE(v{at})" for at in range(8))
+    text = f"{HEAD}f[2,3] = DEQUANTIZE(x)\ng[2,3] = MUL(f, k:const[1]{{0.047}})\nv0[2,3] = {op}(g)\n{squares}\n"
+    found = chain(tmp_path, model(f"{text}y:int8[2,3] = QUANTIZE(v8)", quantization={"x": Quantized(0.1, 3)}), "g")
+    assert found is not None
+    assert found.is_finite is finite  # elements are at most 1.2 before they are rounded: 1.2**256 fits, 2**256 does not
+
+
 # --- buffers ----------------------------------------------------------------------------------------------------------
 
 
