@@ -23,6 +23,7 @@ MISSED: list[tuple[object, object]] = [
     (np.array([True, False]), np.array([True, True])),
     (ONE, None),
     (ONE, ONE[:1]),
+    ([np.float64(1001.0005)], [np.float64(1000)]),
 ]
 
 
