@@ -18,6 +18,7 @@ UNKNOWN = frozenset({
     "RANDOM_STANDARD_NORMAL", "ADD_N", "ADD_N of one that has a rank",
 })  # fmt: skip
 """Shapes that the proof need not know, since no fix is read by them."""
+NEW_AXIS = "STRIDED_SLICE(x[5,6], b:const:int32[2]{0,1}, e:const:int32[2]{0,3}, s:const:int32[2]{1,1}, new_axis_mask=1)"
 KNOWN = [name for name, row in SHAPES.items() if row[1] != "[]" and not {"?", "*"} & {*row[1]} and name not in UNKNOWN]
 
 
@@ -37,11 +38,16 @@ def test_sizes_that_an_operator_gives_its_result_are_known(name: str) -> None:
     assert is_known(text, expected[1:-1].replace(" ", ""), dtype)
 
 
+def test_a_new_axis_of_a_strided_slice_has_size_1() -> None:
+    assert is_known(NEW_AXIS, "1,2,6")
+    assert not is_known(NEW_AXIS, "2,2,6")
+
+
 SEVERAL = [
     name
     for name, (_, sizes) in PARTS.items()
-    if not {"?", "*"} & {*sizes} and name.split(maxsplit=1)[0] in ("UNPACK", "SPLIT")
-]
+    if not {"?", "*"} & {*sizes} and name.split(maxsplit=1)[0] in ("UNPACK", "SPLIT", "TOPK_V2")
+] + ["the places of TOPK_V2"]
 
 
 @pytest.mark.parametrize("name", SEVERAL)
@@ -98,6 +104,9 @@ NOT_KNOWN = {
     "a GATHER_ND of nothing": ("GATHER_ND(x[5,6], i:int32[4,0])", "4,5,6"),
     "a GATHER_ND by three of two axes": ("GATHER_ND(x[5,6], i:int32[4,3])", "4"),
     "rows by a matrix": ("EMBEDDING_LOOKUP(i:int32[4,2], x[5,6])", "4,6"),
+    "TOPK_V2 of a scalar": ("TOPK_V2(x[], k:const:int32[]{2})", "2"),
+    "TOPK_V2 of two numbers": ("TOPK_V2(x[4,6], k:const:int32[2]{2,2})", "4,2"),
+    "TOPK_V2 of a computed number": ("TOPK_V2(x[4,6], k:int32[])", "4,2"),
     "ONE_HOT behind the last axis": (
         "ONE_HOT(i:int32[2], d:const:int32[]{4}, u:const[]{1.0}, v:const[]{0.0}, axis=2)",
         "2,4",
