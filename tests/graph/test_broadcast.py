@@ -244,7 +244,7 @@ def test_exemptions_ask_how_the_operands_meet(operands: str, each: bool, under: 
         ("y[1,1], a[M,1], b[M,1], c[1,K]", (1, 2, 3)),  # either may be the one that is not 1
         ("y[K], a[1,M,1], b[1,1,K], c[P,1,1]", (1, 3)),  # of a lower rank
         ("y[K], a[1,M,1], b[1,M,1], c[P,1,1]", (1, 2, 3)),  # its axes in front are 1
-        ("y[N,1,1], a[1], b[1,M,1], c[1,1,K]", (2, 3)),  # of a higher one
+        ("y[1,1,K], a[1], b[1,M,1], c[P,1,1]", (2, 3)),  # of a higher one
         ("y[L,1,1], a[P,1,1], b[1,M,1], c[1,1,K]", (2, 3)),  # never 1: nothing stretches it
     ],
 )

@@ -203,8 +203,8 @@ def test_a_function_whose_text_would_be_too_long_has_no_name() -> None:
     assert named.parts
     assert named == terms.opaque("k" * (LONGEST // 2), N, low=1, high=9)
     assert terms.opaque("k" * LONGEST, N, low=1, high=9) == Dim((), 1, 9)
-    assert terms.opaque("k", terms.mul(N, FARTHEST), low=1, high=9) != Dim((), 1, 9)
-    assert terms.opaque("k", terms.mul(N, FARTHEST + 1), low=1, high=9) == Dim((), 1, 9)
+    assert terms.opaque("k", N, FARTHEST, low=1, high=9) != Dim((), 1, 9)
+    assert terms.opaque("k", N, FARTHEST + 1, low=1, high=9) == Dim((), 1, 9)
 
 
 def test_what_is_positive_of_what_has_a_sign_is_it_or_nothing() -> None:
