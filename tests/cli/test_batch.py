@@ -494,7 +494,7 @@ def test_a_model_that_is_named_like_the_other_format_is_noted_once(
     assert line not in batch(capsys, "zoo", "-o", "out", "--check", "-q").err
 
 
-# --- what is said of each model, without a process ------------------------------------------------------------------------
+# --- what is said of each model, without a process ------------------------------------------------------------------
 
 
 def asking(**given: object) -> Namespace:

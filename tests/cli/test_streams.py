@@ -370,7 +370,7 @@ def test_the_answer_goes_to_stderr_only_where_a_model_goes_to_stdout(
         (None, True, ("table\n", "")),
     ):
         with streams.Streams(tmp_path, output=output).table(has_model=has_model):
-            print("table")
+            sys.stdout.write("table\n")
         assert capsys.readouterr() == said
 
 
