@@ -71,3 +71,4 @@ def test_a_process_that_has_ended_is_in_no_session_and_does_not_run(monkeypatch:
     assert sessions.members(0) == [gone]  # 0 is no session
     assert sessions.running(mine) == [os.getpid()]
     assert sessions.running(0) == []
+    assert sessions.anonymous(gone) == sessions.used(0) == 0

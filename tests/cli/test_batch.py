@@ -23,7 +23,7 @@ import pytest
 from graphfix.batch.jobs import cluster
 from graphfix.batch.jobs.batch_settings import Orders
 from graphfix.batch.jobs.job import Command, Finished, Job, Limits, output_name
-from graphfix.cli import commands, parser
+from graphfix.cli import commands, parser, terminal
 from graphfix.cli.batch.command import _accounted, _Answer, _workers
 from graphfix.cli.batch.requests import Requests
 from graphfix.cli.configuration import settings
@@ -523,6 +523,9 @@ def test_a_model_that_is_named_like_the_other_format_is_noted_behind_its_line(
         assert ("c.tflite" in said.out, said.err) == (printed, note if noted else ""), given
     told(replace(MISNAMED, source="c.onnx"))
     assert capsys.readouterr().err == ""
+    told(MISNAMED, color="always")
+    terminal.say(note.removeprefix("graphfix: ").rstrip(), "always", "aside")
+    assert len({*capsys.readouterr().err.splitlines()}) == 1  # in the colour of what is no error
 
 
 def test_entries_are_remembered_where_a_report_or_a_document_needs_them() -> None:
