@@ -77,7 +77,7 @@ class Streams:
             if found := formats.data_locations(path, data_root):
                 raise GraphfixError(f"{path}: its data is in other files ({found[0]}); {how}")
 
-    def table(self, *, has_model: bool = True) -> contextlib.AbstractContextManager[object]:
+    def table(self, *, has_model: bool) -> contextlib.AbstractContextManager[object]:
         """Print to stderr inside this context if a model goes to stdout."""
         return contextlib.redirect_stdout(sys.stderr) if self.output and has_model else contextlib.nullcontext()
 

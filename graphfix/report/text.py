@@ -142,7 +142,7 @@ def findings(outcome: Outcome) -> list[Site]:
     return [site for site in outcome.sites if site.is_finding]
 
 
-def sites_left_text(outcome: Outcome, *, is_piped: bool = False) -> str:
+def sites_left_text(outcome: Outcome, *, is_piped: bool) -> str:
     """Return the last line for a written model with sites left: their number, and the command that lists them.
 
     `is_piped`: the model went to stdout, so the command reads it from stdin.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from pathlib import Path
 
 import onnx
@@ -50,6 +51,13 @@ def test_the_keywords_are_those_of_fix() -> None:
         ExplicitBroadcastsPass(target="moon")  # type: ignore[arg-type] -- wrong on purpose
     with pytest.raises(graphfix.GraphfixError, match="broadcasts 'some' is not one of"):
         ExplicitBroadcastsPass(broadcasts="some")  # type: ignore[arg-type] -- as above
+
+
+def test_the_defaults_are_those_of_fix() -> None:
+    of_fix = inspect.signature(graphfix.fix).parameters
+    of_pass = inspect.signature(ExplicitBroadcastsPass).parameters
+    assert len(of_pass) > 5
+    assert {name: each.default for name, each in of_pass.items()} == {name: of_fix[name].default for name in of_pass}
 
 
 def test_a_model_that_can_not_be_fixed_is_an_error_of_the_pass_manager() -> None:

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from graphfix.batch.jobs import request_digest
 from graphfix.batch.jobs.request_digest import SPARED, digest
 from graphfix.engine.request import Request
 from graphfix.results import GraphfixError
@@ -121,3 +122,9 @@ def test_a_file_that_is_not_there_has_a_digest_too_and_an_object_has_none() -> N
     assert digest("fix", Request(inputs=Path("none.npz"))) != digest("fix", Request())
     with pytest.raises(GraphfixError, match="as files or by their installed names"):
         digest("fix", Request(rewrites=(pytest,)))
+
+
+def test_what_has_no_order_is_one_request_in_whatever_order_it_is_said() -> None:
+    for names in ({"b", "a", "c"}, frozenset({"c", "a", "b"})):
+        assert request_digest._plain(names) == ["a", "b", "c"]
+    assert request_digest._plain(["b", "a"]) == ["b", "a"]

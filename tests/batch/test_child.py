@@ -20,6 +20,7 @@ from graphfix.batch.process.child import Child, StoppedError
 from graphfix.batch.process.messages import LocalJob, Locations
 from graphfix.engine.request import Request
 from graphfix.results import Outcome
+from graphfix.results.faults import Fault, InternalError
 from tests.support import small_models as own
 from tests.support.places import ROOT
 
@@ -188,3 +189,80 @@ def parent(folder: Path, plan: str) -> subprocess.Popen[str]:
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(map(str, (ROOT, *sys.path)))}
     command = [sys.executable, "-c", PARENT, str(folder), plan]
     return subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment)
+
+
+# --- with a stand-in for the process ----------------------------------------------------------------------------------
+
+
+class StandIn:
+    """A process that answers what a test says, or is gone."""
+
+    pid, has_ended = 1 << 30, False
+    answer: object = EOFError()
+
+    def __init__(self, *_: object, **__: object) -> None: ...
+
+    def ask(self, _: object) -> object:
+        if isinstance(self.answer, BaseException):
+            raise self.answer
+        return self.answer
+
+    def end(self) -> int:
+        return -signal.SIGKILL
+
+
+@pytest.fixture
+def stand_in(monkeypatch: pytest.MonkeyPatch) -> type[StandIn]:
+    made = type("Process", (StandIn,), {})
+    monkeypatch.setattr(child, "AskedProcess", made)
+    monkeypatch.setattr(child.sessions, "kill", lambda _: None)
+    return made
+
+
+def test_an_answer_is_returned_and_an_error_of_the_system_raised(stand_in: type[StandIn], asked: Child) -> None:
+    stand_in.answer = ("done", ["w.bin"])
+    assert asked.ask("m", Limits(LONG)) == ["w.bin"]
+    kept = asked._process
+    assert kept is not None
+    stand_in.answer = ("raised", OSError("no room"))
+    with pytest.raises(OSError, match="no room"):
+        asked.ask("m", Limits(LONG))
+    stand_in.answer = ("fault", Fault.of(KeyError("x")))
+    with pytest.raises(InternalError):
+        asked.ask("m", Limits(LONG))
+    assert asked._process is kept
+
+
+@pytest.mark.parametrize("error", [EOFError(), KeyboardInterrupt(), ValueError("x")], ids=repr)
+def test_a_process_that_does_not_answer_is_not_asked_again(
+    stand_in: type[StandIn], asked: Child, error: BaseException
+) -> None:
+    stand_in.answer = error
+    with pytest.raises(child.StoppedError if isinstance(error, EOFError) else type(error)) as ended:
+        asked.ask("m", Limits(LONG))
+    if isinstance(error, EOFError):
+        assert str(ended.value) == "its process ended (SIGKILL)"
+        assert getattr(ended.value, "kind", None) == "aborted"
+    assert asked._process is None
+
+
+def test_why_a_process_has_ended_is_what_it_was_ended_for() -> None:
+    stop = threading.Event()
+    bounds = child._Bounds(StandIn(), Limits(1.5, 3 << 29), stop)  # type: ignore[arg-type]
+    bounds.watch.expired = True
+    late = bounds.why()
+    bounds._heavy = True
+    heavy = bounds.why()
+    stop.set()
+    assert isinstance(bounds.why(), CancelledError)
+    assert (str(late), getattr(late, "kind", "")) == ("it took longer than 1.5 seconds", "time")
+    assert (str(heavy), getattr(heavy, "kind", "")) == ("it needed more than 1.5 GiB of memory", "memory")
+
+
+def test_memory_is_told_in_the_larger_unit_that_fits() -> None:
+    assert [child._size(number) for number in (300 << 20, (1 << 30) - (1 << 20), 1 << 30, 5 << 29)] == [
+        "300 MiB",
+        "1023 MiB",
+        "1 GiB",
+        "2.5 GiB",
+    ]

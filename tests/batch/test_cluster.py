@@ -6,21 +6,26 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future
+from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from distributed import Client, KilledWorker, LocalCluster
+from distributed.client import ClosedClientError
 
 from graphfix.batch import batch_files
-from graphfix.batch.jobs import cluster, executors
-from graphfix.batch.jobs.cluster import Cluster
+from graphfix.batch.jobs import cluster, executors, work
+from graphfix.batch.jobs.cluster import VERSION, Cluster
 from graphfix.batch.jobs.job import Finished, Job, Limits
 from graphfix.batch.jobs.run import run
 from graphfix.engine.request import Request
+from graphfix.report.text import Failure
 from graphfix.results import GraphfixError, Outcome
 from tests.support import small_models
 from tests.support.asking import ask
@@ -267,3 +272,121 @@ def test_a_scheduler_that_goes_away_ends_the_batch_with_one_line(tmp_path: Path)
 )
 def test_what_an_error_says_is_one_line(error: Exception, said: str) -> None:
     assert executors.said_by(error) == said
+
+
+# --- without Dask's processes -----------------------------------------------------------------------------------------
+
+
+class Scheduler:
+    """What a client of Dask is asked for here."""
+
+    def __init__(self) -> None:
+        self.scheduler = SimpleNamespace(address="tcp://s:1")
+        self.keys: list[str] = []
+        self.futures: list[Future[Finished]] = []
+        self.arguments: list[tuple[object, ...]] = []
+        self.retries = self.waits = -1
+        self.asked: list[tuple[object, ...]] = []
+        self.error: Exception | None = None
+
+    def get_executor(self, retries: int) -> Scheduler:
+        self.retries = retries
+        return self
+
+    def submit(self, *arguments: object, key: str) -> Future[Finished]:
+        if self.error is not None:
+            raise self.error
+        self.arguments.append(arguments)
+        self.keys.append(key)
+        self.futures.append(Future())
+        return self.futures[-1]
+
+    def processing(self) -> dict[str, list[str]]:
+        if self.error is not None:
+            raise self.error
+        return {"one": [*reversed(self.keys)], "two": ["of-another-batch"]}
+
+    def nthreads(self) -> dict[str, int]:
+        return {}
+
+    def shutdown(self, wait: bool) -> None:
+        self.asked.append(("shutdown", wait))
+
+    def run(self, *asked: object, on_error: str) -> dict[str, object]:
+        if self.error is not None:
+            raise self.error
+        self.asked.append((*asked, on_error))
+        return {"tcp://w:1": VERSION}
+
+
+def named(folder: Path, name: str) -> Job:
+    return replace(job(folder, ""), name=name)
+
+
+def test_each_job_is_sent_under_a_key_of_its_own_and_is_running_until_it_is_done(tmp_path: Path) -> None:
+    scheduler = Scheduler()
+    workers, other = cluster.cluster(scheduler, 3), cluster.cluster(Scheduler(), 3)
+    assert (scheduler.retries, workers.waits(), workers.running()) == (3, True, [])
+    sent = [named(tmp_path, name) for name in ("a.onnx", "b.onnx")]
+    futures = [workers.submit(each) for each in sent]
+    assert futures == scheduler.futures
+    assert len(set(scheduler.keys)) == 2
+    assert [arguments[:3] for arguments in scheduler.arguments] == [(cluster._done, each, VERSION) for each in sent]
+    assert scheduler.arguments[0][3] == scheduler.arguments[1][3] != other._batch
+    assert list(workers.running()) == ["b.onnx", "a.onnx"]
+    futures[0].set_result(Finished(sent[0], Failure("fix", "a.onnx", "no"), 0.0))
+    assert list(workers.running()) == ["b.onnx"]
+    scheduler.error = OSError("it is gone")
+    assert list(workers.running()) == []
+
+
+def test_a_scheduler_that_is_gone_is_one_line(tmp_path: Path) -> None:
+    scheduler = Scheduler()
+    workers = cluster.cluster(scheduler, 0)
+    scheduler.error = ClosedClientError()
+    with pytest.raises(GraphfixError, match=r"^tcp://s:1: the scheduler is gone"):
+        workers.submit(named(tmp_path, "a.onnx"))
+
+
+def test_workers_that_ended_are_counted_and_other_errors_are_said_as_they_are() -> None:
+    workers = cluster.cluster(Scheduler(), 0)
+    killed = KilledWorker("key", SimpleNamespace(address="tcp://w:9"), 3)
+    said = workers.reason(killed)
+    assert said.startswith("4 workers ended while they had it, the last of them tcp://w:9; the scheduler allows 3 (")
+    assert workers.reason(OSError("no room")) == "no room"
+
+
+def test_what_is_stopped_ends_the_jobs_of_its_batch_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    scheduler = Scheduler()
+    workers = cluster.cluster(scheduler, 0)
+    workers.stop()
+    assert scheduler.asked[-2:] == [("shutdown", False), (cluster._stop, workers._batch, "ignore")]
+    scheduler.error = OSError("it is gone")
+    workers.stop()  # there is nothing left to end
+    stops: list[threading.Event] = []
+
+    def worked(_: Job, stop: threading.Event) -> None:
+        stops.append(stop)
+        cluster._stop("other")
+        assert not stop.is_set()
+        cluster._stop("mine")
+
+    monkeypatch.setattr(work, "work", worked)
+    cluster._done(replace(named(tmp_path, "a.onnx"), limits=Limits(1.0, 5)), VERSION, "mine")
+    assert [stop.is_set() for stop in stops] == [True]
+    cluster._stop("none")
+
+
+@pytest.mark.parametrize(
+    ("limit", "known", "share"), [(7, 300, 7), (None, 300, 100), (None, None, 200), (None, 0, 200)]
+)
+def test_a_job_without_a_limit_may_need_a_thread_s_share_of_its_worker(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, limit: int | None, known: int | None, share: int
+) -> None:
+    here = SimpleNamespace(memory_manager=SimpleNamespace(memory_limit=known), state=SimpleNamespace(nthreads=3))
+    given: list[Job] = []
+    monkeypatch.setattr("distributed.get_worker", lambda: here)
+    monkeypatch.setattr(cluster.memory, "available", lambda: 600)
+    monkeypatch.setattr(work, "work", lambda job, _: given.append(job))
+    cluster._done(replace(named(tmp_path, "a.onnx"), limits=Limits(1.0, limit)), VERSION, "batch")
+    assert [each.limits for each in given] == [Limits(1.0, share)]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import os
 import shutil
+from dataclasses import fields
 from pathlib import Path
 
 import fsspec
@@ -12,6 +13,7 @@ import pytest
 
 from graphfix.batch import batch_files
 from graphfix.cli import parser
+from graphfix.engine.request import Request
 from graphfix.report.text import Failure
 from graphfix.results import GraphfixError, Outcome
 from tests.support import small_models
@@ -165,3 +167,13 @@ def test_it_has_the_keywords_that_the_command_line_has_options_for() -> None:
     otherwise = {"check", "tosa", "dask", "output"}
     keywords = set(inspect.signature(batch_files).parameters) - {"models", "command", "client", "progress", "output"}
     assert keywords == options - for_people - otherwise
+
+
+def test_its_defaults_are_those_of_the_record_and_of_the_command_line() -> None:
+    command = parser.commands_of(parser.parser())["batch"]
+    options = {action.dest: action.default for action in command._actions if action.option_strings}
+    record = {each.name: getattr(Request(), each.name) for each in fields(Request)}
+    expected = {**options, "exclude": (), "command": "fix", "client": None, **record, "progress": None}
+    given = {each.name: each.default for each in inspect.signature(batch_files).parameters.values()}
+    del given["models"], given["output"]
+    assert given == {name: expected[name] for name in given}

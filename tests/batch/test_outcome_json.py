@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import types
 from collections.abc import Mapping, Sequence
 from dataclasses import fields, is_dataclass, replace
@@ -17,7 +18,7 @@ from hypothesis import strategies as st
 from graphfix.api import pipeline
 from graphfix.batch.jobs.outcome_json import TAGS, converter
 from graphfix.engine.request import Request
-from graphfix.results import Outcome, Site
+from graphfix.results import Outcome, Run, Site, Verdict
 from graphfix.tosa import command
 from tests.support.places import ROOT
 
@@ -159,3 +160,27 @@ def test_another_shape_is_refused(change: dict[str, Any]) -> None:
 
 def test_a_default_takes_no_room() -> None:
     assert set(converter().unstructure(replace(OUTCOME, sites=(), seconds={}))) == {"command", "source", "format"}
+
+
+TOLD = Outcome(
+    "fix",
+    "m.onnx",
+    "onnx",
+    changed=True,
+    sites=(SITE,),
+    verdict=Verdict(
+        "different",
+        runs=(Run({"N": 3}, "on", "different", 12, math.inf),),
+        first_difference={"tensor": "y", "index": (0, 1), "before": math.nan, "count": 6, "more": {1: None}},
+    ),
+    seconds={"load": 0.25, "verify": 1.0},
+)
+
+
+def test_shapes_sequences_and_numbers_of_all_kinds_come_back() -> None:
+    forms = converter()
+    text = json.dumps(forms.unstructure(TOLD), allow_nan=False)
+    found = forms.structure(json.loads(text), Outcome)
+    assert repr(found) == repr(TOLD)
+    assert found.sites == TOLD.sites
+    assert isinstance(found.sites[0].before, tuple)

@@ -62,3 +62,13 @@ def test_a_session_is_killed_as_a_group_where_no_process_is_listed() -> None:
 @pytest.mark.usefixtures("_unlisted")
 def test_its_memory_is_not_known_then() -> None:
     assert sessions.used(os.getpid()) == 0
+
+
+def test_a_process_that_has_ended_is_in_no_session_and_does_not_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    gone, mine = 1 << 30, os.getsid(0)
+    monkeypatch.setattr(sessions.psutil, "pids", lambda: [gone, os.getpid()])
+    assert sessions.members(mine) == [os.getpid()]
+    assert sessions.members(0) == [gone]  # 0 is no session
+    assert sessions.running(mine) == [os.getpid()]
+    assert sessions.running(0) == []
+    assert sessions.anonymous(gone) == sessions.used(0) == 0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import gc
 import hashlib
 import os
@@ -16,7 +17,8 @@ from fsspec.implementations.memory import MemoryFileSystem
 
 from graphfix.batch.stores import addresses
 from graphfix.batch.stores.remote import CHUNK, Remote, identity_of
-from graphfix.batch.stores.store import Digest, Identity, Store
+from graphfix.batch.stores.store import Digest, Identity, Store, failed
+from graphfix.formats.neutral import publish
 from graphfix.results import GraphfixError
 from graphfix.runtimes.extras import install_command
 
@@ -303,3 +305,51 @@ def test_a_path_and_its_url_are_one_place(tmp_path: Path) -> None:
 )
 def test_only_what_names_the_bytes_is_a_mark(said: dict[str, object], identity: Identity | None) -> None:
     assert identity_of(said) == identity
+
+
+@pytest.mark.parametrize(
+    ("number", "said"), [(errno.EXDEV, None), (errno.ENOSPC, "can't be written: No space left on device")]
+)
+def test_a_file_on_another_file_system_is_copied(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int, said: str | None
+) -> None:
+    store, made, rename = addresses.store(str(tmp_path / "out")), a_file(tmp_path, b"model"), publish.rename
+
+    def elsewhere(source: Path, path: Path) -> None:
+        if source == made:
+            raise OSError(number, os.strerror(number))
+        rename(source, path)
+
+    monkeypatch.setattr(publish, "rename", elsewhere)
+    if said is not None:
+        with pytest.raises(OSError, match=said):
+            store.publish(made, "m.onnx")
+        assert list((tmp_path / "out").iterdir()) == []
+        return
+    assert store.publish(made, "m.onnx").name == "m.onnx"
+    assert [(path.name, path.read_bytes()) for path in (tmp_path / "out").iterdir()] == [("m.onnx", b"model")]
+
+
+@pytest.mark.parametrize(
+    ("status", "kind", "said"),
+    [
+        (404, FileNotFoundError, "no such file"),
+        (410, FileNotFoundError, "no such file"),
+        (401, PermissionError, "401 why; ask for the permission"),
+        (403, PermissionError, "403 why; ask for the permission"),
+        (500, OSError, "500 why; try again"),
+    ],
+)
+def test_what_a_server_answers_is_told_by_its_status(status: int, kind: type[OSError], said: str) -> None:
+    class AnsweredError(Exception):
+        message = "why"
+
+    error = FileNotFoundError("https://h/m.onnx")
+    error.__cause__ = AnsweredError()
+    error.__cause__.status = status  # type: ignore[attr-defined]
+    found = failed(error, "https://h/m.onnx", "can't be read")
+    assert type(found) is kind
+    assert str(found).startswith("https://h/m.onnx: can't be read: ")
+    assert said in str(found)
+    elsewhere = failed(error, "s3://h/m.onnx", "can't be read")
+    assert type(elsewhere) is FileNotFoundError

@@ -5,13 +5,14 @@ from __future__ import annotations
 import os
 import pickle
 import shutil
+import tempfile
 import threading
 import time
 from collections.abc import Iterator
 from concurrent.futures import CancelledError, ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import onnx
 import pytest
@@ -19,12 +20,15 @@ from onnx import numpy_helper
 
 from graphfix.batch.jobs import publishing, records, work
 from graphfix.batch.jobs.job import Finished, Job, Limits
+from graphfix.batch.process import worker
+from graphfix.batch.process.child import StoppedError
 from graphfix.batch.stores import addresses
 from graphfix.batch.stores.local import Local
 from graphfix.batch.stores.store import Digest
 from graphfix.engine.request import Request
 from graphfix.report.text import Failure
 from graphfix.results import Outcome, OverwriteError
+from graphfix.tosa import command
 from models.builders.tflite.text import model as tflite
 from tests.support import small_models as own
 
@@ -402,3 +406,93 @@ def test_what_goes_wrong_with_a_fetched_model_names_where_it_is_from(memory: str
 
 def test_a_model_that_is_no_more_in_a_store_is_one_failure(memory: str) -> None:
     assert "no such file" in failure(work.work(job(f"{memory}/m.onnx", f"{memory}/to"))).error
+
+
+# --- in this process --------------------------------------------------------------------------------------------------
+
+
+class Here:
+    """A child that is this process."""
+
+    def ask(self, message: Any, *_: object) -> object:  # noqa: ANN401
+        return worker._answer(message)
+
+    def stop(self) -> None: ...
+
+
+@pytest.fixture
+def here(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(tempfile, "tempdir", None)
+    for name in ("TMPDIR", "TEMP"):
+        monkeypatch.setenv(name, "")
+    monkeypatch.setattr(work, "_child", Here)
+
+
+@pytest.mark.usefixtures("here")
+def test_a_model_and_its_data_are_published_by_the_name_of_the_output_and_remembered(
+    tmp_path: Path, there: str
+) -> None:
+    asked = replace(job(own.with_data(tmp_path / "one/a.onnx", "w.bin", 1.0), there), name="sub/b.onnx")
+    made = outcome(work.work(asked))
+    assert (made.source, made.output, made.reused) == (asked.source, f"{there}/sub/b.onnx", False)
+    assert files(there) == ["sub/b.onnx", "sub/b.onnx.data"]
+    assert numbers(Path(there, "sub/b.onnx")) == {1.0}
+    assert outcome(work.work(asked)) == replace(made, reused=True)
+
+
+@pytest.mark.usefixtures("here")
+def test_a_model_of_a_store_is_done_with_its_data(memory: str, tmp_path: Path, there: str) -> None:
+    source = own.with_data(tmp_path / "a.onnx", "data/w.bin", 3.0)
+    store = addresses.store(f"{memory}/zoo")
+    store.publish(tmp_path / "data/w.bin", "data/w.bin")
+    store.publish(source, "a.onnx")
+    asked = job(f"{memory}/zoo/a.onnx", there)
+    assert outcome(work.work(asked)).source == asked.source
+    assert files(there) == ["a.onnx", "a.onnx.data"]
+    assert numbers(Path(there, "a.onnx")) == {3.0}
+    assert outcome(work.work(asked)).reused
+    made = own.with_data(tmp_path / "a.onnx", "data/w.bin", 4.0).parent / "data/w.bin"
+    store.publish(made, "data/w.bin")
+    assert not outcome(work.work(asked)).reused
+
+
+@pytest.mark.usefixtures("here")
+def test_each_command_is_carried_out(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, there: str) -> None:
+    asked = job(own.adding(tmp_path / "m.onnx"), there)
+    assert [site.status for site in outcome(work.work(replace(asked, command="check"))).sites] == ["found", "found"]
+    assert files(there) == []
+    assert outcome(work.work(replace(asked, command="check"))).reused
+
+    def convert(source: Path, output: Path, _: Request) -> Outcome:
+        for suffix in (".tosa", ".mlirbc"):
+            output.with_suffix(suffix).write_bytes(source.read_bytes()[:4])
+        return Outcome("tosa", str(source), "onnx", "tosa", str(output))
+
+    monkeypatch.setattr(command, "fix_and_convert", convert)
+    made = outcome(work.work(replace(asked, command="tosa")))
+    assert (made.command, made.output) == ("tosa", f"{there}/m.tosa")
+    assert files(there) == ["m.mlirbc", "m.tosa"]
+
+
+@pytest.mark.parametrize(
+    ("kind", "advice"),
+    [
+        ("time", "give it more by --time-limit, or leave it out by --exclude"),
+        ("memory", "give it more by --memory-limit, or leave it out by --exclude"),
+        ("aborted", "do it alone to see why, or leave it out by --exclude"),
+    ],
+)
+def test_a_model_that_ends_its_child_is_one_failure_that_says_what_to_do(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, there: str, kind: Literal["time", "memory", "aborted"], advice: str
+) -> None:
+    class Ended(Here):
+        def ask(self, *_: object) -> object:
+            raise StoppedError("it had its reasons", kind)
+
+    monkeypatch.setattr(work, "_child", Ended)
+    asked = job(own.adding(tmp_path / "m.onnx"), there)
+    assert failure(work.work(asked)) == Failure(
+        "fix", asked.source, f"{asked.source}: stopped: it had its reasons; {advice}", kind
+    )
+    assert files(there) == []

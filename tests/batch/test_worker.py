@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import pickle
 import re
 import tempfile
+from io import BytesIO
 from pathlib import Path
 
 import onnx
@@ -14,6 +16,8 @@ from graphfix.batch.process import worker
 from graphfix.batch.process.messages import LocalJob, Locations
 from graphfix.engine.request import Request
 from graphfix.report.text import Failure
+from graphfix.results import OverwriteError
+from graphfix.results.faults import Fault
 from models.builders.tflite.text import model as tflite
 from tests.support import small_models as own
 
@@ -73,3 +77,27 @@ def test_a_fault_of_the_program_s_own_is_one_failure(
     assert isinstance(failed, Failure)
     assert (failed.source, failed.kind) == ("m.onnx", kind)
     assert re.match(f"m.onnx: {said}", failed.error)
+
+
+def test_every_message_is_answered_in_order_also_one_that_fails(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model = own.with_data(tmp_path / "m.onnx", "w.bin", 1.0)
+    locations, faults = worker._locations, iter([None, OSError("no room"), OverwriteError("r.json"), KeyError("x")])
+
+    def answered(message: Locations) -> object:
+        fault = next(faults)
+        if fault is not None:
+            raise fault
+        return locations(message)
+
+    monkeypatch.setattr(worker, "_locations", answered)
+    answers = BytesIO()
+    worker._serve(BytesIO(b"".join([pickle.dumps(Locations(model))] * 4)), answers)
+    answers.seek(0)
+    said = [pickle.load(answers) for _ in range(4)]  # noqa: S301 -- our own
+    assert answers.read() == b""
+    assert [kind for kind, _ in said] == ["done", "raised", "raised", "fault"]
+    assert said[0][1] == ["w.bin"]
+    assert [str(error) for _, error in said[1:3]] == ["no room", "r.json"]
+    assert isinstance(said[3][1], Fault)

@@ -11,18 +11,26 @@ import signal
 import subprocess
 import sys
 import time
+from argparse import Namespace
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
+from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
-from graphfix.batch.jobs.job import Command, output_name
-from graphfix.cli import commands, parser
+from graphfix.batch.jobs import cluster
+from graphfix.batch.jobs.batch_settings import Orders
+from graphfix.batch.jobs.job import Command, Finished, Job, Limits, output_name
+from graphfix.cli import commands, parser, terminal
+from graphfix.cli.batch.command import _accounted, _Answer, _workers
 from graphfix.cli.batch.requests import Requests
 from graphfix.cli.configuration import settings
 from graphfix.engine.request import Request
 from graphfix.report.forms import registry
+from graphfix.report.text import Failure
+from graphfix.results import Outcome
 from graphfix.targets import target as targets
 from tests.support import small_models
 from tests.support.asking import Answer, ask, listing, refused
@@ -484,3 +492,79 @@ def test_a_model_that_is_named_like_the_other_format_is_noted_once(
     line = "graphfix: c.tflite holds an ONNX model, although its name ends with .tflite: its content counts\n"
     assert batch(capsys, "zoo", "-o", "out", "--check").err.count(line) == 1
     assert line not in batch(capsys, "zoo", "-o", "out", "--check", "-q").err
+
+
+# --- what is said of each model, without a process ------------------------------------------------------------------
+
+
+def asking(**given: object) -> Namespace:
+    usual = {"json": False, "quiet": False, "verbose": False, "report": [], "strict_proof": False, "color": "never"}
+    return Namespace(**{**usual, **given})
+
+
+def told(entry: Outcome | Failure, **given: object) -> _Answer:
+    """What is remembered when a model was told of."""
+    answered = _Answer(asking(**given))
+    job = Job(entry.source, entry.source, "out", "fix", Request(), Limits(60.0))
+    answered.add(answered.said(Finished(job, entry, 0.5)))
+    return answered
+
+
+MISNAMED = Outcome("fix", "c.tflite", "onnx", output="out/c.tflite")
+
+
+def test_a_model_that_is_named_like_the_other_format_is_noted_behind_its_line(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    note = "graphfix: c.tflite holds an ONNX model, although its name ends with .tflite: its content counts\n"
+    for given, printed, noted in (({}, True, True), ({"json": True}, False, True), ({"quiet": True}, False, False)):
+        told(MISNAMED, **given)
+        said = capsys.readouterr()
+        assert ("c.tflite" in said.out, said.err) == (printed, note if noted else ""), given
+    told(replace(MISNAMED, source="c.onnx"))
+    assert capsys.readouterr().err == ""
+    told(MISNAMED, color="always")
+    terminal.say(note.removeprefix("graphfix: ").rstrip(), "always", "aside")
+    assert len({*capsys.readouterr().err.splitlines()}) == 1  # in the colour of what is no error
+
+
+def test_entries_are_remembered_where_a_report_or_a_document_needs_them() -> None:
+    for given, remembered in (({}, []), ({"report": [Path("r.json")]}, [MISNAMED]), ({"json": True}, [MISNAMED])):
+        assert told(MISNAMED, quiet=True, **given).entries == remembered, given
+
+
+def test_the_error_of_a_model_is_one_line_and_its_status_counts(capsys: pytest.CaptureFixture[str]) -> None:
+    failed = told(Failure("fix", "m.onnx", "m.onnx: no model"), quiet=True)
+    assert (failed.worst, failed.finished, capsys.readouterr().err) == (2, 1, "graphfix: m.onnx: no model\n")
+
+
+@pytest.mark.parametrize(
+    ("finished", "said"),
+    [
+        (0, "0 of 3 models finished; the same command does the rest"),
+        (1, "1 of 3 models finished, what is finished stays; the same command does the rest"),
+    ],
+)
+def test_an_interrupt_says_what_stays(finished: int, said: str) -> None:
+    with pytest.raises(KeyboardInterrupt) as stopped, _accounted(_Answer(asking(), finished=finished), 3):
+        raise KeyboardInterrupt
+    assert str(stopped.value) == said
+
+
+@pytest.mark.parametrize(
+    ("waits", "quiet", "said"),
+    [
+        (True, False, "graphfix: tcp://x:1: no worker has joined yet: the models wait for one\n"),
+        (True, True, ""),
+        (False, False, ""),
+    ],
+)
+def test_a_cluster_without_workers_is_told_of(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], waits: bool, quiet: bool, said: str
+) -> None:
+    workers = SimpleNamespace(waits=lambda: waits)
+    monkeypatch.setattr(cluster, "dask", lambda address, retries: nullcontext(workers if retries == 3 else address))
+    orders = Orders("fix", "out", 600.0, None, False, 0)
+    with _workers(asking(dask="tcp://x:1", retries=3, quiet=quiet), orders) as found:
+        assert found is workers
+    assert capsys.readouterr().err == said

@@ -159,6 +159,16 @@ def test_before_the_first_phase_and_behind_the_last_nothing_is_printed(
     assert capsys.readouterr().err == ""
 
 
+def test_a_phase_that_lasts_is_printed_while_it_lasts(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(slow_phases, "LONG", 0.02)
+    with SlowPhases("m.onnx") as shown:
+        shown("planning")
+        time.sleep(0.1)
+    assert capsys.readouterr().err == "graphfix: m.onnx: planning (0 s so far)\n"
+
+
 def test_a_notice_is_printed_at_once_and_ends_no_phase(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -6,13 +6,16 @@ import json
 import os
 import subprocess
 import sys
+from argparse import Namespace
 from collections.abc import Sequence
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from onnx import load as load_proto
 
 from graphfix import GraphfixError, fix_file, load
+from graphfix.cli import streams, terminal
 from models.builders.tflite.text import model as tflite_model
 from tests.support.asking import ask, listing, refused
 from tests.support.notation import model
@@ -334,3 +337,58 @@ def test_a_model_with_data_in_an_allowed_folder_does_not_go_to_stdout(tmp_path: 
     assert (answer.returncode, answer.stdout) == (2, b"")
     assert answer.stderr.endswith(f" ({where}); stdout takes one file: say -o OUT\n".encode())
     assert graphfix(tmp_path, "fix", path, "-o", "out.onnx", "--data-root", secret, "--no-verify").returncode == 0
+
+
+# --- without another process ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("error", "why"),
+    [
+        (OSError(5, "Input/output error"), "input/output error"),
+        (OSError("No more bytes"), "no more bytes"),
+    ],
+)
+def test_a_stream_that_can_not_be_read_is_one_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: OSError, why: str
+) -> None:
+    def broken(_: Path) -> None:
+        raise error
+
+    monkeypatch.setattr(streams, "_stream", broken)
+    options = Namespace(command="check", color="never", quiet=True, verbose=False)
+    with pytest.raises(GraphfixError, match=f"^stdin: can't be read: {why}; name a file$"):
+        streams._copied(options, streams.Streams(tmp_path), Path("-"))
+
+
+def test_the_answer_goes_to_stderr_only_where_a_model_goes_to_stdout(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for output, has_model, said in (
+        (tmp_path / "f.onnx", True, ("", "table\n")),
+        (tmp_path / "f.onnx", False, ("table\n", "")),
+        (None, True, ("table\n", "")),
+    ):
+        with streams.Streams(tmp_path, output=output).table(has_model=has_model):
+            sys.stdout.write("table\n")
+        assert capsys.readouterr() == said
+
+
+def test_what_can_not_be_written_to_a_full_stdout_is_dropped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    full = (tmp_path / "full").open("w")
+
+    def flush() -> None:
+        raise OSError(28, "No space left on device")
+
+    with full:
+        monkeypatch.setattr(sys, "stdout", SimpleNamespace(flush=flush, fileno=full.fileno))
+        terminal.drop_stdout()
+        os.write(full.fileno(), b"the rest")
+    with (tmp_path / "good").open("w") as good:
+        good.write("all of it")
+        monkeypatch.setattr(sys, "stdout", good)
+        terminal.drop_stdout()
+        assert (tmp_path / "good").read_text() == "all of it"
+        os.write(good.fileno(), b", more")
+    assert (tmp_path / "good").read_text() == "all of it, more"
+    assert (tmp_path / "full").read_text() == ""

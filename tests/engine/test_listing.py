@@ -207,3 +207,12 @@ def test_what_is_not_there_is_an_error(selection: NodeSelection, said: str) -> N
     with pytest.raises(GraphfixError) as raised:
         listing(chain(), selection)
     assert str(raised.value) == said
+
+
+def test_an_output_is_shown_without_elements_though_it_is_a_constant() -> None:
+    text = "main (float[2] x) => (float[2] y, float[2] k) <float[2] k = {1, 2}> { y = Add (x, k) }"
+    assert shown(text)[2:] == [
+        "    y[2] = Add(x[2], k[2]=[1.0, 2.0])",
+        "    output k[2] float32",
+        "    output y[2] float32",
+    ]

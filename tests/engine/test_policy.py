@@ -8,12 +8,13 @@ from unittest import mock
 import pytest
 
 import graphfix
-from graphfix.engine.policy import Policy
+from graphfix.engine.policy import Policy, _differ_in_rank
 from graphfix.engine.request import Request, policy
 from graphfix.graph.edits import Assume, Edit, Leave, Lift, Stretch
 from graphfix.graph.protocols import Rewrite
 from graphfix.graph.view import UnrankedOperand
 from graphfix.results import GraphfixError
+from graphfix.shapes.dim import Shape
 from graphfix.targets import target as targets
 from graphfix.targets.target import Target
 from tests.support.named import rules
@@ -142,3 +143,17 @@ def test_a_stretch_changes_no_known_rank(text: str, expected: list[tuple[int, st
 
 def test_the_operand_that_two_sided_keeps_may_be_of_lower_rank() -> None:
     assert chosen("y[2,3,4] = Add(x[2,3,4], b[3,4])", TWO_SIDED) == []
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "alike"),
+    [
+        (Shape((3,)), Shape((1, 1, 3)), True),
+        (Shape((1, 3)), Shape((3,)), True),
+        (Shape((2, 3)), Shape((3,)), False),
+        (Shape(None), Shape((3,)), False),
+        (Shape((3,)), Shape(None), False),
+    ],
+)
+def test_shapes_differ_in_rank_alone_only_where_both_ranks_are_known(one: Shape, other: Shape, alike: bool) -> None:
+    assert _differ_in_rank(one, other) == alike

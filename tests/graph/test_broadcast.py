@@ -6,6 +6,7 @@ import pytest
 
 from graphfix.graph.broadcast import (
     align,
+    align_anyhow,
     align_at_run_time,
     exemption,
     has_ranks,
@@ -234,3 +235,21 @@ def test_exemptions_ask_how_the_operands_meet(operands: str, each: bool, under: 
     exponent = alignment.operands[1]
     assert (exemption(alignment, exponent, Exempt("each", "one element each")) is not None) == each
     assert (exemption(alignment, exponent, Exempt("under", "one element under ones")) is not None) == under
+
+
+@pytest.mark.parametrize(
+    ("operands", "by"),
+    [
+        ("y[N,1,1], a[N,1,1], b[1,M,1], c[1,1,K]", (2, 3)),  # of a's size already
+        ("y[1,1], a[M,1], b[M,1], c[1,K]", (1, 2, 3)),  # either may be the one that is not 1
+        ("y[K], a[1,M,1], b[1,1,K], c[P,1,1]", (1, 3)),  # of a lower rank
+        ("y[K], a[1,M,1], b[1,M,1], c[P,1,1]", (1, 2, 3)),  # its axes in front are 1
+        ("y[1,1,K], a[1], b[1,M,1], c[P,1,1]", (2, 3)),  # of a higher one
+        ("y[L,1,1], a[P,1,1], b[1,M,1], c[1,1,K]", (2, 3)),  # never 1: nothing stretches it
+    ],
+)
+def test_an_operand_is_stretched_by_those_that_may_repeat_it(operands: str, by: tuple[int, ...]) -> None:
+    about = node(f"z[*] = Sum({operands})", ranges={"L": (2, 9)})
+    alignment = align_anyhow(about)
+    assert alignment is not None
+    assert alignment.run_time_shape(alignment.operands[0])[0] == by

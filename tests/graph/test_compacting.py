@@ -11,7 +11,7 @@ import graphfix
 from graphfix.graph.view import Graph, Value
 from rewrites.broadcasts.fold_broadcasts import plan_model
 from tests.support import engine
-from tests.support.notation import model, node
+from tests.support.notation import model, node, parsed
 from tests.support.onnx import fixing
 from tests.support.proved import unproved
 from tests.support.tflite import fixing as tflite_fixing
@@ -34,6 +34,20 @@ def test_a_lift_in_front_of_a_long_chain_of_carriers_goes() -> None:
     done = fixing.fixed("\n".join(lines), target="compact")
     assert done.view[0] == "q0[4] = QuantizeLinear(b[4], k[], z[])"
     assert done.view[-1] == "y[2,4] = Add(x[2,4], d599[4])"
+
+
+def test_of_two_lifts_that_can_not_both_go_the_one_of_an_outer_graph_stays() -> None:
+    """It is computed first, though it stands behind more nodes of its own graph."""
+    text = """main (bool c, float[4] b, float[1,4] u) => (float[1,4] y) <int64[2] s = {1, 4}> {
+        v = Neg (u)
+        w = Abs (v)
+        r = Reshape (b, s)
+        y = If (c) <then_branch = yes () => (float[1,4] t) { q = Reshape (b, s) t = Add (q, r) },
+                    else_branch = no () => (float[1,4] e) { e = Exp (w) }> }"""
+    done = fixing.fixed(parsed(text), target="compact")
+    assert "r[1,4] = Reshape(b[4], s[2])" in done.view
+    (then,) = [each.g for each in done.after.graph.node[-1].attribute if each.name == "then_branch"]
+    assert [(each.op_type, list(each.input)) for each in then.node] == [("Add", ["b", "r"])]
 
 
 def test_a_lift_behind_a_carrier_and_one_in_front_of_it_go() -> None:

@@ -308,3 +308,11 @@ TABLED = "a:int8[2,3] = TANH(x:int8[2,3])\ny:int8[1,2,3] = ADD(a, k:const:int8[1
 
 def test_a_rank_that_kernel_sets_do_not_agree_on_is_a_reason() -> None:
     assert "drops the rank" in reason(model(TABLED), "y", 0)
+
+
+def test_the_second_result_of_a_node_is_in_no_operands_buffer() -> None:
+    text = (
+        "u[2,3], t[2,3] = SPLIT(k:const:int32[]{0}, r[4,3], num_splits=2)\ny[1,2,3] = ADD(t, q[1,2,3])\n"
+        "z[2,3] = NEG(t)\nv[2,3] = NEG(u)\nw[1,2,3] = EXP(y)"
+    )
+    assert reason(model(text), "y", 0) == ""

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from graphfix.graph.redundant_nodes import asked_sizes, constant, does_nothing, passed_operand, sources
 from graphfix.graph.view import Node, Value
 from models.builders.tflite.text import model as tflite_model
 from tests.support import engine
-from tests.support.notation import model
+from tests.support.notation import model, node
 
 QUANTIZED = "q:int8[2,3] = {front}\nd[2,3] = DequantizeLinear(q, {scale}{options})"
 EXPANDED, LOWER = "Expand(x:int8[1,3], s:const{2,3})", "Expand(x:int8[3], s:const{2,3})"
@@ -23,6 +25,8 @@ SOURCES: dict[str, tuple[str, list[str]]] = {
     "a Squeeze in front": ("d[N] = Squeeze(x[1,N], a:const{0})", ["[1,N]"]),
     "a Tile of a unit axis": ("d[4,3] = Tile(x[1,3], r:const{4,1})", ["[1,3]"]),
     "a Tile of elements": ("d[2,6] = Tile(x[2,3], r:const{1,2})", []),
+    "a Tile of an unknown rank": ("d[*] = Tile(x[*], r:const{4,1})", []),
+    "an Expand of an unknown rank": ("d[2,3] = Expand(x[*], s:const{2,3})", ["[*]"]),
     "a product with 1": ("d[2,3] = Mul(x[1,3], k:const[2,1]{1.0,1.0})", ["[1,3]"]),
     "a product with 2": ("d[2,3] = Mul(x[1,3], k:const[2,1]{2.0,2.0})", []),
     "a product with 1 in front": ("d[2,3] = Mul(k:const[2,1]{1.0,1.0}, x[1,3])", ["[1,3]"]),
@@ -75,6 +79,15 @@ def value(text: str) -> Value:
 @pytest.mark.parametrize(("text", "shapes"), SOURCES.values(), ids=SOURCES)
 def test_a_reader_may_read_what_is_passed_on(text: str, shapes: list[str]) -> None:
     assert [str(each.shape).replace(" ", "") for each in sources(value(text))] == shapes
+
+
+def test_an_operand_whose_shape_is_contradicted_is_not_passed_on() -> None:
+    for text in ("d[2,3] = Expand(x[1,3], s:const{2,3})", "d[1,3] = Reshape(x[3], s:const{1,3})"):
+        plain = node(text)
+        assert passed_operand(plain) == 0
+        stale = replace(plain.operand(0), stale="another shape is stored")  # type: ignore[arg-type]
+        assert passed_operand(plain.reading((stale, plain.operands[1]))) is None
+        assert passed_operand(plain.reading((None, plain.operands[1]))) is None
 
 
 def test_beside_two_neutral_numbers_the_first_is_passed_on() -> None:

@@ -115,6 +115,27 @@ def test_every_row_says_what_was_measured_and_own_rows_say_why_they_are_left() -
         assert not (entry.variadic and entry.operands), entry.op
 
 
+def test_what_keeps_an_operand_from_a_lift_is_not_what_keeps_it_from_a_stretch() -> None:
+    for op, lifted, stretched in (
+        ("LayerNormalization", "lifting", "full-size"),
+        ("MatMulInteger", "its scale and zero point", "batch axes"),
+    ):
+        entry = operators.row("", op, 17)
+        assert entry is not None
+        for operand in entry.operands:
+            assert operand.keep_rank is not None
+            assert operand.keep_dims is not None
+            assert (lifted in operand.keep_rank.reason, stretched in operand.keep_dims.reason) == (True, True), op
+
+
+def test_operands_stand_in_order_and_those_of_an_own_row_are_left_for_its_reason() -> None:
+    for entry in operators.rows():
+        places = [operand.index for operand in entry.operands]
+        assert places == sorted(set(places)), entry.op
+        if entry.style == "own" and entry.op != "Einsum":
+            assert {(each.keep_rank, each.keep_dims) for each in entry.operands} <= {(entry.left, entry.left)}, entry.op
+
+
 def test_a_variadic_row_takes_all_operands_and_others_those_that_the_node_has() -> None:
     largest, select = operators.row("", "Max", 13), operators.row("", "Where", 16)
     assert largest is not None

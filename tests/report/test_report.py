@@ -622,6 +622,15 @@ def test_a_report_that_can_not_be_written_is_found_before_the_model_is_published
     assert sorted(tmp_path.iterdir()) == before
 
 
+def test_the_folder_of_a_report_is_there_unless_the_command_makes_it(tmp_path: Path) -> None:
+    path = tmp_path / "none" / "r.json"
+    for ask in (registry.refuse, lambda path: registry.write(path, [FIXED])):
+        with pytest.raises(GraphfixError, match="the folder of the report does not exist; create it first"):
+            ask(path)
+    registry.refuse(path, folder_is_made=True)
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_a_full_disk_is_found_before_the_model_is_touched(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def full(*_: object) -> None:
         raise OSError(28, "No space left on device")

@@ -8,8 +8,10 @@ from collections.abc import Callable
 
 import pytest
 
+from graphfix.shapes import polynomial as poly
 from graphfix.shapes.dim import UNKNOWN, Dim, Size, never_one, symbol, unit_name
-from graphfix.shapes.name_table import LONGEST
+from graphfix.shapes.name_table import LONGEST, NameTable
+from graphfix.shapes.polynomial import FARTHEST
 from graphfix.shapes.shape import stretches
 from graphfix.shapes.terms import Terms, bounds
 from tests.support.shape_dialect import of
@@ -201,3 +203,12 @@ def test_a_function_whose_text_would_be_too_long_has_no_name() -> None:
     assert named.parts
     assert named == terms.opaque("k" * (LONGEST // 2), N, low=1, high=9)
     assert terms.opaque("k" * LONGEST, N, low=1, high=9) == Dim((), 1, 9)
+    assert terms.opaque("k", N, FARTHEST, low=1, high=9) != Dim((), 1, 9)
+    assert terms.opaque("k", N, FARTHEST + 1, low=1, high=9) == Dim((), 1, 9)
+
+
+def test_what_is_positive_of_what_has_a_sign_is_it_or_nothing() -> None:
+    names = NameTable(ranges={("N",): (0, 9)})
+    for at_least_0 in (poly.number(3), poly.ZERO, poly.name(("N",))):
+        assert names.positive(at_least_0) == at_least_0
+        assert names.positive(poly.scaled(at_least_0, -1)) == poly.ZERO

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from graphfix.graph.edits import Leave
@@ -143,3 +145,11 @@ def test_exported_models_keep_their_fusions(name: str) -> None:
     engine.fix(kept, target="ranks", keep_fusions=True)
     engine.fix(lost, target="ranks")
     assert operators(kept.tobytes()).total() <= before < operators(lost.tobytes()).total()
+
+
+def test_two_lines_are_fused_in_the_versions_that_fuse_each_of_them() -> None:
+    convolutions = [fusion for fusion in FUSIONS if fusion.name == "Conv"]
+    assert len(convolutions) == 20
+    for fusion in convolutions:
+        is_newer = re.search(r"Mul\(\w:channels~, ", fusion.pattern) is not None
+        assert fusion.versions.since == ("1.30" if is_newer else ""), fusion.pattern

@@ -10,15 +10,19 @@ import numpy as np
 import onnx
 import pytest
 
+from graphfix import load
 from graphfix.cli import commands
 from graphfix.engine.request import Request
 from graphfix.report.forms import registry
 from graphfix.report.table import table, unwritten
-from graphfix.results import Conversion, ConversionStatus, Gap, Outcome, Site, Verdict
+from graphfix.results import Conversion, ConversionStatus, Gap, GraphfixError, Outcome, Site, Verdict
 from graphfix.runtimes import tosa
 from graphfix.runtimes.extras import install_command
 from graphfix.tosa import command
+from models.builders.tflite.text import Signature
+from models.builders.tflite.text import model as tflite_model
 from tests.support.asking import ask, listing, refused
+from tests.support.notation import model
 from tests.support.runtimes.tosa_loop import onnx_file, tflite
 
 STOPPED = Site("GF305", "rnn", "LSTM", "main", None, None, None, "left", None, "it loops")
@@ -297,3 +301,21 @@ def test_free_sizes_are_asked_for_with_the_options_that_bind_them(
     assert "--shape x=1,3" in line
     assert ask(capsys, "tosa", model, "-o", tmp_path / "o.tosa", "--dim", "N=4", "--run", "-q").status == 0
     assert [d.dim_param for d in onnx.load(model).graph.input[0].type.tensor_type.shape.dim] == ["N", ""]
+
+
+# --- what the converted model is run beside ---------------------------------------------------------------------------
+
+
+def test_the_original_of_a_run_is_the_file_or_the_signature_that_is_asked_for(tmp_path: Path) -> None:
+    signatures = {"one": Signature("main", {"a": "x"}, {"b": "y"}), "two": Signature("second", {"a": "z"}, {"b": "w"})}
+    several, single, onnx = tmp_path / "several.tflite", tmp_path / "single.tflite", tmp_path / "m.onnx"
+    several.write_bytes(tflite_model("y[3] = NEG(x[3])\nsubgraph second:\nw[4] = ABS(z[4])", signatures=signatures))
+    single.write_bytes(tflite_model("y[3] = NEG(x[3])"))
+    onnx.write_bytes(model("y[3] = Neg(x[3])").SerializeToString())
+    for path in (single, onnx):
+        assert command._original(path, tmp_path, Request()) == path
+    with pytest.raises(GraphfixError, match=f"{several}: .*signature"):
+        command._original(several, tmp_path, Request())
+    made = command._original(several, tmp_path, Request(signature="two"))
+    assert made == tmp_path / "original.tflite"
+    assert [str(node) for node in load(made).graphs[0].nodes] == ["w[4] = ABS(z[4])"]

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from graphfix.results import GraphfixError, Outcome
+from graphfix.engine.request import Request
+from graphfix.results import Conversion, GraphfixError, Outcome
 from graphfix.runtimes import tosa
 from graphfix.runtimes.session import RefusedError
-from graphfix.tosa import command
+from graphfix.tosa import command, convert
 from tests.support.runtimes.tosa_loop import onnx_file, tflite
 
 if TYPE_CHECKING:
@@ -146,3 +148,39 @@ def test_each_tool_that_is_missing_is_named(
     with pytest.raises(GraphfixError) as raised:
         made(onnx_file(tmp_path, NEG))
     assert str(raised.value).startswith(said)
+
+
+@pytest.mark.parametrize(
+    ("operators", "status", "reason"),
+    [
+        ({"tosa.add": 2}, "agrees", None),
+        (
+            {"tosa.add": 2, "tosa.custom:Own": 1, "tosa.custom:Other": 1},
+            "not run",
+            "it holds custom operators, which only their owner runs: Own, Other",
+        ),
+    ],
+    ids=["TOSA's own", "custom ones"],
+)
+def test_what_was_converted_is_run_beside_the_original_unless_it_holds_custom_operators(
+    tools: Tools,
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    operators: dict[str, int],
+    status: str,
+    reason: str | None,
+) -> None:
+    asked: list[str] = []
+
+    def agreement(done: Conversion, *models: Path | Request) -> Conversion:
+        asked.extend(each.name for each in models if not isinstance(each, Request))
+        return replace(done, status="agrees")
+
+    monkeypatch.setattr("graphfix.tosa.agreement.agreement", agreement)
+    tools.validation = tosa.Validation((), operators)
+    files = convert.Files(*(tmp_path / name for name in ("original", "fixed", "bytecode", "tosa")))
+    done, seconds = convert.convert(files, "torch-mlir", Request(run=True))
+    assert (done.status, done.reason, done.operators) == (status, reason, operators)
+    assert asked == (["original", "fixed", "tosa"] if status == "agrees" else [])
+    assert set(seconds) == {"convert", "validate", "run"}
+    assert convert.convert(files, "torch-mlir", Request())[0].status == "converted"

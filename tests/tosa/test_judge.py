@@ -49,6 +49,12 @@ def test_a_quantized_output_may_be_one_quantum_away(got: list[float], step: floa
     assert near([[type(got[0])(0), type(got[0])(100)]], got, step) == within
 
 
+def test_of_another_shape_nothing_is_near_whatever_the_limits_say() -> None:
+    for wanted, got in (([1.0, 2.0], [1.0]), ([1.0], [1.0, 1.0])):
+        assert not near([wanted], got, atol=10.0)
+        assert not near([wanted], got, rtol=10.0)
+
+
 STEP = 2.0**-11
 """From one number of float16 to the next, from 0.5 to 1."""
 

@@ -17,6 +17,7 @@ import pytest
 
 import graphfix
 import graphfix.api.typing
+from graphfix.api import pipeline
 from graphfix.batch import batch_files
 from graphfix.engine.request import Request
 from graphfix.report import pages
@@ -671,3 +672,33 @@ def test_every_keyword_is_a_field_of_the_record_of_its_type_and_default(function
     for each in keywords:
         if each.name not in BESIDE:
             assert (each.annotation, each.default) == known[RENAMED.get((function, each.name), each.name)], each.name
+
+
+def test_show_prints_every_node_and_no_maps_unless_it_is_asked() -> None:
+    text = "t[2,3] = Neg(x[2,3])\ny[2,3] = Add(t, b:const[3])"
+    plain = list(graphfix.show(model(text)))
+    assert [line.split(" = ")[1].partition("(")[0] for line in plain if " = " in line] == ["Neg", "Add"]
+    assert plain == list(graphfix.show(model(text), maps=False, broadcasts_only=False))
+    assert len(list(graphfix.show(model(text), maps=True))) > len(plain)
+    assert not any("Neg" in line for line in graphfix.show(model(text), broadcasts_only=True) if " = " in line)
+
+
+@pytest.mark.parametrize(("drop", "inputs"), [(None, ["x", "k"]), (False, ["x", "k"]), (True, ["x"])])
+def test_an_input_that_is_set_stays_in_a_loaded_model_unless_it_is_to_be_dropped(
+    tmp_path: Path, drop: bool | None, inputs: list[str]
+) -> None:
+    loaded = graphfix.load(model("y[2,3] = Mul(x[2,3], k[])"))
+    loaded.set_inputs({"k": 2.0}, **({} if drop is None else {"drop": drop}))
+    loaded.save(tmp_path / "out.onnx")
+    assert [each.name for each in onnx.load(tmp_path / "out.onnx").graph.input] == inputs
+
+
+@pytest.mark.parametrize("status", ["proved", "equal", "undecided", "different"])
+@pytest.mark.parametrize("changed", [False, True])
+def test_a_strict_proof_writes_what_is_proved_alone(status: str, changed: bool) -> None:
+    asked = [
+        pipeline._good_enough(Verdict(status), Request(strict_proof=strict), changed=changed)  # type: ignore[arg-type]
+        for strict in (True, False)
+    ]
+    enough = status in ("equal", "proved") or (status == "undecided" and not changed)
+    assert asked == [status == "proved", enough]
