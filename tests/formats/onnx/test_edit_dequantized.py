@@ -7,6 +7,7 @@ import re
 import pytest
 from onnx import TensorProto
 
+from graphfix.formats.onnx.edit.dequantized import _Group
 from graphfix.formats.onnx.file.container import Container
 from tests.support import engine
 from tests.support.notation import model
@@ -70,6 +71,17 @@ def test_what_was_changed_in_between_is_not_read() -> None:
         "y0[2,4] = Add(x[2,4], d0[4])",
         "y1[2,4] = Add(y0[2,4], d0[4])",
     ]
+
+
+@pytest.mark.parametrize(("gone", "left"), [(1, [3, 8]), (3, [1, 8]), (8, [1, 3])])
+def test_a_place_that_is_not_of_a_kind_any_more_is_forgotten_alone(gone: int, left: list[int]) -> None:
+    group = _Group()
+    for place in (8, 1, 3):
+        group.enter(place)
+        group.read(place, b"numbers")
+    group.leave(gone)
+    assert group.places == {b"numbers": left}
+    assert sorted(group.digests) == left
 
 
 def reads(lines: list[str], monkeypatch: pytest.MonkeyPatch) -> dict[str, int]:
