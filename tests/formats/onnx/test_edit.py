@@ -363,3 +363,13 @@ def test_a_lift_has_the_form_of_its_operator_set(opset: int, size: str, form: tu
     (lift,) = [node for node in opened.finish()[0].nodes if node.op != "Sum"]
     assert (lift.op, len(lift.operands)) == form
     assert str(lift.results[0].shape).replace(" ", "") == f"[1,{size}]"
+
+
+@pytest.mark.parametrize(("returned", "added"), [(False, "c[4]"), (True, "c_restated[4]")])
+def test_a_constant_that_the_model_returns_is_not_restated_in_place(added: str, *, returned: bool) -> None:
+    proto = model("y[2,4] = Add(x[2,4], c:const[1,4]{1,2,3,4})")
+    if returned:
+        proto.graph.output.append(onnx.helper.make_tensor_value_info("c", onnx.TensorProto.FLOAT, [1, 4]))
+    found = fixed(proto, target="compact")
+    assert found.view == [f"y[2,4] = Add(x[2,4], {added})"]
+    assert initializer(found.after, "c").shape == ((1, 4) if returned else (4,))

@@ -119,3 +119,9 @@ def test_a_constant_is_read_once_for_its_digest_and_only_beside_one_of_its_kind(
 ) -> None:
     alone, beside = reads(chain(1), monkeypatch), reads(chain(2), monkeypatch)
     assert beside["c0"] == alone["c0"] + 1
+
+
+@pytest.mark.parametrize(("numbers", "found"), [("1,2,3,4", ["c0", "c0"]), ("1,2,3,5", ["c0", "c1_restated"])])
+def test_of_what_says_its_numbers_several_times_the_first_are_compared(numbers: str, found: list[str]) -> None:
+    repeated = pair(1, "1,2,3,4,1,2,3,4", dims="2,4", read="y0")
+    assert dequantized(pair(0, numbers, dims="4", scale=SCALE), repeated) == found
