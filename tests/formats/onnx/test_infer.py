@@ -385,8 +385,8 @@ def test_what_a_function_returns_leans_where_it_follows_from_an_operand_that_doe
 def test_what_a_node_with_bodies_returns_leans_where_a_value_of_a_body_does() -> None:
     opened = thing("""main (float[N,3] x, bool b) => (float[] y, float[] z) {
         a = my.Thing(x)
-        y = If(b) <then_branch = yes () => (float[] t) { t = Neg(a) }, else_branch = no () => (float[] e) { e = Abs(x) }>
-        z = If(b) <then_branch = f () => (float[] u) { u = Neg(x) }, else_branch = g () => (float[] v) { v = Abs(x) }>
+        y = If(b) <then_branch = f () => (float[] t) { t = Neg(a) }, else_branch = g () => (float[] e) { e = Abs(x) }>
+        z = If(b) <then_branch = h () => (float[] u) { u = Neg(x) }, else_branch = k () => (float[] v) { v = Abs(x) }>
         }""")
     assert [name for path, name in opened.leaning if path == "main"] == ["a", "y"]
     assert [name for path, name in opened.leaning if path != "main"] == ["t"]

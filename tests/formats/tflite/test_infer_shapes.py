@@ -78,9 +78,8 @@ def test_an_ellipsis_keeps_the_axes_that_no_other_entry_is_about(
     begin: str, end: str, strides: str, masks: str, expected: str
 ) -> None:
     count = begin.count(",") + 1
-    bounds = ", ".join(
-        f"{name}:const:int32[{count}]{given}" for name, given in zip("bes", (begin, end, strides), strict=True)
-    )
+    given = zip("bes", (begin, end, strides), strict=True)
+    bounds = ", ".join(f"{name}:const:int32[{count}]{numbers}" for name, numbers in given)
     assert str(shape_of(f"y[*] = STRIDED_SLICE(x[2,3,4,5], {bounds}, {masks})")) == expected
 
 

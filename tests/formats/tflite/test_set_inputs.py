@@ -1,4 +1,4 @@
-"""Inputs that are taken for constants: who reads the constant, and what becomes of the inputs in graph and signatures."""
+"""Inputs that are taken for constants: who reads them then, and what becomes of the inputs in graph and signatures."""
 
 from __future__ import annotations
 
