@@ -158,3 +158,12 @@ def test_a_wrong_stored_shape_of_a_body_is_corrected(
     assert stored == dims
     with pytest.raises(Refused, match="the file states no wrong shape of 'u'"):
         restate(body, replace(value, name="u"), ())
+
+
+@pytest.mark.parametrize("number", [3, 7])
+def test_a_stored_number_in_the_place_of_a_free_size_is_wrong(number: int) -> None:
+    misstated = analyse(exported_at(number, 2, "Exp"), {}).main.misstated
+    assert {name: wrong.dims for name, wrong in misstated.items()} == dict.fromkeys("aby", ("N", 2))
+    assert misstated["a"].why == (
+        f"the stored shape [{number},2] of 'a' is that of some sizes of the inputs alone: the computed one is [N, 2]"
+    )

@@ -79,6 +79,8 @@ def test_dropping_alone_changes_the_main_subgraph() -> None:
     container = opened()
     drop(container, {"in": 1.0})
     assert [graph.changed for graph in container.subgraphs] == [True, False]
+    *_, other = unpacked(container.tobytes()).signatureDefs
+    assert [(entry.name, entry.tensorIndex) for entry in other.inputs] == [(b"a", 0)]
     assert container.signatures[2].inputs == (("a", 0),)  # tensor 0 of another subgraph
 
 
