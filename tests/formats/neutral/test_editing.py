@@ -107,6 +107,14 @@ def test_a_node_that_may_not_go_stays_although_nobody_reads_it() -> None:
     assert state.removed == []
 
 
+def test_neither_an_input_nor_what_is_still_read_goes() -> None:
+    """A node goes where none of its results is read, nobody says that it must stay, and it is a node at all."""
+    graph, state = chain("a", "b"), State()
+    state.dead.update(dict.fromkeys((graph.inputs[0], *graph.nodes[0].results)))
+    assert remove_dead(state, lambda _: True) == []
+    assert state.removed == []
+
+
 def test_a_dead_constant_is_returned() -> None:
     graph, state = chain("a"), State()
     constant = value(graph, "k", "constant")

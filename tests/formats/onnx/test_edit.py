@@ -5,7 +5,8 @@ from __future__ import annotations
 import onnx
 import pytest
 
-from graphfix.graph.edits import Lift
+from graphfix.graph.edits import Canonicalize, Lift, Refused
+from graphfix.shapes.dim import Shape
 from rewrites.broadcasts.materialize_broadcasts import plan as materialize
 from tests.support import engine
 from tests.support.notation import model, parsed
@@ -363,3 +364,25 @@ def test_a_lift_has_the_form_of_its_operator_set(opset: int, size: str, form: tu
     (lift,) = [node for node in opened.finish()[0].nodes if node.op != "Sum"]
     assert (lift.op, len(lift.operands)) == form
     assert str(lift.results[0].shape).replace(" ", "") == f"[1,{size}]"
+
+
+@pytest.mark.parametrize(("returned", "added"), [(False, "c[4]"), (True, "c_restated[4]")])
+def test_a_constant_that_the_model_returns_is_not_restated_in_place(added: str, *, returned: bool) -> None:
+    proto = model("y[2,4] = Add(x[2,4], c:const[1,4]{1,2,3,4})")
+    if returned:
+        proto.graph.output.append(onnx.helper.make_tensor_value_info("c", onnx.TensorProto.FLOAT, [1, 4]))
+    found = fixed(proto, target="compact")
+    assert found.view == [f"y[2,4] = Add(x[2,4], {added})"]
+    assert initializer(found.after, "c").shape == ((1, 4) if returned else (4,))
+
+
+@pytest.mark.parametrize(("opset", "why"), [(7, "opset 7 has no Expand"), (8, "")])
+def test_a_stretch_is_written_as_an_expand_where_there_is_one(opset: int, why: str) -> None:
+    opened = engine.load(model("y[2,3] = Tile(x[1,3], r:const{2,1})", opset=opset))
+    try:
+        opened.apply(opened.graphs[0].nodes[0], [Canonicalize(Shape((2, 3)))])
+        refused = ""
+    except Refused as error:
+        refused = str(error)
+    assert refused == why
+    assert [node.op for node in opened.finish()[0].nodes] == ["Tile" if why else "Expand"]

@@ -92,3 +92,19 @@ def test_a_function_called_at_two_ranks_gets_the_run_time_form() -> None:
     ranks = fixed(proto, target="ranks")
     assert ranks.after == ranks.before
     assert [code for code, _, _ in ranks.left] == ["GF104"]
+
+
+def test_a_constant_of_a_function_is_lifted_by_a_node_for_a_reader_in_a_branch() -> None:
+    """A function holds no initializers: nothing can be added beside its constant."""
+    proto = parsed("""main (float[2,3] x, bool b) => (float[2,3] y) { y = local.f(x, b) }
+        <domain: "local", opset_import: ["" : 18, "local" : 1]> f (p, q) => (r) {
+            c = Constant <value = float[3] {1,2,3}> () s = Neg(c)
+            [if] r = If(q) <then_branch = yes () => (float[2,3] t) { t = Add(p, c) },
+                else_branch = no () => (float[2,3] e) { e = Mul(p, s) }> }""")
+    found = fixed(proto, target="ranks").everything
+    assert [line for line in found if "c" in line.partition(": ")[2]] == [
+        "function local.f: c[3] = Constant()",
+        "function local.f: s[3] = Neg(c[3])",
+        "if.then_branch: c_lifted[1,3] = Reshape(c[3], shape_1x3[2])",
+        "if.then_branch: t[2,3] = Add(p[2,3], c_lifted[1,3])",
+    ]

@@ -7,6 +7,7 @@ import re
 import pytest
 from onnx import TensorProto
 
+from graphfix.formats.onnx.edit.dequantized import _Group
 from graphfix.formats.onnx.file.container import Container
 from tests.support import engine
 from tests.support.notation import model
@@ -72,6 +73,17 @@ def test_what_was_changed_in_between_is_not_read() -> None:
     ]
 
 
+@pytest.mark.parametrize(("gone", "left"), [(1, [3, 8]), (3, [1, 8]), (8, [1, 3])])
+def test_a_place_that_is_not_of_a_kind_any_more_is_forgotten_alone(gone: int, left: list[int]) -> None:
+    group = _Group()
+    for place in (8, 1, 3):
+        group.enter(place)
+        group.read(place, b"numbers")
+    group.leave(gone)
+    assert group.places == {b"numbers": left}
+    assert sorted(group.digests) == left
+
+
 def reads(lines: list[str], monkeypatch: pytest.MonkeyPatch) -> dict[str, int]:
     """By name: how often a constant that is dequantized is read."""
     counts: dict[str, int] = {}
@@ -107,3 +119,9 @@ def test_a_constant_is_read_once_for_its_digest_and_only_beside_one_of_its_kind(
 ) -> None:
     alone, beside = reads(chain(1), monkeypatch), reads(chain(2), monkeypatch)
     assert beside["c0"] == alone["c0"] + 1
+
+
+@pytest.mark.parametrize(("numbers", "found"), [("1,2,3,4", ["c0", "c0"]), ("1,2,3,5", ["c0", "c1_restated"])])
+def test_of_what_says_its_numbers_several_times_the_first_are_compared(numbers: str, found: list[str]) -> None:
+    repeated = pair(1, "1,2,3,4,1,2,3,4", dims="2,4", read="y0")
+    assert dequantized(pair(0, numbers, dims="4", scale=SCALE), repeated) == found

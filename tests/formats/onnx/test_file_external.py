@@ -13,7 +13,9 @@ import onnx
 import pytest
 from onnx import ModelProto, TensorProto
 
+from graphfix.formats.neutral.files import Staging
 from graphfix.formats.onnx.file.container import read
+from graphfix.formats.onnx.file.external import copy_beside
 from graphfix.results import GraphfixError
 from tests.support.onnx.files import constant, graph, model
 
@@ -342,3 +344,13 @@ def test_data_that_became_a_symlink_since_the_model_was_read_is_not_copied(home:
     with pytest.raises(GraphfixError, match="is a link out of the model's folder"):
         container.save(tmp_path / "other" / "m.onnx")
     assert tree(tmp_path / "other") == {}
+
+
+def test_a_copy_that_is_the_data_file_itself_is_there_already(home: Path) -> None:
+    (home / "linked").hardlink_to(home / "w.bin")
+    staging = Staging()
+    copy_beside({home / "linked": home / "w.bin", home / "w.bin": home / "w.bin"}, staging)
+    assert staging.written == []
+    (home / "same").write_bytes(DATA)
+    copy_beside({home / "same": home / "w.bin"}, staging)
+    assert staging.written == []

@@ -10,10 +10,12 @@ import pytest
 
 import graphfix
 from graphfix.formats.onnx import OnnxModel
+from graphfix.formats.onnx.infer.analysis import _unnamed, analyse
 from graphfix.formats.onnx.infer.operators.windows import SOME_IMAGE
+from graphfix.formats.onnx.infer.scope import unknown_name
 from graphfix.shapes.dim import Dim
 from tests.support import engine
-from tests.support.notation import model
+from tests.support.notation import model, parsed
 from tests.support.onnx.fixing import fixed, printed
 
 SHAPES = {
@@ -342,3 +344,82 @@ def test_a_constant_of_whole_numbers_that_holds_text_says_none() -> None:
     (result,) = loaded.graphs[0].nodes[1].results
     assert result is not None
     assert not result.shape.static
+
+
+def test_a_constant_that_states_nothing_has_the_stored_rank_and_type() -> None:
+    node = onnx.helper.make_node("Constant", [], ["c"])
+    node.attribute.append(onnx.helper.make_attribute("another", 3))
+    graph = onnx.helper.make_graph(
+        [node], "g", [], [onnx.helper.make_tensor_value_info("c", onnx.TensorProto.INT64, [3])]
+    )
+    main = analyse(onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", 18)]), {}).main
+    assert (main.shape("c").rank, main.dtype("c")) == (1, onnx.TensorProto.INT64)
+    assert (main.assumed, main.leaning) == ({"c"}, {"c"})
+
+
+def thing(text: str) -> OnnxModel:
+    """A model whose first value `a` has the shape that is stored of it, and no other result a stored one."""
+    proto = parsed(text)
+    proto.opset_import.add(domain="my", version=1)
+    bodies = [attribute.g for node in proto.graph.node for attribute in node.attribute if attribute.HasField("g")]
+    for value in (value for graph in (proto.graph, *bodies) for value in graph.output):
+        value.type.tensor_type.ClearField("shape")
+    proto.graph.value_info.append(onnx.helper.make_tensor_value_info("a", onnx.TensorProto.FLOAT, ["N", 3]))
+    opened = engine.load(proto)
+    assert isinstance(opened, OnnxModel)
+    return opened
+
+
+def test_what_a_function_returns_leans_where_it_follows_from_an_operand_that_does() -> None:
+    head = '<domain: "local", opset_import: ["" : 18, "local" : 1]>'
+    opened = thing(f"""main (float[N,3] x) => (float[] y, float[] w, float[] z) {{
+        a = my.Thing(x) y, w = local.f(a, x) z = local.g(x) }}
+        {head} f (p, q) => (r, t) {{ r = Neg(p) t = Neg(q) }}
+        {head} g (p) => (r) {{ r = Neg(p) }}""")
+    function = [name for path, name in opened.leaning if path == "function local.f"]
+    assert function == ["p", "r"]
+    assert {"a", "y"} <= {name for path, name in opened.leaning if path == "main"}
+    assert not any(path == "function local.g" for path, _ in opened.leaning)
+
+
+def test_what_a_node_with_bodies_returns_leans_where_a_value_of_a_body_does() -> None:
+    opened = thing("""main (float[N,3] x, bool b) => (float[] y, float[] z) {
+        a = my.Thing(x)
+        y = If(b) <then_branch = f () => (float[] t) { t = Neg(a) }, else_branch = g () => (float[] e) { e = Abs(x) }>
+        z = If(b) <then_branch = h () => (float[] u) { u = Neg(x) }, else_branch = k () => (float[] v) { v = Abs(x) }>
+        }""")
+    assert [name for path, name in opened.leaning if path == "main"] == ["a", "y"]
+    assert [name for path, name in opened.leaning if path != "main"] == ["t"]
+
+
+def test_a_carried_value_leans_where_what_enters_does_and_not_where_nothing_enters() -> None:
+    opened = thing("""main (int64 n, bool go, float[N,3] x) => (float[] y, float[] z, float[] w) {
+        a = my.Thing(x)
+        y, z, w = Loop (n, go, a, x, x) <
+            body = turn (int64 i, bool k, float[] p, float[] q, int64[] r) =>
+                (bool again, float[] s, float[] t, int64[] u) {
+                again = Identity(k) s = Neg(p) t = Neg(q) u = Neg(r) }> }""")
+    assert [name for path, name in opened.leaning if path != "main"] == ["p", "s"]
+    assert [name for path, name in opened.leaning if path == "main"] == ["a", "w", "y", "z"]
+
+
+def test_a_carried_value_that_nothing_enters_is_of_no_known_rank_and_of_the_declared_type() -> None:
+    proto = parsed("""main (int64 n, bool go, float[N,3] x) => (float[N,3] y, int64[3] w) {
+        a = my.Thing(x)
+        y, w = Loop (n, go, x, x) <body = turn (int64 i, bool k, float[2] p, int64[2] r) =>
+            (bool again, float[2] s, int64[2] u) { again = Identity(k) s = Neg(p) u = Neg(r) }> }""")
+    proto.opset_import.add(domain="my", version=1)
+    proto.graph.value_info.append(onnx.helper.make_tensor_value_info("a", onnx.TensorProto.FLOAT, ["N", 3]))
+    proto.graph.node[1].input[3] = ""
+    body = next(iter(analyse(proto, {}).main.children.values()))
+    assert not body.shape("r").ranked
+    assert not body.shape("u").ranked
+    assert body.dtype("r") == onnx.TensorProto.INT64
+    assert body.leaning == set()
+    assert str(body.shape("p")) == "[N, 3]"
+
+
+def test_a_size_without_a_symbol_is_called_by_its_input_and_axis() -> None:
+    assert _unnamed("x[1]") == Dim((unknown_name("x", 1),))
+    assert _unnamed("x") == Dim((unknown_name("x", 0),))
+    assert _unnamed("x[1]") != _unnamed("x[0]")

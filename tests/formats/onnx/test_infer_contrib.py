@@ -80,6 +80,24 @@ y = com.microsoft.UnfoldTensor(x[N,7], size=3, step=2)
 # UnfoldTensor of what is too small
 y = com.microsoft.UnfoldTensor(x[N,2], size=3)
     -> float32[N,?,3]
+# UnfoldTensor of what is just large enough
+y = com.microsoft.UnfoldTensor(x[N,3], size=3)
+    -> float32[N,1,3]
+# UnfoldTensor along the first axis
+y = com.microsoft.UnfoldTensor(x[7,N], size=3, dim=0)
+    -> float32[5,N,3]
+# UnfoldTensor along an axis that is not there
+y = com.microsoft.UnfoldTensor(x[N,7], size=3, dim=2)
+    -> float32[?,?,?]
+# UnfoldTensor without a size
+y = com.microsoft.UnfoldTensor(x[N,7])
+    -> float32[?,?,?]
+# UnfoldTensor of single elements
+y = com.microsoft.UnfoldTensor(x[N,7], size=1)
+    -> float32[N,7,1]
+# UnfoldTensor by steps of nothing
+y = com.microsoft.UnfoldTensor(x[N,7], size=3, step=0)
+    -> float32[?,?,?]
 # Unique
 y, i, c = com.microsoft.Unique(x:int32[N])
     -> int32[?] int64[N] int64[?]

@@ -45,3 +45,10 @@ def test_a_second_rule_of_an_operator_is_seen() -> None:
 def test_every_rule_is_one_of_a_standard_operator(table: str) -> None:
     versions = range(1, newest() + 1)
     assert [op for op in MERGED[table] if all(schema(op, "", version) is None for version in versions)] == []
+
+
+def test_the_tables_of_all_families_are_merged() -> None:
+    for table in ("SHAPES", "BY_STYLE", "INTEGERS", "BOUNDS"):
+        rows = [row for module in FAMILIES for row in getattr(module, table, {}).items()]
+        assert registry._merged(table) == dict(rows)
+    assert registry._merged("NO_SUCH_TABLE") == {}

@@ -179,6 +179,18 @@ y = ai.onnx.ml.ArrayFeatureExtractor(x[N,4], i:int64[1,2])
 # columns
 y = ai.onnx.ml.FeatureVectorizer(x[N,2], z[N,3], inputdimensions=[2,3])
     -> float32[N,5]
+# words of a vocabulary
+y = ai.onnx.ml.DictVectorizer(x[N], string_vocabulary=['a','b','c'])
+    -> ?[1,3]
+# numbers of a vocabulary
+y = ai.onnx.ml.DictVectorizer(x[N], int64_vocabulary=[7,8])
+    -> ?[1,2]
+# a vocabulary that is not there
+y = ai.onnx.ml.DictVectorizer(x[N])
+    -> ?[1,?]
+# a map
+y = ai.onnx.ml.CastMap(x[N], cast_to='TO_INT64')
+    -> int64[1,?]
 """
 
 

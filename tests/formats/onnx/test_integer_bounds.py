@@ -33,6 +33,7 @@ BOUNDED = {
     "Clip below": (CAST + "y:int64[3] = Clip(c, a:const[]{-2})", (-2, 127)),
     "Clip above": (CAST + "y:int64[3] = Clip(c, , b:const[]{-2})", (-128, -2)),
     "Clip to nothing": (CAST + "y:int64[3] = Clip(c, a:const[]{9}, b:const[]{5})", (5, 5)),
+    "Clip to nothing that is said": (CAST + "y:int64[3] = Clip(c)", (-128, 127)),
     "Div": (CAST + "y:int64[3] = Div(c, a:const[]{2})", (-128, 128)),
     "Div of what is positive": (CAST + "d:int64[3] = Abs(c)\ny:int64[3] = Div(d, a:const[]{2})", (0, 128)),
     "Mod": (CAST + "y:int64[3] = Mod(c, a:const[]{5})", (0, 4)),
@@ -225,3 +226,8 @@ def test_an_index_is_within_the_axes_that_its_readers_look_in(text: str, wanted:
     inputs = engine.load(model(text)).graphs[0].inputs
     (index,) = [value for value in inputs if value.name == "i"]
     assert index.bounds == wanted
+
+
+@pytest.mark.parametrize("limits", ["k", ", k", "k, m:const[]{5}", "m:const[]{5}, k"])
+def test_a_clip_by_a_limit_of_which_nothing_is_known_has_no_bounds(limits: str) -> None:
+    assert bounds(f"{CAST}k:int64[] = my.Op(x)\ny:int64[3] = Clip(c, {limits})") == I64

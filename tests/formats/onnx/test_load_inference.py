@@ -10,6 +10,8 @@ import onnxruntime
 import pytest
 
 import graphfix
+from graphfix.formats.onnx.load_inference import inferred_shapes
+from graphfix.runtimes.onnx.shape_inference import InferenceError
 from tests.support.places import MODELS
 
 POOLS = [
@@ -150,3 +152,54 @@ def test_a_stored_shape_that_onnx_refuses_ends_no_fix(tmp_path: Path) -> None:
     onnx.save(model, tmp_path / "before.onnx")
     outcome = graphfix.fix_file(tmp_path / "before.onnx", tmp_path / "after.onnx", check_result=False)
     assert outcome.changed
+
+
+class Inferring:
+    """An inference that refuses a model so often, and then returns it."""
+
+    def __init__(self, refusals: int, *, aborted: bool = False) -> None:
+        self.refusals, self.aborted = refusals, aborted
+        self.stored: list[list[str]] = []
+        """The values of stored shapes, of each model that it was asked about."""
+
+    def __call__(self, asked: onnx.ModelProto, *, data_prop: bool) -> onnx.ModelProto:
+        assert data_prop
+        outputs = [value.name for value in asked.graph.output if value.type.tensor_type.HasField("shape")]
+        self.stored.append([*(info.name for info in asked.graph.value_info), *outputs])
+        if len(self.stored) <= self.refusals:
+            raise InferenceError("a stored shape is wrong", aborted=self.aborted)
+        answer = onnx.ModelProto()
+        answer.CopyFrom(asked)
+        answer.producer_name = "inferred"
+        return answer
+
+
+def asked(inferring: Inferring, monkeypatch: pytest.MonkeyPatch) -> onnx.ModelProto:
+    proto = model_of("MaxPool", 5, 3, 1, 3, 2)
+    proto.graph.value_info.append(onnx.helper.make_tensor_value_info("v", onnx.TensorProto.FLOAT, [1, 1, 9]))
+    monkeypatch.setattr(inferred_shapes, "infer_shapes", inferring)
+    return inferred_shapes._inferred(proto)
+
+
+@pytest.mark.parametrize(
+    ("refusals", "stored", "by"),
+    [
+        (0, [["v", "y"]], "inferred"),
+        (1, [["v", "y"], []], "inferred"),
+        (2, [["v", "y"], []], ""),
+    ],
+)
+def test_where_inference_refuses_the_stored_shapes_it_is_asked_without_them(
+    refusals: int, stored: list[list[str]], by: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    inferring = Inferring(refusals)
+    found = asked(inferring, monkeypatch)
+    assert (inferring.stored, found.producer_name) == (stored, by)
+    assert len(found.graph.value_info) == (0 if refusals else 1)
+
+
+def test_an_inference_that_ended_is_not_asked_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    inferring = Inferring(1, aborted=True)
+    with pytest.raises(InferenceError):
+        asked(inferring, monkeypatch)
+    assert inferring.stored == [["v", "y"]]

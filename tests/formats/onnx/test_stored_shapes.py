@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -10,6 +11,13 @@ import onnxruntime
 import pytest
 
 import graphfix
+from graphfix.formats.onnx.edit.stored_shapes import _without_underived, restate
+from graphfix.formats.onnx.infer.analysis import analyse
+from graphfix.formats.onnx.infer.scope import Restated
+from graphfix.graph.edits import Refused
+from graphfix.graph.view import Graph, Kind, Value
+from graphfix.shapes.dim import Dim, Shape
+from tests.support.onnx.fixing import fixed as in_process
 
 
 def declare(text: str, **dims: list[int | str]) -> onnx.ModelProto:
@@ -110,3 +118,52 @@ def test_a_file_without_a_broadcast_is_corrected_too(number: int, tmp_path: Path
     assert {site.code for site in outcome.sites} == {"GF204"}
     assert [node.op_type for node in written.graph.node] == [node.op_type for node in model.graph.node]
     assert [stored_dims(written, name) for name in "aby"] == [["N"]] * 3
+
+
+@pytest.mark.parametrize("kept", [2, 3])
+def test_a_size_that_nothing_derives_is_open_beside_a_new_value_of_that_shape(kept: int) -> None:
+    written = in_process(underived(3, kept), target="explicit").after
+    assert stored_dims(written, "v") == [0]
+
+
+def test_of_a_stored_shape_only_the_numbers_that_nothing_derives_are_dropped() -> None:
+    computed = (Dim(("?n",)), Dim(("N",)), Dim(("?m",)), 4, 5)
+    assert _without_underived((3, "N", None, 4, 6), computed) == [None, "N", None, 4, 6]
+
+
+@pytest.mark.parametrize(
+    ("wrong", "kind", "dims"),
+    [
+        (None, "input", [0, 0]),
+        (None, "result", None),
+        ((2, "N"), "input", [2, 0]),
+        ((2, "M"), "result", [2, "M"]),
+    ],
+)
+def test_a_wrong_stored_shape_of_a_body_is_corrected(
+    wrong: tuple[int | str, ...] | None, kind: Kind, dims: list[int | str] | None
+) -> None:
+    """Of a body's input the rank stays stored; a symbol that is another's size stays open."""
+    model = onnx.parser.parse_model("""<ir_version: 8, opset_import: ["" : 18]>
+        g (int64 n, bool go, float[2,3] x) => (float[2,3] y) {
+            y = Loop (n, go, x) <body = turn (int64 i, bool k, float[7] v) => (bool again, float[2,3] w) {
+                again = Identity(k) w = Neg(v) }> }""")
+    body = next(iter(analyse(model, {}).main.children.values()))
+    assert body.graph is not None
+    body.misstated["v"] = Restated("it is wrong", wrong)
+    value = Value("v", Shape((2, 3)), "float32", kind, Graph("main"), None, 0)
+    restate(body, value, {"N"})
+    tensor = body.graph.input[2].type.tensor_type
+    stored = [dim.dim_param or dim.dim_value for dim in tensor.shape.dim] if tensor.HasField("shape") else None
+    assert stored == dims
+    with pytest.raises(Refused, match="the file states no wrong shape of 'u'"):
+        restate(body, replace(value, name="u"), ())
+
+
+@pytest.mark.parametrize("number", [3, 7])
+def test_a_stored_number_in_the_place_of_a_free_size_is_wrong(number: int) -> None:
+    misstated = analyse(exported_at(number, 2, "Exp"), {}).main.misstated
+    assert {name: wrong.dims for name, wrong in misstated.items()} == dict.fromkeys("aby", ("N", 2))
+    assert misstated["a"].why == (
+        f"the stored shape [{number},2] of 'a' is that of some sizes of the inputs alone: the computed one is [N, 2]"
+    )

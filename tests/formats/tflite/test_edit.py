@@ -8,6 +8,7 @@ import pytest
 from graphfix.graph.edits import Edit, Inline, Lift, Refused, Upgrade
 from models.builders.tflite.text import Quantized, model
 from tests.support import engine
+from tests.support.named import rules
 from tests.support.runtimes.litert_groups import KERNELS, Job, run
 from tests.support.tflite import kept
 from tests.support.tflite.fixing import fixed, tree
@@ -342,3 +343,16 @@ def test_what_the_format_does_not_have_is_refused_before_another_edit_is_carried
         opened.apply(opened.graphs[0].nodes[0], [Lift(1, (0,)), edit])
     assert not opened.changed
     assert [str(node) for node in opened.finish()[0].nodes] == ["y[2,3] = ADD(x[2,3], b[3])"]
+
+
+def test_a_shape_of_fewer_axes_gets_ones_in_front_before_sizes_are_chosen() -> None:
+    found = fixed("y[?,?,?] = ADD(x[?,?,?], b[?])", rewrites=rules("materialize-broadcasts"), stable=False)
+    assert found.view == [
+        "b_shape[1] = SHAPE(b[?])",
+        "x_shape[3] = SHAPE(x[?,?,?])",
+        "b_shape_lifted[3] = CONCATENATION(shape_1x1[2], b_shape[1])",
+        "x_shape_is_1[3] = EQUAL(x_shape[3], shape_1x1x1[3])",
+        "x_shape_merged[3] = SELECT_V2(x_shape_is_1[3], b_shape_lifted[3], x_shape[3])",
+        "x_stretched[?,?,?] = BROADCAST_TO(x[?,?,?], x_shape_merged[3])",
+        "y[?,?,?] = ADD(x_stretched[?,?,?], b[?])",
+    ]

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from graphfix.graph.edits import Inline, Refused
+from graphfix.graph.view import Trips
 from models.builders.tflite.text import Quantized, Signature, model
 from tests.support import engine
 
@@ -84,6 +85,33 @@ def test_a_subgraph_that_a_signature_runs_stays() -> None:
     assert len(inlined(data, Inline("then_branch"))[1].graphs) == 3
 
 
+TWO = """y[2] = IF(c:bool[], x[2], then=yes, else=no)
+z[2] = IF(c, y, then=more, else=less)
+subgraph unused(v[2]):
+b:bool[] = LESS(k:const:int32[]{1}, l:const:int32[]{2})
+t[2] = IF(b, v, then=no, else=yes)
+subgraph yes(v[2]):
+t[2] = NEG(v)
+subgraph no(v[2]):
+t[2] = ABS(v)
+subgraph more(v[2]):
+t[2] = SIN(v)
+subgraph less(v[2]):
+t[2] = COS(v)"""
+
+
+def test_what_a_subgraph_that_stays_would_run_stays_and_what_is_behind_goes() -> None:
+    loaded = engine.load(model(TWO))
+    for node in [node for node in loaded.graphs[0].nodes if node.op == "IF"]:
+        loaded.apply(node, [Inline("then_branch")])
+    loaded.changed = True
+    loaded.finish()
+    loaded.refresh()
+    written = engine.load(loaded.tobytes())
+    assert nodes(written) == ["y[2] = NEG(x[2])", "z[2] = SIN(y[2])"]
+    assert list(written.graph_names.values()) == ["main", "unused", "no", "yes"]
+
+
 LOOP = """n:int32[], p[2], q[2] = WHILE(i:const:int32[]{{0}}, x[2], z[2], cond=test, body=turn)
 y[2] = SUB(p, q)
 m:int32[] = NEG(n)
@@ -134,3 +162,20 @@ def test_a_state_below_a_body_counts() -> None:
     for name, why in (("deep", "an operator of its body has a state, or may have one"), ("flat", "")):
         data = model(LOOP.format("j, t, w", turn.format(name)) + below)
         assert inlined(data, Inline("body", trips=1))[0] == why
+
+
+NESTED = """n:int32[], y[2] = WHILE(i:const:int32[]{0}, x[2], cond=test, body=turn)
+subgraph test(i:int32[], v[2]) -> b:
+b:bool[] = LESS(i, c:const:int32[]{3})
+subgraph turn(i:int32[], v[2]) -> j, t:
+j:int32[] = ADD(i, c:const:int32[]{1})
+k:int32[], t[2] = WHILE(o:const:int32[]{0}, v, cond=test, body=inner)
+subgraph inner(i:int32[], v[2]) -> j, t:
+j:int32[] = ADD(i, c:const:int32[]{1})
+s[2] = ABS(v)
+t[2] = NEG(s)"""
+
+
+def test_a_loop_inside_a_loop_counts_as_if_it_ran_64_times() -> None:
+    outer = engine.load(model(NESTED)).graphs[0].nodes[0]
+    assert outer.trips == Trips(3, 2 + 64 * 3)

@@ -92,6 +92,13 @@ def test_options_have_the_slots_of_the_installed_schema(union: type, kinds: dict
                 assert reported[slot] == (name, "o" if form.endswith("*") else form, int(default or 0)), (kind, entry)
 
 
+def test_a_layout_is_read_from_names_formats_and_defaults() -> None:
+    made = layouts.layout("Made", "count:I axis:i=-1 on:?=1 off:? items:o")
+    assert (made.table, made.names) == ("Made", ("count", "axis", "on", "off", "items"))
+    assert (made.formats, made.defaults) == (("I", "i", "?", "?", "o"), (0, -1, True, False, 0))
+    assert [type(default) for default in made.defaults] == [int, int, bool, bool, int]
+
+
 READ = (
     "Conv2D DepthwiseConv2D Pool2D FullyConnected Softmax Concatenation Add ResizeBilinear Call Reshape SpaceToDepth"
     " Mul Gather Sub Reducer Squeeze StridedSlice Split Cast ArgMax TransposeConv Shape ArgMin Pack OneHot Unpack"

@@ -55,6 +55,13 @@ def test_nothing_changed_is_a_plain_copy(tmp_path: Path) -> None:
     assert (tmp_path / "out.tflite").read_bytes() == data
 
 
+def test_what_was_changed_is_written_unless_a_copy_is_asked_for(tmp_path: Path) -> None:
+    container = read(packed(add_model()))
+    add_reshape(container, 0, (1, 2, 3))
+    container.save(tmp_path / "out.tflite")
+    assert (tmp_path / "out.tflite").read_bytes() == container.tobytes() != container.tobytes(changed=False)
+
+
 def test_the_old_file_follows_the_block_byte_for_byte_at_the_same_alignment() -> None:
     data = packed(add_model())
     container = read(data)

@@ -12,10 +12,12 @@ import pytest
 
 from graphfix.formats.tflite.file.container import Container, read
 from graphfix.formats.tflite.infer.analysis import Facts, analyse
+from graphfix.formats.tflite.infer.call import Call
 from graphfix.formats.tflite.infer.names import free_axes, unique_names
 from graphfix.formats.tflite.infer.operators.layout import NO_SIZE_IS_0
+from graphfix.formats.tflite.infer.subgraphs import CONTROL, Analysis
 from graphfix.shapes.dim import Dim, Shape, Size, same, symbol
-from models.builders.tflite.text import model
+from models.builders.tflite.text import model, pack, tree
 from tests.support.places import committed_models, model_id, zoo_models
 from tests.support.tflite.instances import choices, run, violations
 from tests.support.tiers import quick_in_ci
@@ -638,6 +640,47 @@ def test_a_branch_is_read_beside_an_operand_of_unknown_rank() -> None:
     shapes = infer(text.replace("x[?]):", "x[?], w[*]):").replace("x[?], then", "x[?], w[*], then"))
     assert not shapes["w"].ranked
     assert same(shapes["y"].dims[0], shapes["x"].dims[0])
+
+
+INITIALIZING = """CALL_ONCE(init_subgraph_index=setup)
+y[2] = NEG(x[2])
+subgraph yes(v[7]):
+t[7] = NEG(v)
+subgraph no(v[7]):
+t[7] = ABS(v)
+subgraph setup:
+a:bool[] = LESS(k:const:int32[]{1}, l:const:int32[]{2})
+b[5] = IF(a, w:variable[5], then=yes, else=no)"""
+
+
+def test_what_is_run_once_is_a_caller_of_what_it_runs() -> None:
+    container = read(model(INITIALIZING))
+    facts = analyse(container, {})
+    assert [str(by_name(container, facts[at], at)["t"]) for at in (1, 2)] == ["[5]", "[5]"]
+
+
+def test_a_subgraph_to_be_run_that_is_not_named_is_none() -> None:
+    for text in (INITIALIZING, "z[5] = STABLEHLO_COMPOSITE(x[?])"):
+        made = tree(text)
+        operator = made.subgraphs[0].operators[0]
+        operator.builtinOptions = operator.builtinOptions2 = None
+        operator.builtinOptionsType = operator.builtinOptions2Type = 0
+        container = read(pack(made))
+        scopes = Analysis(container, {}).run()
+        control = CONTROL[text.partition("(")[0].rpartition(" ")[2]]
+        first = container.subgraphs[0].operators[0]
+        assert control(Analysis(container, {}), Call(scopes[0], "", None, first)) == ()
+
+
+def test_a_composite_returns_what_its_decomposition_returns_of_the_operands() -> None:
+    text = """y[?,?], z[?,?] = STABLEHLO_COMPOSITE(a[?,3], b[4,5], decomposition_subgraph_index=inside)
+    subgraph inside(p[1,1], q[1,1]) -> u, p:
+    u[1,1] = NEG(q)"""
+    container = read(model(text))
+    facts = analyse(container, {})
+    shapes = by_name(container, facts[0])
+    assert (shapes["y"], shapes["z"]) == (Shape((4, 5)), shapes["a"])
+    assert by_name(container, facts[1], 1)["u"] == Shape((4, 5))
 
 
 @pytest.mark.alike(4)

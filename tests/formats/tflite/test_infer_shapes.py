@@ -12,7 +12,7 @@ from graphfix.formats.tflite.file.container import read
 from graphfix.formats.tflite.infer.analysis import analyse
 from graphfix.formats.tflite.infer.names import unique_names
 from graphfix.shapes.dim import Shape
-from models.builders.tflite.text import model
+from models.builders.tflite.text import model, pack, tree
 from tests.support.tflite.operator_rows import BEHIND_BYTES, PARTS, SHAPES
 
 
@@ -47,3 +47,45 @@ STATED = {
 @pytest.mark.parametrize(("text", "expected"), STATED.values(), ids=STATED)
 def test_a_choice_of_single_elements_has_the_shape_that_is_stated(text: str, expected: str) -> None:
     assert str(shape_of(text)) == expected
+
+
+# the numbers of begin, end and strides, and the masks -> the shape of that slice of [2,3,4,5]
+SLICES = {
+    "an ellipsis in the middle": ("{0,0,1}", "{1,0,3}", "{1,1,1}", "ellipsis_mask=2", "[1, 3, 4, 2]"),
+    "an ellipsis in front": ("{0,1}", "{0,3}", "{1,1}", "ellipsis_mask=1", "[2, 3, 4, 2]"),
+    "an ellipsis at the end": ("{0,1,0}", "{1,3,0}", "{1,1,1}", "ellipsis_mask=4", "[1, 2, 4, 5]"),
+    "an ellipsis of one axis": ("{0,0,0,1}", "{1,0,1,3}", "{1,1,1,1}", "ellipsis_mask=2", "[1, 3, 1, 2]"),
+    "an ellipsis of no axis": ("{0,0,0,0,1}", "{1,0,1,1,3}", "{1,1,1,1,1}", "ellipsis_mask=2", "[*]"),
+    "an ellipsis, and a new axis behind it": (
+        "{0,0,1}",
+        "{0,0,3}",
+        "{1,1,1}",
+        "ellipsis_mask=1, new_axis_mask=2",
+        "[2, 3, 4, 1, 2]",
+    ),
+    "an ellipsis between axes that go": (
+        "{0,0,1}",
+        "{1,0,2}",
+        "{1,1,1}",
+        "ellipsis_mask=2, shrink_axis_mask=5",
+        "[3, 4]",
+    ),
+}
+
+
+@pytest.mark.parametrize(("begin", "end", "strides", "masks", "expected"), SLICES.values(), ids=SLICES)
+def test_an_ellipsis_keeps_the_axes_that_no_other_entry_is_about(
+    begin: str, end: str, strides: str, masks: str, expected: str
+) -> None:
+    count = begin.count(",") + 1
+    given = zip("bes", (begin, end, strides), strict=True)
+    bounds = ", ".join(f"{name}:const:int32[{count}]{numbers}" for name, numbers in given)
+    assert str(shape_of(f"y[*] = STRIDED_SLICE(x[2,3,4,5], {bounds}, {masks})")) == expected
+
+
+@pytest.mark.parametrize(("count", "expected"), [(0, "[*]"), (1, "[]"), (2, "[*]")])
+def test_a_text_alone_that_states_no_shape_is_a_scalar(count: int, expected: str) -> None:
+    texts = ",".join("ab"[:count])
+    made = tree(f"y:string[*] = CUSTOM.Op(s:const:string[{count}]{{{texts}}})")
+    made.subgraphs[0].tensors[0].shape, made.subgraphs[0].tensors[0].hasRank = None, False
+    assert str(analyse(read(pack(made)), {})[0].shapes[0]) == expected

@@ -168,3 +168,8 @@ def test_an_optional_operand_that_is_absent_is_no_value() -> None:
 )
 def test_a_result_that_states_no_rank_is_named(text: str, names: list[str]) -> None:
     assert [each.name for each in graph_of(text).without_rank] == names
+
+
+def test_the_outputs_of_a_model_are_those_of_its_first_subgraph_in_the_order_of_the_file() -> None:
+    text = "y[2] = NEG(x[2])\nz[3] = ABS(w[3])\nsubgraph other(a[5]):\nb[5] = NEG(a)"
+    assert [value.name for value in engine.load(model(text, outputs=["z", "y"])).outputs] == ["z", "y"]

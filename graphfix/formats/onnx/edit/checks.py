@@ -38,8 +38,7 @@ def check(state: State, node: Node, edit: Edit) -> None:
         case Stretch():
             _check_stretch(state, node, edit)
         case Canonicalize():
-            _check_version(state, node, EXPAND_SINCE)
-            _check_expand(state)
+            _check_canonicalize(state, node)
         case Restate():
             _check_restate(state, node, node.operand(edit.operand))
         case Fold() | Evaluate() | Replace() | Inline():
@@ -85,10 +84,16 @@ def is_used(state: State, value: Value) -> bool:
     return value.is_read or any(value in graph.outputs for graph in state.views.graphs)
 
 
-def _check_version(state: State, node: Node, expand_since: int = 0) -> None:
-    version = state.builders[node.graph].version  # refuses where no standard operator can be added
-    if version < expand_since:
+def _check_version(state: State, node: Node) -> int:
+    """Return the operator set of the node; raise Refused where no standard operator can be added."""
+    return state.builders[node.graph].version
+
+
+def _check_canonicalize(state: State, node: Node) -> None:
+    version = _check_version(state, node)
+    if version < EXPAND_SINCE:
         raise Refused(f"opset {version} has no Expand")
+    _check_expand(state)
 
 
 def _check_stretch(state: State, node: Node, edit: Stretch) -> None:

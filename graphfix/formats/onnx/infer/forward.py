@@ -242,8 +242,6 @@ class ForwardPass:
         for name, known in zip(step.outputs, found, strict=False):
             if name and known.elements is not None:
                 scope.elements[name] = known.elements
-            if name and known.leans:
-                scope.leaning.add(name)
 
     # --- bodies -------------------------------------------------------------------------------------------------------
 

@@ -107,7 +107,7 @@ def _outside(inner: GraphScope, name: str, path: str) -> Known:
     if outer is None and shape.parts and not any(own in part for part in shape.parts):
         outer = shape
     held = None if elements is None else tuple([_renamed(size, own) for size in elements])
-    return Known(outer, inner.dtype(name), held, inner.leans(name))
+    return Known(outer, inner.dtype(name), held)
 
 
 def _renamed(size: Size, own: str) -> Size:

@@ -96,8 +96,6 @@ class Rebuilder:
             stored = fields.get(name, 0)
             if not isinstance(stored, int) or self.flat.integers(stored) != indices:
                 fields[name] = Integers("i", indices)
-        if graph.place == NEW:
-            fields["name"] = Bytes(graph.name.encode(), text=True)
         return Table(SUBGRAPH, fields)
 
     def _fields(self, place: int, layout: Layout) -> dict[str, Field]:
@@ -168,14 +166,14 @@ def _without_defaults(layout: Layout, fields: dict[str, Field]) -> dict[str, Fie
 def _code(code: Code) -> Table | int:
     if code.place != NEW:
         return code.place
-    fields: dict[str, Field] = {
-        "deprecated_builtin_code": min(code.builtin, LARGEST_DEPRECATED),
-        "version": code.version,
-        "builtin_code": code.builtin,
-    }
-    if code.custom:
-        fields["custom_code"] = Bytes(code.custom.encode(), text=True)
-    return Table(OPERATOR_CODE, fields)
+    return Table(
+        OPERATOR_CODE,
+        {
+            "deprecated_builtin_code": min(code.builtin, LARGEST_DEPRECATED),
+            "version": code.version,
+            "builtin_code": code.builtin,
+        },
+    )
 
 
 def _replace_options(options: Options, fields: dict[str, Field]) -> None:

@@ -180,7 +180,7 @@ def _clipped_bounds(node: Node, given: Given, _: int) -> Bounds | None:
     least, most = ((given[at] if at < len(given) else None) for at in (1, 2))
     absent = [at >= len(node.operands) or node.operands[at] is None for at in (1, 2)]
     if (least is None and not absent[0]) or (most is None and not absent[1]):
-        return given[0] if all(absent) else None
+        return None
     if least is not None:
         low, high = max(low, least[0]), max(high, least[1])
     if most is not None:
