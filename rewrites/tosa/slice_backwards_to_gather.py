@@ -27,7 +27,7 @@ def plan(node: Node) -> Iterator[Edit]:
     """Replace a node with a negative step by a Slice of the other axes, and a Gather along each of these."""
     data, result = node.operand(0).ranked, node.results[0]
     starts, ends, axes, steps = (_numbers(node, at) for at in range(1, 5))
-    if result is None or not starts or not ends or not steps or min(steps) > 0:
+    if result is None or not starts or not ends or axes is None or not steps or min(steps) > 0:
         return
     axes = tuple(axis % data.rank for axis in axes or range(len(starts)))
     bounds = tuple(zip(axes, starts, ends, steps, strict=True))
@@ -48,11 +48,12 @@ def plan(node: Node) -> Iterator[Edit]:
         yield Replace(source, CODE)
 
 
-def _numbers(node: Node, at: int) -> tuple[int, ...]:
-    """Return the elements of an operand; none where the operand is absent, or not known."""
+def _numbers(node: Node, at: int) -> tuple[int, ...] | None:
+    """Return the elements of an operand, () if the operand is absent; None unless all elements are known numbers."""
     value = optional_operand(node, at)
-    elements = value.elements if value is not None else None
-    return tuple(each for each in elements if isinstance(each, int)) if elements is not None else ()
+    elements = () if value is None else value.elements
+    numbers = tuple(each for each in elements or () if isinstance(each, int))
+    return numbers if elements is not None and len(numbers) == len(elements) else None
 
 
 def _taken(size: object, start: int, end: int, step: int) -> range:

@@ -92,6 +92,7 @@ KEPT = {
     "nothing is taken": text("2,5", "1 3 1 -1", "2,0"),
     "more elements than a constant should have": text("2,5000", "-1 -9000 1 -1", "2,5000"),
     "bounds of the run": "y[2,?] = Slice(x[2,5], s:int64[1], e:int64[1], a:const:int64[1]{1}, t:const:int64[1]{-1})",
+    "axes of the run": text("2,5", "-1 -9 0 -1", "?,?").replace("a:const:int64[1]{0}", "a:int64[1]"),
     "steps of the run": text("2,5", "-1 -9 1 -1", "2,?").replace("t:const:int64[1]{-1}", "t:int64[1]"),
 }
 
