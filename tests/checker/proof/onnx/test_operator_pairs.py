@@ -203,6 +203,9 @@ DIFFERENT: dict[str, Pair] = {
     "a part of the other axis": Pair(
         "float[6,6] x", SPLIT.format(1).replace("Sequence(x", "Sequence<axis = 1>(x"), PART),
     "scales of the other axis": Pair(BYTES, "r = DequantizeLinear(x, s)", "r = DequantizeLinear<axis = 0>(x, s)"),
+    "scales of the other axis of what has any rank": Pair(
+        "uint8[A,B] x, float[3] s, int64[L] n", "u = Reshape(x, n) r = DequantizeLinear<axis = 0>(u, s)",
+        "u = Reshape(x, n) r = DequantizeLinear<axis = 1>(u, s)"),
     "scales that stay where an axis was new": Pair(
         BYTES, f"{ints('a', 0)} d = DequantizeLinear<axis = 0>(x, s) r = Unsqueeze(d, a)",
         f"{ints('a', 0)} u = Unsqueeze(x, a) r = DequantizeLinear<axis = 2>(u, s)"),

@@ -139,20 +139,21 @@ def test_declared_sizes_are_numbers_of_0_or_more() -> None:
     assert declared_dims(info("x", None)) is None
 
 
-SET: dict[str, tuple[dict[str, Any], tuple[int, ...], dict[str, int]]] = {
-    "by its elements": ({}, (3, 2), {"N": 3}),
-    "with a size that is bound": ({"bindings": {"N": 3}}, (3, 2), {}),
-    "with a shape": ({"shapes": {"x": (3, 2)}}, (3, 2), {"N": 3}),
+SET: dict[str, tuple[tuple[int | str, ...], dict[str, Any], tuple[int, ...], dict[str, int]]] = {
+    "by its elements": (("N", 2), {}, (3, 2), {"N": 3}),
+    "with a size that is bound": (("N", 2), {"bindings": {"N": 3}}, (3, 2), {}),
+    "with one of two sizes that is bound": (("N", "M"), {"bindings": {"N": 3}}, (3, 2), {"M": 2}),
+    "with a shape": (("N", "M"), {"shapes": {"x": (3, 2)}}, (3, 2), {"N": 3, "M": 2}),
 }
 
 
-@pytest.mark.parametrize(("fields", "shape", "sizes"), SET.values(), ids=SET)
+@pytest.mark.parametrize(("dims", "fields", "shape", "sizes"), SET.values(), ids=SET)
 def test_an_input_that_is_set_is_an_array_of_its_shape_and_gives_sizes(
-    fields: dict[str, Any], shape: tuple[int, ...], sizes: dict[str, int]
+    dims: tuple[int | str, ...], fields: dict[str, Any], shape: tuple[int, ...], sizes: dict[str, int]
 ) -> None:
-    infos = [info("x", ("N", 2)), info("z", ("N",))]
+    infos = [info("x", dims), info("z", ("N",))]
     values = tuple(map(float, range(6)))
-    found, given = constant_inputs(infos, {"x": ("N", 2), "z": ("N",)}, stated(values={"x": values}, **fields))
+    found, given = constant_inputs(infos, {"x": dims, "z": ("N",)}, stated(values={"x": values}, **fields))
     assert list(found) == ["x"]
     assert (found["x"].shape, found["x"].dtype, given) == (shape, np.float32, sizes)
     assert found["x"].ravel().tolist() == list(values)
