@@ -154,7 +154,6 @@ UNKNOWN: dict[str, str] = {
     "a sequence of sequences": "q = SequenceConstruct(x) y = SequenceConstruct(q)",
     "an optional of what is not known": "q = com.microsoft.Unknown(x) y = Optional(q)",
     "an empty sequence of no type": "y = SequenceEmpty<dtype = 1000>()",
-    "an empty sequence of type 0": "y = SequenceEmpty<dtype = 0>()",
     "what a value that is not known holds": "q = com.microsoft.Unknown(x) y = OptionalGetElement(q)",
 }
 
