@@ -117,6 +117,8 @@ ALIKE: dict[str, Pair] = {
         f'{floats("s", 1, 1, 1.33333333, 2.66666667)} r = Resize<mode = "linear">(x, "", s)'),
     "a part of a sequence": Pair("float[6,3] x", SPLIT.format(1), PART),
     "a part of a sequence counted back": Pair("float[6,3] x", SPLIT.format(-2), PART),
+    "the first part of a sequence counted back": Pair(
+        "float[6,3] x", SPLIT.format(-3), PART.replace("{2}", "{0}").replace("{4}", "{2}")),
     "the last part, which is smaller": Pair(
         "float[5,3] x", SPLIT.format(2), f"{ints('a', 4)}{ints('b', 5)}{ints('c', 0)} r = Slice(x, a, b, c)"),
     "a part of a sequence without its axis": Pair(
