@@ -133,7 +133,14 @@ def test_larger_sizes_are_run_where_all_others_took_less_than_half_of_the_time(
 
 @pytest.mark.parametrize(
     ("seconds", "done", "planned", "allowed"),
-    [(130, 0, None, True), (91, 2, 4, True), (91.5, 2, 4, False), (86, 3, 4, True), (87, 3, 4, False), (0, 4, 4, False)],
+    [
+        (130, 0, None, True),
+        (91, 2, 4, True),
+        (91.5, 2, 4, False),
+        (86, 3, 4, True),
+        (87, 3, 4, False),
+        (0, 4, 4, False),
+    ],
 )
 def test_another_set_of_sizes_needs_the_time_of_the_first_run_and_of_three_more_and_one_for_each_that_is_done(
     seconds: float, done: int, planned: int | None, allowed: bool

@@ -387,10 +387,6 @@ COUNTED: dict[str, tuple[int, str, str, str]] = {
         "?,?"),
     "floats as any value is": (
         17, LIKE, f"{floats('f', 3, 4)} h = com.microsoft.Unknown(x) v = CastLike(f, h)", "?,?"),
-    "negated conditions": (
-        17, "float[6,9] x",
-        f"{ints('k', 6)}{ints('a', 7)}{ints('b', 2)} s = Shape(x) c = Equal(s, k) n = Not(c) m = Not(n)"
-        " v = Where(m, a, b)", "7,2"),
     "floats that are not whole": (17, SHAPE, f"{floats('f', 3.5, 4)} v = Cast<to = 7>(f)", "3,4"),
 }  # fmt: skip
 

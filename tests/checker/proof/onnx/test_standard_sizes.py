@@ -256,6 +256,7 @@ OF = (
     " q = SplitToSequence{}(x, k) y = SequenceAt(q, j)"
 )
 """One of the parts of a stated size: which, the size, and attributes."""
+AT = "q = SplitToSequence(x, k) y = SequenceAt(q, j)"
 FREE = (
     "j = Constant<value = int64 {{{}}}>() s = Shape<start = 0, end = 1>(z) t = Constant<value_ints = [2]>()"
     " k = Concat<axis = 0>(s, t) q = SplitToSequence(x, k) y = SequenceAt(q, j)"
@@ -293,11 +294,9 @@ PARTS: dict[str, tuple[str, str, list[str]]] = {
         "float[4,B] x, int64[2] k", "q = SplitToSequence(x, k) j = Constant<value = int64 {1}>() y = SequenceAt(q, j)",
         ["float[*]"]),
     "of a stated number of sizes": (
-        "float[5,B] x", f"{ints('k', 2, 3)} j = Constant<value = int64 {{1}}>() q = SplitToSequence(x, k)"
-        " y = SequenceAt(q, j)", ["float[3,B]"]),
+        "float[5,B] x", f"{ints('k', 2, 3)} j = Constant<value = int64 {{1}}>() {AT}", ["float[3,B]"]),
     "one behind a stated number": (
-        "float[5,B] x", f"{ints('k', 2, 3)} j = Constant<value = int64 {{2}}>() q = SplitToSequence(x, k)"
-        " y = SequenceAt(q, j)", ["float[*]"]),
+        "float[5,B] x", f"{ints('k', 2, 3)} j = Constant<value = int64 {{2}}>() {AT}", ["float[*]"]),
     "a vector of places": (
         "float[5,B] x", f"{ints('k', 2, 3)}{ints('j', 1)} q = SplitToSequence(x, k) y = SequenceAt(q, j)",
         ["float[*]"]),
