@@ -232,7 +232,7 @@ def test_a_run_begins_only_while_time_is_left_and_gets_a_second_at_least(left: f
     if stops:
         session.run({"x": np.zeros(2)})
     else:
-        with pytest.raises(RefusedError, match="^the budget of the runs is 120 s; --thorough lifts it$"):
+        with pytest.raises(RefusedError, match=r"^the budget of the runs is 120 s; --thorough lifts it$"):
             session.run({"x": np.zeros(2)})
     assert (len(slow.fed), stopped) == (bool(stops), stops)
 
