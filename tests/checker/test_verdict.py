@@ -6,14 +6,20 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Literal, cast
 
 import pytest
 
 import graphfix as package
 from graphfix import api, checker
+from graphfix.checker.files.pair import Pair
+from graphfix.checker.proof import STORED_SHAPES, Proof
 from graphfix.checker.runs.early import MODULES
+from graphfix.checker.runs.tflite import allocated_shapes
+from graphfix.checker.task import Criterion, Task
+from graphfix.checker.verdict import _discharged
 from graphfix.cli import commands
-from graphfix.results import GraphfixError
+from graphfix.results import GraphfixError, Run, Verdict
 from graphfix.runtimes.process import Child
 from tests.support.checked import verify
 from tests.support.written import Written
@@ -121,3 +127,34 @@ def test_the_process_that_is_started_imports_the_runtime_of_the_file(
     monkeypatch.setattr(Child, "start", lambda _, *words: told.append(words))
     checker.started(MODELS / name).close()
     assert told == [(runtime, MODULES[runtime])]
+
+
+@pytest.mark.parametrize(
+    ("run", "status", "assumed", "asked"),
+    [
+        ("equal", "proved", STORED_SHAPES, True),
+        ("equal", "proved", "something else", False),
+        ("equal", "not proved", STORED_SHAPES, False),
+        ("undecided", "proved", STORED_SHAPES, False),
+    ],
+)
+@pytest.mark.parametrize("hold", [True, False])
+def test_litert_is_asked_about_stored_shapes_where_a_proof_needs_them_and_a_run_was_equal(
+    run: Literal["equal", "undecided"],
+    status: str,
+    assumed: str,
+    asked: bool,
+    hold: bool,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(allocated_shapes, "shapes_hold", lambda *_: hold)
+    told: list[str] = []
+    task = Task(
+        Pair(tmp_path / "a.tflite", tmp_path / "b.tflite", tflite=True), None, None, 0, Criterion(), "with",
+        lambda text, *_: told.append(text), process=cast("Child", object()),
+    )  # fmt: skip
+    seen = Verdict("equal", runs=(Run({}, "off", run),))
+    found = _discharged(task, seen, Proof(status, assumes=(assumed,)), None)
+    assert found == (frozenset((STORED_SHAPES,)) if asked and hold else frozenset())
+    assert told == (["comparing the stored shapes with LiteRT's"] if asked else [])

@@ -96,6 +96,58 @@ def test_the_second_model_is_run_once_in_any_case_and_no_more_when_the_time_is_o
     assert [run.reason for run in verdict.runs] == [None, reason, reason, reason]
 
 
+def spent(seconds: float, *, taken: Sequence[float] = (), planned: int | None = None, total: int = 0) -> Budget:
+    """Return a budget of 120 s of which so many seconds are spent."""
+    times = iter([5.0])
+    return Budget(
+        lambda *_: None, 120.0, lambda: next(times, 5.0 + seconds), taken=list(taken), planned=planned, total=total
+    )
+
+
+@pytest.mark.parametrize(("done", "seconds", "over"), [(0, 121, False), (1, 120, True), (1, 119, False)])
+def test_the_time_is_over_when_none_is_left(done: int, seconds: float, over: bool) -> None:
+    assert spent(seconds).is_over(done) is over
+
+
+@pytest.mark.parametrize(
+    ("seconds", "taken", "may"),
+    [(0, [30], True), (0, [30.5], False), (0, [31, 1], True), (110, [10], True), (110, [10.5], False)],
+    ids=["a quarter of the budget", "more than a quarter", "the last run counts", "all that is left", "more than that"],
+)
+def test_a_run_is_repeated_in_a_quarter_of_the_time_and_what_is_left(
+    seconds: float, taken: list[float], may: bool
+) -> None:
+    assert spent(seconds, taken=taken).may_repeat() is may
+
+
+@pytest.mark.parametrize(
+    ("seconds", "planned", "allowed"),
+    [(59, 4, True), (60, 4, False), (59, 5, True), (59, 3, False), (59, None, False)],
+    ids=["all in less than half", "half of the time", "more than wanted", "not all", "none is run yet"],
+)
+def test_larger_sizes_are_run_where_all_others_took_less_than_half_of_the_time(
+    seconds: float, planned: int | None, allowed: bool
+) -> None:
+    assert spent(seconds, planned=planned, total=4).allows_larger is allowed
+
+
+@pytest.mark.parametrize(
+    ("seconds", "done", "planned", "allowed"),
+    [
+        (130, 0, None, True),
+        (91, 2, 4, True),
+        (91.5, 2, 4, False),
+        (86, 3, 4, True),
+        (87, 3, 4, False),
+        (0, 4, 4, False),
+    ],
+)
+def test_another_set_of_sizes_needs_the_time_of_the_first_run_and_of_three_more_and_one_for_each_that_is_done(
+    seconds: float, done: int, planned: int | None, allowed: bool
+) -> None:
+    assert spent(seconds, taken=[4, 5], planned=planned).allows_another(done) is allowed
+
+
 def test_a_slow_run_is_not_repeated() -> None:
     swept(slow := Slow([60]), [])
     assert slow.fed == [(1, 1)]
@@ -144,19 +196,45 @@ def test_without_time_nothing_is_run_and_the_reason_is_said(written: Written, mo
     assert (verdict.status, verdict.reason) == ("undecided", why)
 
 
-def test_a_run_that_is_stopped_for_its_time_has_the_budget_as_its_reason() -> None:
+@pytest.mark.parametrize(
+    ("seconds", "aborted", "reason"),
+    [
+        (200.0, True, "the budget of the runs is 120 s; --thorough lifts it"),
+        (120.0, True, "the budget of the runs is 120 s; --thorough lifts it"),
+        (119.5, True, "killed"),
+        (200.0, False, "killed"),
+    ],
+)
+def test_a_run_that_is_stopped_for_its_time_has_the_budget_as_its_reason(
+    seconds: float, aborted: bool, reason: str
+) -> None:
     stops: list[float] = []
 
     class Stopped(Slow):
         def run(self, _: Mapping[str, object]) -> list[object]:
-            self.now += 200
-            raise RefusedError("killed", aborted=True)
+            self.now += seconds
+            raise RefusedError("killed", aborted=aborted)
 
-    slow = Stopped([200])
+    slow = Stopped([seconds])
     budget = Budget(lambda *_: None, 120.0, lambda: slow.now, stops.append)
-    with pytest.raises(RefusedError, match="the budget of the runs is 120 s; --thorough lifts it") as caught:
+    with pytest.raises(RefusedError) as caught:
         budget.timed(slow).run({})
-    assert (caught.value.aborted, stops) == (True, [120.0, 600.0])
+    assert (str(caught.value), caught.value.aborted, stops) == (reason, aborted, [120.0, 600.0])
+
+
+@pytest.mark.parametrize(("left", "stops"), [(0.0, []), (-1.0, []), (0.25, [1.0, 600.0]), (9.0, [9.0, 600.0])])
+def test_a_run_begins_only_while_time_is_left_and_gets_a_second_at_least(left: float, stops: list[float]) -> None:
+    stopped: list[float] = []
+    slow = Slow([0.0])
+    budget = Budget(lambda *_: None, 120.0, lambda: slow.now, stopped.append)
+    session = budget.timed(slow)
+    slow.now = 120.0 - left
+    if stops:
+        session.run({"x": np.zeros(2)})
+    else:
+        with pytest.raises(RefusedError, match=r"^the budget of the runs is 120 s; --thorough lifts it$"):
+            session.run({"x": np.zeros(2)})
+    assert (len(slow.fed), stopped) == (bool(stops), stops)
 
 
 @pytest.mark.usefixtures("large")

@@ -189,6 +189,7 @@ MOVED: dict[str, tuple[str, str, list[str]]] = {
     "rows of single bits": (
         "uint8[V,8] x, int64[B,S] i, float[V,1] s", f"{MS}GatherBlockQuantized<bits = 1>(x, i, s)", ["float[B,S,64]"]),
     "packed rows of no width": ("uint8[V,8] x, int64[B,S] i", f"{MS}GatherPacked<K = 0>(x, i)", ["bfloat16[*]"]),
+    "packed rows of no stated width": ("uint8[V,8] x, int64[B,S] i", f"{MS}GatherPacked(x, i)", ["bfloat16[*]"]),
     "packed rows of width 1": ("uint8[V,8] x, int64[B,S] i", f"{MS}GatherPacked<K = 1>(x, i)", ["bfloat16[B,S,1]"]),
     "embedded rows of another rank": ("float[V,8,1] x, int64[B,S] i", f"{MS}TorchEmbedding(x, i)", ["float[*]"]),
     "no texts": ("string[2,0] x", f'{MS}Tokenizer<mark = 0, mincharnum = 1, pad_value = "">(x)', ["string[*]"]),

@@ -13,6 +13,7 @@ import onnxruntime
 import pytest
 from onnx import ModelProto
 
+from graphfix.checker.proof.onnx.closed_world import load_inference
 from tests.support.proved import unproved
 
 CONSTANTS = {
@@ -266,3 +267,74 @@ def loads(made: ModelProto) -> bool:
         assert "Incompatible dimensions" in str(error) or "inference" in str(error).lower()  # noqa: PT017 - of any class
         return False
     return True
+
+
+SPREAD = """<ir_version: 8, opset_import: ["" : 17]>
+g (float[2] x, float[2] z, int64 n, bool c) => (float[2] y, float[2] w) {
+a = Exp(x)
+y = Loop(n, c, a) <body = b (int64 i, bool k, float[2] s) => (bool l, float[2] t) { l = Identity(k) t = Neg(s) }>
+w = If(c) <then_branch = d () => (float[2] p) { q = Abs(x) p = Neg(z) }, else_branch = e () => (float[2] r)
+{ r = Neg(x) }>
+}"""
+
+
+@pytest.mark.parametrize(
+    ("found", "expected", "reached"),
+    [
+        ("a", "a y i k l s t", True),
+        ("x", "x a y i k l s t q r w", True),
+        ("z", "z p w", True),
+        ("q", "q", False),
+        ("s", "s t y", True),
+        ("l", "l y", True),
+        ("y", "y", True),
+        ("", "", False),
+    ],
+)
+def test_what_a_doubtful_shape_reaches_is_what_reads_it(found: str, expected: str, reached: bool) -> None:
+    """A node that reads it hands it to all inputs of its bodies, and has it of a body that returns it."""
+    names = set(found.split())
+    assert load_inference._spread(onnx.parser.parse_model(SPREAD).graph, names) is reached
+    assert names == set(expected.split())
+
+
+def test_a_body_gets_the_constants_around_it_that_it_reads() -> None:
+    made = onnx.parser.parse_model(
+        '<ir_version: 8, opset_import: ["ai.onnx" : 17]> g (float[2] x, bool c) => (float[2] y)'
+        " <float[2] w = {1, 2}, float[2] u = {3, 4}> { k = Constant<value = float[2] {5, 6}>() ai.onnx.Neg(x) y = If(c)"
+        " <then_branch = t () => (float[2] p) { q = Add(x, w) p = Add(q, k) },"
+        " else_branch = e () => (float[2] r) <float[2] u = {7, 8}> { r = Add(x, u) }> }".replace(
+            "ai.onnx.Neg(x)", "h = ai.onnx.Neg(x)"
+        )
+    )
+    bare = load_inference._bare(made, ())
+    then, other = (each.g for each in bare.graph.node[-1].attribute)
+    assert [tensor.name for tensor in then.initializer] == ["w"]
+    assert [node.op_type for node in then.node] == ["Constant", "Add", "Add"]
+    assert [list(tensor.float_data) for tensor in other.initializer] == [[7, 8]]
+    assert [node.op_type for node in other.node] == ["Add"]
+    assert {node.domain for node in bare.graph.node} == {""}
+    assert [entry.domain for entry in bare.opset_import] == [""]
+    assert [entry.domain for entry in made.opset_import] == ["ai.onnx"]
+
+
+@pytest.mark.parametrize(("count", "kept"), [(4, True), (200, True), (400, False)])
+def test_only_small_constants_are_given_to_the_inference(count: int, kept: bool) -> None:
+    made = model("float[N] x", "y = Identity(x)")
+    array = np.ones(count, np.float32)
+    made.graph.initializer.append(onnx.numpy_helper.from_array(array, "w"))
+    made.graph.node.append(onnx.helper.make_node("Constant", [], ["v"], value=onnx.numpy_helper.from_array(array)))
+    bare = load_inference._bare(made, ())
+    for tensor in (bare.graph.initializer[0], bare.graph.node[-1].attribute[0].t):
+        assert list(tensor.dims) == [count]
+        assert bool(tensor.raw_data) is kept
+    assert len(made.graph.initializer[0].raw_data) == 4 * count
+
+
+def test_the_stored_shapes_of_constants_and_suspects_are_not_given_to_the_inference() -> None:
+    made = model("float[2] x", "v = Exp(x) w = Neg(v) y = Add(w, k)", 17, "float[2] k = {1, 2}")
+    for name in "vwk":
+        made.graph.value_info.append(onnx.helper.make_tensor_value_info(name, onnx.TensorProto.FLOAT, [2]))
+    assert [info.name for info in load_inference._bare(made, {"v"}).graph.value_info] == ["w"]
+    assert [info.name for info in load_inference._bare(made, ()).graph.value_info] == ["v", "w"]
+    assert len(made.graph.value_info) == 3

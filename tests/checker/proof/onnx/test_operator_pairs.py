@@ -117,6 +117,8 @@ ALIKE: dict[str, Pair] = {
         f'{floats("s", 1, 1, 1.33333333, 2.66666667)} r = Resize<mode = "linear">(x, "", s)'),
     "a part of a sequence": Pair("float[6,3] x", SPLIT.format(1), PART),
     "a part of a sequence counted back": Pair("float[6,3] x", SPLIT.format(-2), PART),
+    "the first part of a sequence counted back": Pair(
+        "float[6,3] x", SPLIT.format(-3), PART.replace("{2}", "{0}").replace("{4}", "{2}")),
     "the last part, which is smaller": Pair(
         "float[5,3] x", SPLIT.format(2), f"{ints('a', 4)}{ints('b', 5)}{ints('c', 0)} r = Slice(x, a, b, c)"),
     "a part of a sequence without its axis": Pair(
@@ -203,6 +205,9 @@ DIFFERENT: dict[str, Pair] = {
     "a part of the other axis": Pair(
         "float[6,6] x", SPLIT.format(1).replace("Sequence(x", "Sequence<axis = 1>(x"), PART),
     "scales of the other axis": Pair(BYTES, "r = DequantizeLinear(x, s)", "r = DequantizeLinear<axis = 0>(x, s)"),
+    "scales of the other axis of what has any rank": Pair(
+        "uint8[A,B] x, float[3] s, int64[L] n", "u = Reshape(x, n) r = DequantizeLinear<axis = 0>(u, s)",
+        "u = Reshape(x, n) r = DequantizeLinear<axis = 1>(u, s)"),
     "scales that stay where an axis was new": Pair(
         BYTES, f"{ints('a', 0)} d = DequantizeLinear<axis = 0>(x, s) r = Unsqueeze(d, a)",
         f"{ints('a', 0)} u = Unsqueeze(x, a) r = DequantizeLinear<axis = 2>(u, s)"),

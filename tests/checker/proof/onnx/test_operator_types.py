@@ -13,7 +13,8 @@ from onnx import TensorProto, TypeProto, helper
 
 from graphfix.checker.proof.onnx.closed_world.declared import element_type
 from graphfix.checker.proof.onnx.closed_world.operator_types import accepted
-from graphfix.checker.proof.onnx.reading.types import type_name
+from graphfix.checker.proof.onnx.reading.types import dtype, type_name
+from tests.support.last_results import last_results
 from tests.support.proving import prove
 
 FLOAT, INT64, INT32, DOUBLE, UINT8, BOOL = (
@@ -144,6 +145,40 @@ RESULTS: dict[str, tuple[str, int]] = {
     "bits": ("y = BitCast <to = 6> (x)", 26),
     "a non-zero": ("y = NonZero (x)", 17),
 }
+UNKNOWN: dict[str, str] = {
+    "an element of what is not known": "q = com.microsoft.Unknown(x) y = SequenceAt(q, i)",
+    "an element of a tensor": "y = SequenceAt(x, i)",
+    "an element of an optional": "q = Optional(x) y = SequenceAt(q, i)",
+    "joined parts of what is not known": "q = com.microsoft.Unknown(x) y = ConcatFromSequence<axis = 0>(q)",
+    "a sequence of what is not known": "q = com.microsoft.Unknown(x) y = SequenceConstruct(q)",
+    "a sequence of sequences": "q = SequenceConstruct(x) y = SequenceConstruct(q)",
+    "an optional of what is not known": "q = com.microsoft.Unknown(x) y = Optional(q)",
+    "an empty sequence of no type": "y = SequenceEmpty<dtype = 1000>()",
+    "what a value that is not known holds": "q = com.microsoft.Unknown(x) y = OptionalGetElement(q)",
+}
+
+
+@pytest.mark.parametrize("node", UNKNOWN.values(), ids=UNKNOWN)
+def test_the_type_of_what_is_not_known_is_none(node: str, tmp_path: Path) -> None:
+    assert last_kind(tmp_path, node) is None
+
+
+def test_what_holds_no_other_value_is_what_it_holds(tmp_path: Path) -> None:
+    assert last_kind(tmp_path, "q = SequenceConstruct(x) y = OptionalGetElement(q)") == SEQUENCE
+    assert last_kind(tmp_path, "y = OptionalGetElement(i)") == INT64
+
+
+def last_kind(folder: Path, nodes: str) -> int | bytes | None:
+    """Return the type that the proof knows of the last node's result; the file declares none."""
+    head = '<ir_version: 8, opset_import: ["" : 18, "com.microsoft" : 1]>'
+    made = onnx.parser.parse_model(f"{head} g (float[4] x, int64 i) => (float y) {{ {nodes} }}")
+    made.graph.output[0].ClearField("type")
+    (folder / "m.onnx").write_bytes(made.SerializeToString())
+    (view,), _ = last_results(folder / "m.onnx")
+    assert view is not None
+    return dtype(view.core)
+
+
 INPUTS = (
     "float[4] x, float[4,4] m, int64[4] i, int64[2] s, float f, uint8[4] u, int8 z, int64 n, int64[1] k, int64[L] l"
 )

@@ -223,6 +223,7 @@ def test_sizes_of_results(opset: int, inputs: str, node: str, expected: list[str
 
 
 SHAPE = "float[A,B,3] x"
+LIKE = "float[A,B,3] x, int64 i, int32 j, float g"
 COUNTED: dict[str, tuple[int, str, str, str]] = {
     "a shape": (17, SHAPE, "v = Shape(x)", "A,B,3"),
     "a part of a shape": (17, SHAPE, "v = Shape<start = 1>(x)", "B,3"),
@@ -361,6 +362,31 @@ COUNTED: dict[str, tuple[int, str, str, str]] = {
         17, SHAPE,
         "a = Constant<value_int = 2>() b = Constant<value_int = 9>() c = Constant<value_int = 3>() v = Range(a, b, c)",
         "2,5,8"),
+    "whole floats as another is": (17, LIKE, f"{floats('f', 3, 4)} v = CastLike(f, i)", "3,4"),
+    "equal whole floats as another is": (17, LIKE, f"{floats('f', 3, 3)} v = CastLike(f, i)", "3,3"),
+    "a whole float as another is": (17, LIKE, f"{floats('f', 3)} v = CastLike(f, i)", "3"),
+    "whole doubles as another is": (
+        17, LIKE, "f = Constant<value = double[2] {3, 4}>() v = CastLike(f, i)", "3,4"),
+    "a float as another is, in one axis": (
+        17, LIKE, f"f = Constant<value_float = 3.0>() n = CastLike(f, i) {ints('m', 0)} v = Unsqueeze(n, m)", "3"),
+    "whole floats and others as another is": (17, LIKE, f"{floats('f', 3, 4.5)} v = CastLike(f, i)", "?,?"),
+    "whole floats as one of 32 bits is": (
+        17, LIKE, f"{floats('f', 3, 4)} n = CastLike(f, j) v = Cast<to = 7>(n)", "3,4"),
+    "floats of more than 31 bits as one of 32 bits is": (
+        17, LIKE, "f = Constant<value = float[2] {3, 2147483648}>() n = CastLike(f, j) v = Cast<to = 7>(n)", "?,?"),
+    "floats of more than 31 bits as another is": (
+        17, LIKE, "f = Constant<value = float[2] {3, 2147483648}>() v = CastLike(f, i)", "3,2147483648"),
+    "doubles of 54 bits as another is": (
+        17, LIKE, "f = Constant<value = double[2] {3, 9007199254740992}>() v = CastLike(f, i)", "?,?"),
+    "floats as a float is": (17, LIKE, f"{floats('f', 3, 4)} n = CastLike(f, g) v = CastLike(n, i)", "?,?"),
+    "as many equal floats as are known": (
+        17, LIKE, f"{floats('f', *[2] * 64)} n = CastLike(f, i) {ints('a', 0)}{ints('b', 2)} v = Slice(n, a, b)",
+        "2,2"),
+    "more equal floats than are known": (
+        17, LIKE, f"{floats('f', *[2] * 65)} n = CastLike(f, i) {ints('a', 0)}{ints('b', 2)} v = Slice(n, a, b)",
+        "?,?"),
+    "floats as any value is": (
+        17, LIKE, f"{floats('f', 3, 4)} h = com.microsoft.Unknown(x) v = CastLike(f, h)", "?,?"),
     "floats that are not whole": (17, SHAPE, f"{floats('f', 3.5, 4)} v = Cast<to = 7>(f)", "3,4"),
 }  # fmt: skip
 

@@ -249,9 +249,62 @@ CHOSEN: dict[str, tuple[str, str, list[str]]] = {
     "what is not 0": ("float[A,B] x", "NonZero(x)", ["int64[2,?]"]),
     "a number that is not 0": ("float x", "NonZero(x)", ["int64[?,?]"]),
 }  # fmt: skip
+EACH = "j = Constant<value = int64 {{{}}}>() q = SplitToSequence{}(x) y = SequenceAt(q, j)"
+"""One of the parts of size 1: which, and attributes."""
+OF = (
+    "j = Constant<value = int64 {{{}}}>() k = Constant<value = int64 {{{}}}>()"
+    " q = SplitToSequence{}(x, k) y = SequenceAt(q, j)"
+)
+"""One of the parts of a stated size: which, the size, and attributes."""
+AT = "q = SplitToSequence(x, k) y = SequenceAt(q, j)"
+FREE = (
+    "j = Constant<value = int64 {{{}}}>() s = Shape<start = 0, end = 1>(z) t = Constant<value_ints = [2]>()"
+    " k = Concat<axis = 0>(s, t) q = SplitToSequence(x, k) y = SequenceAt(q, j)"
+)
+"""One of two parts of which one has a free size."""
+PARTS: dict[str, tuple[str, str, list[str]]] = {
+    "of a free part": ("float[A,B] x, float[C] z", FREE.format(0), ["float[C,B]"]),
+    "beside a free part": ("float[A,B] x, float[C] z", FREE.format(1), ["float[2,B]"]),
+    "of a free part counted back": ("float[A,B] x, float[C] z", FREE.format(-2), ["float[C,B]"]),
+    "behind a free part": ("float[A,B] x, float[C] z", FREE.format(2), ["float[*]"]),
+    "before a free part": ("float[A,B] x, float[C] z", FREE.format(-3), ["float[*]"]),
+    "the first": ("float[5,B] x", OF.format(0, 2, ""), ["float[2,B]"]),
+    "the last, which is smaller": ("float[5,B] x", OF.format(2, 2, ""), ["float[1,B]"]),
+    "the last counted back": ("float[5,B] x", OF.format(-1, 2, ""), ["float[1,B]"]),
+    "the first counted back": ("float[5,B] x", OF.format(-3, 2, ""), ["float[2,B]"]),
+    "one behind the last": ("float[5,B] x", OF.format(3, 2, ""), ["float[*]"]),
+    "one before the first": ("float[5,B] x", OF.format(-4, 2, ""), ["float[*]"]),
+    "of the last axis": ("float[A,4] x", OF.format(1, 2, "<axis = -1>"), ["float[A,2]"]),
+    "of an axis that is none": ("float[A,4] x", OF.format(1, 2, "<axis = 2>"), ["float[*]"]),
+    "of an axis before the first": ("float[A,4] x", OF.format(1, 2, "<axis = -3>"), ["float[*]"]),
+    "of a free size": ("float[A,4] x", OF.format(1, 2, ""), ["float[*]"]),
+    "of no size": ("float[3,4] x", OF.format(0, 0, ""), ["float[*]"]),
+    "of no size, of nothing": ("float[0,4] x", OF.format(0, 0, ""), ["float[*]"]),
+    "of less than no size": ("float[3,4] x", OF.format(0, -1, ""), ["float[*]"]),
+    "as many as are counted": ("float[64,4] x", OF.format(0, 1, ""), ["float[1,4]"]),
+    "more than are counted": ("float[65,4] x", OF.format(0, 1, ""), ["float[*]"]),
+    "as many larger ones as are counted": ("float[128,4] x", OF.format(0, 2, ""), ["float[2,4]"]),
+    "more larger ones than are counted": ("float[129,4] x", OF.format(0, 2, ""), ["float[*]"]),
+    "one each": ("float[4,B] x", EACH.format(1, ""), ["float[1,B]"]),
+    "one each with its axis": ("float[4,B] x", EACH.format(1, "<keepdims = 1>"), ["float[1,B]"]),
+    "one each without its axis": ("float[4,B] x", EACH.format(1, "<keepdims = 0>"), ["float[B]"]),
+    "one each without the last axis": ("float[A,4] x", EACH.format(1, "<axis = 1, keepdims = 0>"), ["float[A]"]),
+    "stated ones without their axis": ("float[4,B] x", OF.format(1, 2, "<keepdims = 0>"), ["float[*]"]),
+    "of sizes that are computed": (
+        "float[4,B] x, int64[2] k", "q = SplitToSequence(x, k) j = Constant<value = int64 {1}>() y = SequenceAt(q, j)",
+        ["float[*]"]),
+    "of a stated number of sizes": (
+        "float[5,B] x", f"{ints('k', 2, 3)} j = Constant<value = int64 {{1}}>() {AT}", ["float[3,B]"]),
+    "one behind a stated number": (
+        "float[5,B] x", f"{ints('k', 2, 3)} j = Constant<value = int64 {{2}}>() {AT}", ["float[*]"]),
+    "a vector of places": (
+        "float[5,B] x", f"{ints('k', 2, 3)}{ints('j', 1)} q = SplitToSequence(x, k) y = SequenceAt(q, j)",
+        ["float[*]"]),
+    "any": ("float[5,B] x, int64 j", f"{ints('k', 2, 3)} q = SplitToSequence(x, k) y = SequenceAt(q, j)", ["float[*]"]),
+}  # fmt: skip
 CASES = {
     f"{room}: {name}": case
-    for room, cases in (("windows", WINDOWS), ("networks", NETWORKS), ("chosen", CHOSEN))
+    for room, cases in (("windows", WINDOWS), ("networks", NETWORKS), ("chosen", CHOSEN), ("parts", PARTS))
     for name, case in cases.items()
 }
 

@@ -94,6 +94,14 @@ def test_a_file_that_does_not_take_the_bound_sizes_is_not_proved(written: Writte
         assert prove(before, after, shapes={"x": [2, 3]}).proved == takes
 
 
+@pytest.mark.parametrize("declared", ["4,3", "2,4"])
+def test_the_bound_sizes_are_those_that_the_second_file_declares(declared: str, written: Written) -> None:
+    before = written("g (float[N,M] x) => (float[a,b] y) { y = Exp(x) }")
+    after = written(f"g (float[{declared}] x) => (float[a,b] y) {{ y = Exp(x) }}")
+    reason = "the input 'x' is declared with other sizes than [2, 3]"
+    assert prove(before, after, shapes={"x": [2, 3]}).reason == reason
+
+
 def test_sizes_that_are_bound_are_read_behind_a_branch(written: Written) -> None:
     """The result of the If has no rank before its condition is known: it is known by the size that is bound."""
     before = written(

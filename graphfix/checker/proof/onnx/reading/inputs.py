@@ -59,7 +59,7 @@ class FreeSizes:
             check_asked(info.name, declared_dims(info), self.pair.shapes[info.name])
             return tuple(self.pair.shapes[info.name])
         kind = info.type.tensor_type
-        if not info.type.HasField("tensor_type") or not kind.HasField("shape"):
+        if not kind.HasField("shape"):
             return None
         return tuple(
             dim.dim_value if dim.HasField("dim_value") and dim.dim_value >= 0 else self._size(info, axis, dim.dim_param)

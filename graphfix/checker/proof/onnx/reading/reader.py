@@ -105,7 +105,6 @@ class Reading:
         for sparse in graph.sparse_initializer:
             if sparse.values.name not in environment.values:
                 environment.values[sparse.values.name] = self.constants.sparse(sparse)
-                environment.stored.add(sparse.values.name)
         self.nodes(graph.name, graph.node, environment)
         if self.table.closed:
             self.scopes.append((graph, environment))
