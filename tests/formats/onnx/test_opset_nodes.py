@@ -47,15 +47,20 @@ def test_a_new_node_stands_in_front_of_the_one_that_is_converted_or_behind_it() 
 
 @pytest.mark.parametrize("holder", [GraphProto(), FunctionProto()], ids=["a graph of old", "a function"])
 def test_where_no_initializer_can_be_a_constant_is_a_node_in_front_of_all(holder: GraphProto | FunctionProto) -> None:
-    holder.node.add(op_type="A")
+    for op in ("A", "B"):
+        holder.node.add(op_type=op)
     graph = ConvertedGraph(holder, None, 3, 12, lambda stem: f"{stem}_", set(), lambda _: None)
+    graph.add(helper.make_node("First", [], ["u"]))
+    graph.at = 1
     graph.add(helper.make_node("Front", ["c_"], ["v"]))
     assert graph.constant("c", np.asarray([1], np.int64)) == "c_"
     graph.place()
     assert [(node.op_type, list(node.output)) for node in holder.node] == [
         ("Constant", ["c_"]),
-        ("Front", ["v"]),
+        ("First", ["u"]),
         ("A", []),
+        ("Front", ["v"]),
+        ("B", []),
     ]
     assert holder.node[0].name == "c_"
 
@@ -89,7 +94,8 @@ def test_the_elements_of_a_constant_of_the_graph_are_known_and_no_others() -> No
     made = helper.make_node("Constant", [], ["k"], value=tensors[0])
     computed = helper.make_node("Neg", ["x"], ["n"])
     graph = GraphProto(node=[made, computed], initializer=tensors[1:])
-    graph.input.add(name="given")
+    for name in ("x", "given"):
+        graph.input.add(name=name)
     names = ("k", "held", "given", "far", "n", "x")
     found = ConvertedGraph(graph, None, 8, 12, str, set(), reading)
     assert [found.elements(name) for name in names] == [[1, 2], [1, 2], None, None, None, None]
