@@ -9,8 +9,6 @@ import onnx
 import pytest
 from onnx import helper
 
-from graphfix.api import pipeline
-from graphfix.engine.request import Request
 from graphfix.graph.edits import Edit, Evaluate, New, Numbers, Refused, Replace
 from graphfix.graph.protocols import Plan, Rewrite
 from graphfix.graph.view import Node
@@ -67,19 +65,17 @@ def test_attributes_and_domains_are_stated() -> None:
     assert (scaled.op_type, scaled.domain, list(attribute(scaled, "by"))) == ("Scaled", "own", [1, 2])
 
 
-def test_a_new_node_of_another_domain_is_of_version_1() -> None:
-    """The version of the old node's operator set is not that of the other one."""
+@pytest.mark.parametrize(
+    ("plan", "domain", "op", "version"), [(twice, "", "Mul", 18), (with_attributes, "own", "Scaled", 1)]
+)
+def test_a_node_that_was_replaced_is_of_the_version_of_its_own_operator_set(
+    plan: Plan, domain: str, op: str, version: int
+) -> None:
+    """What the operator set of the old node says is not that of another one."""
     opened = engine.load(model("a[2,3] = Relu(x[2,3])\ny[2,3] = own.F(a)"))
-    pipeline.fix(opened, Request(), rule(with_attributes))
-    assert [(node.op, node.version) for node in opened.finish()[0].nodes] == [
-        ("LeakyRelu", 18),
-        ("Scaled", 1),
-        ("F", 1),
-    ]
-    opened = engine.load(model("a[2,3] = Relu(x[2,3])"))
-    pipeline.fix(opened, Request(), rule(twice))
-    relu, mul = opened.finish()[0].nodes
-    assert (relu.version, mul.version, mul.row is not None) == (18, 18, True)
+    node = opened.graphs[0].nodes[0]
+    now = opened.apply(node, list(plan(node)))
+    assert (now.domain, now.op, now.version, now.row is None) == (domain, op, version, bool(domain))
 
 
 def test_attributes_of_the_old_node_go() -> None:

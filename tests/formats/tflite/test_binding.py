@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from graphfix.formats.neutral.equal_sizes import Sum
 from graphfix.formats.tflite.binding import bind, equal_labels, state_free
 from graphfix.formats.tflite.file.container import Container, read
 from graphfix.formats.tflite.infer.names import declared, free, unique_names
@@ -271,6 +272,8 @@ EQUAL = {
     "a number of another input": ({"x[0]": 4}, (("x[0]", "z[0]"),), (4, -1), (4, -1)),
     "through a third": ({"x[0]": 4}, (("x[1]", "z[0]"), ("x[0]", "x[1]")), (4, 4), (4, -1)),
     "nothing that is bound": ({"x[0]": 4}, (("x[1]", "z[0]"),), (4, -1), (-1, -1)),
+    "a sum, and a sum of that": ({"x[0]": 4}, (("z[0]", "x[0]+1"), ("z[1]", "z[0]+2")), (4, -1), (5, 7)),
+    "a sum of a free size": ({"x[0]": 4}, (("z[0]", "x[0]+x[1]"),), (4, -1), (-1, -1)),
     "a number in the group": ({"x[0]": 4}, (("z[1]", "x[1]", "x[0]"),), (4, 4), (-1, 4)),
 }
 
@@ -310,6 +313,8 @@ def test_equal_sizes_have_the_label_of_the_first_and_the_range_that_all_leave() 
     assert set(met) == {"x[0]", "z[1]"}
     assert {(size.lo, size.hi) for size in met.values() if not isinstance(size, int)} == {(4, 9)}
     assert sums == {}
+    equal, met, sums = equal_labels(container, (("x[0]", "z[0]+z[1]+2"),), {})
+    assert (equal, met, sums) == ({}, {}, {"x[0]": Sum(("z[0]", "z[1]"), 2)})
     assert equal_labels(container, (("x[1]", "z[1]"),), {}) == ({}, {}, {})
 
 
