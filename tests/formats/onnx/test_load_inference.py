@@ -283,10 +283,12 @@ def test_a_name_that_no_input_declares_is_not_told() -> None:
 
 
 def test_of_a_function_the_values_of_all_its_calls_are_told() -> None:
-    text = """main (float[2,3] x, float[4,3] z) => (float[] y, float[] w) { y = local.f(x) w = local.f(z) }
+    """A value of the main graph that has the name of one of the function is another."""
+    text = """main (float[2,3] x, float[4,3] z) => (float[] y, float[] w, float[] v) {
+        y = local.f(x) w = local.f(z) v = Transpose(z) }
         <domain: "local", opset_import: ["" : 18]> f (p) => (r) { v = Abs(p) r = Neg(v) }"""
     path = "function local.f"
     assert (path, "v") not in told(text)
     found = told(text, frozenset({(path, "v")}))
     assert found[path, "v"] == {(2, 3), (4, 3)}
-    assert (found["main", "y"], found["main", "w"]) == ({(2, 3)}, {(4, 3)})
+    assert [found["main", name] for name in "ywv"] == [{(2, 3)}, {(4, 3)}, {(3, 4)}]
