@@ -146,6 +146,10 @@ def test_where_shapes_are_chosen_the_other_gets_unit_axes_in_front(rank: int, op
     assert (flags.dtype, str(flags.shape), last) == ("bool", f"[{rank}]", one)
     assert longer is not None
     assert (longer is other) is (rank == 2)
+    if longer is not other:
+        ones, last = builder.subgraph.graph.made[1].operands
+        assert ones is not None
+        assert (numbers(builder, ones), last) == ((1,), other)
     assert str(longer.shape) == str(chosen.shape) == f"[{rank}]"
 
 
