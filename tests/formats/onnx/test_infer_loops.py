@@ -7,8 +7,9 @@ from collections.abc import Sequence
 import onnx
 import pytest
 
+from graphfix.formats.onnx.infer import bodies
 from graphfix.formats.onnx.infer.analysis import analyse
-from graphfix.shapes.dim import symbol
+from graphfix.shapes.dim import Dim, Size, symbol
 from tests.support import engine
 from tests.support.notation import parsed
 from tests.support.onnx.fixing import printed
@@ -130,6 +131,52 @@ def test_a_scan_of_old_has_a_batch_axis_and_is_not_followed() -> None:
     text = """main (float[1,7,2] r) => (float[] z) {
         z = Scan <num_scan_inputs = 1, body = turn (float[2] p) => (float[] q) { q = Neg(p) }> (, r) }"""
     assert printed(engine.load(undeclared(parsed(text, opset=8))))[-1].startswith("z[*] = ")
+
+
+def test_a_scan_of_opset_9_has_none_and_is_followed() -> None:
+    text = """main (float[7,2] r) => (float[] z) {
+        z = Scan <num_scan_inputs = 1, body = turn (float[2] p) => (float[] q) { q = Neg(p) }> (r) }"""
+    assert printed(engine.load(undeclared(parsed(text, opset=9))))[-1].startswith("z[7,2] = ")
+
+
+def boolean(*elements: bool, code: int = onnx.TensorProto.BOOL, place: int = 0) -> onnx.TensorProto:
+    return onnx.TensorProto(data_type=code, dims=[len(elements)], int32_data=map(int, elements), data_location=place)
+
+
+TRUTHS = {
+    "true": (boolean(True), True),
+    "false": (boolean(False), False),
+    "two of them": (boolean(True, True), False),
+    "a number": (boolean(True, code=onnx.TensorProto.INT32), False),
+    "in another file": (boolean(True, place=onnx.TensorProto.EXTERNAL), False),
+    "no constant": (None, False),
+}
+
+
+@pytest.mark.parametrize(("tensor", "holds"), TRUTHS.values(), ids=TRUTHS)
+def test_a_condition_holds_where_it_is_one_constant_of_the_model_that_is_true(
+    tensor: onnx.TensorProto | None, *, holds: bool
+) -> None:
+    assert bodies._is_true(tensor) is holds
+
+
+@pytest.mark.parametrize(
+    ("size", "positive"),
+    [(0, False), (1, True), (symbol("N", 0), False), (symbol("N", 1), True), (Dim(("?x.0",), 1), False)],
+)
+def test_a_size_is_at_least_1_where_a_number_or_the_range_of_an_input_says_so(size: Size, *, positive: bool) -> None:
+    assert bodies._is_positive(size) is positive
+
+
+@pytest.mark.parametrize(
+    ("inputs", "found"),
+    [("", ("", "", [])), ("i", ("i", "", [])), ("ic", ("i", "c", [])), ("icvw", ("i", "c", ["v", "w"]))],
+)
+def test_inputs_that_a_body_does_not_have_have_no_name(inputs: str, found: tuple[str, str, list[str]]) -> None:
+    graph = onnx.GraphProto()
+    for name in inputs:
+        graph.input.add(name=name)
+    assert bodies._named(graph) == found
 
 
 def test_a_body_reads_a_shape_that_the_graph_around_it_computes() -> None:
