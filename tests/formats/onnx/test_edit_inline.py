@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 import numpy as np
 import onnx
 import pytest
 from onnx import ModelProto, helper, numpy_helper
 
+from graphfix.formats.onnx.edit.inline import _all_names
 from graphfix.graph.edits import Inline, Refused
 from tests.support import engine
 from tests.support.bits import same_bits
@@ -155,6 +158,34 @@ def test_an_initializer_of_the_branch_is_one_of_the_graph() -> None:
     result = inlined(whole(if_node(ADD, NEG, "y")))
     assert result.view == ["y[2,3] = Add(x[2,3], w[1,3])"]
     assert [tensor.name for tensor in result.after.graph.initializer] == ["w"]
+
+
+def test_initializers_of_two_branches_with_the_same_name_do_not_meet() -> None:
+    other = numpy_helper.from_array(np.float32([[4, 5, 6]]), "w")
+    first = if_node(ADD, NEG, "v")
+    second = if_node(branch([helper.make_node("Mul", ["v", "w"], ["t"])], ["t"], other), NEG, "y")
+    result = inlined(whole(first, second))
+    held = {tensor.name: numpy_helper.to_array(tensor).tolist() for tensor in result.after.graph.initializer}
+    assert held == {"w": [[1, 2, 3]], "w_1": [[4, 5, 6]]}
+    assert result.view == ["v[2,3] = Add(x[2,3], w[1,3])", "y[2,3] = Mul(v[2,3], w_1[1,3])"]
+
+
+def test_every_value_and_node_is_counted_where_it_is_named_and_an_input_with_a_default_once() -> None:
+    proto = parsed("""main (float[2] x, float[2] d, bool c) => (float[2] y) <float[2] w = {1.0, 2.0}> {
+        v = local.f(x)
+        [pick] y = If (c) <then_branch = yes () => (float[2] t) <float[2] w = {3.0, 4.0}> { t = Add(v, w) },
+                           else_branch = no () => (float[2] e) { [last] e = Sub(v, d) }> }
+        <domain: "local", opset_import: ["" : 18]> f (p) => (r) { r = Neg(p) }""")
+    proto.graph.initializer.append(numpy_helper.from_array(np.float32([5, 6]), "d"))
+    sparse = proto.graph.sparse_initializer.add(dims=[2])
+    sparse.values.CopyFrom(numpy_helper.from_array(np.float32([5]), "few"))
+    sparse.indices.CopyFrom(numpy_helper.from_array(np.int64([0]), ""))
+    counted = Counter(_all_names(proto))
+    assert sorted(name for name, times in counted.items() if times == 1) == [
+        *("c", "d", "e", "few", "last", "p", "pick", "r", "t", "v", "x", "y")
+    ]
+    assert counted["w"] == 2
+    assert "" not in counted
 
 
 def test_where_every_initializer_is_an_input_it_is_a_constant_node() -> None:

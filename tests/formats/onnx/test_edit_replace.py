@@ -65,6 +65,19 @@ def test_attributes_and_domains_are_stated() -> None:
     assert (scaled.op_type, scaled.domain, list(attribute(scaled, "by"))) == ("Scaled", "own", [1, 2])
 
 
+@pytest.mark.parametrize(
+    ("plan", "domain", "op", "version"), [(twice, "", "Mul", 18), (with_attributes, "own", "Scaled", 1)]
+)
+def test_a_node_that_was_replaced_is_of_the_version_of_its_own_operator_set(
+    plan: Plan, domain: str, op: str, version: int
+) -> None:
+    """What the operator set of the old node says is not that of another one."""
+    opened = engine.load(model("a[2,3] = Relu(x[2,3])\ny[2,3] = own.F(a)"))
+    node = opened.graphs[0].nodes[0]
+    now = opened.apply(node, list(plan(node)))
+    assert (now.domain, now.op, now.version, now.row is None) == (domain, op, version, bool(domain))
+
+
 def test_attributes_of_the_old_node_go() -> None:
     result = fixed(
         "a[2,3] = LeakyRelu(x[2,3], alpha=0.5)\ny[2,3] = Neg(a)", rewrites=rule(twice, "LeakyRelu"), stable=False

@@ -403,6 +403,14 @@ def test_a_carried_value_leans_where_what_enters_does_and_not_where_nothing_ente
     assert [name for path, name in opened.leaning if path == "main"] == ["a", "w", "y", "z"]
 
 
+def test_what_a_scan_reads_by_parts_leans_where_the_whole_does() -> None:
+    opened = thing("""main (float[N,3] x) => (float[] y, float[] z) {
+        a = my.Thing(x)
+        y, z = Scan <num_scan_inputs = 2, body = turn (float[] p, float[] q) => (float[] s, float[] t) {
+            s = Neg(p) t = Neg(q) }> (a, x) }""")
+    assert [name for path, name in opened.leaning if path != "main"] == ["p", "s"]
+
+
 def test_a_carried_value_that_nothing_enters_is_of_no_known_rank_and_of_the_declared_type() -> None:
     proto = parsed("""main (int64 n, bool go, float[N,3] x) => (float[N,3] y, int64[3] w) {
         a = my.Thing(x)

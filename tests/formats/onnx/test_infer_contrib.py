@@ -138,6 +138,64 @@ y = com.microsoft.GatherPacked(t:uint8[9,20], i:int64[N], K=32, output_dtype=1)
 # BifurcationDetector
 y, p = com.microsoft.BifurcationDetector(a:int64[N], b:int64[M], c:int64[])
     -> int64[?] int64[]
+# blocks of 2 bits
+y = com.microsoft.GatherBlockQuantized(t:uint8:const[5,16], i:int64[N], s:const[5,2], bits=2, block_size=16)
+    -> float32[N,64]
+# blocks of 3 bits
+y = com.microsoft.GatherBlockQuantized(t:uint8:const[5,16], i:int64[N], s:const[5,2], bits=3, block_size=16)
+    -> float32[?,?]
+# blocks gathered along the second axis
+y = com.microsoft.GatherBlockQuantized(t:uint8:const[3,5,16], i:int64[N,2], s:const[3,5,2], gather_axis=1)
+    -> float32[3,N,2,32]
+# hashes of tokens of an unknown rank
+y, p = com.microsoft.NGramHashMapping(x:int64[*], m:int64[3], v:int64[4], max_ngram_size=3, n_head_per_ngram=2)
+    -> int64[?,?,4] int64[?,2]
+# hashes of pairs by one head
+y, p = com.microsoft.NGramHashMapping(x:int64[B,S], m:int64[3], v:int64[4], max_ngram_size=2, n_head_per_ngram=1)
+    -> int64[B,S,1] int64[B,1]
+# hashes of single tokens
+y, p = com.microsoft.NGramHashMapping(x:int64[B,S], m:int64[3], v:int64[4], max_ngram_size=1, n_head_per_ngram=2)
+    -> int64[B,S,?] int64[B,?]
+# hashes by no head
+y, p = com.microsoft.NGramHashMapping(x:int64[B,S], m:int64[3], v:int64[4], max_ngram_size=3)
+    -> int64[B,S,?] int64[B,2]
+# hashes of no order
+y, p = com.microsoft.NGramHashMapping(x:int64[B,S], m:int64[3], v:int64[4], n_head_per_ngram=2)
+    -> int64[B,S,?] int64[B,?]
+# hashes of packed sequences of an unknown rank
+y, p, g, u = com.microsoft.VarlenNGramHashMapping(x:int64[*], m:int64[3], v:int64[4], e:int32[*], max_ngram_size=3,
+    n_head_per_ngram=2, state_update_capacity=7)
+    -> int64[?,4] int64[?,2] int32[?,2] int64[?,7,2]
+# hashes of packed single tokens
+y, p, g, u = com.microsoft.VarlenNGramHashMapping(x:int64[T], m:int64[3], v:int64[4], e:int32[4], max_ngram_size=1,
+    n_head_per_ngram=2, state_update_capacity=-1)
+    -> int64[T,?] int64[3,?] int32[3,?] int64[3,0,?]
+# hashes of a free number of packed sequences
+y, p, g, u = com.microsoft.VarlenNGramHashMapping(x:int64[T], m:int64[3], v:int64[4], e:int32[E], max_ngram_size=2,
+    n_head_per_ngram=2, state_update_capacity=1)
+    -> int64[T,2] int64[?,1] int32[?,1] int64[?,1,1]
+"""
+GENERATED = """
+# beams
+y, s, p, q, r = com.microsoft.BeamSearch(i:int32[B,S], a:int32:const[]{20}, b:int32:const[]{1}, c:int32:const[]{3},
+    d:int32:const[]{2}, e:float16[1], f[1], vocab_size=99)
+    -> int32[B,2,20] float16[B,2] float16[?,B,3,99] float16[B,2,?,?,?] float16[B]
+# beams of an unknown length
+y, s, p, q, r = com.microsoft.BeamSearch(i:int32[B,S], a:int32[], b:int32:const[]{1}, c:int32:const[]{3},
+    d:int32:const[]{2}, , f:float16[1], vocab_size=1)
+    -> int32[B,2,?] float16[B,2] float16[?,B,3,1] float16[B,2,?,?,?] float16[B]
+# beams of an unknown number
+y, s, p, q, r = com.microsoft.BeamSearch(i:int32[B,S], a:int32:const[]{20}, b:int32:const[]{1}, c:int32:const[]{3},
+    d:int32[], e[1], f[1], vocab_size=0)
+    -> int32[B,?,20] float32[B,?] float32[?,B,3,?] float32[B,?,?,?,?] float32[B]
+# beams of sounds
+y, s, p, q, r = com.microsoft.WhisperBeamSearch(i[B,80,S], a:int32:const[]{20}, b:int32:const[]{1},
+    c:int32:const[]{3}, d:int32:const[]{2}, e:float16[1], f[1])
+    -> int32[B,2,20] float16[B,2] float16[?,B,3,?] float32[B,2,?,?,?] float16[B]
+# beams of an operand without axes
+y, s, p, q, r = com.microsoft.WhisperBeamSearch(i[], a:int32:const[]{20}, b:int32:const[]{1}, c:int32:const[]{3},
+    d:int32:const[]{2}, e:float16[1], f[1])
+    -> int32[?,2,20] float16[?,2] float16[?,?,3,?] float32[?,2,?,?,?] float16[?]
 """
 ELEMENTWISE = """
 # the state of a GRUUnit
@@ -352,7 +410,7 @@ y = com.ms.internal.nhwc.QLinearConvTranspose(x:uint8[N,4,4,3], s[], z:uint8[], 
 
 @pytest.mark.parametrize(
     ("text", "found"),
-    cases(MOVES, ELEMENTWISE, NORMALIZATIONS, PRODUCTS, WINDOWS),
+    cases(MOVES, GENERATED, ELEMENTWISE, NORMALIZATIONS, PRODUCTS, WINDOWS),
 )
 def test_results_of_a_node(text: str, found: str) -> None:
     assert results(text) == found

@@ -8,10 +8,12 @@ import numpy as np
 import onnx
 import onnxruntime
 import pytest
+from onnx import numpy_helper
 
 import graphfix
 from graphfix.formats.onnx.load_inference import inferred_shapes
 from graphfix.runtimes.onnx.shape_inference import InferenceError
+from tests.support.notation import parsed
 from tests.support.places import MODELS
 
 POOLS = [
@@ -203,3 +205,90 @@ def test_an_inference_that_ended_is_not_asked_again(monkeypatch: pytest.MonkeyPa
     with pytest.raises(InferenceError):
         asked(inferring, monkeypatch)
     assert inferring.stored == [["v", "y"]]
+
+
+def test_constants_of_1024_bytes_and_those_in_other_files_are_given_without_elements() -> None:
+    """The model itself keeps them; what a small one holds decides shapes."""
+    held = {
+        name: numpy_helper.from_array(np.zeros(size, np.int8), name) for name, size in (("few", 900), ("many", 1024))
+    }
+    exactly = numpy_helper.from_array(np.zeros(1, np.int8), "last")
+    while exactly.ByteSize() < inferred_shapes.FEW_BYTES - 1:
+        exactly.doc_string += "."
+    over = onnx.TensorProto()
+    over.CopyFrom(exactly)
+    over.name, over.doc_string = "over", exactly.doc_string + "."
+    far = onnx.TensorProto(name="far", data_type=onnx.TensorProto.INT8, dims=[3])
+    far.external_data.add(key="location", value="w.bin")
+    graph = onnx.helper.make_graph([], "g", [], [], [*held.values(), exactly, over, far])
+    proto = onnx.helper.make_model(graph)
+    bare = inferred_shapes._without_large_constants(proto)
+    given = {tensor.name: (bool(tensor.raw_data), list(tensor.dims)) for tensor in bare.graph.initializer}
+    assert given == {
+        "few": (True, [900]),
+        "many": (False, [1024]),
+        "last": (True, [1]),
+        "over": (False, [1]),
+        "far": (False, [3]),
+    }
+    assert not bare.graph.initializer[4].external_data
+    assert len(proto.graph.initializer[1].raw_data) == 1024
+
+
+def test_the_other_name_of_the_standard_operators_is_not_given_to_the_inference() -> None:
+    inner = onnx.helper.make_node("Neg", ["x"], ["t"], domain="ai.onnx")
+    branch = onnx.helper.make_graph([inner], "b", [], [onnx.helper.make_tensor_value_info("t", 1, None)])
+    node = onnx.helper.make_node("If", ["c"], ["y"], domain="ai.onnx", then_branch=branch, else_branch=branch)
+    other = onnx.helper.make_node("Thing", ["x"], ["z"], domain="own")
+    proto = onnx.helper.make_model(onnx.helper.make_graph([node, other], "g", [], []))
+    proto.opset_import[0].domain = "ai.onnx"
+    bare = inferred_shapes._without_large_constants(proto)
+    assert [entry.domain for entry in bare.opset_import] == [""]
+    assert [node.domain for node in bare.graph.node] == ["", "own"]
+    assert [held.g.node[0].domain for held in bare.graph.node[0].attribute] == ["", ""]
+    assert proto.graph.node[0].domain == "ai.onnx"
+
+
+@pytest.mark.parametrize(
+    ("names", "stored", "outputs"),
+    [(None, [], [False, False]), ({"v", "y"}, ["w"], [False, True]), (set[str](), ["v", "w"], [True, True])],
+)
+def test_stored_shapes_of_some_results_or_of_all_are_dropped(
+    names: set[str] | None, stored: list[str], outputs: list[bool]
+) -> None:
+    infos = {name: onnx.helper.make_tensor_value_info(name, 1, [2]) for name in "vwyz"}
+    graph = onnx.helper.make_graph([], "g", [], [infos["y"], infos["z"]], value_info=[infos["v"], infos["w"]])
+    texts = onnx.helper.make_tensor_sequence_value_info("s", 1, [2])
+    graph.output.append(texts)
+    inferred_shapes._drop_stored(graph, names)
+    assert [info.name for info in graph.value_info] == stored
+    assert [value.type.tensor_type.HasField("shape") for value in graph.output[:2]] == outputs
+    assert graph.output[2] == texts
+
+
+def told(text: str, doubtful: frozenset[tuple[str, str]] = frozenset()) -> dict[tuple[str, str], set[object]]:
+    """What onnx's inference says of a model without stored shapes of results, those of functions inlined."""
+    proto = parsed(text)
+    del proto.graph.value_info[:]
+    for value in proto.graph.output:
+        value.type.tensor_type.ClearField("shape")
+    return {key: set(shapes) for key, shapes in inferred_shapes.inferred_shapes(proto, doubtful).items()}
+
+
+def test_a_name_that_no_input_declares_is_not_told() -> None:
+    proto = parsed("main (float[N,3] x) => (float[] y, float[K,3,N] z) { y = my.Thing(x) z = Neg(y) }")
+    proto.opset_import.add(domain="my", version=1)
+    proto.graph.output[0].type.tensor_type.ClearField("shape")
+    assert inferred_shapes.inferred_shapes(proto, frozenset()) == {("main", "z"): {(None, 3, "N")}}
+
+
+def test_of_a_function_the_values_of_all_its_calls_are_told() -> None:
+    """A value of the main graph that has the name of one of the function is another."""
+    text = """main (float[2,3] x, float[4,3] z) => (float[] y, float[] w, float[] v) {
+        y = local.f(x) w = local.f(z) v = Transpose(z) }
+        <domain: "local", opset_import: ["" : 18]> f (p) => (r) { v = Abs(p) r = Neg(v) }"""
+    path = "function local.f"
+    assert (path, "v") not in told(text)
+    found = told(text, frozenset({(path, "v")}))
+    assert found[path, "v"] == {(2, 3), (4, 3)}
+    assert [found["main", name] for name in "ywv"] == [{(2, 3)}, {(4, 3)}, {(3, 4)}]

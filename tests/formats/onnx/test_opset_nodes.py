@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from itertools import count
+
 import numpy as np
 import pytest
-from onnx import GraphProto, NodeProto, helper
+from onnx import FunctionProto, GraphProto, NodeProto, TensorProto, helper, numpy_helper
 
+from graphfix.formats.onnx.infer.analysis import analyse
 from graphfix.formats.onnx.opset.converted_graph import ConvertedGraph
 from graphfix.formats.onnx.opset.operators import _as_operand
 from graphfix.formats.onnx.opset.to_8 import standard_version
@@ -40,6 +43,78 @@ def test_a_new_node_stands_in_front_of_the_one_that_is_converted_or_behind_it() 
     assert graph.constant("c", np.asarray([1], np.int64)) == "c_"
     graph.place()
     assert [node.op_type for node in graph.holder.node] == ["A", "Front", "B", "Behind"]
+
+
+@pytest.mark.parametrize("holder", [GraphProto(), FunctionProto()], ids=["a graph of old", "a function"])
+def test_where_no_initializer_can_be_a_constant_is_a_node_in_front_of_all(holder: GraphProto | FunctionProto) -> None:
+    for op in ("A", "B"):
+        holder.node.add(op_type=op)
+    graph = ConvertedGraph(holder, None, 3, 12, lambda stem: f"{stem}_", set(), lambda _: None)
+    graph.add(helper.make_node("First", [], ["u"]))
+    graph.at = 1
+    graph.add(helper.make_node("Front", ["c_"], ["v"]))
+    assert graph.constant("c", np.asarray([1], np.int64)) == "c_"
+    graph.place()
+    assert [(node.op_type, list(node.output)) for node in holder.node] == [
+        ("Constant", ["c_"]),
+        ("First", ["u"]),
+        ("A", []),
+        ("Front", ["v"]),
+        ("B", []),
+    ]
+    assert holder.node[0].name == "c_"
+
+
+@pytest.mark.parametrize(("ir", "nodes"), [(3, 1), (4, 0)])
+def test_since_ir_version_4_a_constant_is_an_initializer(ir: int, nodes: int) -> None:
+    graph = ConvertedGraph(GraphProto(), None, ir, 12, lambda stem: f"{stem}_", set(), lambda _: None)
+    graph.constant("c", np.asarray([1], np.int64))
+    graph.place()
+    assert (len(graph.holder.node), len(graph.holder.initializer)) == (nodes, 1 - nodes)
+
+
+def test_what_has_the_same_bits_type_and_shape_is_one_constant() -> None:
+    numbers = count()
+    graph = ConvertedGraph(GraphProto(), None, 8, 12, lambda stem: f"{stem}{next(numbers)}", set(), lambda _: None)
+    zeros = [np.zeros(2, np.int64), np.zeros(2, np.uint64), np.zeros((1, 2), np.int64), np.zeros(2, np.int64)]
+    assert [graph.constant("c", each) for each in zeros] == ["c0", "c1", "c2", "c0"]
+    negative = np.asarray([-0.0], np.float32)
+    assert graph.constant("z", negative) != graph.constant("z", np.zeros(1, np.float32))
+
+
+def reading(tensor: TensorProto) -> np.ndarray | None:
+    return None if tensor.data_location == TensorProto.EXTERNAL else numpy_helper.to_array(tensor)
+
+
+def test_the_elements_of_a_constant_of_the_graph_are_known_and_no_others() -> None:
+    tensors = [
+        numpy_helper.from_array(np.asarray([[1, 2]], np.int64), name) for name in ("made", "held", "given", "far")
+    ]
+    tensors[3].data_location = TensorProto.EXTERNAL
+    made = helper.make_node("Constant", [], ["k"], value=tensors[0])
+    computed = helper.make_node("Neg", ["x"], ["n"])
+    graph = GraphProto(node=[made, computed], initializer=tensors[1:])
+    for name in ("x", "given"):
+        graph.input.add(name=name)
+    names = ("k", "held", "given", "far", "n", "x")
+    found = ConvertedGraph(graph, None, 8, 12, str, set(), reading)
+    assert [found.elements(name) for name in names] == [[1, 2], [1, 2], None, None, None, None]
+    inside = ConvertedGraph(FunctionProto(node=[made, computed]), None, 8, 12, str, set(), reading)
+    assert [inside.elements(name) for name in names] == [[1, 2], None, None, None, None, None]
+
+
+def test_without_an_analysis_nothing_is_known_of_a_value() -> None:
+    graph = converted(12)
+    assert (graph.dims("x"), graph.dtype("x")) == (None, 0)
+
+
+def test_a_size_that_is_no_number_is_not_known() -> None:
+    x = helper.make_tensor_value_info("x", TensorProto.FLOAT16, [2, "N", 3])
+    y = helper.make_tensor_value_info("y", TensorProto.FLOAT16, None)
+    proto = helper.make_model(helper.make_graph([helper.make_node("My", ["x"], ["y"], domain="my")], "g", [x], [y]))
+    graph = ConvertedGraph(proto.graph, analyse(proto, {}).main, 8, 12, str, set(), lambda _: None)
+    assert (graph.dims("x"), graph.dtype("x")) == ((2, None, 3), TensorProto.FLOAT16)
+    assert graph.dims("y") is None
 
 
 def test_the_version_of_the_standard_operators_is_1_where_nothing_else_is_said() -> None:

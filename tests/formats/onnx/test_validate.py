@@ -184,6 +184,23 @@ REFUSED: dict[str, tuple[Change, str]] = {
     ),
     "a result twice in one node": (with_nodes("s, s = Split <num_outputs = 2> (x)"), "makes 's', a name that exists"),
     "a result that another node made": (with_nodes("y = Neg (x)"), "Neg 'Neg#1' makes 'y', a name that exists already"),
+    "nodes of a cycle": (with_nodes("z = Neg (u) u = Abs (w) w = Exp (u)"), "the nodes form a cycle: "),
+    "a value that nothing makes, beside nodes that are not sorted": (
+        with_nodes("z = Neg (u) u = Abs (ghost)"),
+        "Abs 'Abs#1' reads 'ghost', which nothing makes",
+    ),
+    "a second operand that nothing makes": (with_nodes("z = Add (x, ghost)"), "reads 'ghost', which nothing makes"),
+    "an initializer twice": (
+        lambda made: made.graph.initializer.extend([named("k"), named("k")]),
+        "main: the name 'k' is given twice",
+    ),
+    "a function that calls itself by another": (
+        lambda made: made.functions.extend(
+            helper.make_function("f", name, ["a"], ["r"], [node(called, "a", "r", "f")], [helper.make_opsetid("f", 1)])
+            for name, called in ("FG", "GF")
+        ),
+        "calls itself",
+    ),
     "a value that a later node of a branch makes": (
         with_nodes(IF.format("z", "p = Neg (u) u = Abs (x)")),
         "Neg 'Neg#0' reads 'u', which a later node makes: the nodes are not sorted",

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from graphfix.formats.tflite.binding import bind
+from graphfix.formats.neutral.equal_sizes import Sum
+from graphfix.formats.tflite.binding import bind, equal_labels, state_free
 from graphfix.formats.tflite.file.container import Container, read
 from graphfix.formats.tflite.infer.names import declared, free, unique_names
 from graphfix.formats.tflite.infer.value_dependence import determined
@@ -200,6 +201,121 @@ def test_bodies_are_updated_where_all_callers_agree() -> None:
     assert shapes(container)["y"] == (4,)
     assert [shapes(container, at)["t"] for at in (1, 2)] == [(4,)] * 2
     assert [shapes(container, at)["x"] for at in (1, 2)] == [(4,)] * 2
+
+
+STATED = {
+    "a free size that follows": ("y[?,3] = NEG(x[2,3])", (2, 3)),
+    "a stored number stays": ("y[5,?] = NEG(x[2,3])", (5, 3)),
+    "a free size that does not follow": ("y[?,?] = NEG(x[?,3])", (-1, 3)),
+    "nothing free": ("y[4,5] = NEG(x[2,3])", (4, 5)),
+    "another rank": ("y[?] = NEG(x[2,3])", (-1,)),
+    "an unknown rank": ("y[?,?] = NEG(x[*])", (-1, -1)),
+}
+
+
+@pytest.mark.parametrize(("text", "stated"), STATED.values(), ids=STATED)
+def test_free_sizes_of_results_are_stated_where_numbers_follow(text: str, stated: tuple[int, ...]) -> None:
+    container = read(model(text))
+    before = shapes(container)
+    state_free(container)
+    assert shapes(container) == {**before, "y": stated}
+    assert container.subgraphs[0].changed is (stated != before["y"])
+
+
+def test_the_sizes_of_bodies_are_not_stated() -> None:
+    container = read(model("y[?] = IF(c:bool[], x[2], then=yes, else=yes)\nsubgraph yes:\nt[?] = NEG(v[?])"))
+    state_free(container)
+    assert [shapes(container)["y"], shapes(container, 1)] == [(2,), {"v": (-1,), "t": (-1,)}]
+
+
+INFERRED = {
+    "a result of another rank": ("t[?,3] = CUSTOM.Op(x[?,3])\ny[?] = NEG(x)", {"y": (4, 3), "t": (-1, 3)}),
+    "a result of an unknown rank": ("t[5,?] = CUSTOM.Op(x[?,3])\ny[?,3] = NEG(x)", {"y": (4, 3), "t": (5, -1)}),
+    "a number that is stored and another that follows": (
+        "t[?,3] = CUSTOM.Op(x[?,3])\ny[7,3] = NEG(x)",
+        {"y": (4, 3), "t": (-1, 3)},
+    ),
+}
+
+
+@pytest.mark.parametrize(("text", "found"), INFERRED.values(), ids=INFERRED)
+def test_where_litert_is_not_asked_what_follows_is_stated_beside_what_is_stored(
+    text: str, found: dict[str, tuple[int, ...]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refusing(*_: object) -> evaluation.RunShapes:
+        raise RefusedError("not today")
+
+    monkeypatch.setattr(evaluation, "shapes", refusing)
+    assert shapes(bound(text, {"x[0]": 4})) == {"x": (4, 3), **found}
+
+
+def test_a_model_that_is_allocated_but_not_run_says_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(evaluation, "shapes", lambda *_: evaluation.RunShapes(None, "it does not run"))
+    container, notes = read(model("y[?] = NEG(x[?])")), list[str]()
+    assert bind(container, {"x[0]": 4}, {}, notes)
+    assert shapes(container)["y"] == (4,)
+    assert notes[0].endswith("(it does not run)")
+
+
+def test_litert_is_not_asked_where_an_input_stays_free(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(evaluation, "shapes", lambda *_: pytest.fail("asked"))
+    assert shapes(bound("y[?,?] = NEG(x[?,?])", {"x[0]": 4}))["y"] == (4, -1)
+
+
+def test_the_greatest_size_is_taken() -> None:
+    container = read(model("y[?,?] = NEG(x[?,?])"))
+    assert bind(container, {"x[0]": 2**31 - 1}, {})
+    assert shapes(container)["x"] == (2**31 - 1, -1)
+
+
+EQUAL = {
+    "a number of another input": ({"x[0]": 4}, (("x[0]", "z[0]"),), (4, -1), (4, -1)),
+    "through a third": ({"x[0]": 4}, (("x[1]", "z[0]"), ("x[0]", "x[1]")), (4, 4), (4, -1)),
+    "nothing that is bound": ({"x[0]": 4}, (("x[1]", "z[0]"),), (4, -1), (-1, -1)),
+    "a sum, and a sum of that": ({"x[0]": 4}, (("z[0]", "x[0]+1"), ("z[1]", "z[0]+2")), (4, -1), (5, 7)),
+    "a sum of a free size": ({"x[0]": 4}, (("z[0]", "x[0]+x[1]"),), (4, -1), (-1, -1)),
+    "a number in the group": ({"x[0]": 4}, (("z[1]", "x[1]", "x[0]"),), (4, 4), (-1, 4)),
+}
+
+
+@pytest.mark.parametrize(("dims", "same", "x", "z"), EQUAL.values(), ids=EQUAL)
+def test_what_is_equal_to_a_bound_size_is_bound(
+    dims: Mapping[str, int], same: tuple[tuple[str, ...], ...], x: tuple[int, ...], z: tuple[int, ...]
+) -> None:
+    container = read(model("y[?,?] = NEG(x[?,?])\nw[?,?] = NEG(z[?,?])"))
+    bind(container, dims, {}, same=same)
+    found = shapes(container)
+    assert (found["x"], found["z"]) == (x, z)
+
+
+UNEQUAL = {
+    "no axis": ("x[0]", "q", "--same q: no axis of an input, such as ids[0]; inputs: x, z"),
+    "no input": ("x[0]", "q[0]", "--same q[0]: no axis of an input, such as ids[0]; inputs: x, z"),
+    "no such axis": ("x[0]", "z[1]", "--same z[1]: 'z' has 1 axes, the first is z[0]"),
+    "an unknown rank": ("x[0]", "z[0]", "--same z[0]: the rank of 'z' is not known; give its --shape too"),
+}
+
+
+@pytest.mark.parametrize(("one", "other", "words"), UNEQUAL.values(), ids=UNEQUAL)
+def test_what_is_no_axis_is_refused_among_equal_sizes(one: str, other: str, words: str) -> None:
+    rank = "*" if "rank" in words else "?"
+    container = read(model(f"y[?] = NEG(x[?])\nw[{rank}] = NEG(z[{rank}])"))
+    with pytest.raises(GraphfixError) as refused:
+        bind(container, {}, {}, same=((one, other),))
+    assert words in str(refused.value)
+
+
+def test_equal_sizes_have_the_label_of_the_first_and_the_range_that_all_leave() -> None:
+    container = read(model("y[?,3] = NEG(x[?,3])\nw[?,?] = NEG(z[?,?])"))
+    ranges = {"x[0]": symbol("a", 2, 9), "z[1]": symbol("b", 4, 64)}
+    equal, met, sums = equal_labels(container, (("x[0]", "z[1]"),), ranges)
+    assert equal == {"x[0]": "x[0]", "z[1]": "x[0]"}
+    assert set(met) == {"x[0]", "z[1]"}
+    assert {(size.lo, size.hi) for size in met.values() if not isinstance(size, int)} == {(4, 9)}
+    assert sums == {}
+    equal, met, sums = equal_labels(container, (("x[0]", "z[0]+z[1]+2"),), {})
+    assert (equal, met, sums) == ({}, {}, {"x[0]": Sum(("z[0]", "z[1]"), 2)})
+    assert equal_labels(container, (("x[1]", "z[1]"),), {}) == ({}, {}, {})
 
 
 DETERMINED = {

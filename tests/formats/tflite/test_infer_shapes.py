@@ -11,7 +11,8 @@ import pytest
 from graphfix.formats.tflite.file.container import read
 from graphfix.formats.tflite.infer.analysis import analyse
 from graphfix.formats.tflite.infer.names import unique_names
-from graphfix.shapes.dim import Shape
+from graphfix.formats.tflite.infer.operators.products import WINDOWS_FIT
+from graphfix.shapes.dim import Shape, symbol
 from models.builders.tflite.text import model, pack, tree
 from tests.support.tflite.operator_rows import BEHIND_BYTES, PARTS, SHAPES
 
@@ -30,6 +31,77 @@ def test_a_rule_alone_returns_the_shape(text: str, expected: str, dtype: str) ->
 @pytest.mark.parametrize(("text", "expected"), [*BEHIND_BYTES.values(), *PARTS.values()], ids=[*BEHIND_BYTES, *PARTS])
 def test_a_result_has_the_shape_that_follows(text: str, expected: str) -> None:
     assert str(shape_of(text)) == expected
+
+
+# STEP stands for strides of 1; a padding that is not stated is SAME
+PRODUCTS = """
+BATCH_MATMUL(x[?,3,4], z[4,5]) -> [?, 3, 5]
+BATCH_MATMUL(x[2,1,3,4], z[7,4,5]) -> [2, 7, 3, 5]
+BATCH_MATMUL(x[4,3], z[5,4], adj_x=1, adj_y=1) -> [3, 5]
+BATCH_MATMUL(x[4], z[4,5]) -> [*]
+BATCH_MATMUL(x[3,4], z[*]) -> [*]
+FULLY_CONNECTED(x[2,3,4], w[5,4]) -> [6, 5]
+FULLY_CONNECTED(x[2,3,4], w[5,8]) -> [3, 5]
+FULLY_CONNECTED(x[2,3,4], w[5]) -> [*]
+FULLY_CONNECTED(x[*], w[5,4]) -> [*]
+FULLY_CONNECTED(x[2,3,4], w[*]) -> [*]
+FULLY_CONNECTED(x[2,3,4], w[5,1]) -> [24, 5]
+CONV_2D(x[2,9,8,3], w[5,3,2,3], padding=VALID, STEP) -> [2, 7, 7, 5]
+CONV_2D(x[2,9,8,3], w[5,3,2,3], padding=VALID, stride_h=2, stride_w=3) -> [2, 4, 3, 5]
+CONV_2D(x[2,9,8,3], w[5,3,2,3], padding=SAME, stride_h=2, stride_w=3) -> [2, 5, 3, 5]
+CONV_2D(x[2,9,8,3], w[5,3,2,3], padding=SAME, STEP) -> [2, 9, 8, 5]
+CONV_2D(x[2,9,8,3], w[5,3,2,3], padding=VALID, STEP, dilation_h_factor=2, dilation_w_factor=3) -> [2, 5, 5, 5]
+CONV_2D(x[2,9,8,3], w[5,3,2,3], padding=VALID, STEP, dilation_h_factor=4, dilation_w_factor=7) -> [2, 1, 1, 5]
+CONV_2D(x[2,9,8,3], w[5,3,2,3], padding=VALID, STEP, dilation_h_factor=5) -> [2, ?, ?, 5]
+CONV_2D(x[2,9,8,3], w[5,3,2,3], padding=VALID, STEP, dilation_w_factor=8) -> [2, ?, ?, 5]
+CONV_2D(x[2,9,8,3], w[5,3,2,3], padding=VALID, STEP, dilation_h_factor=0) -> [2, ?, 7, 5]
+CONV_2D(x[2,9,8,3], w[5,3,2,3], padding=VALID, STEP, dilation_w_factor=0) -> [2, 7, ?, 5]
+CONV_2D(x[2,9,8,3], w[5,3,2,3], padding=VALID, stride_h=0, stride_w=1) -> [2, ?, 7, 5]
+CONV_2D(x[2,9,8,3], w[5,?,2,3], padding=VALID, STEP) -> [2, ?, 7, 5]
+CONV_2D(x[2,9,8,3], w[5,3,?,3], padding=VALID, STEP) -> [2, 7, ?, 5]
+CONV_2D(x[2,9,8,3], w[5,?,?,3], padding=SAME, stride_h=1, stride_w=2) -> [2, 9, 4, 5]
+CONV_2D(x[2,3,2,3], w[5,3,2,3], padding=VALID, STEP) -> [2, 1, 1, 5]
+CONV_2D(x[2,2,8,3], w[5,3,2,3], padding=VALID, STEP) -> [2, ?, ?, 5]
+CONV_2D(x[2,9,1,3], w[5,3,2,3], padding=VALID, STEP) -> [2, ?, ?, 5]
+CONV_2D(x[*], w[5,3,2,3], padding=VALID, STEP) -> [*]
+CONV_2D(x[2,9,8,3], w[*], padding=VALID, STEP) -> [*]
+CONV_2D(x[?,9,8,3], w[?,3,2,3], padding=VALID, STEP) -> [?, 7, 7, ?]
+CONV_2D(x[2,9,8,3], w[5,3,2,3], padding=VALID) -> [2, ?, ?, 5]
+DEPTHWISE_CONV_2D(x[2,9,8,3], w[1,3,2,6], padding=VALID, stride_h=2, stride_w=1) -> [2, 4, 7, 6]
+AVERAGE_POOL_2D(x[2,9,8,3], padding=VALID, stride_h=1, stride_w=2, filter_height=3, filter_width=2) -> [2, 7, 4, 3]
+MAX_POOL_2D(x[2,9,8,3], padding=SAME, stride_h=4, stride_w=3, filter_height=3, filter_width=2) -> [2, 3, 3, 3]
+L2_POOL_2D(x[2,9,8,3], padding=VALID, STEP, filter_height=9, filter_width=8) -> [2, 1, 1, 3]
+L2_POOL_2D(x[2,9,8,3], padding=VALID, STEP, filter_height=10, filter_width=8) -> [2, ?, ?, 3]
+L2_POOL_2D(x[*], padding=VALID, STEP, filter_height=10, filter_width=8) -> [*]
+CONV_3D(x[2,7,9,8,3], w[*]) -> [*]
+CONV_3D(x[*], w[3,3,3,3,5]) -> [*]
+TRANSPOSE_CONV(s:const:int32[4]{2,9,8,5}, w[5,3,2,3], x[2,4,4,3]) -> [2, 9, 8, 5]
+TRANSPOSE_CONV(s:int32[4], w[5,3,2,3], x[2,4,4,3]) -> [?, ?, ?, ?]
+"""
+
+
+@pytest.mark.parametrize("row", PRODUCTS.strip().splitlines())
+def test_a_product_has_the_sizes_that_its_operands_and_options_leave(row: str) -> None:
+    text, _, expected = row.replace("STEP", "stride_h=1, stride_w=1").partition(" -> ")
+    assert str(shape_of(f"y[*] = {text}")) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "least", "assumed"),
+    [
+        ("CONV_2D(x[2,?,8,3], w[5,3,2,3], padding=VALID, stride_h=1, stride_w=1, dilation_h_factor=2)", 4, True),
+        ("CONV_2D(x[2,?,8,3], w[5,3,2,3], padding=VALID, stride_h=1, stride_w=1, dilation_h_factor=2)", 5, False),
+        ("CONV_2D(x[2,?,8,3], w[5,3,2,3], padding=SAME, stride_h=1, stride_w=1)", 1, False),
+        ("CONV_2D(x[2,?,8,3], w[5,?,2,3], padding=VALID, stride_h=1, stride_w=1)", 1, False),
+        ("MAX_POOL_2D(x[2,?,8,3], padding=VALID, stride_h=1, stride_w=1, filter_height=3, filter_width=2)", 2, True),
+        ("MAX_POOL_2D(x[2,?,8,3], padding=VALID, stride_h=1, stride_w=1, filter_height=3, filter_width=2)", 3, False),
+    ],
+)
+def test_that_windows_fit_is_assumed_where_a_free_size_may_be_less_than_a_window(
+    text: str, least: int, assumed: bool
+) -> None:
+    facts = analyse(read(model(f"y[*] = {text}")), {"x[1]": symbol("H", least, 64)})[0]
+    assert (WINDOWS_FIT in facts.assumes) is assumed
 
 
 # SELECT_V2 of operands that may all have one element takes the shape that the file states, if that has one element

@@ -23,6 +23,9 @@ SIGNATURES = {
 }
 
 
+ONES = (1.0,) * 6
+
+
 def opened() -> Container:
     return read(model(TEXT, signatures=SIGNATURES, outputs=["z", "w"]))
 
@@ -89,3 +92,47 @@ def test_an_input_that_is_an_output_as_well_can_not_be_dropped() -> None:
     with pytest.raises(GraphfixError, match="the input 'k' is an output as well; leave it out"):
         drop(container, {"k": 1.0})
     assert len(container.subgraphs[0].inputs) == 2
+
+
+def test_two_names_of_one_input_are_refused() -> None:
+    with pytest.raises(GraphfixError, match=r"--set: x and in are names of one input; set it once"):
+        set_inputs(opened(), {"x": ONES, "in": ONES})
+
+
+def test_two_inputs_become_two_constants() -> None:
+    container = opened()
+    set_inputs(container, {"in": ONES, "factor": 2.5})
+    assert read_by(container) == [["in_value", "factor_value"], ["y", "factor_value"], ["in_value"]]
+    assert sorted(container.given) == [0, 1]
+    drop(container, {"factor": 2.5, "in": 1.0})
+    assert container.subgraphs[0].inputs == ()
+    assert [signature.inputs for signature in container.signatures] == [(), (), (("a", 0),)]
+
+
+SHAPES = {
+    "a free size": ("y[?,1] = NEG(x[?,1])", (5, 1)),
+    "an unknown rank": ("y[*] = NEG(x[*])", (5,)),
+    "what is declared": ("y[5] = NEG(x[5])", (5,)),
+}
+
+
+@pytest.mark.parametrize(("text", "dims"), SHAPES.values(), ids=SHAPES)
+def test_a_value_decides_what_the_input_leaves_open(text: str, dims: tuple[int, ...]) -> None:
+    container = read(model(text))
+    numbers = (1.0,) * 5
+    assert shapes_of(container, {"x": numbers}) == {"x": list(dims)}
+    set_inputs(container, {"x": numbers})
+    tensor = container.subgraphs[0].tensors[-1]
+    assert (tensor.name, tensor.shape, tensor.has_rank, tensor.signature) == ("x_value", dims, True, None)
+    assert container.subgraphs[0].operators[0].inputs == (len(container.subgraphs[0].tensors) - 1,)
+
+
+def test_a_value_of_another_size_than_is_declared_is_refused() -> None:
+    with pytest.raises(GraphfixError, match="--set x"):
+        set_inputs(read(model("y[3] = NEG(x[3])")), {"x": (1.0,) * 4})
+
+
+def test_whole_numbers_are_stored_with_their_lowest_byte_first() -> None:
+    container = read(model("y:int32[2] = NEG(x:int32[2])"))
+    set_inputs(container, {"x": (1, 2)})
+    assert bytes(container.data(container.subgraphs[0].tensors[-1].buffer)) == bytes([1, 0, 0, 0, 2, 0, 0, 0])

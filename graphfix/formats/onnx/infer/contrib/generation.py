@@ -9,7 +9,7 @@ from collections.abc import Mapping
 
 from graphfix.formats.onnx.infer.call import Call, Results
 from graphfix.formats.onnx.infer.contrib.operator import FLOAT, INT32, MICROSOFT, Operator, like
-from graphfix.formats.onnx.infer.sizes import scalar, unknowns
+from graphfix.formats.onnx.infer.sizes import positive, scalar, unknowns
 from graphfix.shapes.dim import UNKNOWN, Shape, Size
 
 
@@ -21,8 +21,7 @@ def _batch(call: Call) -> Size:
 def _beams(call: Call) -> Results:
     """Tokens [batch,returned,longest], scores [batch,returned], and scores of every step. Operands hold the sizes."""
     batch, returned, longest = _batch(call), scalar(call, 4), scalar(call, 1)
-    ends = call.number("vocab_size", -1)
-    steps = Shape((UNKNOWN, batch, scalar(call, 3), ends if ends > 0 else UNKNOWN))
+    steps = Shape((UNKNOWN, batch, scalar(call, 3), positive(call, "vocab_size")))
     more = (Shape((batch, returned, UNKNOWN, UNKNOWN, UNKNOWN)), Shape((batch,)))
     return (Shape((batch, returned, longest)), Shape((batch, returned)), steps, *more)
 

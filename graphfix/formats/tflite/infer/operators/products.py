@@ -61,8 +61,8 @@ def _windows(call: Call, channels_at: int) -> Results:
     if image is None or kernel is None or len(image) != IMAGE or len(kernel) != IMAGE:
         return ()
     batch, height, width, _ = image
-    rows = window(call, height, kernel[1], call.number("stride_h"), call.number("dilation_h_factor", 1))
-    columns = window(call, width, kernel[2], call.number("stride_w"), call.number("dilation_w_factor", 1))
+    rows = window(call, height, kernel[1], call.number("stride_h"), call.number("dilation_h_factor"))
+    columns = window(call, width, kernel[2], call.number("stride_w"), call.number("dilation_w_factor"))
     return (_image(batch, rows, columns, kernel[channels_at]),)
 
 
