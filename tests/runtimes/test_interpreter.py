@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
+from ai_edge_litert.interpreter import OpResolverType
 
 from graphfix.runtimes.litert import interpreter
 from graphfix.runtimes.litert.interpreter import InterpreterSession
@@ -202,6 +204,94 @@ def test_what_keeps_a_state_is_an_operator_or_a_resource(
 def test_what_litert_raises_is_a_refusal_in_one_line(error: Exception, said: str, missing: bool, custom: str) -> None:
     refused = interpreter._refused(error)
     assert (str(refused), refused.missing_kernel, refused.custom) == (said, missing, custom)
+
+
+class Running(Core):
+    """One subgraph that is run, y = x; `error` is raised by the next run."""
+
+    def __init__(self, *nodes: str) -> None:
+        super().__init__(("x", np.float32, (2,)), inputs=[0], outputs=[0])
+        self.nodes = nodes
+        self.error: Exception | None = None
+
+    def NumSubgraphs(self) -> int:  # noqa: N802 - LiteRT's name
+        return 1
+
+    def NumNodes(self) -> int:  # noqa: N802 - LiteRT's name
+        return len(self.nodes)
+
+    def NodeName(self, at: int) -> str:  # noqa: N802 - LiteRT's name
+        return self.nodes[at]
+
+    def AllocateTensors(self, _: int) -> None: ...  # noqa: N802 - LiteRT's name
+
+    def ResetVariableTensors(self) -> None: ...  # noqa: N802 - LiteRT's name
+
+    def SetTensor(self, *_: object) -> None: ...  # noqa: N802 - LiteRT's name
+
+    def Invoke(self, _: int) -> None:  # noqa: N802 - LiteRT's name
+        if self.error is not None:
+            raise self.error
+
+
+@pytest.fixture
+def made(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
+    """How each interpreter was made."""
+    found: list[dict[str, Any]] = []
+
+    def make(**options: Any) -> object:  # noqa: ANN401 - LiteRT's
+        found.append(options)
+        return SimpleNamespace(_interpreter=options["model_content"])
+
+    monkeypatch.setattr(interpreter, "Interpreter", make)
+    return found
+
+
+FEEDS = {"x": np.ones(2, np.float32)}
+
+
+@pytest.mark.parametrize(("node", "interpreters"), [("ADD", 1), ("CALL_ONCE", 3)])
+def test_a_model_that_keeps_a_state_gets_a_new_interpreter_for_each_run(
+    made: list[dict[str, Any]], node: str, interpreters: int
+) -> None:
+    session = InterpreterSession(Running(node), "builtin", None, ())  # type: ignore[arg-type]
+    assert [session.run(FEEDS) for _ in range(2)] == [["tensor 0"]] * 2
+    assert len(made) == interpreters
+
+
+def test_an_interpreter_that_has_failed_is_not_used_again(made: list[dict[str, Any]]) -> None:
+    core = Running("ADD")
+    session = InterpreterSession(core, "builtin", None, ())  # type: ignore[arg-type]
+    core.error = RuntimeError("no")
+    with pytest.raises(RefusedError, match=r"^LiteRT: no$"):
+        session.run(FEEDS)
+    core.error = None
+    assert session.run(FEEDS) == ["tensor 0"]
+    assert len(made) == 2
+
+
+@pytest.mark.parametrize(
+    ("kernels", "expose", "resolver", "preserved"),
+    [
+        ("reference", (), OpResolverType.BUILTIN_REF, False),
+        ("builtin", (), OpResolverType.BUILTIN_WITHOUT_DEFAULT_DELEGATES, False),
+        ("builtin", ("x",), OpResolverType.BUILTIN_WITHOUT_DEFAULT_DELEGATES, True),
+        ("xnnpack", (), OpResolverType.AUTO, False),
+        ("preserving", (), OpResolverType.BUILTIN_WITHOUT_DEFAULT_DELEGATES, True),
+    ],
+)
+def test_the_kernels_are_those_that_are_asked_for(
+    made: list[dict[str, Any]], kernels: str, expose: tuple[str, ...], resolver: OpResolverType, preserved: bool
+) -> None:
+    core = Running("ADD")
+    InterpreterSession(core, kernels, None, expose)  # type: ignore[arg-type]
+    (options,) = made
+    assert options == {
+        "model_content": core,
+        "experimental_op_resolver_type": resolver,
+        "experimental_preserve_all_tensors": preserved,
+        "num_threads": 1,
+    }
 
 
 # --- with LiteRT ------------------------------------------------------------------------------------------------------

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from io import BytesIO, TextIOWrapper
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -35,7 +36,7 @@ def raising(error: Exception) -> Callable[..., None]:
     ids=["works", "refuses", "breaks", "a name that is not UTF-8"],
 )
 def test_the_answer_is_one_line_behind_whatever_a_package_prints(
-    monkeypatch: pytest.MonkeyPatch, capsysbinary: pytest.CaptureFixture[bytes], ask: Callable[..., None], line: str
+    monkeypatch: pytest.MonkeyPatch, ask: Callable[..., None], line: str
 ) -> None:
     def asked(*given: object) -> None:
         sys.stdout.write(" ".join(["hello", *map(str, given)]))
@@ -43,10 +44,11 @@ def test_the_answer_is_one_line_behind_whatever_a_package_prints(
 
     monkeypatch.setattr(probe, "RUNTIMES", {"own": asked})
     monkeypatch.setattr(probe, "TOOLS", {"tool": asked})
-    probe.main("own", "2.5")
-    assert capsysbinary.readouterr().out == f"hello\ngraphfix-probe: {line}\n".encode()
-    probe.main("tool", "2.5")
-    assert capsysbinary.readouterr().out == f"hello 2.5\ngraphfix-probe: {line}\n".encode()
+    for name, before in (("own", "hello"), ("tool", "hello 2.5")):
+        printed = BytesIO()
+        monkeypatch.setattr(sys, "stdout", TextIOWrapper(printed))
+        probe.main(name, "2.5")
+        assert printed.getvalue() == f"{before}\ngraphfix-probe: {line}\n".encode()
 
 
 RUNTIMES = {

@@ -63,6 +63,12 @@ def test_the_slopes_of_a_prelu_are_those_of_its_channels(slope: list[float], exp
     assert computed(image, x=x.reshape(2, 2, 1, 1), s=np.float32(slope)).ravel().tolist() == np.ravel(expected).tolist()
 
 
+def test_a_prelu_of_a_scalar_is_one() -> None:
+    made = model("y = PRelu(x, s)", 6, "float[] x, float[] s", "float[] y")
+    found = computed(made, x=np.array(-2, np.float32), s=np.array(0.5, np.float32))
+    assert (found.shape, found.tolist()) == ((), -1)
+
+
 @pytest.mark.parametrize(
     ("shape", "axis", "expected"),
     [
