@@ -103,8 +103,7 @@ def _is_matrix(node: Node, was: Value, now: Value) -> bool:
     if node.row is None or node.row.style != "matmul" or was is now:
         return True
     ours, theirs = was.ranked, now.ranked
-    whole = ours.rank >= MATRIX and theirs.rank >= MATRIX
-    return whole and same_shape(Shape(ours.dims[-MATRIX:]), Shape(theirs.dims[-MATRIX:]))
+    return ours.rank >= MATRIX and same_shape(Shape(ours.dims[-MATRIX:]), Shape(theirs.dims[-MATRIX:]))
 
 
 def keeps_bits(node: Node, before: Alignment, read: Operands) -> bool:

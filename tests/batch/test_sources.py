@@ -8,7 +8,7 @@ import pytest
 
 from graphfix.batch.globs import Glob
 from graphfix.batch.jobs.job import Command, output_name
-from graphfix.batch.sources import models
+from graphfix.batch.sources import _is_below, models
 from graphfix.batch.stores import addresses
 from graphfix.results import GraphfixError
 
@@ -246,3 +246,13 @@ def test_a_root_is_a_folder(request: pytest.FixtureRequest, out: str, root: str)
 )
 def test_the_name_of_an_output(name: str, command: Command, made: str | None) -> None:
     assert output_name(name, command) == made
+
+
+def test_a_path_is_below_a_folder_by_what_its_links_say(tmp_path: Path) -> None:
+    (tmp_path / "real").mkdir()
+    (tmp_path / "link").symlink_to(tmp_path / "real")
+    assert _is_below(tmp_path / "link" / "m.onnx", tmp_path / "real")
+    assert _is_below(tmp_path / "real", tmp_path / "link")
+    assert not _is_below(tmp_path / "realm", tmp_path / "real")
+    assert not _is_below(tmp_path, tmp_path / "real")
+    assert not _is_below(Path("no\0name"), tmp_path)

@@ -353,3 +353,49 @@ def test_what_a_server_answers_is_told_by_its_status(status: int, kind: type[OSE
     assert said in str(found)
     elsewhere = failed(error, "s3://h/m.onnx", "can't be read")
     assert type(elsewhere) is FileNotFoundError
+
+
+class Disk:
+    """A store whose files are written piece by piece, such as one over SFTP; `fails` is raised at the second piece."""
+
+    protocol, async_impl = ("disk",), False
+
+    def __init__(self, fails: bool = False) -> None:
+        self.done: list[object] = []
+        self.fails = fails
+
+    def makedirs(self, folder: str, *, exist_ok: bool) -> None:
+        self.done.append(("folder", folder, exist_ok))
+
+    def open(self, path: str, mode: str, *, block_size: int, autocommit: bool) -> Self:
+        self.done.append((path, mode, block_size, autocommit))
+        return self
+
+    def write(self, piece: bytes) -> None:
+        if self.fails and piece == b"b":
+            raise OSError("no room")
+        self.done.append(piece)
+
+    def close(self) -> None:
+        self.done.append("closed")
+
+    def commit(self) -> None:
+        self.done.append("there")
+
+    def discard(self) -> None:
+        self.done.append("gone")
+
+
+def test_a_file_that_is_written_appears_with_its_last_piece() -> None:
+    disk = Disk()
+    Remote("disk://out", disk, "out")._send("sub/m.bin", iter([b"a", b"b", b"c"]))
+    opened = [("folder", "out/sub", True), ("out/sub/m.bin", "wb", CHUNK, False)]
+    assert disk.done == [*opened, b"a", b"b", b"c", "closed", "there"]
+
+
+def test_a_file_that_can_not_be_written_is_discarded_and_never_completed() -> None:
+    disk = Disk(fails=True)
+    with pytest.raises(OSError, match="no room"):
+        Remote("disk://out", disk, "out")._send("m.bin", iter([b"a", b"b", b"c"]))
+    assert disk.done[-2:] == [b"a", "gone"]
+    assert vars(disk)["closed"] is True

@@ -10,6 +10,7 @@ import weakref
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -381,3 +382,18 @@ def test_the_memory_of_a_model_that_is_done_is_given_back(
         gc.unfreeze()
         gc.enable()
     assert len(gone) == len(ALL)
+
+
+@pytest.mark.parametrize(("waiting", "done"), [(loading.OBJECTS, []), (loading.OBJECTS + 1, ["collect", "freeze"])])
+def test_models_that_are_done_are_forgotten_when_many_objects_wait(
+    monkeypatch: pytest.MonkeyPatch, waiting: int, done: list[str]
+) -> None:
+    asked: list[str] = []
+    collector = SimpleNamespace(
+        get_count=lambda: (waiting, 0, 0),
+        collect=lambda: asked.append("collect"),
+        freeze=lambda: asked.append("freeze"),
+    )
+    monkeypatch.setattr(loading, "gc", collector)
+    loading.forget_models()
+    assert asked == done

@@ -243,3 +243,32 @@ def test_the_first_slow_phase_of_runs_names_the_options_that_shorten_it(
     for line, hint in zip(lines, hints, strict=True):
         assert hint in line
         assert ("; --" in line) == bool(hint)
+
+
+@pytest.mark.parametrize(("quiet", "said"), [(False, "graphfix: batch: listing the models (0 s so far)\n"), (True, "")])
+def test_one_phase_is_printed_where_nothing_is_quiet(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], quiet: bool, said: str
+) -> None:
+    monkeypatch.setattr(slow_phases, "LONG", 0.02)
+    with terminal.one_phase(Namespace(quiet=quiet, verbose=False), "batch", "listing the models"):
+        time.sleep(0.1)
+    assert capsys.readouterr().err == said
+
+
+@pytest.mark.parametrize(
+    ("quiet", "verbose", "tty", "term", "unwatched"),
+    [
+        (False, False, False, "xterm", True),
+        (True, False, False, "xterm", False),
+        (False, True, False, "xterm", False),
+        (False, False, True, "xterm", False),
+        (False, False, True, "dumb", True),
+        (True, False, True, "dumb", False),
+    ],
+)
+def test_a_line_for_each_long_phase_is_for_whoever_sees_no_bar(
+    monkeypatch: pytest.MonkeyPatch, quiet: bool, verbose: bool, tty: bool, term: str, unwatched: bool
+) -> None:
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: tty, raising=False)
+    monkeypatch.setenv("TERM", term)
+    assert terminal.is_unwatched(Namespace(quiet=quiet, verbose=verbose)) == unwatched

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from types import SimpleNamespace
 
 import pytest
 from onnx import TensorProto, helper
 
 import graphfix
+from graphfix.graph.compacting import _place
 from graphfix.graph.view import Graph, Value
 from rewrites.broadcasts.fold_broadcasts import plan_model
 from tests.support import engine
@@ -224,3 +226,13 @@ def test_what_another_edit_took_out_or_changed_in_the_meantime_is_planned_again(
         done = fixing.fixed(text, target="compact")
         assert done.outcome.changed
         assert unproved(done.before.SerializeToString(), done.after.SerializeToString()) is None
+
+
+def test_values_are_computed_from_the_outer_graph_inwards_and_what_was_made_comes_last() -> None:
+    main = SimpleNamespace(outer=None)
+    inner = SimpleNamespace(outer=SimpleNamespace(outer=main))
+    places = [(main, None), (main, 3), (main, 7), (inner, 1), (main, -1), (main, -2), (inner, -1)]
+    found = [_place(SimpleNamespace(graph=graph, place=place)) for graph, place in places]  # type: ignore[arg-type]
+    assert found == sorted(found)
+    assert found[3] == (False, 2, 1)
+    assert found[5] == (True, 0, 2)

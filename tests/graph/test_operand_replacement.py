@@ -53,3 +53,19 @@ def test_a_product_of_8_bits_is_not_made_a_square() -> None:
         product = node(f"y:{dtype}[2,3] = tflite.MUL(a:{dtype}[2,3], b:{dtype}[2,3])")
         assert becomes_square(product, {1: product.operand(0)}) == square, dtype
         assert not becomes_square(product, {}), dtype
+
+
+@pytest.mark.parametrize(
+    ("text", "sizes", "keeps"),
+    [
+        ("y[2,3,5] = MatMul(a[2,3,4], b[2,4,5])", (4, 5), True),
+        ("y[2,3,5] = MatMul(a[2,3,4], b[2,4,5])", (1, 4, 5), True),
+        ("y[2,3,1] = MatMul(a[2,3,4], b[2,4,1])", (4,), False),
+        ("y[2,3,5] = MatMul(a[2,3,4], b[2,4,5])", (2, 1, 5), False),
+        ("y[2,3] = MatMul(a[2,3,4], b[4])", (4,), False),
+    ],
+    ids=["no stack", "a stack of one", "a vector", "a row", "a vector in place of a vector"],
+)
+def test_a_matrix_product_keeps_its_matrices(text: str, sizes: tuple[int, ...], keeps: bool) -> None:
+    product, before = aligned(text)
+    assert keeps_result(product, before, other(product, 1, *sizes)) == keeps

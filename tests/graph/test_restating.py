@@ -34,8 +34,22 @@ def test_a_constant_that_others_read_as_it_is_stays_for_them() -> None:
         "y[2,2] = Add(x[2,2], c:const[2,2]{5.0,6.0,7.0,8.0})",
         "y[2,2] = MatMul(x[2,2], c:const[2,2]{5.0,6.0,5.0,6.0})",
         "y[*] = Add(x[*], c:const[2,2]{5.0,6.0,5.0,6.0})",
+        "y[*] = Max(x[*], b[2], c:const[2,2]{5.0,6.0,5.0,6.0})",
+        "y[*] = Max(x[*], c:const[2,2]{5.0,6.0,5.0,6.0}, c)",
     ],
-    ids=["no axis repeats", "a matrix of a product", "nothing says that the result has two axes"],
+    ids=[
+        "no axis repeats",
+        "a matrix of a product",
+        "nothing says that the result has two axes",
+        "the others have fewer axes",
+        "it is read twice, and nothing else has two axes",
+    ],
 )
 def test_a_constant_stays(text: str) -> None:
     assert not fixing.fixed(text, target="compact").outcome.changed
+
+
+@pytest.mark.parametrize("rank", ["2,2", "2,2,2"])
+def test_one_operand_beside_a_constant_says_that_a_result_of_unknown_rank_has_its_axes(rank: str) -> None:
+    text = f"y[*] = Max(x[*], b[{rank}], c:const[2,2]{{5.0,6.0,5.0,6.0}})"
+    assert fixing.fixed(text, target="compact").view == [f"y[*] = Max(x[*], b[{rank}], c_restated[2])"]

@@ -136,6 +136,20 @@ def test_what_is_near_shares_a_hunk_and_what_is_far_does_not() -> None:
     assert far == ["@@ -3,7 +3,7 @@ main", "@@ -11,7 +11,7 @@ main"]
 
 
+@pytest.mark.parametrize(
+    ("before", "behind", "ranges"),
+    [(0, 0, "-1 +1"), (2, 1, "-1,4 +1,4"), (3, 3, "-1,7 +1,7"), (4, 4, "-2,7 +2,7"), (9, 9, "-7,7 +7,7")],
+)
+def test_three_lines_around_a_change_are_shown(before: int, behind: int, ranges: str) -> None:
+    same = [Change("main", f"n{at}", f"n{at}") for at in range(before + behind)]
+    lines = list(diff_lines(outcome(*same[:before], Change("main", "old", "new"), *same[before:])))
+    assert lines[2] == f"@@ {ranges} @@ main"
+    assert [line[1:] for line in lines[3:] if line[0] == " "] == [
+        f"n{at}" for at in range(max(before - 3, 0), min(before + 3, before + behind))
+    ]
+    assert [line for line in lines[3:] if line[0] != " "] == ["-old", "+new"]
+
+
 def test_nothing_is_said_where_nothing_changes() -> None:
     assert list(diff_lines(outcome(Change("main", "a", "a")))) == []
 

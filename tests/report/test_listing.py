@@ -6,7 +6,8 @@ import re
 
 import pytest
 
-from graphfix.report.colour import coloured
+from graphfix.report import listing as listing_module
+from graphfix.report.colour import coloured, plain
 from graphfix.report.listing import listing_lines, shortened_inside
 from graphfix.results.listing import ListedNode, ListedScope, ListedValue, Listing
 
@@ -89,3 +90,12 @@ def test_elements_go_before_an_operand_is_left_out() -> None:
     line = list(listing_lines(listing(node), width=100))[2]
     assert "bias[8], " in line
     assert line.endswith("in[2,N,768])")
+
+
+def test_where_no_form_of_the_operands_fits_the_shortest_is_cut_in_the_middle() -> None:
+    names = [f"operand_{at}_of_a_long_name" for at in range(3)]
+    node = ListedNode("Concat", "c", [ListedValue("y", ("2",))], [ListedValue(name, tuple("234567")) for name in names])
+    shown = {width: listing_module._fitted_operands(node, width, plain) for width in (4, 8, 12, 20)}
+    assert shown == {4: "..re", 8: "op..more", 12: "op... 2 more", 20: "op..g_..], .. 2 more"}
+    whole = listing_module._fitted_operands(node, 400, plain)
+    assert all(name in whole for name in names)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tomllib
+from importlib import metadata
 from pathlib import Path
 
 import pytest
@@ -17,15 +18,21 @@ ROOMS = ("checker/proof", "engine", "report", "targets")
 """Rooms whose texts name pages."""
 
 
+def install(folder: Path, monkeypatch: pytest.MonkeyPatch, *addresses: str) -> None:
+    """Make as if graphfix were installed without the folder docs, and with these addresses."""
+    place = folder / "graphfix-0.1.0.dist-info"
+    place.mkdir()
+    head = "Metadata-Version: 2.1\nName: graphfix\nVersion: 0.1.0\n"
+    lines = "".join(f"Project-URL: {address}\n" for address in addresses)
+    (place / "METADATA").write_text(head + lines, encoding="utf-8")
+    monkeypatch.setattr(installation, "ROOT", folder)
+    monkeypatch.syspath_prepend(folder)
+
+
 @pytest.fixture
 def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A package without the folder docs, and with the metadata of pyproject.toml."""
-    folder = tmp_path / "graphfix-0.1.0.dist-info"
-    folder.mkdir()
-    head = "Metadata-Version: 2.1\nName: graphfix\nVersion: 0.1.0\n"
-    (folder / "METADATA").write_text(f"{head}Project-URL: Documentation, {SITE}\n", encoding="utf-8")
-    monkeypatch.setattr(installation, "ROOT", tmp_path)
-    monkeypatch.syspath_prepend(tmp_path)
+    install(tmp_path, monkeypatch, f"Documentation, {SITE}")
 
 
 def test_in_a_checkout_a_page_is_a_file() -> None:
@@ -51,3 +58,35 @@ def test_each_page_that_is_named_exists() -> None:
     named = {name for text in texts for name in installation.PAGE.findall(text)}
     assert {"targets", "proof"} <= named
     assert [name for name in sorted(named) if not (ROOT / "docs" / f"{name}.md").is_file()] == []
+
+
+TEXT = "see docs/targets.md, and docs/proof.md"
+
+
+@pytest.mark.parametrize(
+    ("addresses", "said"),
+    [
+        (
+            ["Source, https://s/", "Documentation, https://d/x, y"],
+            "see https://d/x, y/targets/, and https://d/x, y/proof/",
+        ),
+        (["Documentation, https://d/"], "see https://d/targets/, and https://d/proof/"),
+        (["Source, https://s/"], TEXT),
+        ([], TEXT),
+    ],
+    ids=["beside another", "with a slash", "another alone", "none"],
+)
+def test_a_page_is_named_by_the_address_that_the_metadata_has(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, addresses: list[str], said: str
+) -> None:
+    install(tmp_path, monkeypatch, *addresses)
+    assert installation.with_addresses(TEXT) == said
+
+
+def test_a_page_is_a_file_where_no_metadata_is_installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def missing(_: str) -> None:
+        raise metadata.PackageNotFoundError
+
+    monkeypatch.setattr(installation, "ROOT", tmp_path)
+    monkeypatch.setattr(metadata, "metadata", missing)
+    assert installation.with_addresses(TEXT) == TEXT

@@ -174,6 +174,18 @@ def test_a_batch_axis_that_is_the_broadcast_of_two_unknown_sizes_is_taken_from_t
     assert (first.axes, second.axes) == (("maybe",), ("maybe",))
 
 
+def test_a_batch_axis_of_an_operand_with_fewer_axes_is_counted_from_the_end() -> None:
+    edits = [
+        edit
+        for edit in plan(node("y[K,?,2,4] = tflite.BATCH_MATMUL(a[K,N,2,3], b[M,3,4])"))
+        if isinstance(edit, Stretch)
+    ]
+    assert [(edit.operand, edit.by) for edit in edits] == [
+        (0, (((0, 0), (1, 0), 2, 3),)),
+        (1, (((0, 0), (0, 1), 3, 4),)),
+    ]
+
+
 def test_operands_of_unknown_rank_get_the_run_time_form() -> None:
     edits = list(plan(node("y[*] = Add(x[*], b[3])")))
     assert [(edit.operand, edit.by, edit.code) for edit in edits if isinstance(edit, Stretch)] == [

@@ -11,6 +11,7 @@ from graphfix.graph.view import Node
 from graphfix.targets import limits
 from graphfix.targets.registry import TARGETS
 from graphfix.targets.target import Target, named
+from graphfix.targets.tosa import either_format
 from tests.support.notation import node
 
 
@@ -202,3 +203,18 @@ def test_tables_in_the_names_of_the_other_format_are_no_silent_clean_bill() -> N
     assert note.startswith("the operators of target litert-gpu are TFLite's")
     for name, format_ in (("ethos-u", "tflite"), ("ranks", "onnx"), ("tosa", "onnx")):
         assert not list(limits.unasked(named(name), format_))
+
+
+@pytest.mark.parametrize(
+    ("text", "never"),
+    [
+        ("y[2] = Pow(x:const[2]{0.0,1.5}, e[])", True),
+        ("y[2] = Pow(x:const[2]{1.0,-0.5}, e[])", False),
+        ("y:string[1] = Pow(x:const:string[1]{a}, e[])", False),
+        ("y[2] = Pow(x:const[2], e[])", False),
+        ("y[2] = Pow(x[2], e[])", False),
+    ],
+)
+def test_a_base_is_never_negative_where_a_constant_says_so(text: str, never: bool) -> None:
+    assert either_format.never_negative(node(text).operand(0)) == never
+    assert (either_format.power(node(text)) is None) == never

@@ -120,6 +120,30 @@ def test_what_a_verdict_answers(verdict: Verdict, expected: dict[str, list[type]
 
 
 @pytest.mark.parametrize(
+    ("first", "text"),
+    [(WRONG.first, str(WRONG.first)), (None, None)],
+    ids=["the first is known", "it is not"],
+)
+def test_a_size_that_is_not_as_claimed_is_counted_and_the_first_is_named(
+    first: Contradiction | None, text: str | None
+) -> None:
+    verdict = Verdict("contradicted", reason="why", facts=Facts(5, 4, 2, first))
+    (result,) = cases(replace(PROVED, verdict=verdict))["facts"].result
+    assert result.message == "5 claimed, 4 observed, 2 contradicted"
+    assert (result.text or None) == text
+
+
+def test_the_proof_says_its_status_and_why_it_was_not_found() -> None:
+    for proof, said in (
+        ({"status": "not proved", "reason": "why"}, "not proved: why"),
+        ({"status": "not proved", "reason": None}, "not proved"),
+        (None, "no proof was asked for"),
+    ):
+        (result,) = cases(replace(PROVED, verdict=Verdict("equal", proof=proof)))["proof"].result
+        assert (type(result), result.message) == (Skipped, said)
+
+
+@pytest.mark.parametrize(
     ("status", "expected"),
     [("agrees", []), ("converted", []), ("differs", [Failure]), ("refused", [Error]), ("not run", [Error])],
 )
