@@ -89,3 +89,15 @@ def test_elements_go_before_an_operand_is_left_out() -> None:
     line = list(listing_lines(listing(node), width=100))[2]
     assert "bias[8], " in line
     assert line.endswith("in[2,N,768])")
+
+
+@pytest.mark.parametrize("name", ["", "n"])
+def test_a_line_that_just_fits_is_whole_and_one_column_less_cuts_it(name: str) -> None:
+    """Without names nothing is kept free for them."""
+    node = ListedNode("Neg", name, [ListedValue("a" * 30, ("2",))], [ListedValue("b" * 30, ("2",))])
+    text = f"    {'a' * 30}[2] = Neg({'b' * 30}[2])" + (f"  # {name}" if name else "")
+    width = len(text)
+    assert list(listing_lines(listing(node), width=width))[1].rstrip() == text
+    cut = list(listing_lines(listing(node), width=width - 1))
+    assert text not in map(str.rstrip, cut)
+    assert max(map(len, cut)) < width

@@ -9,8 +9,9 @@ import pytest
 from onnx import numpy_helper
 
 from graphfix.formats.onnx import OnnxModel
+from graphfix.formats.onnx.infer.operators.integers import bounds_of, bounds_of_first, union
 from tests.support import engine
-from tests.support.notation import model
+from tests.support.notation import model, node
 from tests.support.runtimes.onnx_runs import run
 
 I32 = (-(2**31), 2**31 - 1)
@@ -231,3 +232,12 @@ def test_an_index_is_within_the_axes_that_its_readers_look_in(text: str, wanted:
 @pytest.mark.parametrize("limits", ["k", ", k", "k, m:const[]{5}", "m:const[]{5}, k"])
 def test_a_clip_by_a_limit_of_which_nothing_is_known_has_no_bounds(limits: str) -> None:
     assert bounds(f"{CAST}k:int64[] = my.Op(x)\ny:int64[3] = Clip(c, {limits})") == I64
+
+
+def test_a_result_has_no_bounds_where_one_of_its_parts_has_none() -> None:
+    either, given = bounds_of(1, 2), node("y[2] = Where(c:bool[2], a[2], b[2])")
+    assert either(given, [(0, 1), (-3, 4), (2, 9)], 0) == (-3, 9)
+    assert either(given, [(0, 1), None, (2, 9)], 0) is None
+    assert either(given, [(0, 1), (2, 9)], 0) is None
+    assert union([]) is None
+    assert bounds_of_first(given, [], 0) is None

@@ -10,8 +10,12 @@ import onnxruntime
 import pytest
 
 import graphfix
-from graphfix.formats.onnx.load_inference import inferred_shapes
+from graphfix.formats.onnx.load_inference import inferred_shapes, wrong_shapes
+from graphfix.formats.onnx.load_inference.wrong_shapes import Claim
+from graphfix.formats.onnx.view import Views
+from graphfix.graph.view import Graph
 from graphfix.runtimes.onnx.shape_inference import InferenceError
+from graphfix.shapes.dim import Shape
 from tests.support.places import MODELS
 
 POOLS = [
@@ -203,3 +207,15 @@ def test_an_inference_that_ended_is_not_asked_again(monkeypatch: pytest.MonkeyPa
     with pytest.raises(InferenceError):
         asked(inferring, monkeypatch)
     assert inferring.stored == [["v", "y"]]
+
+
+def test_claims_of_a_function_are_those_of_every_graph_that_may_call_it_and_a_graph_own_ones_come_first() -> None:
+    main, body, function = Graph("main"), Graph("main/If.then_branch"), Graph("function local.f")
+    a, b, other = (Claim(name, (told,), Shape((2,))) for name, told in (("a", 3), ("b", 4), ("a", 5)))
+    views = Views([main, body, function])
+    assert wrong_shapes._everywhere({function: {"a": a}, main: {"a": other, "b": b}}, views) == {
+        main: {"a": other, "b": b},
+        body: {"a": a},
+        function: {"a": a},
+    }
+    assert wrong_shapes._everywhere({main: {"b": b}}, views) == {main: {"b": b}}

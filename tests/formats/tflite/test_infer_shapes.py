@@ -89,3 +89,40 @@ def test_a_text_alone_that_states_no_shape_is_a_scalar(count: int, expected: str
     made = tree(f"y:string[*] = CUSTOM.Op(s:const:string[{count}]{{{texts}}})")
     made.subgraphs[0].tensors[0].shape, made.subgraphs[0].tensors[0].hasRank = None, False
     assert str(analyse(read(pack(made)), {})[0].shapes[0]) == expected
+
+
+BOUNDS = {
+    "a computed begin": ("x[6], b:int32[1], e:const:int32[1]{4}, s:const:int32[1]{1}", "[?]"),
+    "a computed end": ("x[6], b:const:int32[1]{1}, e:int32[1], s:const:int32[1]{1}", "[?]"),
+    "a computed stride": ("x[6], b:const:int32[1]{1}, e:const:int32[1]{4}, s:int32[1]", "[?]"),
+    "a stride of 0": ("x[6], b:const:int32[1]{1}, e:const:int32[1]{4}, s:const:int32[1]{0}", "[?]"),
+    "a masked begin that is computed": (
+        "x[6], b:int32[1], e:const:int32[1]{4}, s:const:int32[1]{1}, begin_mask=1",
+        "[4]",
+    ),
+    "a masked end that is computed": ("x[6], b:const:int32[1]{1}, e:int32[1], s:const:int32[1]{1}, end_mask=1", "[5]"),
+    "a free size": ("x[?], b:const:int32[1]{1}, e:const:int32[1]{4}, s:const:int32[1]{1}", "[?]"),
+    "backwards, with no bounds": (
+        "x[6], b:const:int32[1]{0}, e:const:int32[1]{0}, s:const:int32[1]{-1}, begin_mask=1, end_mask=1",
+        "[6]",
+    ),
+}
+
+
+@pytest.mark.parametrize(("operands", "expected"), BOUNDS.values(), ids=BOUNDS)
+def test_a_slice_of_a_bound_that_is_not_known_has_an_unknown_size(operands: str, expected: str) -> None:
+    assert str(shape_of(f"y[*] = STRIDED_SLICE({operands})")) == expected
+
+
+RESHAPES = {
+    "each size is one that is computed": ("x[6], s:int32[2]", "[?, ?]"),
+    "as many as are followed": ("x[3], s:int32[64]", f"[{', '.join('?' * 64)}]"),
+    "more axes than a tensor has": ("x[3], s:int32[65]", "[*]"),
+    "an unknown number of sizes": ("x[3], s:int32[?]", "[*]"),
+    "sizes of another type, which LiteRT does not read": ("x[1], s:int64[3]", "[]"),
+}
+
+
+@pytest.mark.parametrize(("operands", "expected"), RESHAPES.values(), ids=RESHAPES)
+def test_a_reshape_to_computed_sizes_has_their_number_as_its_rank(operands: str, expected: str) -> None:
+    assert str(shape_of(f"y[*] = RESHAPE({operands})")) == expected
