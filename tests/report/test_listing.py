@@ -91,7 +91,7 @@ def test_elements_go_before_an_operand_is_left_out() -> None:
     assert line.endswith("in[2,N,768])")
 
 
-@pytest.mark.parametrize("name", ["", "n"])
+@pytest.mark.parametrize("name", ["", "n", "a name that takes more than a quarter of it"])
 def test_a_line_that_just_fits_is_whole_and_one_column_less_cuts_it(name: str) -> None:
     """Without names nothing is kept free for them."""
     node = ListedNode("Neg", name, [ListedValue("a" * 30, ("2",))], [ListedValue("b" * 30, ("2",))])

@@ -11,6 +11,7 @@ from onnx import TensorProto, helper, numpy_helper
 
 import graphfix
 from graphfix.graph.edits import Replace, vector
+from graphfix.shapes.dim import Undecided
 from rewrites.tosa.sequence_at_to_slice import plan
 from tests.support import engine
 from tests.support.checked import verify
@@ -166,3 +167,10 @@ def test_a_number_of_the_run_is_not_taken(name: str, tmp_path: Path) -> None:
     onnx.save(model, tmp_path / "m.onnx")
     sites = graphfix.check(tmp_path / "m.onnx", only=["sequence-at-to-slice"]).sites
     assert [site.status for site in sites] == (["left"] if name == "s" else [])
+
+
+def test_parts_of_no_element_of_no_element_are_undecided() -> None:
+    model = split_model(0, (0,), axis=0)
+    model.graph.input[0].type.tensor_type.shape.dim[0].dim_value = 0
+    with pytest.raises(Undecided, match="axis 0 are not known"):
+        list(plan(engine.load(model).graphs[0].nodes[-1]))
