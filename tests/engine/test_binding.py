@@ -78,7 +78,7 @@ def test_a_size_that_the_file_stores_beside_the_free_one_is_taken() -> None:
 
 def test_the_inputs_that_were_free_and_are_no_constants_are_bound_by_shape() -> None:
     loaded = engine.load(model("a[2] = Add(x[2], c[])\ny[N] = Add(a, z[N])\nw[2] = Neg(k[2])"))
-    given = Sizes({"N": 1}, {"x": [3]}, values={"c": 0})  # type: ignore[dict-item]  # its name alone is read
+    given = Sizes({"N": 1}, {"x": [3]}, values={"c": 0})
     found = static_shapes(loaded, given, ["x is [2], by default"], ["x", "c", "z"])
     assert (found.dims, found.shapes) == ({}, {"x": [2]})
     assert found.by_default == ("x is [2], by default",)

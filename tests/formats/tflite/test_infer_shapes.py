@@ -12,7 +12,7 @@ from graphfix.formats.tflite.file.container import read
 from graphfix.formats.tflite.infer.analysis import analyse
 from graphfix.formats.tflite.infer.names import unique_names
 from graphfix.formats.tflite.infer.operators.strided_slice import AxisSlice, kept
-from graphfix.shapes.dim import Dim, Shape, symbol
+from graphfix.shapes.dim import UNKNOWN, Dim, Shape, symbol
 from graphfix.shapes.terms import Terms, bounds
 from models.builders.tflite.text import model, pack, tree
 from tests.support.tflite.operator_rows import BEHIND_BYTES, PARTS, SHAPES
@@ -183,3 +183,13 @@ def test_a_slice_by_a_computed_bound_has_a_name_that_equal_ones_share(cut: tuple
         assert found == kept(terms, size, AxisSlice(begin, end, 1)) != kept(terms, size, AxisSlice(begin, end, 2))
         assert terms.number(found, {("n",): 5, ("b",): 1}) is None
         assert found.lo == 0
+
+
+@pytest.mark.parametrize("begin", [None, 0])
+def test_a_slice_up_to_a_computed_end_has_the_smaller_number_where_the_end_is_never_negative(begin: int | None) -> None:
+    terms, size, end = Terms(), symbol("n", 0, None), symbol("b", 0, None)
+    found = kept(terms, size, AxisSlice(begin, end, 1))
+    assert terms.number(found, {("n",): 5, ("b",): 3}) == 3
+    assert terms.number(found, {("n",): 2, ("b",): 3}) == 2
+    assert kept(terms, size, AxisSlice(begin, symbol("c", -1, None), 1)) == UNKNOWN
+    assert kept(terms, size, AxisSlice(begin, terms.sub(size, 1), 1)) == UNKNOWN
