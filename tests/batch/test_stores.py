@@ -8,6 +8,7 @@ import hashlib
 import os
 import pickle
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Self
 
@@ -399,3 +400,25 @@ def test_a_file_that_can_not_be_written_is_discarded_and_never_completed() -> No
         Remote("disk://out", disk, "out")._send("m.bin", iter([b"a", b"b", b"c"]))
     assert disk.done[-2:] == [b"a", "gone"]
     assert vars(disk)["closed"] is True
+
+
+def test_a_file_in_memory_is_replaced_when_all_pieces_are_there(memory: str) -> None:
+    """There a file appears when it is opened, so it is not opened before."""
+    store = addresses.store(memory)
+    assert isinstance(store, Remote)
+    store.write_text("m.onnx", "before")
+    seen: list[str | None] = []
+
+    def pieces(fault: Exception | None) -> Iterator[bytes]:
+        for piece in (b"one", b"two", b"three"):
+            seen.append(store.read_text("m.onnx", 100))
+            yield piece
+        if fault is not None:
+            raise fault
+
+    with pytest.raises(OSError, match="the disk is gone"):
+        store._send("m.onnx", pieces(OSError("the disk is gone")))
+    assert store.read_text("m.onnx", 100) == "before"
+    store._send("m.onnx", pieces(None))
+    assert store.read_text("m.onnx", 100) == "onetwothree"
+    assert seen == ["before"] * 6

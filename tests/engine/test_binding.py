@@ -4,7 +4,16 @@ from __future__ import annotations
 
 import pytest
 
-from graphfix.engine.binding import proposal
+from graphfix.engine.binding import (
+    Sizes,
+    defaults,
+    dims_of,
+    free_inputs,
+    proposal,
+    static_shapes,
+    with_defaults_named,
+)
+from graphfix.results import Verdict
 from models.builders.tflite.text import model as tflite
 from tests.support import engine
 from tests.support.notation import model
@@ -29,3 +38,47 @@ def test_each_free_input_is_proposed_with_a_place_for_each_size_that_nobody_know
 def test_a_scalar_that_an_old_tflite_file_stores_without_a_rank_is_proposed_as_one() -> None:
     data = tflite("y[N,3] = MUL(x[N,3], m[])", has_rank=False)
     assert proposal(engine.load(data)) == "x[?,3], m[*]; bind: --shape x=1,3 --shape m="
+
+
+SIZES = Sizes(dims={}, shapes={}, by_default=("x is [1, 3], by default", "N is 2, by default"))
+CLAIMS = ["x is [1,3], as asked for", "z is [1,3], as asked for", "N is 2", "N is 2, as asked for"]
+NAMED = ["x is [1,3], by default", "z is [1,3], as asked for", "N is 2", "N is 2, by default"]
+
+
+def test_a_verdict_and_its_proof_tell_which_sizes_were_bound_by_default() -> None:
+    verdict = Verdict("proved", assumes=tuple(CLAIMS), proof={"status": "proved", "assumes": CLAIMS})
+    found = with_defaults_named(verdict, SIZES)
+    assert list(found.assumes) == NAMED
+    assert found.proof == {"status": "proved", "assumes": NAMED}
+    assert found.status == "proved"
+
+
+def test_a_verdict_without_a_proof_has_none_then() -> None:
+    found = with_defaults_named(Verdict("equal", assumes=tuple(CLAIMS)), SIZES)
+    assert (list(found.assumes), found.proof) == (NAMED, None)
+
+
+def test_numbers_and_ranges_and_whole_shapes_are_told_apart() -> None:
+    dims = dims_of({"N": 3, "M": (2, 5)})
+    sizes = Sizes(dims, {"x": [1, None], "y": [2, 3], "z": []})
+    assert sizes.fixed_dims == {"N": 3}
+    assert sizes.ranges == {"M": (2, 5)}
+    assert sizes.fixed_shapes == {"y": [2, 3], "z": []}
+
+
+def test_the_first_axis_alone_is_1_by_default_and_one_symbol_has_one_size() -> None:
+    loaded = engine.load(model("y[*] = Add(x[N,M], k[M,N])"))
+    assert defaults(loaded) == {"x": [1, None], "k": [1, 1]}
+    assert [value.name for value in free_inputs(engine.load(model("y[2,M] = Add(x[2,M], k[2,1])")))] == ["x"]
+
+
+def test_a_size_that_the_file_stores_beside_the_free_one_is_taken() -> None:
+    assert defaults(engine.load(tflite("y[N,3] = MUL(x[N,3], m[3])"))) == {"x": [1, 3]}
+
+
+def test_the_inputs_that_were_free_and_are_no_constants_are_bound_by_shape() -> None:
+    loaded = engine.load(model("a[2] = Add(x[2], c[])\ny[N] = Add(a, z[N])\nw[2] = Neg(k[2])"))
+    given = Sizes({"N": 1}, {"x": [3]}, values={"c": 0})
+    found = static_shapes(loaded, given, ["x is [2], by default"], ["x", "c", "z"])
+    assert (found.dims, found.shapes) == ({}, {"x": [2]})
+    assert found.by_default == ("x is [2], by default",)

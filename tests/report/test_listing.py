@@ -99,3 +99,15 @@ def test_where_no_form_of_the_operands_fits_the_shortest_is_cut_in_the_middle() 
     assert shown == {4: "..re", 8: "op..more", 12: "op... 2 more", 20: "op..g_..], .. 2 more"}
     whole = listing_module._fitted_operands(node, 400, plain)
     assert all(name in whole for name in names)
+
+
+@pytest.mark.parametrize("name", ["", "n", "a name that takes more than a quarter of it"])
+def test_a_line_that_just_fits_is_whole_and_one_column_less_cuts_it(name: str) -> None:
+    """Without names nothing is kept free for them."""
+    node = ListedNode("Neg", name, [ListedValue("a" * 30, ("2",))], [ListedValue("b" * 30, ("2",))])
+    text = f"    {'a' * 30}[2] = Neg({'b' * 30}[2])" + (f"  # {name}" if name else "")
+    width = len(text)
+    assert list(listing_lines(listing(node), width=width))[1].rstrip() == text
+    cut = list(listing_lines(listing(node), width=width - 1))
+    assert text not in map(str.rstrip, cut)
+    assert max(map(len, cut)) < width

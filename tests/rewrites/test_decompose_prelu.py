@@ -25,6 +25,15 @@ def test_a_prelu_is_a_product_with_a_factor_that_is_chosen() -> None:
     assert list(plan(node("y[2,3] = PRelu(x[2,3], s[3])"))) == [product]
 
 
+def test_the_first_opset_with_the_comparison_is_enough() -> None:
+    assert len(list(plan(node("y[2,3] = PRelu(x[2,3], s[3])", opset=12)))) == 1
+
+
+@pytest.mark.parametrize("slope", ["[1,1]", "[3,1]", "[1,4]", "[]"])
+def test_a_slope_of_one_element_or_the_same_size_fits(slope: str) -> None:
+    assert len(list(plan(node(f"y[2,3,4] = PRelu(x[2,3,4], s{slope})")))) == 1
+
+
 def test_a_size_that_is_not_known_does_not_matter() -> None:
     assert len(list(plan(node("y[N,?] = PRelu(x[N,?], s[1])")))) == 1
 

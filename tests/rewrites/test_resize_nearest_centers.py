@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
 
 import graphfix
+from graphfix.graph.edits import New, Replace
+from graphfix.shapes.dim import Shape
 from models.builders.tflite.text import model
+from rewrites.tosa.resize_nearest_centers import plan
+from tests.support.notation import node
 from tests.support.proving import prove
 from tests.support.runtimes.tosa_loop import litert_reference, needs_tools, prepared, ran, tflite
 from tests.support.tflite.fixing import fixed
@@ -40,11 +45,22 @@ def test_by_a_power_of_2_the_centers_choose_the_same(sizes: tuple[int, int], dty
     assert outcome.verdict.status == "proved"
 
 
+@pytest.mark.parametrize("size", ["8,10", "4,5", "4,20"])
+def test_the_plan_sets_the_option_alone(size: str) -> None:
+    given = f"y[1,{size},3] = tflite.RESIZE_NEAREST_NEIGHBOR(x[1,4,5,3], s:const:int32[2]{{{size}}})"
+    (edit,) = plan(node(given))
+    shape = Shape((1, *map(int, size.split(",")), 3))
+    new = New("RESIZE_NEAREST_NEIGHBOR", (0, 1), shape, "float32", (("half_pixel_centers", True),), version=1)
+    assert edit == Replace(new, "GF304")
+
+
 STAYING = {
     "by 3": resized(12, 10),
     "smaller": resized(2, 5),
     "by centers": resized(8, 10, more=", half_pixel_centers=True"),
     "by corners": resized(8, 10, more=", align_corners=True"),
+    "columns alone by 3": resized(8, 15),
+    "columns alone by no whole number": resized(8, 6),
 }
 
 
@@ -86,3 +102,16 @@ def test_an_image_that_is_a_constant_is_resized_as_any_other() -> None:
     """The node reads constants alone, so the view is built anew behind the edit, and must say what the edit wrote."""
     text = "y:uint8[1,4,4,1] = RESIZE_NEAREST_NEIGHBOR(x:const:uint8[1,2,2,1]{1,1,1,0}, s:const:int32[2]{4,4})"
     assert fixed(text, target="tosa").counts["resize-nearest-centers"] == 1
+
+
+@pytest.mark.parametrize(("given", "made"), [("1,N,5,3", "1,8,10,3"), ("1,4,5,3", "1,?,10,3"), ("1,0,5,3", "1,0,10,3")])
+def test_a_size_that_is_not_known_or_0_stays(given: str, made: str) -> None:
+    text = f"y[{made}] = tflite.RESIZE_NEAREST_NEIGHBOR(x[{given}], s:const:int32[2]{{8,10}})"
+    assert list(plan(node(text))) == []
+
+
+def test_the_version_stays() -> None:
+    given = node("y[1,8,10,3] = tflite.RESIZE_NEAREST_NEIGHBOR(x[1,4,5,3], s:const:int32[2]{8,10})")
+    (edit,) = plan(replace(given, version=4))
+    assert isinstance(edit, Replace)
+    assert edit.node.version == 4

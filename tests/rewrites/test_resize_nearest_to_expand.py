@@ -45,6 +45,10 @@ KEPT = {
     "asymmetric and rounded": "y[1,1,8,8] = Resize(x[1,1,4,4], , s:const[4]{1.0,1.0,2.0,2.0}, "
     "coordinate_transformation_mode='asymmetric')",
     "half-pixel and cut": "y[1,1,8,8] = Resize(x[1,1,4,4], , s:const[4]{1.0,1.0,2.0,2.0}, nearest_mode='floor')",
+    "neither scales nor sizes": f"y[1,1,8,8] = Resize(x[1,1,4,4], , s:const[0]{{}}, {CUT})",
+    "a scale of another axis": f"y[1,1,8,4] = Resize(x[1,1,4,4], , s:const[4]{{1.0,1.0,2.0,2.0}}, {CUT})",
+    "one axis is no whole number of times": f"y[1,1,8,6] = Resize(x[1,1,4,4], , s:const[4]{{1.0,1.0,2.0,1.5}}, {CUT})",
+    "another rank": f"y[1,8] = Resize(x[1,1,4], , s:const[3]{{1.0,1.0,2.0}}, {CUT})",
     "corners": "y[1,1,8,8] = Resize(x[1,1,4,4], , s:const[4]{1.0,1.0,2.0,2.0}, "
     "coordinate_transformation_mode='align_corners', nearest_mode='floor')",
     "sizes that keep the aspect ratio": f"y[1,1,8,8] = Resize(x[1,1,4,4], , , z:const[4]{{1,1,8,8}}, {CUT}, "
@@ -61,9 +65,10 @@ def test_nothing_is_done(text: str) -> None:
     ("text", "reason"),
     [
         (f"y[N,1,8,8] = Resize(x[N,1,4,4], , s:const[4]{{1.0,1.0,2.0,2.0}}, {CUT})", "are not all numbers"),
+        (f"y[N,1,8,8] = Resize(x[2,1,4,4], , s:const[4]{{1.0,1.0,2.0,2.0}}, {CUT})", "are not all numbers"),
         (f"y[1,1,8,8] = Resize(x[1,1,4,4], , s[4], {CUT})", "its scales 's' are computed when the model runs"),
     ],
-    ids=["a size that is not known", "computed scales"],
+    ids=["a size that is not known", "a size of the result that is not known", "computed scales"],
 )
 def test_what_is_not_known_is_undecided(text: str, reason: str) -> None:
     with pytest.raises(Undecided, match=reason):
@@ -75,6 +80,35 @@ def test_a_rank_that_leaves_no_room_is_left() -> None:
     (edit,) = plan(node(text))
     assert isinstance(edit, Leave)
     assert (edit.code, edit.operand) == ("GF301", None)
+
+
+def test_a_rank_with_room_for_one_axis_more_is_stretched() -> None:
+    text = f"y[1,1,1,4,8] = Resize(x[1,1,1,4,4], , s:const[5]{{1.0,1.0,1.0,1.0,2.0}}, {CUT})"
+    (edit,) = plan(node(text))
+    assert isinstance(edit, Replace)
+
+
+def test_what_grows_nowhere_goes_at_any_rank() -> None:
+    text = f"y[1,1,1,1,4,4] = Resize(x[1,1,1,1,4,4], , s:const[6]{{1.0,1.0,1.0,1.0,1.0,1.0}}, {CUT})"
+    assert list(plan(node(text))) == [Fold("GF304")]
+
+
+def test_each_turn_stretches_as_many_axes_as_there_is_room_for() -> None:
+    text = f"y[2,2,2,4] = Resize(x[1,1,1,2], , s:const[4]{{2.0,2.0,2.0,2.0}}, {CUT})"
+    (edit,) = plan(node(text))
+    assert isinstance(edit, Replace)
+    wide: list[Shape] = []
+    each: object = edit.node
+    while isinstance(each, New):
+        wide += [each.shape] if each.op == "Expand" else []
+        each = each.operands[0]
+    assert wide[::-1] == [Shape((1, 2, 1, 2, 1, 2)), Shape((2, 2, 1, 2, 2, 2))]
+
+
+def test_coordinates_are_read_from_the_first_opset_that_has_them() -> None:
+    text = "y[1,1,8,8] = Resize(x[1,1,4,4], , s:const[4]{1.0,1.0,2.0,2.0}"
+    assert len(list(plan(node(f"{text}, {CUT})", opset=11)))) == 1
+    assert list(plan(node(f"{text}, coordinate_transformation_mode='align_corners')", opset=11))) == []
 
 
 FORMS = {

@@ -10,6 +10,9 @@ import pytest
 from onnx import TensorProto, helper, numpy_helper
 
 import graphfix
+from graphfix.graph.edits import Replace, vector
+from graphfix.shapes.dim import Undecided
+from rewrites.tosa.sequence_at_to_slice import plan
 from tests.support import engine
 from tests.support.checked import verify
 from tests.support.runtimes.onnx_runs import run
@@ -126,3 +129,48 @@ def test_another_slice_is_not_proved(at: int, tmp_path: Path) -> None:
     assert verdict.status == "different"
     assert verdict.proof is not None
     assert verdict.proof["status"] == "not proved"
+
+
+@pytest.mark.parametrize(("size", "each"), [(4096, None), (4096, 1), (8192, 2), (8191, 2)])
+def test_as_many_parts_as_are_listed_are_taken(size: int, each: int | None) -> None:
+    model = split_model(each, (-1,), axis=0)
+    model.graph.input[0].type.tensor_type.shape.dim[0].dim_value = size
+    (edit,) = plan(engine.load(model).graphs[0].nodes[-1])
+    assert isinstance(edit, Replace)
+    assert edit.node.op == "Slice"
+    assert edit.node.operands[2] == vector([size])
+
+
+@pytest.mark.parametrize(("size", "each"), [(4097, None), (4097, 1), (8193, 2)])
+def test_more_parts_than_are_listed_stay_with_a_reason(size: int, each: int | None, tmp_path: Path) -> None:
+    model = split_model(each, (-1,), axis=0)
+    model.graph.input[0].type.tensor_type.shape.dim[0].dim_value = size
+    onnx.save(model, tmp_path / "m.onnx")
+    (site,) = graphfix.check(tmp_path / "m.onnx", only=["sequence-at-to-slice"]).sites
+    assert (site.code, site.status) == ("GF304", "left")
+    assert "axis 0 are not known" in str(site.reason)
+
+
+@pytest.mark.parametrize("sizes", [0, [3, -1]], ids=["parts of no element", "a negative size"])
+def test_sizes_that_no_split_takes_stay_with_a_reason(sizes: object, tmp_path: Path) -> None:
+    onnx.save(split_model(sizes, (0,)), tmp_path / "m.onnx")
+    (site,) = graphfix.check(tmp_path / "m.onnx", only=["sequence-at-to-slice"]).sites
+    assert "axis 1 are not known" in str(site.reason)
+
+
+@pytest.mark.parametrize("name", ["s", "p0"], ids=["the sizes", "the place"])
+def test_a_number_of_the_run_is_not_taken(name: str, tmp_path: Path) -> None:
+    model = split_model([1, 4, 2], (1,))
+    (held,) = [tensor for tensor in model.graph.initializer if tensor.name == name]
+    model.graph.input.append(helper.make_tensor_value_info(name, TensorProto.INT64, held.dims))
+    model.graph.initializer.remove(held)
+    onnx.save(model, tmp_path / "m.onnx")
+    sites = graphfix.check(tmp_path / "m.onnx", only=["sequence-at-to-slice"]).sites
+    assert [site.status for site in sites] == (["left"] if name == "s" else [])
+
+
+def test_parts_of_no_element_of_no_element_are_undecided() -> None:
+    model = split_model(0, (0,), axis=0)
+    model.graph.input[0].type.tensor_type.shape.dim[0].dim_value = 0
+    with pytest.raises(Undecided, match="axis 0 are not known"):
+        list(plan(engine.load(model).graphs[0].nodes[-1]))

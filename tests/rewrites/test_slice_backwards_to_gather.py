@@ -100,3 +100,50 @@ KEPT = {
 @pytest.mark.parametrize("text", KEPT.values(), ids=KEPT)
 def test_nothing_is_done(text: str) -> None:
     assert list(plan(node(text))) == []
+
+
+BESIDE = {
+    "a free size": text("2,N", "-1,-1 -9,-9 0,1 -1,-1", "2,?"),
+    "a start in front of the axis": text("2,5", "-1,-7 -9,-9 0,1 -1,-1", "2,?"),
+    "nothing is taken": text("2,5", "-1,1 -9,3 0,1 -1,-1", "2,0"),
+    "more elements than a constant should have": text("2,5000", "-1,-1 -9,-9000 0,1 -1,-1", "2,5000"),
+}
+
+
+@pytest.mark.parametrize("text", BESIDE.values(), ids=BESIDE)
+def test_one_axis_that_stays_keeps_another_one(text: str) -> None:
+    assert list(plan(node(text))) == []
+
+
+LIMITS = {
+    "as many elements as a constant may have": (text("4096", "-1 -9000 0 -1", "4096"), tuple(range(4096))[::-1], 0),
+    "from the first element": (text("2,5", "-5 -9 1 -1", "2,1"), (0,), 1),
+    "the greatest end that every runtime takes": (text("2,5", "4 2147483645 1 -1", "2,0"), None, 1),
+    "beside the greatest end": (
+        text("2147483650", "-1 2147483645 0 -1", "4"),
+        (2147483649, 2147483648, 2147483647, 2147483646),
+        0,
+    ),
+    "behind the greatest end": (text("2147483650", "-1 2147483646 0 -1", "3"), None, 0),
+    "the last axis by its number from the back": (text("2,3", "-1 -9 -1 -1", "2,3"), (2, 1, 0), 1),
+    "axes that are not stated": (
+        "y[2,3] = Slice(x[2,3], s:const:int64[1]{-1}, e:const:int64[1]{-9}, , t:const:int64[1]{-1})",
+        (1, 0),
+        0,
+    ),
+}
+
+
+@pytest.mark.parametrize("case", LIMITS)
+def test_at_the_limits_the_places_are_those_that_the_slice_takes(case: str) -> None:
+    given, places, axis = LIMITS[case]
+    edits = list(plan(node(given)))
+    assert [chain(edit) for edit in edits if isinstance(edit, Replace)] == (
+        [[("Gather", places, axis)]] if places else []
+    )
+
+
+@pytest.mark.parametrize("missing", ["s:const:int64[1]{-1}", "e:const:int64[1]{-9}"], ids=["its start", "its end"])
+def test_a_bound_of_the_run_keeps_the_slice(missing: str) -> None:
+    given = text("2,5", "-1 -9 1 -1", "2,?")
+    assert list(plan(node(given.replace(missing, missing.replace("const:", "").partition("{")[0])))) == []

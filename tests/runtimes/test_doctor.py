@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import getpass
+import importlib
 import subprocess
 import sys
 import tomllib
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -200,3 +203,80 @@ def test_folders_and_names_of_the_user_are_not_said(monkeypatch: pytest.MonkeyPa
     assert said("/srv/ada/x and C:\\Users\\ada\\x") == "/srv/<user>/x and C:\\Users\\<user>\\x"
     assert said(f"{sys.prefix}/lib/a.so") == "<env>/lib/a.so"
     assert said("/data/adamant of ada") == "/data/adamant of ada"
+
+
+class Answering:
+    """A runtime whose model returns what it was given, whatever it is asked."""
+
+    def __init__(self, *outputs: list[float]) -> None:
+        self.outputs, self.options = outputs, {"kernels": ""}
+
+    def load(self, _: object, **options: str) -> Answering:
+        self.options |= options
+        return self
+
+    def run(self, feeds: dict[str, np.ndarray[Any, Any]]) -> list[np.ndarray[Any, Any]]:
+        assert {name: value.tolist() for name, value in feeds.items()} == {"x": [3.0, 4.0]}
+        return [np.array(output, np.float32) for output in self.outputs]
+
+
+MODULES = {
+    "onnxruntime": "graphfix.runtimes.onnx.onnxruntime",
+    "onnx": "graphfix.runtimes.onnx.reference_evaluator",
+    **{f"litert-{kernels}": "graphfix.runtimes.litert.interpreter" for kernels in KERNELS},
+}
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_a_runtime_works_if_it_adds_and_is_refused_if_not(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    module = importlib.import_module(MODULES[name])
+    right = Answering([4, 6])
+    monkeypatch.setattr(module, "load", right.load)
+    probe.RUNTIMES[name]()
+    assert right.options["kernels"] == name.removeprefix("litert-") * name.startswith("litert-")
+    for wrong in (Answering([4, 7]), Answering([6, 4]), Answering([4, 6], [4, 6]), Answering()):
+        monkeypatch.setattr(module, "load", wrong.load)
+        with pytest.raises(probe.RefusedError, match=r"\[3, 4\] \+ \[1, 2\] comes out as "):
+            probe.RUNTIMES[name]()
+
+
+@pytest.mark.parametrize(("tool", "suffix"), [(tosa.CONVERTER, ".tflite"), (tosa.TORCH_MLIR, ".onnx")])
+def test_a_converter_gets_a_model_of_its_format_and_writes_something(
+    tool: str, suffix: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    written = b"made"
+
+    def convert(name: str, model: Path, made: Path, *, seconds: float) -> None:
+        assert (name, model.suffix, seconds) == (tool, suffix, 7.0)
+        assert model.read_bytes() == (probe.TFLITE if suffix == ".tflite" else probe.ONNX)
+        made.write_bytes(written)
+
+    monkeypatch.setattr(tosa, "convert", convert)
+    probe.TOOLS[tool](7.0)
+    written = b""
+    with pytest.raises(probe.RefusedError, match=f"{tool} writes an empty file"):
+        probe.TOOLS[tool](7.0)
+
+
+def test_the_tosa_tools_take_a_module_of_one_add_and_add(monkeypatch: pytest.MonkeyPatch) -> None:
+    right, wrong = [np.array([4, 6], np.float32)], [np.array([4, 7], np.float32)]
+    answers = {"valid": True, "outputs": right}
+    fed: list[list[float]] = []
+
+    def validate(*_: object, **__: object) -> SimpleNamespace:
+        return SimpleNamespace(valid=answers["valid"], errors=["an error", "another one"])
+
+    def run(_: object, feeds: list[np.ndarray[Any, Any]], **__: object) -> SimpleNamespace:
+        fed[:] = [feed.tolist() for feed in feeds]
+        return SimpleNamespace(outputs=answers["outputs"])
+
+    monkeypatch.setattr(tosa, "validate", validate)
+    monkeypatch.setattr(tosa, "run", run)
+    probe.TOOLS[tosa.TOSA_TOOLS](7.0)
+    assert fed == [[3.0, 4.0], [1.0, 2.0]]
+    answers["outputs"] = wrong
+    with pytest.raises(probe.RefusedError, match="comes out as"):
+        probe.TOOLS[tosa.TOSA_TOOLS](7.0)
+    answers["valid"] = False
+    with pytest.raises(probe.RefusedError, match=r"tosa-opt refuses a module of one add: an error$"):
+        probe.TOOLS[tosa.TOSA_TOOLS](7.0)

@@ -53,3 +53,33 @@ def test_only_readme_and_two_pages_install_graphfix_from_a_registry() -> None:
     assert found - {"docs/decisions.md"} == {"README.md", "docs/index.md", "docs/install.md"}
     for name in ("README.md", "docs/index.md", "docs/install.md"):
         assert "from the first release on" in " ".join((ROOT / name).read_text(encoding="utf-8").split())
+
+
+def test_each_required_package_is_listed_by_its_extra_and_what_is_no_requirement_is_passed_over(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    declared = {
+        "numpy>=1.26,<3": (None, "numpy", ">=1.26,<3", ""),
+        "tomli ; python_version < '3.11'": (None, "tomli", "", "python_version < '3.11'"),
+        "s3fs>=2024 ; extra == 'batch'": ("batch", "s3fs", ">=2024", ""),
+        "a.b-c_d ; (python_version < '3.14') and extra == \"dev\"": ("dev", "a.b-c_d", "", "python_version < '3.14'"),
+        "(of no name)": None,
+        "last": (None, "last", "", ""),
+    }
+    folder = tmp_path / "graphfix-0.1.0.dist-info"
+    folder.mkdir()
+    lines = [f"Requires-Dist: {text}\n" for text in declared]
+    head = "Metadata-Version: 2.1\nName: graphfix\nVersion: 0.1.0\n"
+    (folder / "METADATA").write_text(head + "".join(lines), encoding="utf-8")
+    monkeypatch.syspath_prepend(tmp_path)
+    assert list(extras.requirements()) == [each for each in declared.values() if each is not None]
+
+
+def test_nothing_is_listed_where_graphfix_is_not_installed(monkeypatch: pytest.MonkeyPatch) -> None:
+    def missing(name: str) -> None:
+        raise extras.metadata.PackageNotFoundError(name)
+
+    monkeypatch.setattr(extras.metadata, "requires", missing)
+    assert list(extras.requirements()) == []
+    monkeypatch.setattr(extras.metadata, "requires", lambda _: None)
+    assert list(extras.requirements()) == []

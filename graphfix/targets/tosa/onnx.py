@@ -109,7 +109,7 @@ def _computed(node: Node) -> str | None:
 
 def _dropped(node: Node) -> str | None:
     mask = node.results[1] if len(node.results) > 1 else None
-    if mask is not None and mask in node.graph.outputs:
+    if mask in node.graph.outputs:
         return "torch-mlir leaves its mask in another dialect"
     return _computed(node)
 

@@ -62,6 +62,25 @@ def test_an_attribute_of_the_call_reaches_the_body() -> None:
     assert view(text) == ["function local.f: r[3,2] = Transpose(p[2,3])"]
 
 
+def test_a_body_has_the_attribute_that_the_call_gives_and_not_the_default() -> None:
+    """Without it a Transpose turns the axes round, and a Concat has none."""
+    text = """main (float[2,3,4] x) => (float[4,2,3] y) { y = local.f <order = [2, 0, 1], at = 1> (x) }
+        <domain: "local", opset_import: ["" : 18]> f <order, at> (p) => (r) {
+            t = Transpose <perm: ints = @order> (p)
+            r = Concat <axis: int = @at> (t, t) }"""
+    assert view(text) == [
+        "function local.f: t[4,2,3] = Transpose(p[2,3,4])",
+        "function local.f: r[4,4,3] = Concat(t[4,2,3], t[4,2,3])",
+    ]
+
+
+def test_an_attribute_that_the_call_leaves_out_leaves_the_result_open() -> None:
+    text = """main (float[2,3] x) => (float[3,2] y) { y = local.f (x) }
+        <domain: "local", opset_import: ["" : 18]> f <order> (p) => (r) { r = Transpose <perm: ints = @order> (p) }"""
+    assert "r[3,2]" not in view(text)[0]
+    assert "r[2,3]" not in view(text)[0]
+
+
 def test_an_attribute_that_the_calls_disagree_on_leaves_the_result_open() -> None:
     text = """main (float[2,3] x) => (float[3,2] y, float[2,3] z) {
             y = local.f <order = [1, 0]> (x) z = local.f <order = [0, 1]> (x) }

@@ -9,8 +9,9 @@ import pytest
 from onnx import numpy_helper
 
 from graphfix.formats.onnx import OnnxModel
+from graphfix.formats.onnx.infer.operators.integers import TYPES, axis_positions, bounds_of, bounds_of_first, union
 from tests.support import engine
-from tests.support.notation import model
+from tests.support.notation import model, node
 from tests.support.runtimes.onnx_runs import run
 
 I32 = (-(2**31), 2**31 - 1)
@@ -231,3 +232,43 @@ def test_an_index_is_within_the_axes_that_its_readers_look_in(text: str, wanted:
 @pytest.mark.parametrize("limits", ["k", ", k", "k, m:const[]{5}", "m:const[]{5}, k"])
 def test_a_clip_by_a_limit_of_which_nothing_is_known_has_no_bounds(limits: str) -> None:
     assert bounds(f"{CAST}k:int64[] = my.Op(x)\ny:int64[3] = Clip(c, {limits})") == I64
+
+
+def test_a_result_has_no_bounds_where_one_of_its_parts_has_none() -> None:
+    either, given = bounds_of(1, 2), node("y[2] = Where(c:bool[2], a[2], b[2])")
+    assert either(given, [(0, 1), (-3, 4), (2, 9)], 0) == (-3, 9)
+    assert either(given, [(0, 1), None, (2, 9)], 0) is None
+    assert either(given, [(0, 1), (2, 9)], 0) is None
+    assert union([]) is None
+    assert bounds_of_first(given, [], 0) is None
+
+
+POSITIONS = {
+    "the first axis by default": ("y:int64[1,7] = ArgMax(x[2,7])", (0, 1)),
+    "an axis that is named": ("y:int64[2,1] = ArgMin(x[2,7], axis=1)", (0, 6)),
+    "the last axis of a TopK by default": ("v[2,3], y:int64[2,3] = TopK(x[2,7], k:const:int64[1]{3})", (0, 6)),
+    "the first axis of a TopK": ("v[1,7], y:int64[1,7] = TopK(x[2,7], k:const:int64[1]{1}, axis=0)", (0, 1)),
+    "the first axis, from the end": ("y:int64[1,7] = ArgMax(x[2,7], axis=-2)", (0, 1)),
+    "an axis of one place": ("y:int64[1] = ArgMax(x[1])", (0, 0)),
+    "an axis of no place": ("y:int64[1] = ArgMax(x[0])", (0, 0)),
+    "a free axis": ("y:int64[1,7] = ArgMax(x[N,7])", None),
+    "behind the last axis": ("y:int64[2,1] = ArgMax(x[2,7], axis=2)", None),
+    "in front of the first axis": ("y:int64[2,1] = ArgMax(x[2,7], axis=-3)", None),
+    "no axis at all": ("y:int64[] = ArgMax(x[])", None),
+    "an unknown rank": ("y:int64[*] = ArgMax(x[*])", None),
+    "what a function is called with": ("y:int64[2,1] = ArgMax(x[2,7], axis=None)", None),
+}
+
+
+@pytest.mark.parametrize(("text", "wanted"), POSITIONS.values(), ids=POSITIONS)
+def test_a_position_is_within_its_axis(text: str, wanted: tuple[int, int] | None) -> None:
+    assert axis_positions(node(text), [], 0) == wanted
+
+
+def test_each_element_type_has_its_own_bounds() -> None:
+    names = [name for name in TYPES if name != "bool"]
+    assert {name: (int(np.iinfo(name).min), int(np.iinfo(name).max)) for name in names} == {
+        name: TYPES[name] for name in names
+    }
+    assert len(names) == 8
+    assert TYPES["bool"] == (0, 1)

@@ -11,8 +11,12 @@ import pytest
 from onnx import numpy_helper
 
 import graphfix
-from graphfix.formats.onnx.load_inference import inferred_shapes
+from graphfix.formats.onnx.load_inference import inferred_shapes, wrong_shapes
+from graphfix.formats.onnx.load_inference.wrong_shapes import Claim
+from graphfix.formats.onnx.view import Views
+from graphfix.graph.view import Graph
 from graphfix.runtimes.onnx.shape_inference import InferenceError
+from graphfix.shapes.dim import Shape
 from tests.support.notation import parsed
 from tests.support.places import MODELS
 
@@ -292,3 +296,15 @@ def test_of_a_function_the_values_of_all_its_calls_are_told() -> None:
     found = told(text, frozenset({(path, "v")}))
     assert found[path, "v"] == {(2, 3), (4, 3)}
     assert [found["main", name] for name in "ywv"] == [{(2, 3)}, {(4, 3)}, {(3, 4)}]
+
+
+def test_claims_of_a_function_are_those_of_every_graph_that_may_call_it_and_a_graph_own_ones_come_first() -> None:
+    main, body, function = Graph("main"), Graph("main/If.then_branch"), Graph("function local.f")
+    a, b, other = (Claim(name, (told,), Shape((2,))) for name, told in (("a", 3), ("b", 4), ("a", 5)))
+    views = Views([main, body, function])
+    assert wrong_shapes._everywhere({function: {"a": a}, main: {"a": other, "b": b}}, views) == {
+        main: {"a": other, "b": b},
+        body: {"a": a},
+        function: {"a": a},
+    }
+    assert wrong_shapes._everywhere({main: {"b": b}}, views) == {main: {"b": b}}

@@ -11,12 +11,13 @@ import onnxruntime
 import pytest
 
 import graphfix
-from graphfix.formats.onnx.edit.stored_shapes import _without_underived, restate
+from graphfix.formats.onnx.edit.stored_shapes import _without_underived, drop_underived, restate
 from graphfix.formats.onnx.infer.analysis import analyse
 from graphfix.formats.onnx.infer.scope import Restated
 from graphfix.graph.edits import Refused
 from graphfix.graph.view import Graph, Kind, Value
 from graphfix.shapes.dim import Dim, Shape
+from tests.support import engine
 from tests.support.onnx.fixing import fixed as in_process
 
 
@@ -167,3 +168,55 @@ def test_a_stored_number_in_the_place_of_a_free_size_is_wrong(number: int) -> No
     assert misstated["a"].why == (
         f"the stored shape [{number},2] of 'a' is that of some sizes of the inputs alone: the computed one is [N, 2]"
     )
+
+
+@pytest.mark.parametrize(
+    ("stored", "reads", "made", "kept"),
+    [
+        ([3], False, Shape((3,)), [0]),
+        ([3], True, Shape((4,)), [0]),
+        ([3], True, Shape((Dim(("N",)),)), [0]),
+        ([3], False, Shape((4,)), [3]),
+        ([3], False, Shape((3, 1)), [3]),
+        ([3], False, Shape((Dim(("N",)),)), [3]),
+        ([3, 3], True, Shape((3, 3)), [3, 3]),
+        (["K"], True, Shape((3,)), ["K"]),
+    ],
+    ids=[
+        "a new value has the shape",
+        "a new node reads the value",
+        "a new node of a free size reads it",
+        "a new value has another shape",
+        "a new value has another rank",
+        "a new value has a free size",
+        "the stored rank is another one",
+        "a name is stored",
+    ],
+)
+def test_a_number_that_nothing_derives_is_dropped_where_a_new_value_may_meet_it(
+    stored: list[int | str], reads: bool, made: Shape, kept: list[int | str]
+) -> None:
+    model = declare(
+        """g (float[8] x, bool[8] c) => (float[M] y) {
+        v = Compress <axis: int = 0> (x, c)
+        y = Exp (v)
+    }""",
+        v=stored,
+    )
+    main, graph = analyse(model, {}).main, engine.load(model).graphs[0]
+    compress, exp = graph.nodes
+    value = Value("n", made, "float32", "result", graph)
+    operand = compress.results[0] if reads else graph.inputs[0]
+    graph.made.append(replace(exp, operands=(operand,), results=(value,)))
+    drop_underived(main, graph)
+    assert main.graph is not None
+    (info,) = main.graph.value_info
+    assert [dim.dim_param or dim.dim_value for dim in info.type.tensor_type.shape.dim] == kept
+
+
+def test_a_number_that_is_derived_stays_beside_a_new_value_of_that_shape() -> None:
+    model = declare("g (float[3] x) => (float[3] y) { v = Neg (x) y = Exp (v) }", v=[3])
+    main, graph = analyse(model, {}).main, engine.load(model).graphs[0]
+    graph.made.append(graph.nodes[1])
+    drop_underived(main, graph)
+    assert stored_dims(model, "v") == [3]

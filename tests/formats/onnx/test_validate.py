@@ -213,6 +213,9 @@ REFUSED: dict[str, tuple[Change, str]] = {
         with_nodes(IF.format("z", "p = Neg (x) p = Abs (x)")),
         "Abs 'Abs#1' makes 'p', a name that exists already",
     ),
+    "a result too many": (with_nodes("z, w = Neg (x)"), "'Neg#1' has 1 operands and 2 results, which its operator"),
+    "an operand too many": (with_nodes("z = Neg (x, x)"), "'Neg#1' has 2 operands and 1 results, which its operator"),
+    "an operand too few": (with_nodes("z = Add (x)"), "'Add#1' has 1 operands and 1 results, which its operator"),
     "a domain that is not imported": (with_nodes("z = own.Thing (x)"), "is of the domain 'own', which is not imported"),
     "a domain of a branch that is not imported": (
         with_nodes(IF.format("z", "p = own.Thing (x)")),

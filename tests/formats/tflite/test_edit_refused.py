@@ -354,3 +354,36 @@ def test_an_operator_that_only_served_what_was_edited_goes(op: str) -> None:
     assert refusal(loaded, "Op", Bypass(0, value_of(loaded, "v"))) == ""
     loaded.changed = True
     assert [node.op for node in engine.load(loaded.tobytes()).graphs[0].nodes] == [*([op] if op in KEPT else []), "Op"]
+
+
+def texts_without_a_shape() -> Any:  # noqa: ANN401 - the engine's model
+    """A constant of which the file states neither a shape nor a rank, and a copy of it."""
+    made = tree("t:string[*] = CUSTOM.Copy(k:const:string[2]{a,b})\ny:string[*] = CUSTOM.Op(t)")
+    for tensor in made.subgraphs[0].tensors:
+        tensor.shape, tensor.hasRank = None, False
+    return engine.load(pack(made))
+
+
+def test_a_constant_of_no_known_shape_may_have_elements() -> None:
+    loaded = texts_without_a_shape()
+    constant = value_of(loaded, "k")
+    assert (constant.kind, constant.shape.axes) == ("constant", None)
+    last = loaded.graphs[0].nodes[-1]
+    assert refusal(loaded, last.op, Bypass(0, constant)) == ""
+    assert [str(value) for value in loaded.graphs[0].nodes[-1].operands] == ["k[*]"]
+
+
+@pytest.mark.parametrize(
+    ("ranks", "why"),
+    [
+        ((8, 7), ""),
+        ((9, 9), ""),
+        ((9, 8), "the runtime broadcasts ADD up to rank 8, and the result has rank 9"),
+        ((8, 9), "the runtime broadcasts ADD up to rank 8, and the result has rank 9"),
+    ],
+)
+def test_a_new_operator_broadcasts_up_to_the_rank_of_its_kernel(ranks: tuple[int, int], why: str) -> None:
+    x, b = (",".join(["2"] * rank) for rank in ranks)
+    whole = (2,) * max(ranks)
+    loaded = opened(f"y[{max(x, b, key=len)}] = CUSTOM.Op(x[{x}], b[{b}])")
+    assert refusal(loaded, "Op", Replace(new("ADD", 0, 1, shape=whole), "GF304")) == why

@@ -107,3 +107,15 @@ def test_what_only_looks_like_an_archive_is_left(behind: Callable[[bytes], bytes
     container = read(data)
     add_reshape(container, 0, (1, 2, 3))
     assert container.tobytes().endswith(data)
+
+
+def test_references_reach_to_the_first_of_what_lies_behind_the_tables() -> None:
+    data = packed(add_model())
+    assert read(data)._reach() == len(data)
+    made, node = custom_model()
+    made.buffers[1] = schema.BufferT()
+    payload = (made.buffers[1], "offset", "size", bytes(12))
+    options = (node, "largeCustomOptionsOffset", "largeCustomOptionsSize", b"options!")
+    assert read(with_outside(made, [payload, options]))._reach() == made.buffers[1].offset
+    assert read(with_outside(made, [options, payload]))._reach() == node.largeCustomOptionsOffset
+    assert node.largeCustomOptionsOffset < made.buffers[1].offset

@@ -12,7 +12,9 @@ from graphfix.formats.tflite.file.container import read
 from graphfix.formats.tflite.infer.analysis import analyse
 from graphfix.formats.tflite.infer.names import unique_names
 from graphfix.formats.tflite.infer.operators.products import WINDOWS_FIT
-from graphfix.shapes.dim import Shape, symbol
+from graphfix.formats.tflite.infer.operators.strided_slice import AxisSlice, kept
+from graphfix.shapes.dim import UNKNOWN, Dim, Shape, symbol
+from graphfix.shapes.terms import Terms, bounds
 from models.builders.tflite.text import model, pack, tree
 from tests.support.tflite.operator_rows import BEHIND_BYTES, PARTS, SHAPES
 
@@ -161,3 +163,105 @@ def test_a_text_alone_that_states_no_shape_is_a_scalar(count: int, expected: str
     made = tree(f"y:string[*] = CUSTOM.Op(s:const:string[{count}]{{{texts}}})")
     made.subgraphs[0].tensors[0].shape, made.subgraphs[0].tensors[0].hasRank = None, False
     assert str(analyse(read(pack(made)), {})[0].shapes[0]) == expected
+
+
+BOUNDS = {
+    "a computed begin": ("x[6], b:int32[1], e:const:int32[1]{4}, s:const:int32[1]{1}", "[?]"),
+    "a computed end": ("x[6], b:const:int32[1]{1}, e:int32[1], s:const:int32[1]{1}", "[?]"),
+    "a computed stride": ("x[6], b:const:int32[1]{1}, e:const:int32[1]{4}, s:int32[1]", "[?]"),
+    "a stride of 0": ("x[6], b:const:int32[1]{1}, e:const:int32[1]{4}, s:const:int32[1]{0}", "[?]"),
+    "a masked begin that is computed": (
+        "x[6], b:int32[1], e:const:int32[1]{4}, s:const:int32[1]{1}, begin_mask=1",
+        "[4]",
+    ),
+    "a masked end that is computed": ("x[6], b:const:int32[1]{1}, e:int32[1], s:const:int32[1]{1}, end_mask=1", "[5]"),
+    "a free size": ("x[?], b:const:int32[1]{1}, e:const:int32[1]{4}, s:const:int32[1]{1}", "[?]"),
+    "backwards, with no bounds": (
+        "x[6], b:const:int32[1]{0}, e:const:int32[1]{0}, s:const:int32[1]{-1}, begin_mask=1, end_mask=1",
+        "[6]",
+    ),
+}
+
+
+@pytest.mark.parametrize(("operands", "expected"), BOUNDS.values(), ids=BOUNDS)
+def test_a_slice_of_a_bound_that_is_not_known_has_an_unknown_size(operands: str, expected: str) -> None:
+    assert str(shape_of(f"y[*] = STRIDED_SLICE({operands})")) == expected
+
+
+RESHAPES = {
+    "each size is one that is computed": ("x[6], s:int32[2]", "[?, ?]"),
+    "as many as are followed": ("x[3], s:int32[64]", f"[{', '.join('?' * 64)}]"),
+    "more axes than a tensor has": ("x[3], s:int32[65]", "[*]"),
+    "an unknown number of sizes": ("x[3], s:int32[?]", "[*]"),
+    "sizes of another type, which LiteRT does not read": ("x[1], s:int64[3]", "[]"),
+}
+
+
+@pytest.mark.parametrize(("operands", "expected"), RESHAPES.values(), ids=RESHAPES)
+def test_a_reshape_to_computed_sizes_has_their_number_as_its_rank(operands: str, expected: str) -> None:
+    assert str(shape_of(f"y[*] = RESHAPE({operands})")) == expected
+
+
+BOUND = (None, -4, -1, 0, 1, 3, 9)
+EVERY = [(begin, end, stride) for begin in BOUND for end in BOUND for stride in (-2, -1, 1, 2)]
+
+
+@pytest.mark.parametrize("length", [0, 1, 3, 5])
+def test_a_slice_of_a_number_of_elements_has_what_python_takes(length: int) -> None:
+    for begin, end, stride in EVERY:
+        assert kept(Terms(), length, AxisSlice(begin, end, stride)) == len(range(length)[begin:end:stride])
+
+
+EXACT = {
+    *((begin, end, 1) for begin in (None, 0) for end in BOUND),
+    *((begin, None, 1) for begin in BOUND),
+    (None, None, -1),
+}
+"""What follows of a free size; of any other slice nothing does."""
+
+
+def test_a_slice_of_a_free_size_is_what_python_takes_or_unknown() -> None:
+    terms, free = Terms(), symbol("n", 0, None)
+    for begin, end, stride in EVERY:
+        found = kept(terms, free, AxisSlice(begin, end, stride))
+        at = {length: terms.number(found, {free.parts: length}) for length in (0, 1, 2, 3, 5, 12)}
+        if (begin, end, stride) in EXACT:
+            assert at == {length: len(range(length)[begin:end:stride]) for length in at}, (begin, end, stride)
+        else:
+            assert set(at.values()) == {None}, (begin, end, stride)
+            assert kept(terms, free, AxisSlice(begin, end, stride)) == found  # equal slices share a name
+            assert bounds(found)[0] == 0
+
+
+def test_other_slices_have_other_names() -> None:
+    terms, free = Terms(), symbol("n", 0, None)
+    cuts = [(1, None, 2), (None, 1, 2), (None, None, 2), (1, 3, 2), (1, 3, 1), (3, 1, 2), (None, None, 3), (2, None, 2)]
+    names = [kept(terms, free, AxisSlice(*cut)) for cut in cuts]
+    assert len({str(name.parts) for name in names if isinstance(name, Dim)}) == len(cuts)
+    assert kept(terms, free, AxisSlice(None, free, 1)) == free
+    assert kept(terms, free, AxisSlice(0, free, 1)) == free
+    assert kept(terms, 5, AxisSlice(1, 3, 0)) != kept(terms, 5, AxisSlice(1, 3, 1)) == 2
+
+
+@pytest.mark.parametrize("cut", [("b", None), ("b", 3), (1, "b"), ("b", "b")])
+def test_a_slice_by_a_computed_bound_has_a_name_that_equal_ones_share(cut: tuple[int | str | None, ...]) -> None:
+    terms, bound = Terms(), symbol("b", 0, None)
+    begin, end = (bound if each == "b" else each for each in cut)
+    assert not isinstance(begin, str)
+    assert not isinstance(end, str)
+    for size in (symbol("n", 0, None), 5):
+        found = kept(terms, size, AxisSlice(begin, end, 1))
+        assert isinstance(found, Dim)
+        assert found == kept(terms, size, AxisSlice(begin, end, 1)) != kept(terms, size, AxisSlice(begin, end, 2))
+        assert terms.number(found, {("n",): 5, ("b",): 1}) is None
+        assert found.lo == 0
+
+
+@pytest.mark.parametrize("begin", [None, 0])
+def test_a_slice_up_to_a_computed_end_has_the_smaller_number_where_the_end_is_never_negative(begin: int | None) -> None:
+    terms, size, end = Terms(), symbol("n", 0, None), symbol("b", 0, None)
+    found = kept(terms, size, AxisSlice(begin, end, 1))
+    assert terms.number(found, {("n",): 5, ("b",): 3}) == 3
+    assert terms.number(found, {("n",): 2, ("b",): 3}) == 2
+    assert kept(terms, size, AxisSlice(begin, symbol("c", -1, None), 1)) == UNKNOWN
+    assert kept(terms, size, AxisSlice(begin, terms.sub(size, 1), 1)) == UNKNOWN

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from graphfix.graph.view import Graph, Value
-from models.builders.tflite.text import Quantized, model
+from models.builders.tflite.text import Quantized, model, pack, tree
 from tests.support import engine
 
 
@@ -173,3 +173,19 @@ def test_a_result_that_states_no_rank_is_named(text: str, names: list[str]) -> N
 def test_the_outputs_of_a_model_are_those_of_its_first_subgraph_in_the_order_of_the_file() -> None:
     text = "y[2] = NEG(x[2])\nz[3] = ABS(w[3])\nsubgraph other(a[5]):\nb[5] = NEG(a)"
     assert [value.name for value in engine.load(model(text, outputs=["z", "y"])).outputs] == ["z", "y"]
+
+
+NAMES = {
+    "all have names": (["first", "second", "third"], ["first", "second", "third"]),
+    "none has a name": ([None, None, None], ["main", "subgraph_1", "subgraph_2"]),
+    "an empty name is none": (["", "second", ""], ["main", "second", "subgraph_2"]),
+}
+
+
+@pytest.mark.parametrize(("stored", "shown"), NAMES.values(), ids=NAMES)
+def test_a_subgraph_without_a_name_has_its_number(stored: list[str | None], shown: list[str]) -> None:
+    made = tree("y[2] = IF(c:bool[], x[2], then=yes, else=no)\nsubgraph yes(v[2]):\nt[2] = NEG(v)\n"
+                "subgraph no(v[2]):\nt[2] = ABS(v)")  # fmt: skip
+    for subgraph, name in zip(made.subgraphs, stored, strict=True):
+        subgraph.name = name
+    assert list(engine.load(pack(made)).graph_names.values()) == shown

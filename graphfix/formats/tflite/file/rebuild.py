@@ -129,7 +129,6 @@ class Rebuilder:
 
     def _quantization(self, quantization: Quantization | None, fields: dict[str, Field]) -> None:
         if quantization is None:
-            fields.pop("quantization", None)
             return
         stored: dict[str, Field] = self.flat.fields(quantization.place, QUANTIZATION)
         if stored.get("quantized_dimension", 0) == quantization.dimension:
