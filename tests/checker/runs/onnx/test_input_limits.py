@@ -349,7 +349,10 @@ def test_what_is_passed_to_a_body_is_one_step_of_them(length: int, found: bool) 
 
 
 def test_sizes_are_bound_to_tensors_alone() -> None:
-    proto = model("y = Gather(x, j)")
-    proto.graph.input.append(helper.make_tensor_sequence_value_info("s", 1, None))
-    assert limits(proto, {**SHAPES, "s": (3,)}).intervals == {"j": (0, 4)}
-    assert limits(proto, {"j": (3,)}).intervals == {"j": (0, 0)}
+    proto = model("q = SequenceAt(s, zero) y = Gather(q, j)", zero=np.int64(0))
+    proto.graph.input.append(helper.make_tensor_sequence_value_info("s", 1, [9]))
+    assert limits(proto, {**SHAPES, "s": (3,)}).intervals == {"j": (0, 8)}
+
+
+def test_the_size_of_an_input_that_is_not_bound_is_not_known() -> None:
+    assert limits(model("y = Gather(x, j)"), {"j": (3,)}).intervals == {"j": (0, 0)}
