@@ -108,6 +108,7 @@ def test_sizes_that_are_said_to_be_equal_are_one_symbol_in_the_main_subgraph(tmp
     assert sizes("w") == [arithmetic.add(sizes("x")[0], sizes("v")[0], 2)]  # type: ignore[arg-type]  # sizes
     assert sizes("x", 1) != sizes("z", 1)
     assert sizes("w", 1) != sizes("w")
+    assert sizes("v", 1) != sizes("v")
 
 
 def test_inputs_that_are_set_and_gone_are_constants_of_the_first_model(tmp_path: Path, stack: ExitStack) -> None:
@@ -134,6 +135,8 @@ def test_a_tensor_of_another_subgraph_is_none_of_the_main_inputs(tmp_path: Path,
     two = opened(tmp_path, stack, TEXT.replace("x[N,4], ", "").replace("x, k", "x:const[1,4], k").format())
     made, left = without_set(one, two, {"x": (1.0,) * 8})
     assert left == {}
+    held = made.subgraphs[0].tensors[one.subgraphs[0].inputs[0]]
+    assert (held.name, held.dims, held.stored) == ("x", (2, 4), (2, 4))
     assert [[name for name, _ in named] for _, _, named, _ in made.signatures] == [["scale", "count"], ["in"]]
 
 
