@@ -8,6 +8,7 @@ import pytest
 
 from graphfix.checker.proof.core.result import NO_SIZE_BESIDE_IS_0
 from models.builders.tflite.text import model as tflite
+from tests.support.faults.tflite.planted import packed, unpacked
 from tests.support.proving import prove
 
 if TYPE_CHECKING:
@@ -47,16 +48,40 @@ def test_that_no_size_beside_is_0_is_assumed_where_one_may_be(text: str, assumed
     assert (proof.status, NO_SIZE_BESIDE_IS_0 in proof.assumes) == ("proved", assumed)
 
 
-EMPTY = "subgraph main(x[1,3]):\nr[0,3] = {}(e:const[0,3], x)\ny[0,3] = NEG(r)"
+EMPTY = "r[0,3] = MUL(e:const[0,3], x[1,3])\nn:int32[2] = SHAPE(e, out_type=INT32)\ny[0,3] = NEG(r)"
 
 
+def without_buffer(path: Path) -> None:
+    """Let the constant have no buffer, as converters write one of no elements."""
+    model = unpacked(path.read_bytes())
+    (tensor,) = (each for each in model.subgraphs[0].tensors if each.name == b"e")
+    tensor.buffer = 0
+    path.write_bytes(packed(model))
+
+
+@pytest.mark.parametrize("empty", [True, False], ids=["no buffer", "an empty buffer"])
 @pytest.mark.parametrize(
     ("change", "proved"),
-    [(("r", "r"), True), (("const[0,3]", "const:int32[0,3]"), False)],
-    ids=["the same", "another type"],
+    [(("r", "r"), True), (("const[0,3]", "const[0,1]"), False), (("const[0,3]", "const:int32[0,3]"), False)],
+    ids=["the same", "another shape", "another type"],
 )
-def test_a_constant_without_elements_is_one_of_its_type(change: tuple[str, str], proved: bool, tmp_path: Path) -> None:
-    proof = asked(
-        tmp_path, EMPTY.format("MUL"), EMPTY.format("MUL").replace("r[", "q[").replace("(r)", "(q)").replace(*change)
-    )
-    assert proof.proved is proved
+def test_a_constant_without_elements_has_a_type_and_a_shape(
+    change: tuple[str, str], proved: bool, empty: bool, tmp_path: Path
+) -> None:
+    paths = tmp_path / "before.tflite", tmp_path / "after.tflite"
+    after = EMPTY.replace("r[", "q[").replace("(r)", "(q)").replace(*change)
+    for path, text in zip(paths, (EMPTY, after), strict=True):
+        path.write_bytes(tflite(text, outputs=["y", "n"]))
+        if empty:
+            without_buffer(path)
+    assert prove(*paths, tflite=True).proved is proved
+
+
+@pytest.mark.parametrize("sizes", ["1,3", ""])
+def test_a_tensor_that_nothing_makes_is_no_constant_without_elements(sizes: str, tmp_path: Path) -> None:
+    paths = tmp_path / "before.tflite", tmp_path / "after.tflite"
+    for path in paths:
+        path.write_bytes(tflite(f"{path.stem}[1,3] = MUL(e:const[{sizes}], x[1,3])\ny[1,3] = NEG({path.stem})"))
+        without_buffer(path)
+    reason = prove(*paths, tflite=True).reason
+    assert reason == "the tensor 'e' is read before any operator produces it; check the model"
