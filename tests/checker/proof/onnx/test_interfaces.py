@@ -159,5 +159,5 @@ def test_the_second_file_has_what_a_caller_sees_of_the_first(before: Change, aft
     made = [onnx.parser.parse_model(text) for text in (FIRST, SECOND)]
     before(made[0])
     after(made[1])
-    found = unproved(*(bytes(each.SerializeToString()) for each in made))
+    found = unproved(made[0].SerializeToString(), made[1].SerializeToString())
     assert (found is None) if reason is None else reason in str(found)

@@ -76,7 +76,9 @@ OTHERS = {
     "a clip of the projection": lstm(time_major=True, options="fused_activation_function=TANH, proj_clip=0.5"),
     "another activation": lstm(time_major=True, options="fused_activation_function=RELU"),
     "coupled gates": lstm(time_major=True, o1="", o5="", o12=""),
-    "peepholes": lstm(time_major=True, **{f"o{at}": constant(f"p{at}", HIDDEN) for at in (9, 10, 11)}),
+    "peepholes": lstm(
+        time_major=True, o9=constant("p9", HIDDEN), o10=constant("p10", HIDDEN), o11=constant("p11", HIDDEN)
+    ),
     "one peephole": lstm(time_major=True, o11=constant("p11", HIDDEN)),
     "a projection": lstm(time_major=True, o16=constant("p16", HIDDEN, HIDDEN)),
     "the steps behind": lstm(time_major=False, steps=2).replace("[2,2,", "[3,2,"),

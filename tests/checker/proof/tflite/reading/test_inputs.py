@@ -15,7 +15,7 @@ from graphfix.checker.files.tflite.names import own_names
 from graphfix.checker.files.tflite.records import Model
 from graphfix.checker.proof.core.arithmetic import Arithmetic
 from graphfix.checker.proof.core.result import UnprovedError
-from graphfix.checker.proof.core.sizes import Algebra
+from graphfix.checker.proof.core.sizes import Algebra, Size
 from graphfix.checker.proof.tflite.reading.inputs import (
     bound,
     input_dims,
@@ -24,7 +24,7 @@ from graphfix.checker.proof.tflite.reading.inputs import (
     sizes_of,
     without_set,
 )
-from graphfix.results import GraphfixError
+from graphfix.results import GraphfixError, InputValue
 from models.builders.tflite.text import Signature
 from models.builders.tflite.text import model as tflite
 
@@ -45,9 +45,11 @@ def stack() -> Iterator[ExitStack]:
         yield made
 
 
-def opened(folder: Path, stack: ExitStack, text: str = TEXT.format(), **options: Mapping[str, Signature]) -> Model:
+def opened(
+    folder: Path, stack: ExitStack, text: str = TEXT.format(), signatures: Mapping[str, Signature] | None = None
+) -> Model:
     path = folder / f"{len(list(folder.iterdir()))}.tflite"
-    path.write_bytes(tflite(text, **options))
+    path.write_bytes(tflite(text, signatures=signatures))
     return read(path, stack)[0]
 
 
@@ -98,14 +100,14 @@ def test_sizes_that_are_said_to_be_equal_are_one_symbol_in_the_main_subgraph(tmp
     arithmetic = Arithmetic(Algebra())
     tensors = {graph.tensors[at].name: graph.tensors[at] for at in graph.inputs}
 
-    def sizes(name: str, subgraph: int = 0) -> list[object]:
+    def sizes(name: str, subgraph: int = 0) -> list[Size]:
         at = subgraph, list(tensors).index(name)
         return list(sizes_of(arithmetic, name, tensors[name], at, EQUAL))
 
     assert sizes("x") == sizes("z")
     assert sizes("x")[1] == 4
     assert sizes("v") != sizes("x")[:1]
-    assert sizes("w") == [arithmetic.add(sizes("x")[0], sizes("v")[0], 2)]  # type: ignore[arg-type]  # sizes
+    assert sizes("w") == [arithmetic.add(sizes("x")[0], sizes("v")[0], 2)]
     assert sizes("x", 1) != sizes("z", 1)
     assert sizes("w", 1) != sizes("w")
     assert sizes("v", 1) != sizes("v")
@@ -114,7 +116,7 @@ def test_sizes_that_are_said_to_be_equal_are_one_symbol_in_the_main_subgraph(tmp
 def test_inputs_that_are_set_and_gone_are_constants_of_the_first_model(tmp_path: Path, stack: ExitStack) -> None:
     one = opened(tmp_path, stack, signatures=SIGNATURES)
     two = opened(tmp_path, stack, TEXT.replace(", k[3]", "").replace("k)", "k:const[3]{{1,2,3}})").format())
-    values = {"scale": (5.0, 6.0, 7.0), "n": 2}
+    values: dict[str, InputValue] = {"scale": (5.0, 6.0, 7.0), "n": 2}
     made, left = without_set(one, two, values)
     assert left == {"n": 2}
     graph, before = made.subgraphs[0], one.subgraphs[0]
@@ -148,6 +150,7 @@ def test_values_stand_at_their_place_among_the_inputs(tmp_path: Path, stack: Exi
         2: ("int32", 2),
     }
     assert set_arrays(model, {}) == {}
-    for values in ({"nothing": 1}, {"n": (1, 2)}, {"k": (1.0, 2.0)}, {"n": 0.5}):
+    odd: list[dict[str, InputValue]] = [{"nothing": 1}, {"n": (1, 2)}, {"k": (1.0, 2.0)}, {"n": 0.5}]
+    for values in odd:
         with pytest.raises(GraphfixError):
-            set_arrays(model, values)  # type: ignore[arg-type]  # one of several types
+            set_arrays(model, values)
