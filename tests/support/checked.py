@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     from graphfix.results import InputValue, Verdict
     from graphfix.results.claims import Claims
+    from graphfix.results.progress import Progress
 
 
 def verify(
@@ -34,6 +35,7 @@ def verify(
     values: Mapping[str, InputValue] | None = None,
     claims: Claims | None = None,
     thorough: bool = False,
+    progress: Progress = silent,
 ) -> Verdict:
     """Ask the checker, with the defaults of `graphfix verify`."""
     pair = Pair(
@@ -52,7 +54,7 @@ def verify(
         seed=seed,
         criterion=Criterion(atol, rtol),
         proof=proof,
-        progress=silent,
+        progress=progress,
         claims=claims,
         thorough=thorough,
     )

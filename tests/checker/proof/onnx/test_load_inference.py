@@ -338,3 +338,28 @@ def test_the_stored_shapes_of_constants_and_suspects_are_not_given_to_the_infere
     assert [info.name for info in load_inference._bare(made, {"v"}).graph.value_info] == ["w"]
     assert [info.name for info in load_inference._bare(made, ()).graph.value_info] == ["v", "w"]
     assert len(made.graph.value_info) == 3
+
+
+KEPT = "v = Compress <axis = 0> (x, kept) a = Exp(v) s = ReduceSum <keepdims = 0> (a) "
+ALSO = "u = Compress <axis = 0> (w, kept) b = Exp(u) r = ReduceSum <keepdims = 0> (b) q = Add(s, r) "
+
+
+@pytest.mark.parametrize(
+    ("nodes", "told", "proved"),
+    [
+        (f"{KEPT}q = Neg(s) ", ["float[3] v"], True),
+        (KEPT + ALSO, ["float[3] v"], True),
+        (KEPT + ALSO, ["float[3] v", "float[4] u"], True),
+        (KEPT + ALSO, ["float[3] v", "float[3] u"], False),
+        (KEPT + ALSO.replace("(w,", "(x,"), ["float[3] v", "float[3] u"], True),
+    ],
+    ids=["one", "one of two", "two of two shapes", "two of one shape", "the same twice"],
+)
+def test_two_values_that_may_differ_in_size_have_no_stored_shape_in_common(
+    nodes: str, told: list[str], proved: bool
+) -> None:
+    inputs = "float[5] x, float[5] w, float[7] z"
+    before = model(inputs, f"{nodes}y = Add(z, q)", 17, *told)
+    after = model(inputs, f"{nodes}e = Expand(q, t) y = Add(z, e)", 17, "int64[1] t = {7}", *told)
+    found = reason(before, after)
+    assert found == "" if proved else "onnx's inference at load takes" in found

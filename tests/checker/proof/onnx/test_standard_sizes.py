@@ -372,3 +372,41 @@ ASSUMED: dict[str, tuple[str, str, list[str]]] = {
 @pytest.mark.parametrize(("inputs", "node", "expected"), ASSUMED.values(), ids=list(ASSUMED))
 def test_what_is_assumed_of_sizes(inputs: str, node: str, expected: list[str], tmp_path: Path) -> None:
     assert assumed(tmp_path, inputs, node) == expected
+
+
+def numbers(start: int, end: int, step: int) -> str:
+    values = zip("abc", (start, end, step), strict=True)
+    return "".join(f"{name} = Constant<value_int = {value}>() " for name, value in values)
+
+
+SHAPE = "s = Shape(x) "
+STATED: dict[str, tuple[str, str, str]] = {
+    "random numbers": ("float x", "RandomNormal<shape = [2, 3]>()", "float[2,3]"),
+    "no random numbers": ("float x", "RandomUniform<shape = [2, 0]>()", "float[2,0]"),
+    "random numbers below 0": ("float x", "RandomNormal<shape = [2, -3]>()", "float[*]"),
+    "random numbers of one size below 0": ("float x", "RandomUniform<shape = [-1]>()", "float[*]"),
+    "random numbers of no shape": ("float x", "RandomNormal()", "float[*]"),
+    "zeros": ("float[A,3] x", f"{SHAPE}y = ConstantOfShape(s)", "float[A,3]"),
+    "zeros of no rank": ("float[] x", f"{SHAPE}y = ConstantOfShape(s)", "float[*]"),
+    "zeros below 0": ("float x", f"{ints('c', 2, -3)}y = ConstantOfShape(c)", "float[2,?]"),
+    "no zeros": ("float x", f"{ints('c', 2, 0)}y = ConstantOfShape(c)", "float[2,0]"),
+    "zeros of a free shape": ("int64[3] x", "ConstantOfShape(x)", "float[?,?,?]"),
+    "zeros of a free rank": ("int64[N] x", "ConstantOfShape(x)", "float[*]"),
+    "a range": ("float x", f"{numbers(0, 5, 1)}y = Range(a, b, c)", "int64[5]"),
+    "a range in steps of 2": ("float x", f"{numbers(0, 5, 2)}y = Range(a, b, c)", "int64[3]"),
+    "a range backwards": ("float x", f"{numbers(5, 0, -2)}y = Range(a, b, c)", "int64[3]"),
+    "an empty range": ("float x", f"{numbers(5, 0, 1)}y = Range(a, b, c)", "int64[0]"),
+    "a range without steps": ("float x", f"{numbers(0, 5, 0)}y = Range(a, b, c)", "int64[?]"),
+    "a range to a size": (
+        "float[A,3] x", f"{numbers(0, 0, 1)}{SHAPE}d = Gather(s, a) y = Range(a, d, c)", "int64[A]"),
+    "a range to a free number": ("int64 d", f"{numbers(0, 0, 1)}y = Range(a, d, c)", "int64[?]"),
+    "a range as far as all count": ("float x", f"{numbers(0, (1 << 53) - 1, 1 << 50)}y = Range(a, b, c)", "int64[8]"),
+    "a range farther than all count": ("float x", f"{numbers(0, 1 << 53, 1 << 50)}y = Range(a, b, c)", "int64[?]"),
+    "a range from farther than all count": (
+        "float x", f"{numbers(-(1 << 53), 0, 1 << 50)}y = Range(a, b, c)", "int64[?]"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("inputs", "node", "expected"), STATED.values(), ids=list(STATED))
+def test_sizes_that_are_stated(inputs: str, node: str, expected: str, tmp_path: Path) -> None:
+    assert results(tmp_path, inputs, node, 1) == [expected]

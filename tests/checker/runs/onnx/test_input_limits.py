@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 import onnx
 import pytest
 from onnx import helper, numpy_helper, parser
 
 from graphfix.checker.runs.inputs.input_limits import (
+    MOST_STEPS,
     before_rounding,
     below,
     meet,
@@ -196,12 +199,20 @@ def test_a_result_has_elements_of_every_operand_of_some_operators(op: str) -> No
         ("y = Equal(n, texts)", None),
         ("y = Equal(n, j)", None),
         ("y = Less(n, six)", None),
+        ("y = Equal(n, rows)", (4.0, 3.0, 2.0, 1.0)),
+        ("y = Equal(n, half)", (0.5,)),
+        ("y = Equal(n, truth)", None),
+        ("y = Equal(n, none)", None),
+        ("k = Sub(n, six) y = Equal(k, two)", (14.0, 10.0)),
+        ("k = Identity(n) y = Equal(k, six)", (6.0,)),
+        ("y = Equal(n, n)", None),
     ],
 )
 def test_an_input_is_compared_with_constants(nodes: str, expected: tuple[float, ...] | None) -> None:
     proto = model(
-        nodes, six=np.int64(6), two=np.int64([4, 8]), many=np.int64([1, 2, 3, 4, 5]), texts=np.array([b"a"], object)
-    )
+        nodes, six=np.int64(6), two=np.int64([4, 8]), many=np.int64([1, 2, 3, 4, 5]), texts=np.array([b"a"], object),
+        rows=np.int64([[1, 2, 3], [4, 5, 6]]), half=np.float32(0.5), truth=np.bool_(True), none=np.int64([]),
+    )  # fmt: skip
     assert limits(proto, SHAPES).compared.get("n") == expected
 
 
@@ -311,3 +322,37 @@ def test_an_element_comes_from_one_of_two_values(
     reached: list[tuple[str, tuple[float, float]]], expected: dict[str, tuple[float, float]]
 ) -> None:
     assert dict(of_branches(reached)) == expected
+
+
+# --- how far values are followed ------------------------------------------------------------------------------------
+
+
+def chain(length: int, first: str, last: str) -> str:
+    names = [first, *(f"k{at}" for at in range(1, length)), last]
+    return " ".join(f"{after} = Identity({before})" for before, after in pairwise(names))
+
+
+@pytest.mark.parametrize(("length", "found"), [(MOST_STEPS, True), (MOST_STEPS + 1, False)])
+def test_a_value_is_followed_through_so_many_nodes(length: int, found: bool) -> None:
+    proto = model(f"{chain(length, 'j', 'k')} y = Gather(x, k)")
+    assert limits(proto, SHAPES).intervals == ({"j": (0, 4)} if found else {})
+
+
+IN_A_LOOP = "(int64 t, bool go, int64[K] p, float[5,7,3] s) => (bool e, int64[K] q, float[5,7,3] r, float[?] z)"
+
+
+@pytest.mark.parametrize(("length", "found"), [(MOST_STEPS - 1, True), (MOST_STEPS, False)])
+def test_what_is_passed_to_a_body_is_one_step_of_them(length: int, found: bool) -> None:
+    inside = f"e = Identity(go) q = Identity(p) r = Identity(s) {chain(length, 'p', 'k')} z = Gather(x, k)"
+    proto = model(f"a, b, y = Loop<body = b {IN_A_LOOP} {{ {inside} }}>(six, , j, x)", six=np.int64(6))
+    assert limits(proto, SHAPES).intervals == ({"j": (0, 4)} if found else {})
+
+
+def test_sizes_are_bound_to_tensors_alone() -> None:
+    proto = model("q = SequenceAt(s, zero) y = Gather(q, j)", zero=np.int64(0))
+    proto.graph.input.append(helper.make_tensor_sequence_value_info("s", 1, [9]))
+    assert limits(proto, {**SHAPES, "s": (3,)}).intervals == {"j": (0, 8)}
+
+
+def test_the_size_of_an_input_that_is_not_bound_is_not_known() -> None:
+    assert limits(model("y = Gather(x, j)"), {"j": (3,)}).intervals == {"j": (0, 0)}

@@ -223,3 +223,115 @@ def test_functions_that_call_each_other_are_counted_as_they_are_inlined() -> Non
         "not run: 2097150 nodes of functions would be inlined; --proof-only proves"
     )
     assert work_fault([doubling(19)], thorough=True) is None
+
+
+RELU = "(float[2] x) => (float[2] y)"
+
+
+def calling(nodes: str, *functions: tuple[str, str]) -> onnx.ModelProto:
+    """A model whose functions stand in the given order."""
+    proto = parser.parse_model(f'<ir_version: 8, opset_import: ["" : 17, "own" : 1]> g {RELU} {{ {nodes} }}')
+    for name, body in functions:
+        text = f'<domain: "own", opset_import: ["" : 17, "own" : 1]> {name} (a) => (b) {{ {body} }}'
+        proto.functions.append(parser.parse_function(text))
+    return proto
+
+
+def growing(depth: int, order: int, nodes: str | None = None, *more: tuple[str, str]) -> onnx.ModelProto:
+    """Functions of which the last has 2^(depth + 1) - 2 nodes."""
+    bodies = [f"c = own.f{at - 1}(a) b = own.f{at - 1}(c)" if at else "c = Relu(a) b = Relu(c)" for at in range(depth)]
+    functions = [(f"f{at}", body) for at, body in enumerate(bodies)]
+    return calling(nodes or f"y = own.f{depth - 1}(x)", *functions[::order], *more)
+
+
+@pytest.mark.parametrize("order", [1, -1], ids=["the called first", "the called last"])
+def test_a_function_is_counted_with_what_it_calls_wherever_that_stands(order: int) -> None:
+    said = "not run: 2097150 nodes of functions would be inlined; --proof-only proves"
+    assert work_fault([growing(20, order)], thorough=True) == said
+    assert work_fault([calling("y = Relu(x)"), growing(20, order)], thorough=False) == said
+
+
+IN_A_BRANCH = """c = Constant<value = bool {{1}}>()
+    y = If(c) <then_branch = t () => (float[2] p) {{ p = {0}(x) }},
+        else_branch = e () => (float[2] q) {{ q = {0}(x) }}>"""
+
+
+@pytest.mark.parametrize(
+    ("nodes", "more", "count"),
+    [
+        pytest.param("t = own.f18(x) u = own.one(t) y = own.one(u)", "", 0, id="as many as allowed"),
+        pytest.param("t = own.f18(x) u = own.one(t) v = own.one(u) y = own.one(v)", "", (1 << 20) + 1, id="one more"),
+        pytest.param("t = own.f18(x) u = own.f18(t) y = Relu(u)", "", (1 << 21) - 4, id="called twice"),
+        pytest.param(IN_A_BRANCH.format("own.f18"), "", (1 << 21) - 4, id="called in branches"),
+        # If, its operand and the nodes of both branches, and what these call
+        pytest.param("y = own.inner(x)", IN_A_BRANCH.format("own.f18"), 4 + (1 << 21) - 4, id="in branches of one"),
+        pytest.param("y = other.f18(x)", "", 0, id="the name in another domain"),
+        pytest.param("y = Relu(x)", "", 0, id="not called"),
+        pytest.param("y = own.self(x)", "", 0, id="one that calls itself, and one that is not there"),
+    ],
+)
+def test_the_nodes_of_called_functions_are_counted(nodes: str, more: str, count: int) -> None:
+    inner = more.replace("y = If", "b = If").replace("(x)", "(a)")
+    own = ("one", "b = Relu(a)"), ("self", "c = own.self(a) b = own.nowhere(c)")
+    proto = growing(19, 1, nodes, *own, *([("inner", inner)] if inner else []))
+    found = work_fault([proto], thorough=True)
+    assert found == (f"not run: {count} nodes of functions would be inlined; --proof-only proves" if count else None)
+
+
+TURN = "(int64 t, bool go, float[2] v) => (bool on, float[2] w) { on = Identity(go) w = Relu(v) }"
+MUCH = 1 << 22
+
+
+@pytest.mark.parametrize(
+    ("nodes", "count"),
+    [
+        pytest.param(f"u = Loop<body = b {TURN}>(most, , x) y = Relu(u)", 0, id="as many as allowed"),
+        pytest.param(f"u = Loop<body = b {TURN}>(most, , x) t = Relu(u) y = Relu(t)", MUCH + 1, id="one more"),
+        pytest.param(
+            f"u = Loop<body = b {TURN}>(less, , x) y = Loop<body = d {TURN}>(much, , u)", 2 * MUCH + 2,
+            id="beside a count below 0"),
+        pytest.param(f"y = Loop<body = b {TURN}>(much, , x)", 2 * MUCH + 1, id="a count in a vector"),
+        pytest.param(f"y = Loop<body = b {TURN}>(much)", 2 * MUCH + 1, id="no other operand"),
+        pytest.param(f"y = Loop<body = b {TURN}>(two, , x)", 0, id="two counts"),
+        pytest.param(f"y = Loop<body = b {TURN}>(short, , x)", 0, id="a count of 32 bits"),
+        pytest.param(f"y = Loop<body = b {TURN}>(absent, , x)", 0, id="a count that nothing makes"),
+        pytest.param(
+            f"n = Constant<value = int64 {{{MUCH}}}>() y = Loop<body = b {TURN}>(n, , x)", 2 * MUCH + 2,
+            id="a count of a node"),
+        pytest.param(
+            f"n = Constant<value_int = {MUCH}>() y = Loop<body = b {TURN}>(n, , x)", 0, id="a count of another form"),
+        pytest.param(f"n = Relu<value = int64 {{{MUCH}}}>(x) y = Loop<body = b {TURN}>(n, , x)", 0, id="no constant"),
+        pytest.param(
+            f"y = If(c) <then_branch = t () => (float[2] p) {{ p = Loop<body = b {TURN}>(much, , x) }},"
+            f" else_branch = e () => (float[2] q) {{ q = Loop<body = d {TURN}>(much, , x) }}>", 4 * MUCH + 3,
+            id="in branches"),
+        pytest.param(
+            f"y = If(c) <then_branch = t () => (float[2] p) {{ much = Constant<value = int64 {{1}}>()"
+            f" p = Loop<body = b {TURN}>(much, , x) }}, else_branch = e () => (float[2] q) {{ q = Relu(x) }}>", 0,
+            id="in a branch with a constant of the same name"),
+        pytest.param(
+            f"y = Scan<num_scan_inputs = 1, body = b {TURN}>(much, , x)", 0, id="another operator with a body"),
+        pytest.param("y = Loop<body = b () => (bool on) { on = Relu(c) }>(much, , x)", 0, id="a body without inputs"),
+        pytest.param("y = Loop<body = b (int64 t) => (bool on) { on = Relu(c) }>(much, , x)", 0, id="a count alone"),
+        pytest.param("y = Loop<body = b (int64 t, bool go) => () { w = Relu(x) }>(much, , x)", 0, id="no result"),
+        pytest.param(
+            "y = Loop<body = b (int64 t, bool go) => (bool go) { w = Relu(x) }>(much, , x)", MUCH + 1,
+            id="a condition that is passed on as it is"),
+        pytest.param(
+            "y = Loop<body = b (int64 t, bool go) => (bool on) { on = Not(go) }>(much, , x)", 0,
+            id="a condition that is computed"),
+        pytest.param("y = Loop(much, , x)", 0, id="no body"),
+        pytest.param(f"y = Loop<turn = b {TURN}>(much, , x)", 0, id="a body of another name"),
+        pytest.param(f"y = Loop<body = b {TURN}>()", 0, id="no operand"),
+    ],
+)  # fmt: skip
+def test_the_nodes_that_loops_execute_are_counted(nodes: str, count: int) -> None:
+    proto = parser.parse_model(f'<ir_version: 8, opset_import: ["" : 17]> g {RELU} {{ {nodes} }}')
+    numbers = {
+        "most": np.int64((1 << 21) - 1), "much": np.int64([MUCH]), "less": np.int64(-9), "two": np.int64([MUCH, MUCH]),
+        "short": np.int32(MUCH), "c": np.bool_(True),
+    }  # fmt: skip
+    proto.graph.initializer.extend(numpy_helper.from_array(np.asarray(value), name) for name, value in numbers.items())
+    found = work_fault([proto], thorough=False)
+    assert found == (f"not run: the loops execute {count} nodes; --thorough runs them all the same" if count else None)
+    assert work_fault([proto], thorough=True) is None

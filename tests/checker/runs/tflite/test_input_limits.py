@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from graphfix.checker.files.tflite.graphs import Graph, Levels, Op
+from graphfix.checker.runs.inputs.input_limits import MOST_STEPS
 from graphfix.checker.runs.tflite.input_limits import limits
 from graphfix.checker.runs.tflite.pace import Pace
 from graphfix.checker.runs.tflite.quantized_ends import input_ranges, output_steps
@@ -243,3 +244,60 @@ def test_a_slow_kernel_set_runs_the_least_sizes_or_nothing(
     kernels: str, taken: list[float], sizes: dict[str, int], share: str
 ) -> None:
     assert Pace(taken).share(kernels, sizes) == share
+
+
+# --- how far values are followed ------------------------------------------------------------------------------------
+
+
+def chained(length: int, *, inputs: tuple[int, ...] = (0, 1)) -> Graph:
+    """Tensor 1 through that many operators into the indices of tensor 0."""
+    ops = [Op("RESHAPE", (at, 1), (at + 1,)) for at in range(1, length + 1)]
+    ops.append(Op("GATHER", (0, length + 1), (length + 2,)))
+    return Graph(
+        names=tuple(f"t{at}" for at in range(length + 3)), shapes=((7,), *((3,),) * (length + 2)), constants={},
+        inputs=inputs, outputs=(), ops=tuple(ops), makers={op.outputs[0]: at for at, op in enumerate(ops)},
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(("length", "found"), [(MOST_STEPS, True), (MOST_STEPS + 1, False)])
+def test_a_value_is_followed_through_so_many_operators(length: int, found: bool) -> None:
+    expected = {"i": (0, 6)} if found else {}
+    assert limits([chained(length)], 0, {0: "x", 1: "i"}, {}).intervals == expected
+
+
+@pytest.mark.parametrize(("length", "found"), [(MOST_STEPS - 1, True), (MOST_STEPS, False)])
+def test_a_call_is_one_step_of_them(length: int, found: bool) -> None:
+    main = graph(Op("WHILE", (X, J), (MADE, MADE + 1), bodies=(1,)))
+    expected = {"j": (0, 6)} if found else {}
+    assert limits([main, chained(length)], 0, dict(enumerate(NAMES)), FED).intervals == expected
+
+
+def test_a_body_that_is_called_from_two_places_limits_the_operands_of_both() -> None:
+    body = graph(op("GATHER", I, J), inputs=(I, J))
+    calls = [Op("WHILE", (I, J), (MADE,), bodies=(1,)), Op("IF", (N, I, F), (MADE + 1,), bodies=(2, 1))]
+    assert limits([graph(*calls), body, graph()], 0, dict(enumerate(NAMES)), FED).intervals == {
+        "j": (0, 1),
+        "f": (0, 1),
+    }
+
+
+def test_the_sizes_that_are_fed_are_those_of_one_subgraph() -> None:
+    """Another subgraph has tensors of the same numbers."""
+    body = graph(op("GATHER", X, J), inputs=(X, J))
+    main = graph(op("GATHER", X, I), Op("WHILE", (X, J), (MADE,), bodies=(1,)))
+    assert limits([main, body], 0, dict(enumerate(NAMES)), FED).intervals == {"i": (0, 4), "j": (0, 0)}
+
+
+@pytest.mark.parametrize(("known", "expected"), [(np.bool_([True]), {}), (np.int32([1]), {"j": (-1, 3)})])
+def test_only_beside_a_number_is_a_sum_solved(known: np.ndarray, expected: Mapping[str, object]) -> None:
+    made = graph(op("ADD", J, SIX), op("GATHER", X, MADE), constants={SIX: known})
+    assert limits([made], 0, dict(enumerate(NAMES)), FED).intervals == expected
+
+
+def test_divisors_of_float_inputs_are_free_and_what_else_limits_them_holds() -> None:
+    made = graph(op("DIV", X, F), op("RESIZE_BILINEAR", X, F, out=MADE + 1))
+    assert limits([made], 0, dict(enumerate(NAMES)), FED, fractional={"f"}).intervals == {"f": (1, 8)}
+    assert limits([made], 0, dict(enumerate(NAMES)), FED, fractional={"x"}).intervals == {"f": (1, 8)}
+    assert limits([graph(op("DIV", X, F))], 0, dict(enumerate(NAMES)), FED, fractional={"x"}).intervals == {
+        "f": (1, 10)
+    }
