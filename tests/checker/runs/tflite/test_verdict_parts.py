@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -298,3 +298,72 @@ def test_exceptions_are_said_with_their_kernel_set() -> None:
     excused = replace(excused, verdict=replace(excused.verdict, exceptions=({"class": "nan-payload"},)))
     found = verdict._combined([excused], runner())
     assert found.exceptions == ({"class": "nan-payload", "kernels": "xnnpack"},)
+
+
+# --- which kernel sets run, on which inputs ---------------------------------------------------------------------------
+
+entered: list[str] = []
+
+
+class Scripted(KernelRunner):
+    """Enters what is to be run: the kernel set, the signature, the number of cases, and whether the least come first.
+
+    XNNPACK accepts no case, any other kernel set one, or those that it is given.
+    """
+
+    def run(self, kernels: str, signature: str | None, cases: Sequence[Case]) -> KernelRun:
+        entered.append(f"{kernels} {signature} {len(cases)}{' least' * self.least}")
+        accepted = () if kernels == "xnnpack" else tuple(cases) or (CASE, CASE)
+        return KernelRun(kernels, signature or "", Verdict("equal"), accepted)
+
+
+@pytest.mark.parametrize(
+    ("copied", "expected"),
+    [
+        (False, ["reference s 0", "builtin s 2", "xnnpack s 2"]),
+        (True, ["builtin s 0"]),
+    ],
+)
+def test_each_kernel_set_runs_the_inputs_that_the_first_one_took(copied: bool, expected: list[str]) -> None:
+    entered.clear()
+    paths = BEFORE, AFTER
+    given = Scripted(replace(task(), copied=copied), None, paths)  # type: ignore[arg-type]
+    runs = list(verdict._on_each_kernel_set(given, "s"))
+    assert entered == expected
+    assert [each.kernels for each in runs] == [each.partition(" ")[0] for each in expected]
+
+
+@pytest.mark.parametrize(
+    ("shares", "expected"),
+    [
+        (("all", "all", "all"), ["xnnpack None 0", "builtin None 0", "reference None 2"]),
+        (("all", "all", "least"), ["xnnpack None 0", "builtin None 0", "reference None 0 least"]),
+        (("all", "none", "all"), ["xnnpack None 0", "reference None 0"]),
+        (("all", "all", "none"), ["xnnpack None 0", "builtin None 0"]),
+    ],
+)  # fmt: skip
+def test_brief_runs_leave_out_what_takes_long(
+    shares: tuple[str, ...], expected: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[tuple[str, dict[str, int]]] = []
+
+    class Pace:
+        def share(self, kernels: str, sizes: dict[str, int]) -> str:
+            asked.append((kernels, sizes))
+            return shares[len(asked) - 1]
+
+    monkeypatch.setattr(verdict, "Pace", Pace)
+    entered.clear()
+    given = Scripted(task(brief=True), None, (BEFORE, AFTER))  # type: ignore[arg-type]
+    runs = list(verdict._briefly(given, None))
+    assert entered == expected
+    assert [each.kernels for each in runs] == ["xnnpack", "builtin", "reference"]
+    known = {} if shares[1] == "none" else {"N": 1}
+    assert asked == [("xnnpack", {}), ("builtin", {}), ("reference", known)]
+    left_out = [each for each, share in zip(runs, shares, strict=True) if share == "none"]
+    for each in left_out:
+        name = kernel_run.KERNEL_NAMES[each.kernels]
+        assert each.verdict.reason == (
+            f"not run: {name} take long, and the models are proved equal; --thorough runs them"
+        )
+        assert (each.signature, each.cases) == ("", ())
