@@ -52,6 +52,7 @@ SIZES: list[tuple[str, list[str], Options, str]] = [
     ("GATHER", ["float32[5,N,7]", "int32[2]"], {"axis": 3}, "*"),
     ("GATHER", ["float32[5,N,7]", "int32[2]"], {"axis": -3}, "2,N,7"),
     ("GATHER", ["float32[5,N,7]", "int32[2]"], {"axis": -4}, "*"),
+    ("GATHER", ["float32[5,N,7]", "int32[2]"], {"axis": -1}, "5,N,2"),
     ("GATHER", ["float32[5,N,7]", "int32[5,2]"], {"axis": 1, "batchDims": 1}, "5,2,7"),
     ("GATHER", ["float32[5,N,7]", "int32[5]"], {"axis": 1, "batchDims": 1}, "5,7"),
     ("GATHER", ["float32[5,N,7]", "int32[5]"], {"axis": 1, "batchDims": 2}, "*"),
@@ -119,8 +120,12 @@ SIZES: list[tuple[str, list[str], Options, str]] = [
     ("FILL", ["int32=2", "float32[]"], {}, "*"),
     ("BROADCAST_TO", ["float32[3]", "int32{N,3}"], {}, "N,3"),
     ("BROADCAST_TO", ["float32[3]", "int32{-1,3}"], {}, "*"),
-    ("SOFTMAX", ["float32[N,3]"], {}, "N,3"),
 ]
+KEEPING = (
+    "SOFTMAX", "LOG_SOFTMAX", "L2_NORMALIZATION", "LOCAL_RESPONSE_NORMALIZATION", "CUMSUM", "REVERSE_V2",
+    "REVERSE_SEQUENCE",
+)  # fmt: skip
+SIZES += [(op, ["float32[N,3]"], {}, "N,3") for op in KEEPING]
 
 
 @pytest.mark.parametrize(("op", "operands", "options", "expected"), SIZES)
@@ -135,6 +140,8 @@ INT32, INT64 = 2, 4
 """Types, by their numbers in a file."""
 THREE = ["int32{2,N,5}", "int32{0,1,0}", "int32=2"]
 MOST = ",".join(["1"] * MOST_ELEMENTS)
+MANY = f"int32{{{','.join(f'N+{at}' for at in range(1, 65))}}}"
+"""Terms whose product is not followed."""
 INTEGERS: list[tuple[str, list[str], Options, str]] = [
     ("REDUCE_PROD", ["int32{N,3}", "int32{0}"], {}, "=3*N"),
     ("REDUCE_PROD", ["int32{N,3}", "int32{0}"], {"keepDims": True}, "{3*N}"),
@@ -145,7 +152,7 @@ INTEGERS: list[tuple[str, list[str], Options, str]] = [
     ("REDUCE_PROD", ["int32{N,3}", "int32[1]"], {}, "not known"),
     ("REDUCE_PROD", ["int32=N", "int32{0}"], {}, "not known"),
     ("REDUCE_PROD", ["int32{N,N,N}", "int32{0}"], {}, "=N*N*N"),
-    ("REDUCE_PROD", [f"int32{{{','.join(f'N+{at}' for at in range(1, 65))}}}", "int32{0}"], {}, "not known"),
+    ("REDUCE_PROD", [MANY, "int32{0}"], {}, "not known"),
     ("UNSORTED_SEGMENT_PROD", THREE, {}, "{10,N}"),
     ("UNSORTED_SEGMENT_PROD", [*THREE[:2], "int32{3}"], {}, "{10,N,1}"),
     ("UNSORTED_SEGMENT_PROD", [*THREE[:2], "int32=1"], {}, "not known"),
@@ -161,6 +168,10 @@ INTEGERS: list[tuple[str, list[str], Options, str]] = [
     ("UNSORTED_SEGMENT_PROD", ["int32[3]", *THREE[1:]], {}, "not known"),
     ("UNSORTED_SEGMENT_PROD", [*THREE, "int32=1"], {}, "not known"),
     ("UNSORTED_SEGMENT_PROD", THREE[:2], {}, "not known"),
+    ("UNSORTED_SEGMENT_PROD", [*THREE[:2], ""], {}, "not known"),
+    ("UNSORTED_SEGMENT_PROD", ["int32{2,N}", "int32{0,0}", "int32=1"], {}, "{2*N}"),
+    ("UNSORTED_SEGMENT_PROD", ["int32{}", "int32{}", "int32=0"], {}, "not known"),
+    ("UNSORTED_SEGMENT_PROD", [MANY, f"int32{{{','.join(['0'] * 64)}}}", "int32=1"], {}, "not known"),
     ("SHAPE", ["float32[N,3]"], {"outType": INT32}, "{N,3}"),
     ("SHAPE", ["float32[N,3]"], {"outType": INT64}, "not known"),
     ("SHAPE", ["float32[N,3]"], {}, "not known"),
@@ -187,6 +198,7 @@ INTEGERS: list[tuple[str, list[str], Options, str]] = [
     ("GATHER", ["int32{2,N,5}", "int32=1"], {}, "=N"),
     ("GATHER", ["int32{2,N,5}", "int32{3}"], {}, "not known"),
     ("GATHER", ["int32{2,N,5}", "int32{-1}"], {}, "not known"),
+    ("GATHER", ["int32{2,N,5}", "int32{0,3}"], {}, "not known"),
     ("GATHER", ["int32{2,N,5}", "int32{0}"], {"axis": 1}, "not known"),
     ("GATHER", ["int32{2,N,5}", "int32{0}"], {"batchDims": 1}, "not known"),
     ("GATHER", ["int32=N", "int32{0}"], {}, "not known"),
@@ -202,6 +214,11 @@ INTEGERS: list[tuple[str, list[str], Options, str]] = [
 @pytest.mark.parametrize(("op", "operands", "options", "expected"), INTEGERS)
 def test_integers_of_a_result(op: str, operands: list[str], options: Options, expected: str) -> None:
     assert integers(viewed(call(op, operands, **options))) == expected
+
+
+def test_products_of_segments_are_of_the_elements_type() -> None:
+    given = call("UNSORTED_SEGMENT_PROD", ["int64{2,N,5}", *THREE[1:]], "int64")
+    assert integers(viewed(given)) == "{10,N}"
 
 
 def test_more_segments_than_are_read_are_not_followed() -> None:
@@ -262,6 +279,17 @@ def test_what_is_computed_of_constants(
     array = constant_folding.literal(found)
     assert array is not None
     assert (array.dtype.name, array.tolist()) == (result, expected)
+
+
+@pytest.mark.parametrize(
+    ("rows", "axis", "count", "computes"),
+    [(2, 1, constant_folding.MOST // 2, True), (2, 1, constant_folding.MOST // 2 + 1, False), (2, 0, 9, True)],
+)
+def test_no_more_elements_are_gathered_than_constants_have(rows: int, axis: int, count: int, computes: bool) -> None:
+    data = np.arange(3 * rows, dtype=np.int32).reshape(rows, 3)
+    found = computed(*of_constants("GATHER", [data, np.arange(count, dtype=np.int32) % 2], "int32", axis=axis))
+    assert (found is not None) == computes
+    assert found is None or found.sizes == ((rows, count) if axis else (count, 3))
 
 
 @pytest.mark.parametrize("step", [2, -2])
@@ -359,6 +387,13 @@ def test_a_value_that_is_repeated_is_a_view(
     assert found is None or found.core is known(given.views[0]).core
 
 
+def test_a_value_that_may_not_fit_its_target_is_another_value_of_the_targets_sizes() -> None:
+    given = call("BROADCAST_TO", ["float32[N]", "int32{M}"], "float32")
+    found = known(viewed(given))
+    assert shown(found.sizes) == "M"
+    assert found.core.key[:2] == ("stretch", known(given.views[0]).core)
+
+
 def test_elements_of_less_than_a_byte_are_not_seen_stretched() -> None:
     assert viewed(call("BROADCAST_TO", ["int8[1]", "int32{3}"], "int8")) is not None
     assert viewed(call("BROADCAST_TO", ["int4[1]", "int32{3}"], "int4")) is None
@@ -366,6 +401,7 @@ def test_elements_of_less_than_a_byte_are_not_seen_stretched() -> None:
 
 RANKED: list[tuple[str, list[str], str]] = [
     ("BROADCAST_TO", ["float32[3]", "int32[3]"], "1,1,3"),
+    ("BROADCAST_TO", ["float32[3]", "int32[2]"], "1,3"),
     ("BROADCAST_TO", ["float32[3]", "int32[1]"], "3"),
     ("BROADCAST_TO", ["float32[2,3]", "int32[1]"], "2,3"),
     ("BROADCAST_TO", ["float32[3]", "int32[N]"], "3"),
