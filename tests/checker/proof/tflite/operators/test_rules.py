@@ -321,6 +321,26 @@ def test_a_range_of_floats_counts_to_whole_numbers_that_float32_holds(limit: flo
     assert EXACT_IN_FLOAT32 not in given.table.assumes
 
 
+@pytest.mark.parametrize(
+    ("operands", "expected", "assumes"),
+    [
+        (["float32=0", "float32=N", "float32=1"], "N", True),
+        (["float32=0", "float32=8", "float32=1"], "8", False),
+        (["int32=0", "int32=N", "int32=1"], "N", False),
+        (["float32=0", "float32=N"], "*", False),
+        (["float32=0", "float32=N", ""], "*", False),
+        (["float32=0", "float64=N", "float32=1"], "*", False),
+        (["float32=0", "float32{N}", "float32=1"], "*", False),
+    ],
+)
+def test_a_range_of_floats_to_a_size_assumes_that_it_is_no_large_one(
+    operands: list[str], expected: str, assumes: bool
+) -> None:
+    given = call("RANGE", operands, operands[0].partition("=")[0])
+    assert shown(known(OPERATORS["RANGE"].sizes)(given)) == expected
+    assert list(given.table.assumes) == ([EXACT_IN_FLOAT32] if assumes else [])
+
+
 # --- repeated elements ------------------------------------------------------------------------------------------------
 
 FILLED: list[tuple[list[str], str]] = [
