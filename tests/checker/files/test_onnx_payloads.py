@@ -119,3 +119,75 @@ def test_a_file_of_one_byte_is_walked_through_and_cut_short(tmp_path: Path) -> N
         with pytest.raises(GraphfixError) as raised:
             reads(path)
         assert "damaged" not in str(raised.value)
+
+
+def stored(folder: Path, location: str, data: bytes, **more: str) -> bytes:
+    """Return how a tensor is stored whose elements lie in a file of this name."""
+    (folder / location).write_bytes(data)
+    tensor = TensorProto(name=location, doc_string=location, data_type=1, dims=[1], data_location=TensorProto.EXTERNAL)
+    for key, value in {**more, "location": location}.items():
+        tensor.external_data.add(key=key, value=value)
+    with ExitStack() as stack:
+        return Source(folder / "m.onnx", stack).stored(tensor)
+
+
+def test_what_is_stored_in_a_file_is_told_by_the_bytes_of_the_whole_file(tmp_path: Path) -> None:
+    one = stored(tmp_path, "one", bytes(8), length="4")
+    assert one == stored(tmp_path, "two", bytes(8), length="4")
+    assert one != stored(tmp_path, "other", bytes(7) + b"!", length="4")
+    assert one != stored(tmp_path, "longer", bytes(9), length="4")
+    assert one != stored(tmp_path, "three", bytes(8), length="8")
+    assert b"one" not in one
+
+
+def test_a_location_that_not_every_runtime_accepts_is_told_as_it_is(tmp_path: Path) -> None:
+    (tmp_path / "folder").mkdir()
+    odd = stored(tmp_path, "folder/../one", bytes(4))
+    assert odd != stored(tmp_path, "folder/../two", bytes(4))
+    assert b"folder/../one" in odd
+
+
+def test_what_is_stored_in_the_model_is_told_without_its_name(tmp_path: Path) -> None:
+    one, two, other = (
+        TensorProto(name=name, doc_string=name, data_type=1, dims=[1], raw_data=data)
+        for name, data in (("one", bytes(4)), ("two", bytes(4)), ("one", b"abcd"))
+    )
+    with ExitStack() as stack:
+        source = Source(tmp_path / "m.onnx", stack)
+        assert source.stored(one) == source.stored(two) != source.stored(other)
+    assert (one.name, one.doc_string) == ("one", "one")
+
+
+@pytest.mark.parametrize("whole", [0, 1 << 25], ids=["left out", "read"])
+@pytest.mark.parametrize(("count", "fits"), [(COUNT, True), (COUNT - 1, False), (COUNT + 1, False)])
+def test_raw_data_has_to_fit_the_shape(
+    count: int, fits: bool, whole: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(file, "_WHOLE", whole)
+    path = tmp_path / "m.onnx"
+    tensor = TensorProto(name="t", data_type=1, dims=[count], raw_data=bytes(4 * COUNT))
+    path.write_bytes(helper.make_model(helper.make_graph([], "g", [], [], [tensor])).SerializeToString())
+    with ExitStack() as stack:
+        source = Source(path, stack)
+        (read,) = source.read(()).graph.initializer
+        assert (source.fault(read) is None) == fits
+
+
+def test_the_words_that_stand_in_a_file(tmp_path: Path) -> None:
+    path = tmp_path / "m.onnx"
+    path.write_bytes(helper.make_model(helper.make_graph([], "graph", [], [])).SerializeToString())
+    with ExitStack() as stack:
+        source = Source(path, stack)
+        source.read([b"graph", b"Loop"])
+        assert source.words == {b"graph"}
+
+
+def test_external_data_has_to_be_as_long_as_the_elements(tmp_path: Path) -> None:
+    (tmp_path / "data").write_bytes(bytes(16))
+    for length, fits in (("8", True), ("4", False), ("12", False)):
+        tensor = TensorProto(name="t", data_type=1, dims=[2], data_location=TensorProto.EXTERNAL)
+        for key, value in {"location": "data", "offset": "4", "length": length}.items():
+            tensor.external_data.add(key=key, value=value)
+        with ExitStack() as stack:
+            found = Source(tmp_path / "m.onnx", stack).fault(tensor)
+        assert found == (None if fits else "has more or fewer bytes in its file than its type and shape ask for")

@@ -60,8 +60,7 @@ def _segments_sizes(call: Call) -> Dims:
     sizes, rows, count = call.sizes(0), call.sizes(1), call.content(2)
     if sizes is None or rows is None or len(rows) > len(sizes) or count is None or len(count) != 1:
         return None
-    least = count[0] if isinstance(count[0], int) else call.table.arithmetic.least(count[0])
-    return (count[0] if least >= 0 else None, *sizes[len(rows) :])
+    return (count[0] if call.table.arithmetic.least(count[0]) >= 0 else None, *sizes[len(rows) :])
 
 
 def _segments_integers(call: Call) -> View | None:
@@ -73,7 +72,7 @@ def _segments_integers(call: Call) -> View | None:
     if not 0 < count[0] <= MOST_ELEMENTS or not all(0 <= row < count[0] for row in rows):
         return None
     columns = [[size for size, row in zip(content, rows, strict=True) if row == at] for at in range(count[0])]
-    products: Sizes | None = all_known(call.table.arithmetic.mul(*column) if column else 1 for column in columns)
+    products: Sizes | None = all_known(call.table.arithmetic.mul(*column) for column in columns)
     return None if products is None else call.result_sizes(products)
 
 
