@@ -234,7 +234,7 @@ def test_a_value_of_any_type_has_one_form_and_comes_back(value: object, written:
 
 def test_a_value_that_json_has_no_form_for_is_an_error_that_names_its_type() -> None:
     outcome = replace(OUTCOME, verdict=Verdict("different", first_difference={"it": b"bytes"}))
-    with pytest.raises(TypeError, match="^bytes: no form of it as JSON is known$"):
+    with pytest.raises(TypeError, match=r"^bytes: no form of it as JSON is known$"):
         converter().unstructure(outcome)
 
 
