@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from ai_edge_litert.schema_py_generated import SparsityParametersT
+from ai_edge_litert.schema_py_generated import MetadataT, SparsityParametersT
 
 from graphfix.graph.edits import (
     Bypass,
@@ -354,3 +354,15 @@ def test_an_operator_that_only_served_what_was_edited_goes(op: str) -> None:
     assert refusal(loaded, "Op", Bypass(0, value_of(loaded, "v"))) == ""
     loaded.changed = True
     assert [node.op for node in engine.load(loaded.tobytes()).graphs[0].nodes] == [*([op] if op in KEPT else []), "Op"]
+
+
+@pytest.mark.parametrize("name", ["a constant", "half precision"])
+def test_what_is_dequantized_is_not_made_again_where_nothing_can_be_inserted(name: str) -> None:
+    """Another DEQUANTIZE stands in front of the node; a constant alone is no operator."""
+    text, to, _, _ = RESTATED[name]
+    made = tree(text)
+    made.metadata = [MetadataT()]
+    made.metadata[0].name, made.metadata[0].buffer = "model_control_dependencies", 0
+    why = refusal(engine.load(pack(made)), "ADD", Restate(1, Shape(to)))
+    assert ("model_control_dependencies" in why) is (name == "half precision")
+    assert bool(why) is (name == "half precision")
