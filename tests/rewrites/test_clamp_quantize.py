@@ -125,3 +125,8 @@ def test_what_is_cut_off_in_another_way_is_cut_off(cut: str) -> None:
     (cutting,) = edit.node.operands
     assert isinstance(cutting, New)
     assert cutting.op == "MAXIMUM"
+
+
+def test_what_is_cut_off_above_and_below_by_constants_is_not_cut_off_again() -> None:
+    *_, quantize = engine.load(model(STAYING["cut off before"])).graphs[0].nodes
+    assert list(plan(quantize)) == []
