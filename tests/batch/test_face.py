@@ -11,7 +11,8 @@ from pathlib import Path
 import fsspec
 import pytest
 
-from graphfix.batch import batch_files
+from graphfix.batch import batch_files, python_function
+from graphfix.batch.jobs.job import Finished, Job, Limits
 from graphfix.cli import parser
 from graphfix.engine.request import Request
 from graphfix.report.text import Failure
@@ -177,3 +178,13 @@ def test_its_defaults_are_those_of_the_record_and_of_the_command_line() -> None:
     given = {each.name: each.default for each in inspect.signature(batch_files).parameters.values()}
     del given["models"], given["output"]
     assert given == {name: expected[name] for name in given}
+
+
+def test_each_model_that_is_done_is_told_by_its_name_with_how_many_are_done() -> None:
+    told: list[tuple[object, ...]] = []
+    watch = python_function._Watch(lambda *said: told.append(said), 2)
+    for source in ("in/b.onnx", "in/a.onnx"):
+        job = Job(source, "x.onnx", "out", "fix", Request(), Limits(60.0))
+        watch.tick()
+        watch.finished(Finished(job, Failure("fix", source, "no"), 0.5))
+    assert told == [("in/b.onnx", 1, 2), ("in/a.onnx", 2, 2)]

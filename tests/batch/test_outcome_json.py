@@ -184,3 +184,78 @@ def test_shapes_sequences_and_numbers_of_all_kinds_come_back() -> None:
     assert repr(found) == repr(TOLD)
     assert found.sites == TOLD.sites
     assert isinstance(found.sites[0].before, tuple)
+    assert found.verdict is not None
+    assert TOLD.verdict is not None
+    assert repr(found.verdict.first_difference) == repr(TOLD.verdict.first_difference)
+    assert found.verdict.runs == TOLD.verdict.runs
+
+
+def test_what_json_has_no_form_for_is_tagged_and_nothing_else() -> None:
+    written = converter().unstructure(TOLD)
+    assert written["seconds"] == {"load": 0.25, "verify": 1.0}
+    assert written["verdict"]["runs"][0]["largest_difference"] == {"float": "inf"}
+    assert written["verdict"]["first_difference"] == {
+        "tensor": "y",
+        "index": {"tuple": [0, 1]},
+        "before": {"float": "nan"},
+        "count": 6,
+        "more": {"map": [[1, None]]},
+    }
+
+
+@pytest.mark.parametrize(
+    ("value", "written"),
+    [
+        (None, None),
+        (True, True),
+        (3, 3),
+        ("a", "a"),
+        (0.5, 0.5),
+        (-math.inf, {"float": "-inf"}),
+        ((1, (2,)), {"tuple": [1, {"tuple": [2]}]}),
+        ([1, (2,)], [1, {"tuple": [2]}]),
+        ({"a": (1,), "b": 2}, {"a": {"tuple": [1]}, "b": 2}),
+        ({"float": 1}, {"map": [["float", 1]]}),
+        ({"float": 1, "tuple": 2}, {"float": 1, "tuple": 2}),
+        ({1: (2,)}, {"map": [[1, {"tuple": [2]}]]}),
+        ({"a": 1, None: 2}, {"map": [["a", 1], [None, 2]]}),
+        ({}, {}),
+    ],
+    ids=str,
+)
+def test_a_value_of_any_type_has_one_form_and_comes_back(value: object, written: object) -> None:
+    outcome = replace(OUTCOME, verdict=Verdict("different", first_difference={"it": value}))
+    data = converter().unstructure(outcome)
+    assert repr(data["verdict"]["first_difference"]) == repr({"it": written})
+    found = converter().structure(data, Outcome).verdict
+    assert found is not None
+    assert repr(found.first_difference) == repr({"it": value})
+
+
+def test_a_value_that_json_has_no_form_for_is_an_error_that_names_its_type() -> None:
+    outcome = replace(OUTCOME, verdict=Verdict("different", first_difference={"it": b"bytes"}))
+    with pytest.raises(TypeError, match=r"^bytes: no form of it as JSON is known$"):
+        converter().unstructure(outcome)
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"changed": 1}, "1 is no bool"),
+        ({"suppressed": "3"}, "'3' is no int"),
+        ({"command": 3}, "3"),
+        ({"sites": "abc"}, "'abc' is no list"),
+        ({"seconds": {"load": True}}, "True is no number"),
+        ({"verdict": {"status": "proved", "proof": {"first": {"tuple": 3}}}}, "3 is no list"),
+        ({"verdict": {"status": "proved", "proof": {"first": {"float": 3}}}}, "3 is no str"),
+    ],
+    ids=str,
+)
+def test_a_field_of_another_type_is_said_by_its_value(change: dict[str, Any], said: str) -> None:
+    with pytest.raises(Exception, match=said):
+        converter().structure({**converter().unstructure(OUTCOME), **change}, Outcome)
+
+
+def test_a_whole_number_where_a_float_is_declared_stays_one() -> None:
+    found = converter().structure({**converter().unstructure(OUTCOME), "seconds": {"load": 2}}, Outcome)
+    assert repr(found.seconds) == "{'load': 2}"

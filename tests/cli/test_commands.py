@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import io
 import json
 import os
@@ -22,7 +23,7 @@ import pytest
 
 import graphfix
 from graphfix.api import pipeline
-from graphfix.cli import answers, commands, progress
+from graphfix.cli import answers, commands, options, progress
 from graphfix.engine.extracts.selection import NodeSelection
 from graphfix.engine.request import Request
 from graphfix.results import GraphfixError, Outcome, Site, Verdict, VerdictStatus
@@ -799,3 +800,14 @@ def test_a_number_of_5000_digits_is_refused(
     assert status == 2
     assert "internal error" not in said
     assert len(said.splitlines()) == 1
+
+
+@pytest.mark.parametrize(("text", "value"), [("0", 0.0), ("1e-3", 0.001), ("1e308", 1e308)])
+def test_a_tolerance_is_a_number_from_0_on(text: str, value: float) -> None:
+    assert options.tolerance(text) == value
+
+
+@pytest.mark.parametrize("text", ["inf", "1e309", "nan", "-1e-9", "", "a"])
+def test_what_is_no_finite_number_from_0_on_is_no_tolerance(text: str) -> None:
+    with pytest.raises(argparse.ArgumentTypeError, match=f"^{re.escape(repr(text))} is not a number from 0 on$"):
+        options.tolerance(text)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from graphfix.graph.shrink_constants import _partly, _smaller
+from graphfix.shapes.dim import Shape
 from tests.support.onnx import fixing
 
 SHARED = "d[2,2] = DequantizeLinear(q:const:int8[2,2]{5,6,5,6}, s:const[]{0.5}, z:const:int8[]{0})"
@@ -53,3 +55,17 @@ def test_a_constant_stays(text: str) -> None:
 def test_one_operand_beside_a_constant_says_that_a_result_of_unknown_rank_has_its_axes(rank: str) -> None:
     text = f"y[*] = Max(x[*], b[{rank}], c:const[2,2]{{5.0,6.0,5.0,6.0}})"
     assert fixing.fixed(text, target="compact").view == [f"y[*] = Max(x[*], b[{rank}], c_restated[2])"]
+
+
+def test_the_smallest_shapes_come_first_then_those_with_one_axis_uncut_or_one_axis_cut() -> None:
+    shape, least = Shape((2, 3, 4)), Shape((1, 1, 1))
+    assert list(_partly(shape, least)) == [(2, 1, 1), (1, 3, 1), (1, 1, 4), (1, 3, 4), (2, 1, 4), (2, 3, 1)]
+    assert list(_partly(shape, Shape((2, 1, 4)))) == []
+    assert list(_partly(shape, Shape((1, 3, 1)))) == [(2, 3, 1), (1, 3, 4), (1, 3, 4), (2, 3, 1)]
+    assert [shape.dims for shape in _smaller(Shape((2, 3)), Shape((1, 3)), 3)] == [
+        (3,),
+        (1, 3),
+        (1, 1, 3),
+        (2, 3),
+        (1, 2, 3),
+    ]

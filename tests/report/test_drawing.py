@@ -141,3 +141,10 @@ def test_a_file_of_its_own_has_its_colours_for_light_and_dark() -> None:
 @pytest.mark.parametrize("colours", [LIGHT, DARK])
 def test_every_colour_that_the_style_names_is_there(colours: str) -> None:
     assert set(re.findall(r"var\((--[\w-]+)\)", STYLE)) <= set(re.findall(r"(--[\w-]+):", colours))
+
+
+def test_the_box_is_that_of_the_first_operand_that_is_lifted_or_stretched() -> None:
+    said = [text.text for text in drawn((2, 3), (3,), (1, 3), space=(2, 3)).iter("text")]
+    assert [line for line in said if line and "in the result" in line] == ["v1 in the result"]
+    said = [text.text for text in drawn((2, 3), (2, 3), space=(2, 3)).iter("text")]
+    assert [line for line in said if line and "in the result" in line] == []

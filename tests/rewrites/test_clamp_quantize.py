@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
 
 import graphfix
-from graphfix.graph.edits import Replace
+from graphfix.graph.edits import New, Replace
 from graphfix.shapes.dim import Shape
 from models.builders.tflite.text import model, pack, tree
 from rewrites.tosa.clamp_quantize import plan
 from tests.support import engine
+from tests.support.notation import node
 from tests.support.runtimes.tosa_loop import litert_reference, needs_tools, prepared, ran, tflite
 from tests.support.tflite.fixing import fixed
 
@@ -85,3 +87,46 @@ def test_tosa_saturates_too(dtype: str, tmp_path: Path) -> None:
     as_it_is = ran(before, x).outputs[0].astype(int)
     assert (np.abs(as_it_is - want).max() > 1) == (dtype == "int8"), "the converter does otherwise by now"
     assert np.abs(ran(prepared(before), x).outputs[0].astype(int) - want).max() <= 1
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "y:int8[4] = tflite.QUANTIZE(x[4])",
+        "y:uint8[4] = tflite.QUANTIZE(x[4])",
+        "y:int8[4] = tflite.QUANTIZE(x:int8[4])",
+    ],
+    ids=["no scale is known", "another type", "no floats"],
+)
+def test_nothing_is_planned_where_the_ends_are_not_known(text: str) -> None:
+    assert list(plan(node(text))) == []
+
+
+def test_nothing_is_planned_of_a_result_that_is_left_out() -> None:
+    (quantize,) = engine.load(model("y:int8[4] = QUANTIZE(x[4])")).graphs[0].nodes
+    assert list(plan(replace(quantize, results=(None,)))) == []
+
+
+@pytest.mark.parametrize(
+    "cut",
+    [
+        "a[4] = MINIMUM(h:const[]{62.0}, x[4])\nb[4] = MAXIMUM(l[], a)",
+        "a[4] = MINIMUM(h[], x[4])\nb[4] = MAXIMUM(l:const[]{-65.5}, a)",
+        "a[4] = MAXIMUM(l:const[]{-65.5}, x[4])\nb[4] = MINIMUM(h:const[]{62.0}, a)",
+        "b[4] = MAXIMUM(l:const[]{-65.5}, x[4])",
+        "a[4] = MINIMUM(h:const[]{62.0}, x[4])\nb[4] = MAXIMUM(a, l:const[]{-65.5})",
+    ],
+    ids=["by an input below", "by an input above", "the other way round", "below only", "in the other order"],
+)
+def test_what_is_cut_off_in_another_way_is_cut_off(cut: str) -> None:
+    *_, quantize = engine.load(model(f"{cut}\ny:int8[4] = QUANTIZE(b)")).graphs[0].nodes
+    (edit,) = plan(quantize)
+    assert isinstance(edit, Replace)
+    (cutting,) = edit.node.operands
+    assert isinstance(cutting, New)
+    assert cutting.op == "MAXIMUM"
+
+
+def test_what_is_cut_off_above_and_below_by_constants_is_not_cut_off_again() -> None:
+    *_, quantize = engine.load(model(STAYING["cut off before"])).graphs[0].nodes
+    assert list(plan(quantize)) == []

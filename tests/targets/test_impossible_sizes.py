@@ -14,6 +14,7 @@ from graphfix.runtimes.process import Child
 from graphfix.runtimes.session import RefusedError
 from graphfix.targets.impossible_sizes import impossible
 from models.builders.tflite.text import model as tflite
+from tests.support import engine
 from tests.support.notation import model
 
 WINDOW = "stride_h=1, stride_w=1, filter_height=3, filter_width=2, padding=VALID"
@@ -195,3 +196,68 @@ def test_a_body_may_never_run(tmp_path: Path) -> None:
     path = tmp_path / "m.tflite"
     path.write_bytes(tflite(text))
     assert impossible(formats.load(path)) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("y[*] = Gemm(a[4], b[4,5])", "a Gemm takes matrices"),
+        ("y[*] = Gemm(a[3,4], b[4])", "a Gemm takes matrices"),
+        ("y[*] = Gemm(a[2,3,4], b[4,5])", "a Gemm takes matrices"),
+        ("y[*] = Gemm(a[3,4], b[4,5])", None),
+        ("y[*] = Gemm(a[N,K], b[4,5])", None),
+        ("y[*] = Gemm(a[*], b[4,5])", None),
+        ("y[*] = MatMul(a[], b[4,5])", None),
+        ("y[*] = MatMul(a[3,K], b[4,5])", None),
+        ("y[*] = MatMul(a[3], b[4])", "it sums over 3 of the one and 4 of the other"),
+        ("y[*] = MatMul(a[2,3], b[4])", "it sums over 3 of the one and 4 of the other"),
+        ("y[*] = Reshape(x[2,3], s:const:int64[2]{-1,0})", None),
+        ("y[*] = Reshape(x[0,3], s:const:int64[2]{-1,2})", None),
+        ("y[*] = Reshape(x[2,3], s:const:int64[2]{-1,4})", "6 elements do not fill [-1,4]"),
+        ("y[*] = Reshape(x[2,N], s:const:int64[2]{2,4})", None),
+        ("y[*] = Reshape(x[2,3], s:int64[2])", None),
+        ("y[*] = Reshape(x[2,3], s:const:int64[3]{2,3,0})", "6 elements do not fill [2,3,0]"),
+        ("y[*] = Squeeze(x[N,3], a:const:int64[1]{0})", None),
+        ("y[*] = Squeeze(x[1,3], a:const:int64[1]{-1})", "axis -1 has the size 3, and only a size of 1 can go"),
+        ("y[*] = Squeeze(x[1,3])", None),
+        ("y[*] = Expand(x[N,3], s:const:int64[2]{2,3})", None),
+        ("y[*] = Expand(x[2,3], s:const:int64[1]{4})", "the size 3 does not stretch to 4 of [4]"),
+        ("y[*] = Expand(x[3], s:const:int64[2]{4,1})", None),
+        ("y[*] = Concat(a[N,3], b[2,4], axis=0)", "the sizes of axis 1 are 3 and 4"),
+        ("y[*] = Concat(a[N,3], b[M,3], axis=1)", None),
+        ("y[*] = Concat(a[1,3], b[2,3], axis=-2)", None),
+        ("y[*], z[*] = Split(x[N], s:const:int64[2]{2,2})", None),
+        ("y[*], z[*] = Split(x[5], s:int64[2])", None),
+        ("y[*], z[*] = Split(x[3,5], s:const:int64[2]{2,2}, axis=1)", "the parts [2,2] are not the 5 of axis 1"),
+        ("y[*] = MaxPool(x[1,8,3,16], kernel_shape=[3,2])", None),
+        ("y[*] = MaxPool(x[1,8,3,16], kernel_shape=[4,2])", "a window of 4 is larger than the 3 of axis 2"),
+        ("y[*] = MaxPool(x[1,8,1,16], kernel_shape=[3,2], pads=[1,0,1,0])", None),
+        ("y[*] = MaxPool(x[1,8,N,16], kernel_shape=[3,2])", None),
+        ("y[*] = MaxPool(x[1,8,1,16], kernel_shape=[3,2], auto_pad='SAME_LOWER')", None),
+        ("y[*] = Conv(x[1,1,2,9], w:const[1,1,3,1], auto_pad='VALID')", "a window of 3 is larger than the 2 of axis 2"),
+        ("y[*] = Conv(x[1,6,9,9], w:const[4,1,1,1], group=4)", "6 channels, and the weights take 4"),
+    ],
+)
+def test_what_is_said_of_an_operator_at_the_bounds_of_its_rule(text: str, said: str | None) -> None:
+    found = impossible(engine.load(model(text)))
+    assert found is None if said is None else said in (found or "")
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("y[2], z[2] = SPLIT(a:const:int32[]{0}, x[4], num_splits=2)", None),
+        ("y[2,2], z[2,2] = SPLIT(a:const:int32[]{-1}, x[2,5], num_splits=2)", "the 5 of axis -1 are not 2 equal parts"),
+        ("y[3], z[3] = SPLIT(a:int32[], x[5], num_splits=2)", None),
+        ("y[2,3] = PACK(a[3], b[3], axis=0, values_count=2)", None),
+        ("y[2,4] = FULLY_CONNECTED(x[2,6], w:const[4,3])", None),
+        ("y[4,5] = BATCH_MATMUL(a[3,4], b[3,5], adj_x=True)", None),
+        ("y[3,5] = BATCH_MATMUL(a[3,4], b[5,4], adj_y=True)", None),
+        ("y[4,5] = BATCH_MATMUL(a[3,4], b[4,5], adj_x=True)", "it sums over 3 of the one and 4 of the other"),
+        ("y[2,3] = BROADCAST_TO(x[2,3], s:const:int32[2]{2,1})", "the size 3 does not stretch to 1 of [2,1]"),
+        ("y[2,3] = BROADCAST_TO(x[1,3], s:const:int32[2]{2,3})", None),
+    ],
+)
+def test_what_is_said_of_an_operator_of_tflite_at_the_bounds_of_its_rule(text: str, said: str | None) -> None:
+    found = impossible(engine.load(tflite(text)))
+    assert found is None if said is None else said in (found or "")

@@ -115,6 +115,37 @@ def test_neither_an_input_nor_what_is_still_read_goes() -> None:
     assert state.removed == []
 
 
+def test_a_node_in_the_place_of_another_reads_its_operands_and_what_that_read_has_lost_a_reader() -> None:
+    graph, state = chain("a", "b"), State()
+    last, first, constant = graph.nodes[1], graph.nodes[0], value(graph, "k", "constant")
+    new = replace_node(state, last, last.reading((graph.inputs[0], None, constant)))
+    assert graph.nodes[1] is new
+    assert constant.reads == [(new, 2)]
+    assert graph.inputs[0].reads == [(first, 0), (new, 0)]
+    assert list(state.dead) == [*first.results]
+    assert not any(result.is_used for result in first.results if result is not None)
+
+
+def test_what_one_of_the_results_is_read_of_does_not_go() -> None:
+    graph, state = chain("a"), State()
+    unread = value(graph, "unread", "result", 0)
+    graph.nodes[0] = Node("Op", "", 1, "a", 0, graph, (graph.inputs[0],), (unread, *graph.nodes[0].results), {}, None)
+    state.dead[unread] = None
+    assert remove_dead(state, lambda _: True) == []
+    assert state.removed == []
+    graph.outputs = set()
+    assert remove_dead(state, lambda _: True) == []
+    assert state.removed == ["a"]
+
+
+def test_a_constant_that_is_read_again_is_not_returned() -> None:
+    graph, state = chain("a"), State()
+    constant = value(graph, "k", "constant")
+    graph.nodes[0] = state.put(graph.nodes[0], 0, constant)
+    state.dead[constant] = None
+    assert remove_dead(state, lambda _: True) == []
+
+
 def test_a_dead_constant_is_returned() -> None:
     graph, state = chain("a"), State()
     constant = value(graph, "k", "constant")

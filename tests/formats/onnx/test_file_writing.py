@@ -290,3 +290,14 @@ def test_nothing_stays_open_when_a_model_is_let_go(source: Path) -> None:
     assert bytes(payload[:4]) == made.floats("big", BIG).raw_data[:4]
     del payload
     assert descriptors() == before
+
+
+@pytest.mark.parametrize("longer", [b"", b"more"], ids=["written again", "longer"])
+def test_a_file_that_was_changed_while_it_is_in_use_is_not_put_into_bytes(source: Path, longer: bytes) -> None:
+    container, content = read(source), source.read_bytes()
+    assert container.tobytes() == content
+    with source.open("r+b") as file:
+        file.write(content + longer)
+    os.utime(source, ns=(1, 1))
+    with pytest.raises(GraphfixError, match="the file was changed while it was in use; read it again"):
+        container.tobytes()

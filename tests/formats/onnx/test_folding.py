@@ -239,3 +239,29 @@ def test_values_are_held_as_long_as_there_is_room(monkeypatch: pytest.MonkeyPatc
     opened = engine.load(model("a:int64[2] = Neg(k:const[2]{1,2})\ny:int64[2] = Neg(a)\nz:int64[1] = Shape(y)"))
     assert isinstance(opened, OnnxModel)
     assert [opened._views.evaluator.array(first(opened, name)) is not None for name in "ayz"] == [True, False, False]
+
+
+@pytest.mark.parametrize(
+    ("op", "shapes", "count"),
+    [
+        ("Add", [(3,), (2, 3)], 6),
+        ("Add", [(3,), (1, 3)], 3),
+        ("Add", [(2, 1), (1, 3)], 6),
+        ("Add", [(), ()], 1),
+        ("Add", [(0,), (5,)], 0),
+        ("Neg", [(2, 3)], 6),
+        ("Concat", [(2,), (3,)], 5),
+        ("Gather", [(4, 3, 2), (5,)], 30),
+    ],
+)
+def test_as_many_elements_are_counted_as_a_node_may_make(op: str, shapes: list[tuple[int, ...]], count: int) -> None:
+    names = [f"x{at}" for at in range(len(shapes))]
+    message = helper.make_node(op, names, ["y"], **({"axis": 0} if op == "Concat" else {}))
+    proto = helper.make_graph(
+        [message],
+        "g",
+        [helper.make_tensor_value_info(name, 7, shape) for name, shape in zip(names, shapes, strict=True)],
+        [helper.make_tensor_value_info("y", 7, None)],
+    )
+    (node,) = engine.load(helper.make_model(proto, opset_imports=[helper.make_opsetid("", 18)])).graphs[0].nodes
+    assert folding._computed(node, message, [np.zeros(shape, np.int64) for shape in shapes]) == count

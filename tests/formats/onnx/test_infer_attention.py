@@ -160,3 +160,17 @@ y, h, c = DynamicQuantizeLSTM(x[S,B,8], w:int8[2,8,12], r:int8[2,3,12], hidden_s
 def test_results_of_a_node(row: str) -> None:
     text, _, found = row.replace("HEADS", "num_heads=4, kv_num_heads=2").partition("->")
     assert results(text.replace(" = ", " = com.microsoft.")) == found.strip()
+
+
+@pytest.mark.parametrize(
+    ("operands", "found"),
+    [
+        ("q[T,6,4], , v[T,3,5], , , , s[B,3,4,5]", "float32[T,6,5] float32[B,3,4,5]"),
+        ("q[T,2,4], k[T,2,4], v[T,7,5], , , , s[*]", "float32[T,7,5] float32[?,?,?,?]"),
+        ("q[T,H,4], k[T,H,4], v[T,7,5], , , , s[*]", "float32[T,?,5] float32[?,?,?,?]"),
+        ("q[B,S,6,4], k[B,S,2,4], v[B,S,3,5], , , , s[*]", "float32[B,S,6,5] float32[?,?,?,?]"),
+        ("q[T,90], , , , , , s[B,3,4,5]", "float32[T,3,4] float32[B,3,4,5]"),
+    ],
+)
+def test_the_heads_of_a_delta_net_are_the_more_of_two_or_those_of_its_state(operands: str, found: str) -> None:
+    assert results(f"y, p = com.microsoft.GatedDeltaNet({operands})") == found

@@ -7,6 +7,8 @@ import time
 import onnx
 import pytest
 
+from graphfix.formats.onnx.infer.functions import DEPTH, Calls
+from graphfix.formats.onnx.infer.scope import scope_of
 from tests.support import engine
 from tests.support.notation import parsed
 from tests.support.onnx.fixing import fixed, lines
@@ -195,3 +197,35 @@ def test_functions_are_followed_from_their_callers_in_whatever_order_they_stand(
         "function local.b: r[2,3] = c(p[2,3])",
         "function local.c: r[2,3] = Neg(p[2,3])",
     ]
+
+
+@pytest.mark.parametrize(
+    ("open_now", "read"),
+    [
+        (["f"], False),
+        (["g", "f", "h"], False),
+        (["g"], True),
+        ([str(at) for at in range(DEPTH)], True),
+        ([str(at) for at in range(DEPTH + 1)], False),
+    ],
+    ids=["it calls itself", "it calls one that calls it", "another calls it", "deep", "too deep"],
+)
+def test_a_function_is_not_read_inside_of_itself_or_too_deep(open_now: list[str], *, read: bool) -> None:
+    proto = parsed(f"main (float[2] x) => (float[2] y) {{ y = local.f(x) }} {HEAD} f (p) => (r) {{ r = Neg(p) }}")
+    calls = Calls({("local", "f"): proto.functions[0]})
+    calls._open += [("local", name) for name in open_now]
+    was: list[int] = []
+    found = calls.results(
+        lambda *_: was.append(len(calls._open)), scope_of(proto.graph, "main", None, {}), proto.graph.node[0]
+    )
+    assert (len(found), was) == ((1, [len(open_now) + 1]) if read else (0, []))
+    assert len(calls._open) == len(open_now)
+
+
+def test_what_was_read_for_one_call_serves_for_the_same_call_again() -> None:
+    proto = parsed(f"main (float[2] x) => (float[2] y) {{ y = local.f(x) }} {HEAD} f (p) => (r) {{ r = Neg(p) }}")
+    calls, scope = Calls({("local", "f"): proto.functions[0]}), scope_of(proto.graph, "main", None, {})
+    was: list[int] = []
+    for _ in range(2):
+        assert len(calls.results(lambda *_: was.append(1), scope, proto.graph.node[0])) == 1
+    assert was == [1]

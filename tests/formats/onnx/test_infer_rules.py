@@ -10,6 +10,8 @@ import pytest
 from onnx import helper
 
 import graphfix
+from graphfix.shapes.shape import same_shape
+from tests.support import engine
 from tests.support.notation import model
 from tests.support.onnx.fixing import printed
 from tests.support.onnx.node_results import results
@@ -356,3 +358,22 @@ WORDS = {
 def test_counted_words_have_a_place_for_each_index(given: str, found: str) -> None:
     options = "max_gram_length=1, max_skip_count=0, min_gram_length=1, mode='TF', ngram_counts=[0]"
     assert results(f"y = TfIdfVectorizer({given}, {options})") == found
+
+
+@pytest.mark.parametrize(
+    ("text", "opset", "alike"),
+    [
+        ("a, b = Split(x[3,N], axis=1)\ny = Sub(a, b)", 13, True),
+        ("a, b = Split(x[3,N], axis=1, num_outputs=2)\ny = Sub(a, b)", 18, False),
+        ("a, b = Split(x[3,7], axis=1, num_outputs=2)\ny = Sub(a, b)", 18, False),
+    ],
+    ids=["equal parts", "a last part that may be smaller", "one that is"],
+)
+def test_parts_of_a_named_size_are_one_size_where_the_whole_has_to_divide(text: str, opset: int, alike: bool) -> None:
+    *_, last = engine.load(model(text.replace("y =", "y[*] ="), opset=opset)).graphs[0].nodes
+    assert same_shape(last.operand(0).shape, last.operand(1).shape) is alike
+
+
+@pytest.mark.parametrize("options", ["", ", num_outputs=2"])
+def test_parts_of_a_double_are_what_was_doubled(options: str) -> None:
+    assert results(f"c = Concat(x[N,3], x, axis=0)\ny, z = Split(c{options})") == "float32[N,3] float32[N,3]"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from ai_edge_litert.schema_py_generated import SparsityParametersT
+from ai_edge_litert.schema_py_generated import MetadataT, SparsityParametersT
 
 from graphfix.graph.edits import (
     Bypass,
@@ -387,3 +387,15 @@ def test_a_new_operator_broadcasts_up_to_the_rank_of_its_kernel(ranks: tuple[int
     whole = (2,) * max(ranks)
     loaded = opened(f"y[{max(x, b, key=len)}] = CUSTOM.Op(x[{x}], b[{b}])")
     assert refusal(loaded, "Op", Replace(new("ADD", 0, 1, shape=whole), "GF304")) == why
+
+
+@pytest.mark.parametrize("name", ["a constant", "half precision"])
+def test_what_is_dequantized_is_not_made_again_where_nothing_can_be_inserted(name: str) -> None:
+    """Another DEQUANTIZE stands in front of the node; a constant alone is no operator."""
+    text, to, _, _ = RESTATED[name]
+    made = tree(text)
+    made.metadata = [MetadataT()]
+    made.metadata[0].name, made.metadata[0].buffer = "model_control_dependencies", 0
+    why = refusal(engine.load(pack(made)), "ADD", Restate(1, Shape(to)))
+    assert ("model_control_dependencies" in why) is (name == "half precision")
+    assert bool(why) is (name == "half precision")

@@ -163,3 +163,10 @@ def test_a_conversion_of_many_operators_fits() -> None:
 )
 def test_running_text_is_no_markup_and_links_nothing(text: str, written: str) -> None:
     assert prose(text) == written
+
+
+@pytest.mark.parametrize(("kernels", "column"), [(("", ""), "optimizations"), (("reference", ""), "kernels")])
+def test_runs_name_the_kernels_where_any_of_them_has_some(kernels: tuple[str, str], column: str) -> None:
+    runs = tuple(replace(Run({}, "off", "equal", 1), kernels=each) for each in kernels)
+    text = registry.TEXTS["markdown"]([Outcome("fix", "m", "onnx", verdict=Verdict("equal", runs=runs))])
+    assert [name for name in ("kernels", "optimizations") if f"| {name} |" in text] == [column]
