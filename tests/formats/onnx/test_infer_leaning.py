@@ -6,8 +6,8 @@ import onnx
 import pytest
 from onnx import TensorProto, helper
 
+from graphfix.formats.neutral.equal_sizes import Sum
 from graphfix.formats.onnx.infer.analysis import Facts, analyse
-from graphfix.shapes.sums import Sum
 from tests.support.notation import parsed
 
 TEXT = """main (float[N,3] x, bool[N] c) => (float[M,3] z) {
@@ -79,7 +79,7 @@ def test_an_attribute_that_is_passed_on_by_another_name_is_the_one_that_is_given
 def test_a_size_that_is_a_sum_of_others_is_computed_of_them() -> None:
     proto = parsed("main (float[N] x, float[M] w, float[K] v, float u) => (float[] y) { y = Concat <axis = 0> (x, w) }")
     proto.graph.output[0].type.tensor_type.ClearField("shape")
-    facts = analyse(proto, {}, sums={"K": Sum(("N", "M"))})
+    facts = analyse(proto, {}, sums={"K": Sum(("N", "M"), 0)})
     assert str(facts.main.shape("v")) == str(facts.main.shape("y"))
 
 
