@@ -1,4 +1,4 @@
-"""Which shapes lean on what the file stores, where that is believed, and attributes that calls pass on by another name."""
+"""Which shapes lean on stored sizes that are believed, and attributes that calls pass on by another name."""
 
 from __future__ import annotations
 
