@@ -40,7 +40,7 @@ def _fused(call: Call) -> Results:
     if (batch_left or batch_right) and len(left) != len(right):
         return NOTHING
     if min(len(left), len(right)) < MATRIX:
-        return _vector(left, right, turned_left=turned_left or batch_left, turned_right=turned_right or batch_right)
+        return _vector(left, right, turned_left=turned_left, turned_right=turned_right)
     return multiplied(
         _turned(left, matrix=turned_left, batch=batch_left), _turned(right, matrix=turned_right, batch=batch_right)
     )
