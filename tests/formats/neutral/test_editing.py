@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from graphfix.formats.neutral import editing
-from graphfix.formats.neutral.editing import FreshNames, bypass, remove_dead, replace_node
+from graphfix.formats.neutral.editing import FreshNames, NewNodes, bypass, remove_dead, replace_node
 from graphfix.formats.neutral.insertion import Order
-from graphfix.graph.edits import Edit, Lift, Refused, Stretch
+from graphfix.graph.edits import Bypass, Edit, Lift, New, Numbers, Refused, Source, Stretch
 from graphfix.graph.protocols import Applier
 from graphfix.graph.view import Graph, Kind, MissingOperandError, Node, Value
 from graphfix.shapes.dim import Shape
@@ -164,3 +164,118 @@ def test_a_new_node_stands_before_its_first_reader_and_before_new_nodes_that_rea
     keys = order.keys(2)
     assert [node.name for node in graph.nodes] == ["late", "early", "b"]
     assert sorted(range(len(keys)), key=keys.__getitem__)[:3] == [2, 3, 1]
+
+
+# --- what stands in the place of a node -------------------------------------------------------------------------------
+
+
+@dataclass
+class Made:
+    """A builder that notes what it makes, each by its operator."""
+
+    graph: Graph
+    noted: list[str] = field(default_factory=list)
+
+    def new(self, new: New, operands: tuple[Value, ...], node: Node) -> Value:
+        self.noted.append(f"{new.op}({', '.join(operand.name for operand in operands)}) for {node.name}")
+        return value(self.graph, new.op, "result")
+
+    def new_constant(self, numbers: Numbers, node: Node) -> Value:
+        self.noted.append(f"{numbers.elements} for {node.name}")
+        return value(self.graph, f"k{len(self.noted)}", "constant")
+
+
+def new(op: str, *operands: Source) -> New:
+    return New(op, operands, Shape((2,)), "float32")
+
+
+def test_each_new_node_is_made_once_and_after_those_that_it_reads() -> None:
+    graph = chain("a", "b")
+    shared = new("shared", 0)
+    left, right = new("left", shared, Numbers((1,), (), "int64")), new("right", graph.inputs[0], shared)
+    builder = Made(graph)
+    found = NewNodes(builder, graph.nodes[1]).operands(new("last", left, right, shared, 0))
+    assert [operand.name for operand in found] == ["left", "right", "shared", "a"]
+    assert builder.noted == ["shared(a) for b", "(1,) for b", "left(shared, k2) for b", "right(x, shared) for b"]
+
+
+def test_what_one_new_node_made_serves_the_next_one_too() -> None:
+    graph = chain("a", "b")
+    shared, builder = new("shared", 0), Made(graph)
+    made = NewNodes(builder, graph.nodes[1])
+    first, second = (made.operands(new(op, shared)) for op in ("one", "two"))
+    assert first == second
+    assert builder.noted == ["shared(a) for b"]
+
+
+def test_the_last_of_them_is_not_made_itself() -> None:
+    graph = chain("a", "b")
+    builder = Made(graph)
+    assert NewNodes(builder, graph.nodes[1]).operands(new("last")) == ()
+    assert builder.noted == []
+
+
+@dataclass
+class Bypassing(State):
+    """A state that notes which nodes are carriers now, and which nodes are gone."""
+
+    carried: list[str] = field(default_factory=list)
+    gone: list[str] = field(default_factory=list)
+
+    def carry(self, node: Node) -> None:
+        self.carried.append(node.name)
+
+    def is_gone(self, node: Node) -> bool:
+        return node.name in self.gone
+
+
+@pytest.mark.parametrize(("new_one", "removed"), [(True, ["a"]), (False, [])], ids=["a new node", "a node of the file"])
+def test_a_node_that_edits_made_for_the_bypassed_one_alone_goes_at_once(new_one: bool, removed: list[str]) -> None:
+    graph, state = chain("a", "b"), Bypassing()
+    if new_one:
+        made = value(graph, "a", "result", -1)
+        graph.made.append(Node("Op", "", 1, "a", -1, graph, (graph.inputs[0],), (made,), {}, None))
+        graph.nodes[1] = state.put(graph.nodes[1], 0, made)
+    node = applier(Model(), state, Bypass(0, graph.inputs[0]), lambda *_: None)(graph.nodes[1])
+    assert node.operands == (graph.inputs[0],)
+    assert state.carried == ["b"]
+    assert state.removed == removed
+
+
+def test_a_new_node_that_another_reads_too_stays() -> None:
+    graph, state = chain("a", "b", "c"), Bypassing()
+    made = value(graph, "m", "result", -1)
+    graph.made.append(Node("Op", "", 1, "m", -1, graph, (graph.inputs[0],), (made,), {}, None))
+    for at in (1, 2):
+        graph.nodes[at] = state.put(graph.nodes[at], 0, made)
+    applier(Model(), state, Bypass(0, graph.inputs[0]), lambda *_: None)(graph.nodes[1])
+    assert state.removed == []
+
+
+@pytest.mark.parametrize(
+    ("name", "gone", "refused"),
+    [("a", [], False), ("a", ["a"], True), ("a", ["b"], False), ("x", ["a", "b"], False), ("unread", [], True)],
+)
+def test_what_another_edit_took_out_is_not_read_in_the_place_of_another(
+    name: str, gone: list[str], refused: bool
+) -> None:
+    graph, state = chain("a", "b", "c"), Bypassing(gone=gone)
+    values = {"a": graph.nodes[0].results[0], "x": graph.inputs[0], "unread": value(graph, "unread", "input")}
+    source, model = values[name], Model()
+    assert source is not None
+    apply = applier(model, state, Bypass(0, source), lambda *_: None)
+    if refused:
+        with pytest.raises(Refused, match=f"'{name}' is not what it was when this was planned"):
+            apply(graph.nodes[2])
+    else:
+        assert apply(graph.nodes[2]).operands == (source,)
+    assert model.changed is not refused
+
+
+def test_names_of_one_stem_are_counted_and_reserved_letters_give_way() -> None:
+    fresh = FreshNames({"x"})
+    assert [fresh("x") for _ in range(3)] == ["x_1", "x_2", "x_3"]
+    again = FreshNames({"x", "x_1", "x_2", "x_4"})
+    assert [again("x") for _ in range(3)] == ["x_3", "x_5", "x_6"]
+    reserving = FreshNames({"x_y"}, reserved="/")
+    assert [reserving("x/y"), reserving("/"), reserving("/")] == ["x_y_1", "_", "__1"]
