@@ -24,7 +24,7 @@ from dataclasses import dataclass
 
 SAYING = frozenset({"__repr__", "__str__", "_repr_html_", "__format__"})
 """Methods that make text for people."""
-LIMITS = re.compile(r"\b_?[A-Z_]*(LIMIT|BUDGET|CACHE|SECONDS|TIMEOUT|BYTES|CHUNK|PERIOD|PATIENCE|MEGA|GIGA)")
+LIMITS = re.compile(r"\b_?[A-Z_]*(LIMIT|BUDGET|CACHE|SECONDS|TIMEOUT|BYTES|CHUNK|PERIOD|PATIENCE|MEGA|GIGA|PIECE)")
 CACHES = re.compile(r"cache|memo", re.IGNORECASE)
 SYSTEM = re.compile(r"sys\.platform|os\.name|hasattr\((os|sys|signal|socket|resource|mmap|fcntl)\b")
 RELEASES = re.compile(r"\b(close|flush|release\w*|forget\w*|kill|terminate|join|collect|unlink|rmtree|sleep|cleanup)\(")

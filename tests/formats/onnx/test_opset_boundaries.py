@@ -76,6 +76,8 @@ ROWS = """
     -> Unsqueeze(x, a)
 10: y[4,5] = Pad(x[2,3], pads=[1,0,1,2], value=0.0)
     -> Pad(x, pads)
+10: y[4,5] = Pad(x[2,3], pads=[1,0,1,2], value=-0.0)
+    -> Pad(x, pads, pad_value)
 10: y[4,5] = Pad(x[2,3], pads=[1,0,1,2], value=2.0)
     -> Pad(x, pads, pad_value)
 9: y[2,2], i:int64[2,2] = TopK(x[2,4], k=2)

@@ -100,7 +100,7 @@ def _pad(node: NodeProto, graph: ConvertedGraph) -> None:
     pads, value = _take(node, "pads"), _take(node, "value")
     if pads is not None:
         _put(node, 1, _integers(graph, "pads", list(pads.ints)))
-    if value is not None and value.f:
+    if value is not None and (value.f or np.signbit(value.f)):  # without the operand it pads with 0.0
         _put(node, 2, _float(graph, "pad_value", value.f, node.input[0]))
 
 
