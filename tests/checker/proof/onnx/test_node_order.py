@@ -54,6 +54,13 @@ def test_a_node_gets_in_front_of_the_first_node_that_reads_its_results(nodes: st
     assert {node.op_type: node.SerializeToString() for node in made.node} == contents
 
 
+def test_a_result_without_a_name_is_read_by_none() -> None:
+    made = graph("y = Clip(x, , z) a, b = Split<axis = 0>(x)")
+    made.node[1].output[0] = ""
+    assert not _put_in_order(made)
+    assert [node.op_type for node in made.node] == ["Clip", "Split"]
+
+
 def test_bodies_stay_as_they_are() -> None:
     made = graph(f"{BRANCH.format('p = Neg(o) o = Abs(a)')} a = Abs(x)")
     assert _put_in_order(made)

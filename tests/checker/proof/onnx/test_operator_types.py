@@ -217,6 +217,8 @@ def test_the_type_of_a_result_is_what_onnx_infers(nodes: str, opset: int, tmp_pa
         ("TopK", 17, 0, None, False),
         ("TopK", 17, 1, None, False),
         ("Dropout", 17, 1, None, False),  # bool
+        ("LayerNormalization", 17, 0, None, False),
+        ("LayerNormalization", 17, 1, None, True),  # what `stash_type` states
         ("SequenceAt", 17, 0, None, True),
         ("SequenceLength", 17, 0, None, False),
         ("Loop", 17, 0, None, True),

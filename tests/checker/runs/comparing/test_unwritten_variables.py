@@ -88,6 +88,10 @@ CASES: dict[str, tuple[str, str, str]] = {
     "a turn reads what it writes": (
         f"{LOOP}\ny[3] = ABS(u)\n{TEST.format('')}\n{STEP.format(AGAIN, 'ADD(p, w)')}",
         "", ""),
+    "a turn reads what the one before wrote": (
+        f"{handle('g', 'g')}\nASSIGN_VARIABLE(g, x[3])\n{LOOP}\ny[3] = ABS(u)\n{TEST.format('')}\n"
+        + STEP.format(f"{handle('g', 'g')}\na[3] = READ_VARIABLE(g)\n{READ}\nASSIGN_VARIABLE(g, v)\n", "ADD(p, a)"),
+        "y", "READ_VARIABLE#3 of subgraph 2"),
     "an initialization writes": (
         (f"CALL_ONCE(init=setup)\n{READ}\ny[3] = ADD(x[3], v)\nsubgraph setup:\n{handle()}\n"
         "ASSIGN_VARIABLE(h, z:const[3]{0.,0.,0.})"), "", ""),

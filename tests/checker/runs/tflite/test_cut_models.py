@@ -42,6 +42,7 @@ CUTS: dict[str, tuple[str, list[str] | None, tuple[str, ...], tuple[str, str, st
     "of an input": ("u[4] = CUSTOM.Own(x[4])\ny[4] = ABS(u)", None, ("Own",), ("ABS", "x u", "y")),
     "an output": ("t[4] = NEG(x[4])\ny[4] = CUSTOM.Own(t)", None, ("Own",), ("NEG", "x y", "t")),
     "beside another output": (CHAIN, ["u", "t", "y"], ("Own",), ("NEG ABS", "x u", "t y")),
+    "of nothing": ("u[4] = CUSTOM.Own()\ny[4] = ADD(u, x[4])", None, ("Own",), ("ADD", "x u", "y")),
     "of a constant": ("u[4] = CUSTOM.Own(x[4], c:const[4])\ny[4] = ABS(u)", None, ("Own",), ("ABS", "x u", "y")),
     "without an operand": ("t[4] = NEG(x[4])\nu[4] = CUSTOM.Own(t, )\ny[4] = ABS(u)", None, ("Own",),
                            ("NEG ABS", "x u", "y t")),
@@ -118,6 +119,8 @@ FAULTS: dict[str, tuple[str, str | None, str | None]] = {
     "another operand": (CHAIN, CHAIN.replace("t", "s"), UNLIKE),
     "another result": (CHAIN, CHAIN.replace("u", "s"), UNLIKE),
     "an operand more": (CHAIN, CHAIN.replace("(t)", "(t, )"), UNLIKE),
+    "an absent operand beside another last value": (
+        CHAIN.replace("(t)", "(t, )"), CHAIN.replace("(t)", "(t, )").replace("y[4]", "z[4]"), None),
     "missing in the second": (CHAIN, CHAIN.replace("CUSTOM.Own", "COS"), UNLIKE),
 }  # fmt: skip
 
