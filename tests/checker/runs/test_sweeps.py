@@ -235,3 +235,32 @@ def test_inputs_that_are_constants_have_shapes_for_the_limits() -> None:
     constant = (TensorSpec("c", "tensor", np.dtype(np.float32), ("K",)), np.zeros(6, np.float32))
     sweep(Model(), limits=limits, interface=Interface((X,), (), (), (X,), (constant,))).run(FREE, 1)
     assert asked == [{"x": (3, 5), "c": (6,)}]
+
+
+@pytest.mark.parametrize(
+    ("errors", "missing", "custom"),
+    [
+        ("", False, ""),
+        ("no", False, ""),
+        ("own", True, "own"),
+        ("no own", True, "own"),
+        ("own no", True, "own"),
+        ("own other", True, "other"),
+        ("own no other no", True, "other"),
+    ],
+)
+def test_given_cases_say_the_last_kernel_that_is_missing(errors: str, missing: bool, custom: str) -> None:
+    """`no` is an error of the inputs, another word the custom operator that has no kernel."""
+    words = errors.split()
+
+    class Refusing:
+        outputs = ("y",)
+
+        def run(self, feeds: Mapping[str, object]) -> list[object]:
+            word = str(feeds["x"])
+            raise RefusedError(word, missing_kernel=word != "no", custom="" if word == "no" else word)
+
+    answers = of_cases(Refusing(), [Case({"N": at}, {"x": word}) for at, word in enumerate(words)])
+    assert (answers.missing_kernel, answers.custom, answers.accepted) == (missing, custom, ())
+    assert [run.bindings for run in answers.refused] == [{"N": at} for at in range(len(words))]
+    assert [str(run.reason).rpartition(": ")[2] for run in answers.refused] == words

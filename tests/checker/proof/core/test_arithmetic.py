@@ -32,6 +32,16 @@ ALIKE: dict[str, Callable[[Arithmetic, Size, Size], tuple[Size | None, Size | No
     "the lesser, turned": lambda a, n, m: (a.lesser(n, m), a.lesser(m, n)),
     "half is not more than all": lambda a, n, _: (a.lesser(known(a.floordiv(n, 2)), n), a.floordiv(n, 2)),
     "a size is not negative": lambda a, n, _: (a.greater(n, 0), n),
+    "half of double": lambda a, n, _: (a.floordiv(known(a.mul(n, 2)), 4), a.floordiv(n, 2)),
+    "half of double and one": lambda a, n, _: (a.floordiv(known(a.add(known(a.mul(n, 2)), 1)), 4), a.floordiv(n, 2)),
+    "a third of six and four": lambda a, n, _: (
+        a.floordiv(known(a.add(known(a.mul(n, 6)), 4)), 9),
+        a.floordiv(known(a.add(known(a.mul(n, 2)), 1)), 3),
+    ),
+    "a shared factor of a sum": lambda a, n, m: (
+        a.floordiv(known(a.add(known(a.mul(n, 2)), known(a.mul(m, 4)), 2)), 6),
+        a.floordiv(known(a.add(n, known(a.mul(m, 2)), 1)), 3),
+    ),
     "both halves": lambda a, n, _: (a.sub(n, known(a.floordiv(n, 2))), a.ceildiv(n, 2)),
 }
 

@@ -6,6 +6,7 @@ Each pair is asked of onnxruntime too: the first file runs, and the second fails
 from __future__ import annotations
 
 import re
+from types import SimpleNamespace
 
 import numpy as np
 import onnx.parser
@@ -363,3 +364,120 @@ def test_two_values_that_may_differ_in_size_have_no_stored_shape_in_common(
     after = model(inputs, f"{nodes}e = Expand(q, t) y = Add(z, e)", 17, "int64[1] t = {7}", *told)
     found = reason(before, after)
     assert found == "" if proved else "onnx's inference at load takes" in found
+
+
+STORED_SHAPES = """<ir_version: 8, opset_import: ["" : 17]>
+g (float[2] x, bool c) => (float[2] y, seq(float[4]) z) <float[3] v, float[2] w> {
+v = Exp(x) w = Neg(v) z = SequenceConstruct(v)
+y = If(c) <then_branch = t () => (float[2] p) { p = Neg(w) }, else_branch = e () => (float[2] q) { q = Neg(v) }> }"""
+
+
+@pytest.mark.parametrize(
+    ("names", "values", "kept"),
+    [((), "vw", True), (("w",), "v", True), (("v", "w"), "", True), (("y",), "vw", True), (None, "", False)],
+)
+def test_stored_shapes_of_outputs_are_dropped_with_all_others_alone(
+    names: tuple[str, ...] | None, values: str, kept: bool
+) -> None:
+    graph = onnx.parser.parse_model(STORED_SHAPES).graph
+    load_inference._drop_stored(graph, names)
+    assert [info.name for info in graph.value_info] == list(values)
+    assert graph.output[0].type.tensor_type.HasField("shape") is kept
+    assert graph.output[0].type.tensor_type.elem_type == onnx.TensorProto.FLOAT
+    assert graph.output[1].type.sequence_type.elem_type.tensor_type.HasField("shape")
+
+
+def test_a_wrong_stored_shape_gives_way_to_what_is_inferred(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The first question is refused: the second one has no stored shape, in bodies neither; both follow constants."""
+    asked: list[tuple[int, list[bool], dict[str, bool]]] = []
+
+    def infer_shapes(bare: ModelProto, **options: bool) -> ModelProto:
+        bodies = [attribute.g for node in bare.graph.node for attribute in node.attribute if attribute.HasField("g")]
+        outputs = [body.output[0].type.tensor_type.HasField("shape") for body in (bare.graph, *bodies)]
+        asked.append((len(bare.graph.value_info), outputs, options))
+        if bare.graph.value_info:
+            raise load_inference.InferenceError("Inferred shape and existing shape differ")
+        return onnx.shape_inference.infer_shapes(bare)
+
+    monkeypatch.setattr(load_inference, "infer_shapes", infer_shapes)
+    found = load_inference._shapes(onnx.parser.parse_model(STORED_SHAPES))
+    options = {"strict": False, "data_prop": True}
+    assert asked == [(2, [True] * 3, options), (0, [False] * 3, options)]
+    assert found == {name: {(2,)} for name in "vwypq"}
+
+
+@pytest.mark.parametrize("aborted", [False, True])
+def test_what_is_refused_whatever_is_stored_has_no_shapes(aborted: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    def infer_shapes(_: ModelProto, **__: bool) -> ModelProto:
+        raise load_inference.InferenceError("no", aborted=aborted)
+
+    monkeypatch.setattr(load_inference, "infer_shapes", infer_shapes)
+    bare = onnx.parser.parse_model(STORED_SHAPES)
+    if aborted:
+        with pytest.raises(load_inference.InferenceError, match="no"):
+            load_inference._shapes(bare)
+    else:
+        assert load_inference._shapes(bare) is None
+
+
+@pytest.mark.parametrize(
+    ("said", "fault"),
+    [
+        ("", None),
+        ("one", "one"),
+        ("one\ntwo\n", "two"),
+        ("one\nInferred shape and existing shape differ in rank", "one"),
+        ("(op_type:Add): Inferred shape and existing shape differ", None),
+    ],
+)
+def test_the_last_line_of_what_inference_refuses_is_said_but_for_stored_shapes(
+    said: str, fault: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    strict: list[object] = []
+
+    def infer_shapes(bare: ModelProto, **options: bool) -> ModelProto:
+        strict.append(options)
+        if said:
+            raise load_inference.InferenceError(said)
+        return bare
+
+    monkeypatch.setattr(load_inference, "infer_shapes", infer_shapes)
+    assert load_inference._fault(ModelProto()) == fault
+    assert strict == [{"strict": True, "data_prop": False}]
+
+
+FUNCTIONS = """<ir_version: 8, opset_import: ["" : 17, "own" : 1]>
+g (float[2] x) => (float[2] y) { v, w = own.F(x) u = own.G(x) y = Add(v, u) }
+<domain: "own", opset_import: ["" : 17]> F (a) => (b, c) { b = Neg(a) c = Neg(a) }
+<domain: "own", opset_import: ["" : 17]> G (a) => (b) { b = Abs(a) c = SUSPECT(a) }"""
+
+
+@pytest.mark.parametrize(
+    ("suspect", "called", "expected"),
+    [
+        (("Abs",), True, {"u"}),
+        (("Neg",), True, {"v", "w"}),
+        (("Neg", "Abs"), True, {"u", "v", "w"}),
+        (("Exp",), True, set()),
+        (("Abs",), False, set()),
+        (("Add",), True, {"y"}),
+        (("Add",), False, {"y"}),
+    ],
+)
+def test_calls_of_functions_with_a_suspect_operator_are_suspects(
+    suspect: tuple[str, ...], called: bool, expected: set[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = onnx.parser.parse_model(FUNCTIONS.replace("SUSPECT", "Sin"))
+    monkeypatch.setattr(load_inference, "SUSPECT", frozenset(suspect))
+    monkeypatch.setattr(load_inference, "is_suspect", lambda *_: True)
+    reading = SimpleNamespace(scopes=[(made.graph, None)], model=made, called={"any"} if called else set())
+    assert load_inference._suspects(reading) == expected  # type: ignore[arg-type]
+
+
+def test_no_result_without_a_name_is_a_suspect(monkeypatch: pytest.MonkeyPatch) -> None:
+    made = onnx.parser.parse_model(FUNCTIONS.replace("SUSPECT", "Sin"))
+    made.graph.node[0].output[0] = ""
+    monkeypatch.setattr(load_inference, "SUSPECT", frozenset({"F", "Add"}))
+    monkeypatch.setattr(load_inference, "is_suspect", lambda node, _: node.op_type == "F")
+    reading = SimpleNamespace(scopes=[(made.graph, None)], model=made, called=set())
+    assert load_inference._suspects(reading) == {"w"}  # type: ignore[arg-type]

@@ -9,6 +9,7 @@ import onnx.parser
 import onnxruntime
 import pytest
 
+from graphfix.checker.proof.onnx.closed_world import loop_results
 from graphfix.checker.proof.onnx.closed_world.loop_results import INFERRED
 from tests.support.needs import by_release
 from tests.support.proving import prove
@@ -289,3 +290,68 @@ def test_a_stack_has_the_sizes_of_states_if_the_scan_surely_has_a_step(case: str
     length, step, ranges, proved = STEPS[case]
     before, after = written(tmp_path, *(SCANNED.format(length=length, step=step, last=last) for last in ENDS))
     assert prove(before, after, ranges=ranges).proved is proved
+
+
+CALLS = """<ir_version: 10, opset_import: ["" : 17, "own" : 1]>
+g (float[2] x, bool c) => (float[2] y) {{ {0} }}
+<domain: "own", opset_import: ["" : 17, "own" : 1]> F (a) => (b) {{ b = own.G(a) }}
+<domain: "own", opset_import: ["" : 17]> G (a) => (b) {{ b = Neg(a) }}
+<domain: "own", opset_import: ["" : 17, "own" : 1]> R (a) => (b) {{ q = own.R(a) b = own.G(q) }}
+<domain: "own", opset_import: ["" : 17]> N (a) => (b) {{ b = Neg(a) }}"""
+INSIDE = (
+    "y = If(c) <then_branch = t () => (float[2] p) {{ p = {0}(x) }},"
+    " else_branch = e () => (float[2] q) {{ q = Neg(x) }}>"
+)
+
+
+@pytest.mark.parametrize(
+    ("nodes", "expected"),
+    [
+        ("y = Neg(x)", ""),
+        ("y = own.G(x)", "G"),
+        ("y = own.F(x)", "FG"),
+        ("y = own.R(x)", "RG"),
+        ("a = own.G(x) y = own.N(a)", "GN"),
+        ("a = own.G(x) y = own.G(a)", "G"),
+        ("y = other.G(x)", ""),
+        ("y = G(x)", ""),
+        (INSIDE.format("own.F"), "FG"),
+        (INSIDE.format("Abs"), ""),
+    ],
+)
+def test_functions_that_a_body_calls_are_found_through_bodies_and_functions(nodes: str, expected: str) -> None:
+    made = onnx.parser.parse_model(CALLS.format(nodes))
+    functions = {("own", each.name, ""): each for each in made.functions}
+    found = loop_results._called(made.graph, functions)
+    assert {onnx.FunctionProto.FromString(each).name for each in found} == set(expected)
+    assert loop_results._called(made.graph, {}) == frozenset()
+
+
+@pytest.mark.parametrize(
+    ("nodes", "shown"),
+    [
+        ("y = Neg(x)", True),
+        ("y = Reshape(x, s)", True),  # from around the body
+        ("s = Constant<value_ints = [2]>() y = Reshape(x, s)", True),
+        ("s = Shape(x) y = Expand(x, s)", True),
+        ("s = Abs(i) y = Reshape(x, s)", False),
+        ("s = Abs(i) y = Tile(x, s)", False),
+        ("s = Abs(i) y = Unsqueeze(x, s)", False),
+        ("s = Abs(i) y = Squeeze(x, s)", False),
+        ("s = Abs(i) y = ConstantOfShape(s)", False),
+        ("s = Abs(i) y = Expand(s, i)", True),  # it is no target
+        ("s = Abs(i) y = Gather(x, s)", True),
+        ("y = Squeeze(x)", False),
+        ("y = Squeeze(x, )", False),
+        ("y = Squeeze<axes = [0]>(x)", True),
+        ("y = Reshape<shape = [2]>(x)", True),
+        ("y = Reshape<allowzero = 1>(x)", False),
+        ("s = Abs(i) y = Unsqueeze<axes = [0]>(s)", True),
+        ("y = com.microsoft.Gelu(x)", False),
+        ("y = ai.onnx.Neg(x)", True),
+        (INSIDE.format("Abs"), False),
+        ("v = Neg(x) y = own.F(x) w = Neg(x)", False),
+    ],
+)
+def test_ranks_are_shown_where_every_target_is(nodes: str, shown: bool) -> None:
+    assert loop_results._shows_ranks(onnx.parser.parse_model(CALLS.format(nodes)).graph) is shown

@@ -11,8 +11,9 @@ import onnx.parser
 import pytest
 from onnx import TensorProto, TypeProto, helper
 
+from graphfix.checker.proof.core.terms import Core
 from graphfix.checker.proof.onnx.closed_world.declared import element_type
-from graphfix.checker.proof.onnx.closed_world.operator_types import accepted
+from graphfix.checker.proof.onnx.closed_world.operator_types import accepted, is_open
 from graphfix.checker.proof.onnx.reading.types import dtype, type_name
 from tests.support.last_results import last_results
 from tests.support.proving import prove
@@ -204,3 +205,33 @@ def test_the_type_of_a_result_is_what_onnx_infers(nodes: str, opset: int, tmp_pa
             (tmp_path / name).write_bytes(model.SerializeToString())
         reasons.append(prove(tmp_path / "before", tmp_path / "after").reason)
     assert reasons == [None, "the second file declares another type of the value 'y' than it has"]
+
+
+@pytest.mark.parametrize(
+    ("op", "version", "result", "kind", "expected"),
+    [
+        ("Shape", 17, 0, None, False),  # int64 whatever the operand is
+        ("Neg", 17, 0, None, False),  # that of the operand
+        ("Cast", 17, 0, None, True),  # what an attribute states
+        ("Cast", 17, 0, FLOAT, False),
+        ("TopK", 17, 0, None, False),
+        ("TopK", 17, 1, None, False),
+        ("Dropout", 17, 1, None, False),  # bool
+        ("LayerNormalization", 17, 0, None, False),
+        ("LayerNormalization", 17, 1, None, True),  # what `stash_type` states
+        ("SequenceAt", 17, 0, None, True),
+        ("SequenceLength", 17, 0, None, False),
+        ("Loop", 17, 0, None, True),
+        ("Loop", 17, 5, None, True),  # the last entry holds for all that follow
+        ("Split", 17, 3, None, False),
+        ("Nothing", 17, 0, None, False),
+    ],
+)
+def test_a_type_is_open_that_neither_the_operator_nor_an_operand_decides(
+    op: str, version: int, result: int, kind: int | None, expected: bool
+) -> None:
+    core = Core(("whole", "", op, version, result), 0, op, counted=True)
+    core.dtype = kind
+    assert is_open(core) is expected
+    other = Core(("maps", "", op, version, result), 0, op, counted=True)
+    assert not is_open(other)

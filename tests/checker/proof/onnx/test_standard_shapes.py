@@ -250,6 +250,14 @@ COUNTED: dict[str, tuple[int, str, str, str]] = {
     "the greater of sizes": (17, "float[6,9] x", f"{ints('k', 7)} s = Shape(x) v = Max(s, k)", "7,9"),
     "the smaller of sizes": (17, "float[6,9] x", f"{ints('k', 7)} s = Shape(x) v = Min(s, k)", "6,7"),
     "less than the sizes": (17, "float[6,9] x", f"{ints('k', 1)} s = Shape(x) v = Sub(s, k)", "5,8"),
+    "filled numbers": (17, SHAPE, f"{ints('k', 2)} v = ConstantOfShape<value = int64[1] {{7}}>(k)", "7,7"),
+    "a filled number": (
+        17, SHAPE, f"{ints('k')}{ints('o', 1)} n = ConstantOfShape<value = int64[1] {{7}}>(k) v = Reshape(n, o)", "7"),
+    "a filled number of 32 bits": (
+        17, SHAPE, f"{ints('k', 1)} n = ConstantOfShape<value = int32[1] {{7}}>(k) v = Cast<to = 7>(n)", "7"),
+    "negative numbers, negated": (17, SHAPE, f"{ints('k', -4, -5)} v = Neg(k)", "4,5"),
+    "a number, negated": (
+        17, SHAPE, f"{ints('o', 1)} n = Constant<value = int64 {{-4}}>() m = Neg(n) v = Reshape(m, o)", "4"),
     "negated twice": (17, SHAPE, "s = Shape(x) n = Neg(s) v = Neg(n)", "A,B,3"),
     "sizes in another type": (17, SHAPE, "s = Shape(x) i = Cast<to = 6>(s) v = Cast<to = 7>(i)", "A,B,3"),
     "sizes in the type of sizes": (17, SHAPE, "s = Shape(x) v = CastLike(s, s)", "A,B,3"),

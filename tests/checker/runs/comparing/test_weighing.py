@@ -326,3 +326,74 @@ def test_progress_says_what_is_run() -> None:
         (RUNS_OF_SECOND,), (RUNS_OF_SECOND, 0, 2), (RUNS_OF_SECOND, 1, 2),
         ("looking for the first tensor that differs",), (f"{RUNS_OF_BOTH} with optimizations",),
     ]  # fmt: skip
+
+
+# --- a second look, from fresh interpreters ---------------------------------------------------------------------------
+
+
+def opened_in_turn(*answers: Answering) -> Callable[[], Model]:
+    """Models that are opened one after the other; the last one again and again."""
+    left = list(answers)
+    return lambda: Model(left.pop(0) if len(left) > 1 else left[0])
+
+
+WRONG: Answering = lambda _: ([1, 9], [3])  # noqa: E731
+GONE: Answering = lambda _: RefusedError("gone")  # noqa: E731
+BEGINS = "from fresh interpreters: one that had run other sizes did otherwise"
+
+
+def looked_at(*answers: Answering, **changes: object) -> tuple[str, str | None, list[tuple[object, object, object]]]:
+    """The status and the reason of the first run, and all exceptions, of a second model opened in turn."""
+    verdict = weighed(opened_in_turn(*answers), is_opener=True, sizes=(3,), **changes)  # type: ignore[arg-type]
+    listed = [(entry["class"], entry["output"], entry["site"]) for entry in verdict.exceptions]
+    return verdict.runs[0].status, verdict.runs[0].reason, listed
+
+
+def test_a_run_that_a_fresh_interpreter_does_rightly_is_equal_and_says_so() -> None:
+    assert looked_at(WRONG, same) == ("equal", BEGINS, [("reused-interpreter", None, "N=3")])
+    expected = {"y": np.float32([1, 3])}
+    status, reason, listed = looked_at(WRONG, same, expected=expected)
+    assert (status, str(reason)[:30], len(listed)) == ("equal", "both models: the output 'y' is", 1)
+    assert looked_at(same, WRONG) == ("equal", None, [])
+
+
+def test_a_failure_that_does_not_come_back_decides_nothing() -> None:
+    shared = [("shared-failure", None, "N=3")]
+    assert looked_at(GONE, same) == ("equal", BEGINS, [("reused-interpreter", None, "N=3")])
+    now_and_then = ("undecided", "the second model fails now and then: gone", shared)
+    assert looked_at(GONE, GONE, same) == now_and_then
+    assert looked_at(GONE, GONE, GONE, same) == now_and_then
+    fails = ("different", "the second model fails where the first runs: gone", [])
+    assert looked_at(GONE, GONE, GONE, GONE, same) == fails
+    assert looked_at(GONE, GONE, WRONG) == ("different", "the outputs differ: y", [])
+
+
+def test_every_reason_for_which_nothing_is_decided_is_said_once() -> None:
+    nothing: Answering = lambda _: ([1, 2], [np.nan])  # noqa: E731
+    verdict = weighed(nothing, nothing, undetermined={"y": PAST})
+    reasons = [
+        "a kernel reads past the end, and does not determine: y",
+        "in every run NaN throughout, so that nothing was compared: z",
+    ]
+    assert (verdict.status, verdict.reason) == ("undecided", "; ".join(reasons))
+    assert [(entry["class"], entry["output"], entry["count"]) for entry in verdict.exceptions] == [
+        ("reads-past-the-end", "y", 2),
+        ("only-nan", "z", 1),
+    ]
+
+
+def test_the_budget_is_asked_for_each_set_in_turn() -> None:
+    class Asked:
+        why = "enough"
+        numbers: tuple[int, ...] = ()
+
+        def is_over(self, number: int) -> bool:
+            self.numbers += (number,)
+            return number == 2
+
+    asked = Asked()
+    verdict = weighed(same, sizes=(3, 1, 2, 5), budget=asked)
+    assert asked.numbers == (0, 1, 2, 2)
+    assert [(run.status, run.reason) for run in verdict.runs] == [
+        ("equal", None), ("equal", None), ("undecided", "enough"), ("undecided", "enough"), ("undecided", "refused"),
+    ]  # fmt: skip

@@ -272,3 +272,30 @@ def test_limits_of_narrowed_inputs_are_those_of_int32() -> None:
     found = within_int32(known, {"i", "k"})
     assert found.intervals == {"i": (low, high), "j": (-(1 << 40), 1 << 40), "k": (0, 4)}
     assert found.compared == {"i": (float(low), 5.0, float(high)), "j": known.compared["j"]}
+
+
+def test_every_input_without_a_rank_gets_dims_of_its_own() -> None:
+    model = interface(replace(X, dims=None), Y, replace(Z, dims=None))
+    assert [each.dims for each in model.with_rank(1).inputs] == [("x[0]",), (3,), ("z[0]",)]
+    assert [each.dims for each in model.with_rank(0).inputs] == [(), (3,), ()]
+    assert model.with_rank(1).outputs == model.outputs
+
+
+@pytest.mark.parametrize(
+    ("kind", "expected"),
+    [
+        ("seq(float[N])", ("sequence", F32, ("N",))),
+        ("seq(seq(float[N]))", ("unknown", None, ())),
+        ("seq(map(int64, float))", ("unknown", None, ())),
+        ("optional(map(int64, float))", ("unknown", None, ())),
+        ("optional(seq(seq(float[N])))", ("unknown", None, ())),
+        ("optional(seq(int64[N]))", ("optional sequence", I64, ("N",))),
+        ("optional(optional(float[N]))", ("unknown", F32, ("N",))),
+        ("sparse_tensor(float[N])", ("unknown", None, ())),
+        ("map(string, int64)", ("map", I64, ())),
+    ],
+)
+def test_kinds_of_inputs(kind: str, expected: tuple[object, ...]) -> None:
+    text = f'<ir_version: 8, opset_import: ["" : 17]> g ({kind} x) => (float[N] y) {{ y = Identity(x) }}'
+    (found,) = onnx_interface(parser.parse_model(text)).inputs
+    assert (found.kind, found.dtype, found.dims) == expected

@@ -167,6 +167,16 @@ CASES = ({"N": 1}, {"S": 1}, {"P": 0})
             Relations({"H": 16}, (), {"T": ("P", "S")}),
         ),
         ("float[N] q", "y = Neg(q)", Relations()),
+        (
+            "float[N,S,64] q, float[M,G,L,H] k, float[O,F,L,I] v",
+            f"y = {HEADS}(q, k, v)",
+            Relations({"G": 4, "F": 4, "H": 16, "I": 16}, (("M", "N"), ("O", "N"))),
+        ),
+        (
+            "float[N,S,64] q, float[N,2,P,H] k, float[N,2,P,H] v, int32[N] l, int32 t",
+            f"y, a, b = {GROUPS[:-1]}, sliding_window_cache = 0, local_window_size = 32>(q, q, q, k, v, l, t)",
+            Relations({"H": 16}, (), {}, CASES),
+        ),
     ],
     ids=[
         "packed queries: the head size is a part of all heads' sizes",
@@ -178,6 +188,8 @@ CASES = ({"N": 1}, {"S": 1}, {"P": 0})
         "keys of an encoder",
         "heads on an axis of their own",
         "no attention",
+        "each size of an encoder's keys and values",
+        "a window that does not slide",
     ],
 )
 def test_relations_of_sizes(inputs: str, nodes: str, expected: Relations) -> None:

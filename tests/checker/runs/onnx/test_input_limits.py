@@ -66,6 +66,7 @@ def model(nodes: str, **weights: object) -> onnx.ModelProto:
         ("y = ReverseSequence<time_axis = 1>(x, j)", {"j": (1, 7)}),
         ("y, z = TopK(x, n)", {"n": (1, 3)}),
         ("y, z = TopK<axis = 0>(x, n)", {"n": (1, 5)}),
+        ("y, z = TopK<k = 2>(x)", {}),
         ("y, z = LSTM(x, w, w, , j)", {"j": (1, 5)}),
         ("y, z = GRU<layout = 1>(x, w, w, , j)", {"j": (1, 7)}),
         ("y, z = RNN(x, w, w, ,)", {}),
@@ -79,6 +80,7 @@ def model(nodes: str, **weights: object) -> onnx.ModelProto:
         ("y = com.microsoft.EmbedLayerNormalization(i, j, w, f, x, w, w, w, n)",
          {"i": (0, 8), "j": (0, 4), "n": (0, 3)}),
         ("y = com.microsoft.EmbedLayerNormalization(i, j, w, f, , w, w)", {"i": (0, 8)}),
+        ("y = com.microsoft.EmbedLayerNormalization(i, j, w, f, , w, w, n)", {"i": (0, 8)}),
         # what steers
         ("y = ConstantOfShape(j)", {"j": (1, 4)}),
         ("y = Expand(x, j)", {"j": (1, 1)}),

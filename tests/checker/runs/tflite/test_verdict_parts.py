@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from graphfix.checker.files.pair import Pair
+from graphfix.checker.files.tflite.graphs import read_graphs
 from graphfix.checker.runs.comparing.exceptions import READS_PAST_THE_END
 from graphfix.checker.runs.inputs.seeded_inputs import Case
 from graphfix.checker.runs.original_runs import DIFFERING, Answer, Answers, Undetermined
@@ -367,3 +368,101 @@ def test_brief_runs_leave_out_what_takes_long(
             f"not run: {name} take long, and the models are proved equal; --thorough runs them"
         )
         assert (each.signature, each.cases) == ("", ())
+
+
+# --- custom operators that a kernel set lacks: the rest of both models is run -----------------------------------------
+
+
+@dataclass
+class Lacking:
+    """Sessions of kernel sets that lack the custom operators of some names; they see what a model has by its text."""
+
+    lacked: tuple[str, ...] = ("A", "B")
+    request = 0
+
+    def load_tflite(self, path: Path, _: str) -> Lacking:
+        self.path = path
+        return self
+
+    def ask(self, *_: object) -> None:
+        names = [op.name for op in read_graphs(self.path)[0].ops]
+        for name in self.lacked:
+            if name in names:
+                raise RefusedError("no kernel", custom=name)
+
+
+TWO_CUSTOM = "t[4] = NEG(x[4])\nu[4] = CUSTOM.A(t)\nv[4] = CUSTOM.B(u)\ny[4] = ABS(v)"
+
+ran_on: list[tuple[str, list[str], list[str], str | None, int, bool]] = []
+
+
+class Rest(KernelRunner):
+    """Enters what is run of the two models; one run has a reason, the other has none."""
+
+    def run(self, kernels: str, signature: str | None, cases: Sequence[Case]) -> KernelRun:
+        first, second = ([op.name for op in read_graphs(path)[0].ops] for path in self.paths)
+        ran_on.append((kernels, first, second, signature, len(cases), self.own_inputs))
+        runs = Run({}, "off", "equal"), Run({}, "off", "undecided", reason="it is random")
+        accepted = () if kernels == "xnnpack" else (CASE,)
+        return KernelRun(kernels, "", Verdict("undecided", runs=runs, reason="it is random"), accepted)
+
+
+def rest(saved: Saved, one: str = TWO_CUSTOM, two: str | None = None, *lacked: str) -> Rest:
+    paths = saved(tflite(one)), saved(tflite(one if two is None else two))
+    ran_on.clear()
+    return Rest(task(), Lacking(lacked or ("A", "B")), paths)  # type: ignore[arg-type]
+
+
+def lacking(kernels: str, custom: str = "A") -> KernelRun:
+    return ran(kernels, "undecided", "no kernel", cases=(), custom=custom)
+
+
+def test_one_custom_operator_after_the_other_is_cut_until_the_rest_runs(saved: Saved) -> None:
+    given = rest(saved, TWO_CUSTOM, TWO_CUSTOM.replace("ABS", "EXP"))
+    cut, assumes = verdict._without_custom_ops(given, [lacking("builtin")])
+    assert ran_on == [("builtin", ["NEG", "ABS"], ["NEG", "EXP"], None, 0, True)]
+    assert [[run.reason for run in each.verdict.runs] for each in cut] == [["without 'A', 'B'", "it is random"]]
+    assert [(each.verdict.status, each.verdict.reason, each.cases) for each in cut] == [
+        ("undecided", "it is random", (CASE,))
+    ]
+    assert assumes == tuple(verdict._assumption(name, "LiteRT") for name in "AB")
+
+
+def test_a_custom_operator_that_is_lacked_behind_the_first_one_only_is_named_in_order(saved: Saved) -> None:
+    cut, assumes = verdict._without_custom_ops(rest(saved), [lacking("builtin", "B")])
+    assert cut[0].verdict.runs[0].reason == "without 'A', 'B'"
+    assert len(assumes) == 2
+    cut, assumes = verdict._without_custom_ops(rest(saved, TWO_CUSTOM, None, "B"), [lacking("builtin", "B")])
+    assert ran_on[0][1] == ["NEG", "A", "ABS"]
+    assert assumes == (verdict._assumption("B", "LiteRT"),)
+
+
+def test_kernel_sets_that_lack_it_are_named_where_another_one_has_it(saved: Saved) -> None:
+    runs = [lacking("reference"), lacking("builtin"), ran("xnnpack", "equal")]
+    cut, assumes = verdict._without_custom_ops(rest(saved, TWO_CUSTOM, None, "A"), runs)
+    assert [each.kernels for each in cut] == ["reference", "builtin"]
+    assert assumes == (verdict._assumption("A", "the reference kernels and the builtin kernels"),)
+
+
+def test_what_can_not_be_cut_or_does_not_run_without_it_assumes_nothing(saved: Saved) -> None:
+    cut, assumes = verdict._without_custom_ops(rest(saved), [lacking("xnnpack")])
+    assert (len(cut), len(ran_on), assumes) == (1, 1, ())
+    other = TWO_CUSTOM.replace("(u)", "(u, custom_options=b'a')")
+    (cut_run,), assumes = verdict._without_custom_ops(rest(saved, TWO_CUSTOM, other), [lacking("builtin")])
+    expected = "LiteRT has no kernel for the custom operator 'A', 'B': the two models do not have it alike"
+    assert (cut_run.kernels, cut_run.signature, cut_run.cases, assumes, ran_on) == ("builtin", "", (), (), [])
+    assert cut_run.verdict == refused(expected)
+    assert verdict._without_custom_ops(rest(saved), [ran("builtin", "equal")]) == ([], ())
+
+
+def test_an_operator_that_stays_lacked_after_it_was_cut_ends_the_cutting(saved: Saved) -> None:
+    """The model that is left lacks the same operator again: what its runs say of it is said."""
+    given = rest(saved)
+    given.sessions.ask = refusing  # type: ignore[method-assign]
+    (cut_run,), _ = verdict._without_custom_ops(given, [lacking("builtin")])
+    assert ran_on[0][1] == ["NEG", "B", "ABS"]
+    assert cut_run.verdict.runs[0].reason == "without 'A'"
+
+
+def refusing(*_: object) -> None:
+    raise RefusedError("no kernel", custom="A")

@@ -276,3 +276,91 @@ def test_a_model_is_proved_equal_to_itself_whatever_is_known_of_sizes(name: str)
     text, numbers, dtype = (*NOT_KNOWN[name], "")[:3]
     data = model(f"y{dtype and ':'}{dtype}[{','.join('?' * (numbers.count(',') + 1))}] = {text}")
     assert unproved(data, data) is None
+
+
+def cut(x: str, first: str, last: str, step: str, **masks: int) -> str:
+    """A STRIDED_SLICE by constants."""
+    bounds = (
+        f"{name}:const:int32[{text.count(',') + 1}]{{{text}}}"
+        for name, text in zip("bes", (first, last, step), strict=True)
+    )
+    return f"STRIDED_SLICE({x}, {', '.join(bounds)}{''.join(f', {name}_mask={mask}' for name, mask in masks.items())})"
+
+
+MORE_KNOWN: dict[str, tuple[str, ...]] = {
+    "a new axis between two": (cut("x[5,6]", "1,0,2", "4,0,6", "1,1,2", new_axis=2), "3,1,2"),
+    "a new axis at the end": (cut("x[5,6]", "1,0,0", "4,6,0", "1,1,1", new_axis=4), "3,6,1"),
+    "an ellipsis in front": (cut("x[4,5,6]", "0,1", "0,3", "1,1", ellipsis=1), "4,5,2"),
+    "an ellipsis between two": (cut("x[4,5,6,7]", "1,0,1", "4,0,3", "1,1,1", ellipsis=2), "3,5,6,2"),
+    "an ellipsis at the end": (cut("x[4,5,6]", "1,0", "2,0", "1,1", ellipsis=2), "1,5,6"),
+    "an ellipsis that would be a new axis": (cut("x[5,6]", "0,1", "0,3", "1,1", ellipsis=1, new_axis=1), "5,2"),
+    "an ellipsis and a new axis": (cut("x[4,5,6]", "0,0,1", "0,0,3", "1,1,1", ellipsis=2, new_axis=1), "1,4,5,2"),
+    "an axis that goes": (cut("x[5,6,7]", "1,2", "4,3", "1,1", shrink_axis=2), "3,7"),
+    "two axes that go": (cut("x[5,6,7]", "1,2,0", "2,3,4", "1,1,1", shrink_axis=3), "4"),
+    "an axis that goes behind a new one": (cut("x[5,6]", "0,1", "0,2", "1,1", new_axis=1, shrink_axis=2), "1,6"),
+    "an open begin": (cut("x[5,6]", "3,1", "4,3", "1,1", begin=1), "4,2"),
+    "an open end": (cut("x[5,6]", "3,1", "4,3", "1,1", end=2), "1,5"),
+    "a step down": (cut("x[5]", "4", "1", "-2"), "2"),
+    "a diagonal": ("MATRIX_DIAG(x[3])", "3,3"),
+    "diagonals": ("MATRIX_DIAG(x[2,3])", "2,3,3"),
+    "the largest of an axis between": ("ARG_MAX(x[2,3,4], a:const:int32[]{1}, output_type=INT32)", "2,4", "int32"),
+    "the largest of the first axis": ("ARG_MAX(x[2,3,4], a:const:int32[]{-3}, output_type=INT32)", "3,4", "int32"),
+    "the least of the last axis": ("ARG_MIN(x[2,3,4], a:const:int32[]{2}, output_type=INT32)", "2,3", "int32"),
+    "blocks of two axes": (
+        "SPACE_TO_BATCH_ND(x[2,6,8,3], k:const:int32[2]{2,4}, p:const:int32[2,2]{1,1,0,0})", "16,4,2,3"),
+    "padded blocks": ("SPACE_TO_BATCH_ND(x[3,5,2], k:const:int32[1]{4}, p:const:int32[1,2]{1,2})", "12,2,2"),
+}  # fmt: skip
+LESS_KNOWN: dict[str, tuple[str, ...]] = {
+    "an ellipsis of no axis": (cut("x[5,6]", "0,0,1", "2,0,3", "1,1,1", ellipsis=2), "2,2"),
+    "an ellipsis behind the bounds": (cut("x[5,6]", "0,1", "2,3", "1,1", ellipsis=4), "2,2"),
+    "more bounds than axes": (cut("x[5]", "0,1", "2,3", "1,1"), "2"),
+    "bounds of two numbers": (cut("x[5,6]", "0,1", "2,3", "1"), "2,2"),
+    "a step of 0": (cut("x[5,6]", "0,1", "2,3", "1,0"), "2,0"),
+    "a diagonal of a number": ("MATRIX_DIAG(x[])", "1"),
+    "the largest along two axes": ("ARG_MAX(x[2,3], a:const:int32[2]{0,1}, output_type=INT32)", "3", "int32"),
+    "blocks of 0": ("SPACE_TO_BATCH_ND(x[3,5,2], k:const:int32[1]{0}, p:const:int32[1,2]{1,2})", "0,8,2"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", MORE_KNOWN)
+def test_sizes_of_cuts_diagonals_and_blocks_are_known(name: str) -> None:
+    text, sizes, dtype = (*MORE_KNOWN[name], "")[:3]
+    assert is_known(text, sizes, dtype)
+
+
+@pytest.mark.parametrize("name", LESS_KNOWN)
+def test_sizes_of_what_kernels_refuse_are_not_known(name: str) -> None:
+    text, sizes, dtype = (*LESS_KNOWN[name], "")[:3]
+    assert not is_known(text, sizes, dtype)
+
+
+FOUR = "b:const:int32[]{4}"
+TRUTHS = "a:const:bool[2]{1,0}, b:const:bool[2]{0,0}"
+MORE_ELEMENTS = {
+    "a new axis in front": ("y:int32[1,2,2] = " + cut(A, "0,0,1", "0,2,3", "1,1,1", new_axis=1), "2, 3, 5, 6"),
+    "a new axis between": ("y:int32[2,1,2] = " + cut(A, "0,0,1", "2,0,3", "1,1,1", new_axis=2), "2, 3, 5, 6"),
+    "a new axis behind a cut": ("y:int32[1,1,3] = " + cut(A, "1,0", "2,0", "1,1", new_axis=2), "4, 5, 6"),
+    "an ellipsis, the last column": ("y:int32[2] = " + cut(A, "0,2", "0,3", "1,1", ellipsis=1, shrink_axis=2), "3, 6"),
+    "an ellipsis behind the first row": ("y:int32[1,3] = " + cut(A, "1,0", "2,0", "1,1", ellipsis=2), "4, 5, 6"),
+    "rows turned": ("y:int32[2,3] = " + cut(A, "1", "0", "-1", end=1), "4, 5, 6, 1, 2, 3"),
+    "from the begin on": ("y:int32[1,3] = " + cut(A, "1", "1", "1", begin=1), "1, 2, 3"),
+    "GREATER of a matrix": (f"y:bool[2,3] = GREATER({A}, {FOUR})", "0, 0, 0, 0, 1, 1"),
+    "LESS_EQUAL of a matrix": (f"y:bool[2,3] = LESS_EQUAL({A}, {FOUR})", "1, 1, 1, 1, 0, 0"),
+    "EQUAL of a matrix": (f"y:bool[2,3] = EQUAL({A}, {FOUR})", "0, 0, 0, 1, 0, 0"),
+    "EQUAL of floats": ("y:bool[2] = EQUAL(a:const[2]{1.5,2.}, b:const[2]{1.,2.})", "0, 1"),
+    "EQUAL of booleans": (f"y:bool[2] = EQUAL({TRUTHS})", "0, 1"),
+    "NOT_EQUAL of booleans": (f"y:bool[2] = NOT_EQUAL({TRUTHS})", "1, 0"),
+    "LESS of floats": ("y:bool[2] = LESS(a:const[2]{0.5,2.}, b:const[2]{1.,2.})", "1, 0"),
+    "LOGICAL_AND": ("y:bool[2] = LOGICAL_AND(a:const:bool[2]{1,0}, b:const:bool[2]{1,1})", "1, 0"),
+    "SUB from a matrix": (f"y:int32[2,3] = SUB({A}, {FOUR})", "-3, -2, -1, 0, 1, 2"),
+    "MUL of a matrix": (f"y:int32[2,3] = MUL({A}, {FOUR})", "4, 8, 12, 16, 20, 24"),
+    "ZEROS_LIKE of floats": ("y:float32[2] = ZEROS_LIKE(a:const[2]{1.5,-2.})", "0.0, 0.0"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", MORE_ELEMENTS)
+def test_elements_of_cuts_and_comparisons_are_known(name: str) -> None:
+    text, expected = MORE_ELEMENTS[name]
+    assert proves_elements(text, expected)
+    first, *others = expected.split(", ")
+    assert not proves_elements(text, ", ".join(["0" if first == "1" else "1", *others]))

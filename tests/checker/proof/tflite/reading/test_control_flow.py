@@ -51,6 +51,13 @@ TRIPS: dict[str, tuple[str, tuple[str, str], str, bool]] = {
         "a[2] = NEG(x)\nb[2] = NEG(a)\nd[2] = NEG(b)\np[2] = NEG(d)\ny[2] = SUB(p, z)",
         False,
     ),
+    "an input that a turn does not change, of two": (
+        ONE,
+        ("j, v, t", "t[2] = NEG(w)"),
+        "p[2] = NEG(z)\ny[2] = SUB(x, p)",
+        True,
+    ),
+    "two inputs that a turn does not change": (ONE, ("j, v, w", ""), "y[2] = SUB(x, z)", True),
     "no trip": ("i:const:int32[]{3}", NEGATED, "y[2] = SUB(x, z)", True),
     "a number of trips that is an input": ("m", NEGATED, PASSED, False),
     "both are computed": (
