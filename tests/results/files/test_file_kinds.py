@@ -193,6 +193,7 @@ MANY = b"".join(number(at << 3) + b"\x01" for at in range(100, 100 + MOST_FIELDS
         (b"\x08" + b"\x80" * 10 + b"\x01", {}),
         (b"\x08\x01\x0a\x00", {1: 0}),
         (b"\x3a\x00\x0b", {7: 2}),
+        (b"\x3a\x02a", {}),
         (b"\x32\x00\x0b", {}),
         (MANY + b"\x0b", dict.fromkeys(range(100, 100 + MOST_FIELDS), 0)),
         (MANY[3:] + b"\x0b", {}),
