@@ -17,6 +17,7 @@ from graphfix.cli import parser
 from graphfix.engine.request import Request
 from graphfix.report.text import Failure
 from graphfix.results import GraphfixError, Outcome
+from graphfix.runtimes import memory
 from tests.support import small_models
 from tests.support.asking import ask
 from tests.support.places import MODELS
@@ -188,3 +189,21 @@ def test_each_model_that_is_done_is_told_by_its_name_with_how_many_are_done() ->
         watch.tick()
         watch.finished(Finished(job, Failure("fix", source, "no"), 0.5))
     assert told == [("in/b.onnx", 1, 2), ("in/a.onnx", 2, 2)]
+
+
+def test_what_is_asked_of_all_models_is_in_each_job(zoo: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[Job] = []
+    monkeypatch.setattr(python_function.running, "run", lambda jobs, *_: asked.extend(jobs) or [])
+    said = {"command": "check", "exclude": ["c.tflite"], "target": "ranks"}
+    batch_files([zoo], Path("out"), jobs=3, time_limit=7.5, memory_limit=1 << 30, again=True, **said)
+    places = [(str(zoo / name), name, "out") for name in ("b.onnx", "deep/a.onnx")]
+    assert [(job.source, job.name, job.output) for job in asked] == places
+    for job in asked:
+        assert (job.command, job.limits, job.again) == ("check", Limits(7.5, 1 << 30), True)
+        assert job.request.target == "ranks"
+    asked.clear()
+    batch_files([zoo / "b.onnx"], "out", jobs=2)
+    (job,) = asked
+    assert (job.command, job.limits.seconds, job.again) == ("fix", 600.0, False)
+    assert job.limits.bytes is not None
+    assert 0 < job.limits.bytes <= memory.available() // 2 + (1 << 30)

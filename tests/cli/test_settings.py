@@ -418,3 +418,56 @@ def test_a_file_of_another_users_that_is_found_and_not_named_has_no_python_run(
     assert not of(asked, run, "fix", "m.onnx", "-o", "f.onnx", "--isolated").rewrites
     (tmp_path / "graphfix.toml").write_text('target = "ranks"\n')
     assert of(asked, run, "fix", "m.onnx", "-o", "f.onnx").target == "ranks"
+
+
+# --- who said it, where something else takes it back ------------------------------------------------------------------
+
+
+@pytest.mark.usefixtures("asked")
+def test_what_is_taken_back_is_said_by_nobody(run: Run) -> None:
+    Path("t.toml").write_text('base = "ranks"\n')
+    Path("graphfix.toml").write_text(
+        'target-file = "t.toml"\n[[overrides]]\nfiles = ["b.onnx"]\ntarget = "tosa"\n'
+        '[[overrides]]\nfiles = ["b.onnx", "c.onnx"]\ntarget-file = "t.toml"\n'
+    )
+
+    def said(*argv: str) -> list[tuple[object, str]]:
+        options = json.loads(run("config", *argv, "--json")[1])["options"]
+        return [(options[key]["value"], options[key]["origin"]) for key in ("target", "target-file")]
+
+    nobody = ("explicit", "default")
+    assert said("a.onnx") == [nobody, ("t.toml", "graphfix.toml: target-file")]
+    assert said("b.onnx") == [nobody, ("t.toml", "graphfix.toml: override 2")]
+    assert said("b.onnx", "--target", "ranks") == [("ranks", "command line"), (None, "default")]
+
+
+@pytest.mark.usefixtures("asked")
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("overrides = [1]", "'overrides' is of tables, [[overrides]], not [1]"),
+        ("[[overrides]]\nfiles = ['/']", "override 1: 'files' is a list of names of files or patterns, not ['/']"),
+        ("[[overrides]]\nfiles = [1]", "override 1: 'files' is a list of names of files or patterns, not [1]"),
+        ("[[overrides]]\nfiles = 'x'", "override 1: 'files' is a list of names of files or patterns, not 'x'"),
+        ("[[overrides]]\nfiles = []", "override 1: 'files' is a list of names of files or patterns, not []"),
+        ("[[overrides]]\nfiles = ['x', '[z-a]']", "override 1: 'files': '[z-a]' has a bad range"),
+        ("[[overrides]]\nfiles = ['x']\n[[overrides]]\ntarget = 'tosa'", "override 2: it has no 'files'"),
+        ("[[overrides]]\nfiles = ['x']\nreport = ['r.md']", "override 1: 'report' is for a whole run"),
+        ("target = 'tosa'\ntarget-file = 't.toml'", "'target' and 'target-file' can't be said together"),
+    ],
+)
+def test_what_is_said_for_some_files_is_a_table_with_their_names(run: Run, text: str, said: str) -> None:
+    Path("graphfix.toml").write_text(text + "\n")
+    status, out, err = run("check", "m.onnx")
+    assert (status, out) == (2, "")
+    assert err.startswith("graphfix: graphfix.toml: ")
+    assert said in err
+
+
+def test_a_switch_that_is_off_takes_nothing_back_and_is_off_for_its_files(asked: Asked, run: Run) -> None:
+    Path("graphfix.toml").write_text(
+        'quiet = true\nverbose = false\nkeep-fusions = true\n[[overrides]]\nfiles = ["b.onnx"]\nkeep-fusions = false\n'
+    )
+    assert run("check", "a.onnx") == (1, "", "")
+    assert run("check", "b.onnx") == (1, "", "")
+    assert [request.keep_fusions for _, request in asked] == [True, False]

@@ -8,6 +8,7 @@ import subprocess
 import sys
 from argparse import Namespace
 from collections.abc import Sequence
+from io import BytesIO
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -16,6 +17,7 @@ from onnx import load as load_proto
 
 from graphfix import GraphfixError, fix_file, load
 from graphfix.cli import streams, terminal
+from graphfix.results import Outcome
 from models.builders.tflite.text import model as tflite_model
 from tests.support.asking import ask, listing, refused
 from tests.support.notation import model
@@ -392,3 +394,97 @@ def test_what_can_not_be_written_to_a_full_stdout_is_dropped(tmp_path: Path, mon
         os.write(good.fileno(), b", more")
     assert (tmp_path / "good").read_text() == "all of it, more"
     assert (tmp_path / "full").read_text() == ""
+
+
+ONE, TWO, STREAM = Path("m.onnx"), Path("n.onnx"), Path("-")
+ODD = {
+    "stdin twice": ([STREAM, STREAM], {}, "-: stdin is one model; name a file for the other one"),
+    "in place": ([STREAM], {"in_place": True}, "-: a stream can't be replaced; say -o OUT without --in-place"),
+    "two files of tosa": (
+        [ONE],
+        {"output": STREAM, "command": "tosa"},
+        "-o -: tosa writes two files; name the first one: -o OUT.tosa",
+    ),
+    "a model and a document": (
+        [ONE],
+        {"output": STREAM, "json": True},
+        "-o -: stdout takes the model or the document of --json, not both; say --report FILE.json",
+    ),
+    "a terminal": ([ONE], {"output": STREAM}, "-o -: stdout is a terminal or closed; send it to a file or a pipe"),
+}
+
+
+def options_of(**said: object) -> Namespace:
+    return Namespace(**{"command": "fix", "json": False, "in_place": False, "output": None, **said})
+
+
+@pytest.mark.parametrize("name", ODD)
+def test_options_that_do_not_go_with_a_stream_are_refused(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    models, said, message = ODD[name]
+    monkeypatch.setattr(sys, "stdout", SimpleNamespace(isatty=lambda: True))
+    with pytest.raises(GraphfixError) as refusal, streams.opened(options_of(models=models, **said), "models"):
+        pass
+    assert str(refusal.value) == message
+
+
+@pytest.mark.parametrize("closed", ["stdout", "__stdout__"])
+def test_no_model_goes_to_a_stdout_that_is_closed(closed: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, closed, None)
+    message = "stdout is a terminal or closed"
+    with pytest.raises(GraphfixError, match=message), streams.opened(options_of(model=ONE, output=STREAM), "model"):
+        pass
+
+
+@pytest.mark.parametrize(
+    ("models", "said", "output"),
+    [
+        ([STREAM, ONE], {}, False),
+        ([STREAM], {"command": "tosa"}, False),
+        ([STREAM], {"json": True}, False),
+        ([STREAM], {}, True),
+    ],
+)
+def test_options_that_go_with_a_stream_are_not_refused(
+    models: list[Path], said: dict[str, object], output: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "stdout", SimpleNamespace(isatty=lambda: not output))
+    streams._refuse_options(options_of(**said), models, output=output)
+
+
+def test_a_file_stands_for_stdout_until_the_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    stream = SimpleNamespace(buffer=BytesIO(), isatty=lambda: False)
+    monkeypatch.setattr(sys, "stdout", stream)
+    options = options_of(model=tmp_path / "m.onnx", more=[ONE, TWO], output=STREAM)
+    with streams.opened(options, "model", "more") as opened:
+        assert opened.output == options.output
+        assert opened.folder == options.output.parent
+        assert (options.model, options.more, opened.inputs) == (tmp_path / "m.onnx", [ONE, TWO], [])
+        opened.publish()
+        assert stream.buffer.getvalue() == b""
+        options.output.write_bytes(b"made")
+        opened.publish()
+        assert stream.buffer.getvalue() == b"made"
+        entry = opened.renamed_entry(Outcome("fix", "m.onnx", "onnx", output=str(options.output)))
+        assert isinstance(entry, Outcome)
+        assert (entry.source, entry.output) == ("m.onnx", "stdout")
+    assert not options.output.parent.exists()
+
+
+def test_without_a_stream_there_is_no_folder_and_nothing_is_asked_of_the_models() -> None:
+    options = options_of(models=[ONE, TWO], output=Path("f.onnx"))
+    with streams.opened(options, "models") as opened:
+        assert (opened.folder, opened.output, options.models) == (None, None, [ONE, TWO])
+        opened.publish()
+        assert opened.refusing_data_files(len, options.models) is len
+
+
+def test_a_message_names_the_stream_and_not_the_file_that_stands_for_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    def failing() -> None:
+        with streams.opened(options, "model"):
+            raise GraphfixError(f"{options.output}: it is bad")
+
+    monkeypatch.setattr(sys, "stdout", SimpleNamespace(isatty=lambda: False))
+    options = options_of(model=ONE, output=STREAM)
+    with pytest.raises(GraphfixError, match=r"^stdout: it is bad$"):
+        failing()
+    assert not options.output.parent.exists()

@@ -138,7 +138,14 @@ BYTES = "a:int8[2,3] = TANH(x)\ny:int8[{1}2,3] = {0}(a, k:const:int8[{1}1]{{{{5}
 # text -> whether the results depend on whether XNNPACK makes a table of the chain
 DECIDING = {
     "a constant of as many axes": (FLOATS, "ADD", "", False),
+    "a constant of exactly as many axes": (FLOATS.replace("[{1}1]", "[1,1]"), "ADD", "", False),
     "a constant of more axes": (FLOATS, "ADD", "1,1,", True),
+    "a constant beside a rank that is not known": (
+        "y:int8[*] = ADD(z:int8[*], k:const:int8[1]{{{{5}}}})",
+        "",
+        "",
+        True,
+    ),
     "MAXIMUM": (FLOATS, "MAXIMUM", "", True),
     "MINIMUM": (FLOATS, "MINIMUM", "", True),
     "ADD of 8 bits": (BYTES, "ADD", "1,1,", True),

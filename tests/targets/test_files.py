@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 import graphfix
+from graphfix.api import explaining
 from graphfix.results import GraphfixError
 from graphfix.results.files import toml_files
 from graphfix.targets import files as target_files
@@ -260,3 +261,28 @@ def test_a_file_in_place_of_a_target_s_name_is_told_its_option(
     model_file = ROOT / "models" / "encoder.onnx"
     said = refused(capsys, tmp_path, "check", model_file, "--target", "my-npu.toml")
     assert "a file of one is named by --target-file" in said
+
+
+def test_the_row_of_a_target_says_all_that_holds_and_nothing_else(tmp_path: Path) -> None:
+    full = explaining.explain_file(written(tmp_path, FULL.replace("= false", "= true")))
+    head, row, evidence = full.split("\n\n## ")
+    assert (head, evidence) == ("# target my-npu", "Evidence\n\n- measured on board 3\n")
+    title, blank, broadcasts, rewrites, *rest = row.splitlines()
+    assert (title, blank, broadcasts) == ("The row", "", "- broadcasts: explicit")
+    assert rewrites.startswith("- rewrites: ")
+    assert rest == [
+        "- keep-fusions: what onnxruntime's fusions match stays",
+        "- static: the sizes of all inputs are bound",
+        "- elements: no value may have a size 0",
+        "- reads: tflite",
+        "- max-rank: 5",
+        "- movement: RESHAPE, TILE",
+        "- operators: ADD, RESHAPE, TILE",
+        "- types: int8",
+        *[line for line in rest if line.startswith("- not-supported: ")],
+        "- outside: it runs on the CPU",
+    ]
+    assert "- not-supported: FILL: the driver has no FILL" in rest
+    bare = explaining.explain_file(written(tmp_path, 'name = "bare"\nbase = "ranks"\nevidence = []'))
+    assert [line.split(":")[0] for line in bare.splitlines() if line.startswith("- ")] == ["- broadcasts", "- rewrites"]
+    assert "Evidence" not in bare

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from graphfix.batch.jobs import records
-from graphfix.batch.jobs.job import Finished, Job, output_name
+from graphfix.batch.jobs.job import Finished, Job
 from graphfix.batch.jobs.publishing import Outputs
 from graphfix.batch.jobs.scratch import scratch
 from graphfix.batch.process.child import Child, StoppedError
@@ -96,9 +96,8 @@ class _Work:
         return entry
 
     def _copied(self, sources: Sequence[Digest]) -> Mapping[str, str]:
-        """Return by location the names that the copies of the model's data files have beside the output."""
-        name = output_name(self.job.name, self.job.command) or self.job.name
-        return copied_names((each.name for each in sources[1:]), posixpath.basename(name))
+        """Return by location the names that the copies of the data files have beside the output of a fix."""
+        return copied_names((each.name for each in sources[1:]), posixpath.basename(self.job.name))
 
     def _fetched(self, folder: Store, name: str) -> tuple[Path, Sequence[Digest]]:
         """Where the model can be read, with its data files beside it, and which bytes they all have."""

@@ -71,12 +71,12 @@ class Content:
         """
         found: dict[int, int] = {}
         size = self._file.seek(0, os.SEEK_END)
-        end = 0
-        for number, wire, end in self._walk(size):  # noqa: B007 -- the last end is used below
+        count, end = 0, 0
+        for count, (number, wire, end) in enumerate(self._walk(size), 1):  # noqa: B007 -- the last ones are used below
             found.setdefault(number, wire)
             if number == ONNX_GRAPH:
                 return found
-        return found if end == size or len(found) == MOST_FIELDS else {}
+        return found if end == size or count == MOST_FIELDS else {}
 
     def _walk(self, size: int) -> Iterator[tuple[int, int, int]]:
         """Yield the number, the wire type and the end of each field; stop at bytes that are not a field."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import io
+import zipfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -10,7 +12,7 @@ import pytest
 import graphfix
 from graphfix.cli.commands import main
 from graphfix.results import GraphfixError
-from graphfix.results.files.file_kinds import KINDS
+from graphfix.results.files.file_kinds import KINDS, MOST_FIELDS, Content, foreign_kind
 from models.builders.tflite.text import model as tflite_model
 from tests.support.onnx.files import model, number
 from tests.support.wrong_files import WRONG
@@ -130,3 +132,74 @@ def test_an_empty_file_is_told_as_one(tmp_path: Path) -> None:
         with pytest.raises(GraphfixError) as refused:
             ask(tmp_path / "empty.onnx")
         assert str(refused.value) == f"{tmp_path / 'empty.onnx'}: the file is empty; get the file again"
+
+
+def zipped(*names: str) -> bytes:
+    made = io.BytesIO()
+    with zipfile.ZipFile(made, "w") as archive:
+        for name in names:
+            archive.writestr(name, b"x")
+    return made.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("before", "kind"),
+    [
+        (b"", "a zip archive without a model"),
+        (b"\x93NUMPY\x01\x00", "a NumPy array (.npy)"),
+        (b"\x7fELF\x02\x01\x01\x00", None),
+    ],
+)
+def test_an_archive_is_what_begins_as_one(before: bytes, kind: str | None) -> None:
+    """Python's zipfile finds an archive behind any bytes."""
+    found = foreign_kind(Content(io.BytesIO(before + zipped("readme"))))
+    assert (found and found.name) == kind
+
+
+@pytest.mark.parametrize(
+    ("names", "members"),
+    [
+        (["a/code/x", "a/y"], ["a/code/x", "a/y", "code/x", "y"]),
+        (["a/code/x", "b/y"], ["a/code/x", "b/y"]),
+        (["x"], ["x", ""]),
+    ],
+)
+def test_names_in_an_archive_are_also_those_below_its_only_folder(names: list[str], members: list[str]) -> None:
+    assert list(Content(io.BytesIO(zipped(*names))).members) == members
+    assert not Content(io.BytesIO(zipped(*names)[:-1])).members
+
+
+MANY = b"".join(number(at << 3) + b"\x01" for at in range(100, 100 + MOST_FIELDS))
+"""As many fields as are read, each of a number of its own, in three bytes."""
+
+
+@pytest.mark.parametrize(
+    ("data", "fields"),
+    [
+        (b"\x08\x01", {1: 0}),
+        (b"\x08\x01\x12\x02ab", {1: 0, 2: 2}),
+        (b"\x08\x01\x12\x03ab", {}),
+        (b"\x08", {}),
+        (b"\x12\x00", {2: 2}),
+        (b"\x09" + bytes(8), {1: 1}),
+        (b"\x09" + bytes(7), {}),
+        (b"\x0d" + bytes(4), {1: 5}),
+        (b"\x0d" + bytes(3), {}),
+        (b"\x0b\x01", {}),
+        (b"\x00\x01", {}),
+        (b"", {}),
+        (b"\x08\x80\x01", {1: 0}),
+        (b"\x08" + b"\x80" * 9 + b"\x01", {1: 0}),
+        (b"\x08" + b"\x80" * 10 + b"\x01", {}),
+        (b"\x08\x01\x0a\x00", {1: 0}),
+        (b"\x3a\x00\x0b", {7: 2}),
+        (b"\x3a\x02a", {}),
+        (b"\x32\x00\x0b", {}),
+        (b"\x4a\x01a" * (MOST_FIELDS + 1), {9: 2}),
+        (b"\x4a\x01a" * (MOST_FIELDS - 1) + b"\x0b", {}),
+        (MANY + b"\x0b", dict.fromkeys(range(100, 100 + MOST_FIELDS), 0)),
+        (MANY[3:] + b"\x0b", {}),
+    ],
+)
+def test_the_fields_of_a_message_are_read_as_far_as_they_are_fields(data: bytes, fields: dict[int, int]) -> None:
+    assert Content(io.BytesIO(data)).fields == fields

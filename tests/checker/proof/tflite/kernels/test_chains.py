@@ -116,7 +116,10 @@ def test_a_chain_says_what_is_around_it(tmp_path: Path) -> None:
 
 # the node between DEQUANTIZE and QUANTIZE -> whether no element can become infinite or NaN
 FINITE = {
-    **{f"{op}(f)": True for op in "ABS CEIL FLOOR LOGISTIC NEG RELU RELU6 RELU_0_TO_1 RELU_N1_TO_1 ROUND SIGN TANH SQUARE".split()},
+    **{
+        f"{op}(f)": True
+        for op in "ABS CEIL FLOOR LOGISTIC NEG RELU RELU6 RELU_0_TO_1 RELU_N1_TO_1 ROUND SIGN TANH SQUARE".split()
+    },
     **{f"{op}(f)": False for op in "EXP LOG SQRT RSQRT COS ELU".split()},
     **{f"{op}(f, k:const[1]{{2.0}})": True for op in "ADD SUB MUL MAXIMUM MINIMUM SQUARED_DIFFERENCE".split()},
     "DIV(f, k:const[1]{2.0})": False,
