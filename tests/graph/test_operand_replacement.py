@@ -189,3 +189,10 @@ def test_a_value_is_alone_where_one_operand_reads_it(text: str, alone: bool) -> 
 def test_a_constant_is_at_hand_itself_and_dequantized_where_one_operand_reads_that(text: str, at_hand: bool) -> None:
     reader = next(each for each in engine.load(model(text)).graphs[0].nodes if each.op in ("Abs", "Add"))
     assert is_at_hand(reader.operand(0)) == at_hand
+
+
+def test_where_unit_axes_go_the_rank_of_the_result_stays_and_has_to_be_known() -> None:
+    add, before = aligned("y[2,3] = Add(x[2,3], b[3])")
+    assert not keeps_result(add, before, other(add, 0, 3), lifts=True)
+    add, before = aligned("y[*] = Add(x[*], b[1,3])")
+    assert not keeps_result(add, before, other(add, 1, 3), lifts=True)
