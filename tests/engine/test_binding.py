@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from graphfix.engine.binding import (
     Sizes,
     defaults,
+    demand_static,
     dims_of,
     free_inputs,
     proposal,
     static_shapes,
     with_defaults_named,
 )
-from graphfix.results import Verdict
+from graphfix.engine.request import Request
+from graphfix.results import GraphfixError, Verdict
 from models.builders.tflite.text import model as tflite
 from tests.support import engine
 from tests.support.notation import model
@@ -82,3 +86,32 @@ def test_the_inputs_that_were_free_and_are_no_constants_are_bound_by_shape() -> 
     found = static_shapes(loaded, given, ["x is [2], by default"], ["x", "c", "z"])
     assert (found.dims, found.shapes) == ({}, {"x": [2]})
     assert found.by_default == ("x is [2], by default",)
+
+
+@pytest.mark.parametrize(
+    ("target", "bind_defaults", "said"),
+    [
+        ("tosa", False, r"m: target tosa needs sizes: x[N,3]; bind: --shape x=1,3 (or --bind-defaults)"),
+        (
+            "tosa",
+            True,
+            (
+                "m: target tosa needs sizes: x[N,3]; bind: --shape x=1,3 "
+                "(--bind-defaults found none at which the model runs)"
+            ),
+        ),
+        ("ranks", False, None),
+    ],
+)
+def test_a_target_that_needs_sizes_says_which_options_give_them(
+    target: str, bind_defaults: bool, said: str | None
+) -> None:
+    free = engine.load(model("y[N,3] = Neg(x[N,3])"))
+    request = Request(target=target, bind_defaults=bind_defaults)
+    if said is None:
+        demand_static(free, Path("m"), request)
+    else:
+        with pytest.raises(GraphfixError) as raised:
+            demand_static(free, Path("m"), request)
+        assert str(raised.value) == said
+    demand_static(engine.load(model("y[2,3] = Neg(x[2,3])")), Path("m"), request)

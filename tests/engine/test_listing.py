@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 import graphfix
+from graphfix.engine.extracts import selection
 from graphfix.engine.extracts.listing import listing
 from graphfix.engine.extracts.selection import NodeSelection
 from graphfix.report.listing import GUTTER, listing_lines
@@ -216,3 +217,21 @@ def test_an_output_is_shown_without_elements_though_it_is_a_constant() -> None:
         "    output k[2] float32",
         "    output y[2] float32",
     ]
+
+
+@pytest.mark.parametrize(
+    ("around", "said"),
+    [
+        (("add", 1), True),
+        (["add", 1], True),
+        (("add", "1"), False),
+        ((1, 1), False),
+        ((1, "add"), False),
+        (("add",), False),
+        (("add", 1, 2), False),
+        ("ab", False),
+        (None, False),
+    ],
+)
+def test_a_place_is_a_node_and_a_number(around: object, said: bool) -> None:
+    assert selection._is_node_and_number(around) == said

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from graphfix import api
+from graphfix.engine.open_sizes import _Names
 from graphfix.report.forms import registry
 from graphfix.report.table import table
 from graphfix.results import OpenSizes, Outcome
@@ -134,3 +135,39 @@ def test_every_report_says_it(tmp_path: Path) -> None:
     (entry,) = json.loads((tmp_path / "r.json").read_text())["open_sizes"]
     assert entry == {"nodes": 2, "sizes": [*said.sizes], "option": said.option, "text": said.text}
     assert "### What is not known of sizes" in (tmp_path / "r.md").read_text()
+
+
+NAMES = _Names({"p": "P", "s": "S", "t": "T", "m": "mask[0]"}, {}, frozenset(), "")
+
+
+@pytest.mark.parametrize(
+    ("meeting", "sizes", "option"),
+    [
+        ({"t", "?={p}+{s}"}, ("T", "P+S"), "--same T=P+S"),
+        ({"t", "?={s}+{p}"}, ("T", "P+S"), "--same T=P+S"),
+        ({"t", "?={p}+{p}"}, ("T", "P+P"), "--same T=P+P"),
+        ({"t", "?={p}+12"}, ("T", "P+12"), "--same T=P+12"),
+        ({"m", "?={p}+{s}+1"}, ("mask[0]", "P+S+1"), "--same 'mask[0]=P+S+1'"),
+    ],
+)
+def test_a_size_may_be_the_sum_that_it_meets(meeting: set[str], sizes: tuple[str, ...], option: str) -> None:
+    assert NAMES.summed(frozenset(meeting)) == (sizes, option)
+
+
+@pytest.mark.parametrize(
+    "meeting",
+    [
+        {"t", "?={p}+{other}"},
+        {"t", "?={p}+{t}"},
+        {"t", "s", "?={p}+{s}"},
+        {"t", "?={p}+{s}", "?={p}+{m}"},
+        {"t", "?={p}+{s}", 4},
+        {"t", "?={p}+{s}", "other"},
+        {"other", "?={p}+{s}"},
+        {"t", "?=2*{p}"},
+        {"?={p}+{s}"},
+        {"t"},
+    ],
+)
+def test_a_size_is_no_sum_where_something_else_meets_or_a_part_has_no_name(meeting: set[str | int]) -> None:
+    assert NAMES.summed(frozenset(meeting)) is None

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 from unittest import mock
 
 import pytest
 
 import graphfix
-from graphfix.engine.policy import Policy, _differ_in_rank
+from graphfix.engine.policy import Policy, _differ_in_rank, _fused_or, _read_when_run, unless_fused
 from graphfix.engine.request import Request, policy
-from graphfix.graph.edits import Assume, Edit, Leave, Lift, Stretch
+from graphfix.graph.edits import Assume, Bypass, Edit, Leave, Lift, Restate, Stretch
 from graphfix.graph.protocols import Rewrite
-from graphfix.graph.view import UnrankedOperand
+from graphfix.graph.view import Node, UnrankedOperand
 from graphfix.results import GraphfixError
-from graphfix.shapes.dim import Shape
+from graphfix.shapes.dim import Shape, symbol
 from graphfix.targets import target as targets
 from graphfix.targets.target import Target
 from tests.support.named import rules
@@ -157,3 +158,102 @@ def test_the_operand_that_two_sided_keeps_may_be_of_lower_rank() -> None:
 )
 def test_shapes_differ_in_rank_alone_only_where_both_ranks_are_known(one: Shape, other: Shape, alike: bool) -> None:
     assert _differ_in_rank(one, other) == alike
+
+
+# --- what a target that goes the other way leaves ------------------------------------------------------------------
+
+
+class Kept:
+    """Fusions that any change of these operands ends, by node and operand; it notes what it is asked."""
+
+    def __init__(self, *operands: int) -> None:
+        self.operands = operands
+        self.asked: list[tuple[int, str]] = []
+
+    def fused(self, _: Node, operand: int, change: str) -> str | None:
+        """The name of a fusion that such a change ends."""
+        self.asked.append((operand, change))
+        return "Fused" if operand in self.operands else None
+
+
+READERS = """
+    a[2,8] = Add(x[2,8], e[2,8])
+    b[2,8] = Sub(x, e)
+    c[2,8] = Mul(e, f[2,8])
+    d[2,8] = Div(x, f)
+    g[2,8] = Max(x, h[2,8])
+"""
+
+
+def planned(*bypassed: tuple[int, ...]) -> list[tuple[Node, list[Edit]]]:
+    """By node of READERS the operands that it is no longer to read."""
+    graph = graphfix.load(model(READERS)).graphs[0]
+    source = next(value for value in graph.inputs if value.name == "h")
+    each = zip(graph.nodes, bypassed, strict=True)
+    return [(reader, [Bypass(operand, source) for operand in operands]) for reader, operands in each]
+
+
+@pytest.mark.parametrize(
+    ("kept", "edited"),
+    [
+        ({}, {"Add": 1, "Sub": 1, "Mul": 2, "Div": 1, "Max": 1}),
+        ({0: 0}, {"Add": 1, "Sub": 1, "Mul": 2, "Div": 1, "Max": 1}),
+        ({4: 1}, {"Add": 1, "Sub": 1, "Mul": 2, "Div": 1}),
+        ({0: 1}, {"Max": 1}),
+        ({3: 1}, {"Max": 1}),
+    ],
+    ids=["no fusion", "a fusion of another operand", "what nothing else reads", "e, so f too", "f, so e too"],
+)
+def test_what_stays_for_one_reader_stays_for_all_and_what_these_read_as_well(
+    kept: dict[int, int], edited: dict[str, int]
+) -> None:
+    plans = planned((1,), (1,), (0, 1), (1,), (1,))
+    graph = plans[0][0].graph
+    fusions: Any = {graph: {at: Kept(operand) for at, operand in kept.items()}}
+    chosen = unless_fused(plans, fusions)
+    assert {reader.op: len(edits) for reader, edits in chosen if not isinstance(edits[0], Leave)} == edited
+
+
+def test_nodes_that_read_nothing_else_are_in_no_plan() -> None:
+    plans = planned((), (1,), (), (), ())
+    assert [reader.op for reader, _ in unless_fused(plans, {plans[0][0].graph: {}})] == ["Sub"]
+
+
+@pytest.mark.parametrize(
+    ("text", "edit", "change", "what"),
+    [
+        ("y[2,3] = Add(x[2,3], b:const[1,3])", Restate(1, Shape((3,))), "rank", "constant"),
+        ("y[2,3] = Add(x[2,3], b:const[2,3])", Restate(1, Shape((1, 3))), "sizes", "constant"),
+        ("y[2,3] = Add(x[2,3], b[2,3])", "[3]", "sizes", "operand"),
+        ("y[2,3] = Add(x[2,3], b[1,3])", "[3]", "rank", "operand"),
+        ("y[2,3] = Add(x[2,3], b[1,3])", "[*]", "sizes", "operand"),
+    ],
+)
+def test_an_operand_of_a_fusion_is_left_with_the_change_that_would_end_it(
+    text: str, edit: Restate | str, change: str, what: str
+) -> None:
+    reader = node(text)
+    behind = node(f"q[3] = Neg(v{edit})").operand(0) if isinstance(edit, str) else None
+    edits: list[Edit] = [Bypass(1, behind)] if behind is not None else [edit]  # type: ignore[list-item]
+    kept: Any = Kept(1)
+    assert _fused_or(reader, edits, kept) == [
+        Leave(1, f"onnxruntime fuses this into Fused by this {what}'s shape (--keep-fusions)", "GF203")
+    ]
+    assert kept.asked == [(1, change)]
+    assert _fused_or(reader, edits, None) is edits
+    other: Any = Kept(0)
+    assert _fused_or(reader, edits, other) is edits
+    lift: list[Edit] = [Lift(1, (0,))]
+    assert _fused_or(reader, lift, kept) is lift
+
+
+@pytest.mark.parametrize(
+    ("by", "to", "read"),
+    [
+        ((1, 2), Shape((2, 3)), ()),
+        ((1, (2, 0)), Shape((symbol("N"), 3)), {0, 1, 2}),
+        ((3, ((0, -1), (1, 0))), Shape((symbol("N"), 3)), {0, 1, 3}),
+    ],
+)
+def test_a_stretch_to_numbers_reads_no_shape_when_it_is_run(by: Any, to: Shape, read: Any) -> None:  # noqa: ANN401
+    assert _read_when_run(Stretch(0, by, to)) == read

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 import pytest
 
 from graphfix.engine import run
+from graphfix.engine.open_sizes import Seen
 from graphfix.engine.policy import Policy
 from graphfix.graph.edits import Assume, Canonicalize, Edit, Fold, Leave, Lift, Refused, Stretch
 from graphfix.graph.protocols import ANY, BROADCASTING, Applier, ModelRewrite, Rewrite, Step, UntilNothingChanges, flat
@@ -308,3 +310,49 @@ def test_rewrites_that_tell_more_run_until_nothing_is_left_to_do() -> None:
         ("b", "changed"),
         ("a", "changed"),
     ]
+
+
+class Growing(Notes):
+    """A model that every second node makes 5 bytes larger."""
+
+    def apply(self, node: Node, edits: Sequence[Edit]) -> Node:
+        """Note the edits, and what they add."""
+        self.added += 5 if node.index % 2 else 0
+        return super().apply(node, edits)
+
+
+def test_of_nodes_that_look_alike_each_says_the_bytes_that_it_adds() -> None:
+    edits = Lift(1, (0,)), Stretch(1, (0,), parse("[2, 3]"))
+    model = Growing(*(node(ADD) for _ in range(5)))
+    found = sites(rewrite(*edits), model=model)
+    assert [(site.node, site.code, site.bytes or 0) for site in found] == [
+        (f"add{at}", code, 5 if at % 2 and code == "GF101" else 0) for at in range(5) for code in ("GF101", "GF102")
+    ]
+    assert [name for name, _ in model.applied] == [f"add{at}" for at in range(5)]
+
+
+def test_of_nodes_that_look_alike_each_counts_where_sizes_meet(monkeypatch: pytest.MonkeyPatch) -> None:
+    counted: list[list[int]] = []
+
+    def told(_: object, seen: Seen, __: object) -> Sequence[object]:
+        counted.append([len(nodes) for nodes in seen.meetings.values()])
+        return ()
+
+    monkeypatch.setattr(run, "open_sizes", told)
+    text = "y[?,3] = Add(a[N,3], b[M,3])"
+    stretch = Stretch(0, (1,), parse("[N, 3]"), "GF103")
+    sites(rewrite(stretch, code="GF103"), model=Notes(*(node(text) for _ in range(3))))
+    assert counted == [[3]]
+
+
+@pytest.mark.parametrize("source", ["mine.py", ""])
+def test_edits_of_the_users_own_that_fail_are_an_error_and_others_a_defect(source: str) -> None:
+    class Failing(Notes):
+        def apply(self, node: Node, edits: Sequence[Edit]) -> Node:
+            raise KeyError(f"{node.op}\n{len(edits)}")
+
+    own = replace(rewrite(Lift(1, (0,))), source=source)
+    with pytest.raises(GraphfixError if source else KeyError) as raised:
+        sites(own, model=Failing(node(ADD)))
+    if source:
+        assert str(raised.value) == r"mine.py: Add 'add0': its edits can't be carried out: KeyError: 'Add\n1'"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from graphfix.graph.broadcast import (
+    _ends_in_ones,
     align,
     align_anyhow,
     align_at_run_time,
@@ -16,7 +17,7 @@ from graphfix.graph.broadcast import (
 )
 from graphfix.graph.view import UnrankedOperand
 from graphfix.operators.row import Exempt
-from graphfix.shapes.dim import Incompatible, Undecided
+from graphfix.shapes.dim import Incompatible, Shape, Undecided
 from tests.support.notation import node
 
 N, Y, M = "no", "yes", "maybe"
@@ -253,3 +254,21 @@ def test_an_operand_is_stretched_by_those_that_may_repeat_it(operands: str, by: 
     alignment = align_anyhow(about)
     assert alignment is not None
     assert alignment.run_time_shape(alignment.operands[0])[0] == by
+
+
+@pytest.mark.parametrize(
+    ("shape", "under", "said"),
+    [
+        (Shape((3, 1)), Shape((1,)), True),
+        (Shape((3, 1)), Shape(()), True),
+        (Shape((3, 1)), Shape((1, 1)), False),
+        (Shape((3, 1, 1)), Shape((1, 1)), True),
+        (Shape((3, 2, 1)), Shape((1, 1)), False),
+        (Shape((3, 2)), Shape(()), False),
+        (Shape((1, 1)), Shape((1,)), False),
+        (Shape(None), Shape((1,)), False),
+        (Shape((3, 1)), Shape(None), False),
+    ],
+)
+def test_a_shorter_shape_may_stand_under_ones_alone(shape: Shape, under: Shape, said: bool) -> None:
+    assert _ends_in_ones(shape, under) == said

@@ -9,7 +9,7 @@ import pytest
 from onnx import TensorProto, helper
 
 import graphfix
-from graphfix.graph.compacting import _place
+from graphfix.graph.compacting import _behind_a_stretch, _place
 from graphfix.graph.view import Graph, Value
 from rewrites.broadcasts.fold_broadcasts import plan_model
 from tests.support import engine
@@ -236,3 +236,20 @@ def test_values_are_computed_from_the_outer_graph_inwards_and_what_was_made_come
     assert found == sorted(found)
     assert found[3] == (False, 2, 1)
     assert found[5] == (True, 0, 2)
+
+
+@pytest.mark.parametrize(
+    ("text", "shape"),
+    [
+        ("g[2,3] = Expand(x[1,3], s:const{2,3})\ne[4,2,3] = Expand(g, t:const{4,2,3})", "[1, 3]"),
+        ("g[2,3] = Expand(x[1,3], s:const{2,3})\ne[4,2,3] = Expand(g, t:const{4,1,3})", None),
+        ("g[2,3] = Expand(x[1,3], s:const{2,3})\ne[?,2,3] = Expand(g, t:int64[3])", None),
+        ("g[1,3] = Reshape(x[3], s:const{1,3})\ne[4,2,3] = Expand(g, t:const{4,2,3})", "[3]"),
+        ("g[1,3] = Reshape(x[3], s:const{1,3})\ne[?,2,3] = Expand(g, t:int64[3])", "[3]"),
+        ("g[1,3] = Reshape(x[3], s:const{1,3})\ne[*] = Expand(g, t:int64[K])", None),
+        ("e[4,2,3] = Expand(x[2,3], t:const{4,2,3})", None),
+    ],
+)
+def test_a_stretch_that_states_every_size_reads_what_is_behind_another(text: str, shape: str | None) -> None:
+    found = _behind_a_stretch(engine.load(model(text)).graphs[0].nodes[-1])
+    assert {at: str(value.shape) for at, value in found.items()} == ({} if shape is None else {0: shape})

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+from typing import Any
+
 import pytest
 
 from graphfix.graph.broadcast import align_anyhow
+from graphfix.graph.litert.buffers import _is_used_after
 from graphfix.graph.litert.kernels import other_kernel
 from graphfix.graph.litert.lookup_tables import chain_of, changes_table, decides
 from graphfix.graph.view import Node
@@ -323,3 +327,15 @@ def test_the_second_result_of_a_node_is_in_no_operands_buffer() -> None:
         "z[2,3] = NEG(t)\nv[2,3] = NEG(u)\nw[1,2,3] = EXP(y)"
     )
     assert reason(model(text), "y", 0) == ""
+
+
+@pytest.mark.parametrize(
+    ("readers", "used"),
+    [([], False), ([7], True), ([3], False), ([-1], True), ([0], False), ([4], True), ([3, 9], True)],
+    ids=["none", "a later one", "an earlier one", "a new one", "the first", "the next", "an earlier and a later one"],
+)
+def test_what_reads_a_buffer_later_is_known_by_its_place(readers: list[int], used: bool) -> None:
+    node: Any = SimpleNamespace(index=4)
+    each = [SimpleNamespace(index=at, results=(), op="NEG") for at in readers]
+    value: Any = SimpleNamespace(reads=[(reader, 0) for reader in [node, *each]])
+    assert _is_used_after(value, node) == used

@@ -137,3 +137,34 @@ IDLE = {
 @pytest.mark.parametrize(("text", "idle"), IDLE.values(), ids=IDLE)
 def test_what_keeps_its_operand_as_it_is_does_nothing(text: str, idle: bool) -> None:
     assert does_nothing(nodes(text)[0], 0) is idle
+
+
+ALONG = "tflite.STABLEHLO_BROADCAST_IN_DIM(x[{x}], broadcast_dimensions={axes})"
+
+
+@pytest.mark.parametrize(
+    ("text", "at"),
+    [
+        ("y[2,3] = " + ALONG.format(x="3", axes="[1]"), 0),
+        ("y[2,3] = " + ALONG.format(x="3", axes="(1,)"), 0),
+        ("y[2,3] = " + ALONG.format(x="1,3", axes="(0,1)"), 0),
+        ("y[4,2,3] = " + ALONG.format(x="2,3", axes="[1,2]"), 0),
+        ("y[2,3] = " + ALONG.format(x="", axes="[]"), 0),
+        ("y[2,3] = " + ALONG.format(x="", axes="()"), 0),
+        ("y[3,3] = " + ALONG.format(x="3", axes="[0]"), None),
+        ("y[3,3] = " + ALONG.format(x="3,3", axes="(1,0)"), None),
+        ("y[4,2,3] = " + ALONG.format(x="4,2", axes="[0,1]"), None),
+        ("y[2,3] = tflite.STABLEHLO_BROADCAST_IN_DIM(x[3])", None),
+        ("y[2,3] = " + ALONG.format(x="*", axes="[1]"), None),
+        ("y[*] = " + ALONG.format(x="3", axes="[1]"), None),
+        ("y[2,3] = Expand(x[*], s:int64[2])", 0),
+        ("y[*] = Expand(x[3], s:int64[K])", 0),
+        ("y[4,3] = Tile(x[1,3], r:const{4,1})", 0),
+        ("y[4,3] = Tile(x[2,3], r:const{2,1})", None),
+        ("y[?,3] = Tile(x[N,3], r:const{2,1})", None),
+        ("y[4,3] = Tile(x[1,3], r:int64[2])", None),
+        ("y[*] = Tile(x[*], r:const{1})", None),
+    ],
+)
+def test_a_stretch_passes_on_what_lies_right_aligned_in_its_result(text: str, at: int | None) -> None:
+    assert passed_operand(node(text)) == at

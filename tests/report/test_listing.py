@@ -111,3 +111,12 @@ def test_a_line_that_just_fits_is_whole_and_one_column_less_cuts_it(name: str) -
     cut = list(listing_lines(listing(node), width=width - 1))
     assert text not in map(str.rstrip, cut)
     assert max(map(len, cut)) < width
+
+
+@pytest.mark.parametrize("width", [4, 8, 16])
+def test_where_no_form_of_the_results_fits_the_shortest_is_cut_in_the_middle(width: int) -> None:
+    results = [ListedValue(f"result_{at}_of_a_long_name", tuple("234567")) for at in range(3)]
+    shown = listing_module._fitted_results(ListedNode("Split", "s", results, []), width, plain)
+    assert len(shown) == width
+    short = listing_module._fitted_results(ListedNode("Neg", "n", [ListedValue("y", ("2",))], []), width, plain)
+    assert (len(short), short.startswith("y[2]")) == (width, True)

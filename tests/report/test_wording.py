@@ -14,9 +14,10 @@ from graphfix.report import tosa
 from graphfix.report.diff import diff_lines
 from graphfix.report.doctor import environment_text
 from graphfix.report.forms import markdown_escapes
-from graphfix.report.html import added_bytes, elements, evidence, sections
+from graphfix.report.html import added_bytes, data, elements, evidence, sections
 from graphfix.report.summary import advice, statistics, totals
-from graphfix.report.text import Failure, cut, shortened
+from graphfix.report.table import answer, table
+from graphfix.report.text import Failure, cut, pair_text, shortened, sites_left_text
 from graphfix.report.verdict import (
     assumed,
     claims_text,
@@ -28,7 +29,19 @@ from graphfix.report.verdict import (
     unproved_lines,
     verdict_text,
 )
-from graphfix.results import Change, Conversion, Gap, Load, Outcome, Run, Site, Status, Verdict, VerdictStatus
+from graphfix.results import (
+    Change,
+    Conversion,
+    Gap,
+    GraphfixError,
+    Load,
+    Outcome,
+    Run,
+    Site,
+    Status,
+    Verdict,
+    VerdictStatus,
+)
 from graphfix.results.claims import Contradiction, Facts
 from graphfix.results.environment import Environment, Package, Probe
 from graphfix.results.excerpt import Excerpt, JsonShape, NodeExcerpt, OperandExcerpt
@@ -539,3 +552,127 @@ def test_a_text_is_cut_at_its_end(letters: int, said: str) -> None:
 def test_a_text_is_shortened_where_it_is_too_long() -> None:
     assert shortened("abcdef", 6) == "abcdef"
     assert shortened("abcdefgh", 5) == "ab ...3 more letters... fgh"
+
+
+# --- what is left, models in a row, and failures ----------------------------------------------------------------------
+
+LEFT = Site("GF104", "n", "Add", "main", 1, None, None, "left")
+
+
+@pytest.mark.parametrize(
+    ("outcome", "is_piped", "said"),
+    [
+        (
+            Outcome("fix", "m.onnx", "onnx", "ranks", "f.onnx", sites_left=1),
+            False,
+            "1 site left for target ranks: graphfix check f.onnx lists it; --exit-zero accepts it",
+        ),
+        (
+            Outcome("fix", "m 1.onnx", "onnx", "tosa", sites_left=2, check_options=("--target", "tosa")),
+            False,
+            (
+                "2 sites left for target tosa: graphfix check 'm 1.onnx' --target tosa lists them; "
+                "--exit-zero accepts them"
+            ),
+        ),
+        (
+            Outcome("fix", "m.onnx", "onnx", "ranks", "f.onnx", sites=(LEFT, LEFT), sites_left=1),
+            True,
+            (
+                "1 site left for target ranks: graphfix check - lists it when it gets this model by stdin; "
+                "--exit-zero accepts it"
+            ),
+        ),
+    ],
+    ids=["one", "two in the model itself", "by stdout"],
+)
+def test_what_is_left_is_counted_with_the_command_that_lists_it(outcome: Outcome, is_piped: bool, said: str) -> None:
+    assert sites_left_text(outcome, is_piped=is_piped) == said
+
+
+def test_a_pair_of_models_is_named_by_both() -> None:
+    assert pair_text(Outcome("verify", "m.onnx", "onnx", output="f.onnx")) == "m.onnx, f.onnx"
+    assert pair_text(Outcome("check", "m.onnx", "onnx")) == "m.onnx"
+
+
+def test_a_failure_says_what_ended_the_command() -> None:
+    assert Failure.of("fix", "m", GraphfixError("m: no model")) == Failure("fix", "m", "m: no model")
+    assert Failure.of("fix", "m", MemoryError()) == Failure("fix", "m", "m: stopped: there is no more memory", "memory")
+    internal = Failure.of("check", "m", KeyError("k"))
+    assert (internal.command, internal.source, internal.kind) == ("check", "m", "internal")
+    assert internal.error.startswith("m: ")
+    assert "KeyError" in internal.error
+    assert "KeyError" in internal.trace
+
+
+@pytest.mark.parametrize(("number", "more"), [(5, None), (6, "1 more assumption;"), (7, "2 more assumptions;")])
+def test_no_more_assumptions_are_shown_than_a_table_has_lines_for(number: int, more: str | None) -> None:
+    lines = table(Outcome("check", "m", "onnx", "ranks", assumes=[f"a{at}" for at in range(number)])).splitlines()
+    assert [line for line in lines if "assumes" in line] == [f"  assumes a{at}" for at in range(5)]
+    assert [line for line in lines if "more assumption" in line] == (
+        [f"  ... and {more} -v or --report FILE.md lists all"] if more else []
+    )
+
+
+def test_a_row_of_a_page_counts_the_sites_and_has_the_answer_or_the_verdict() -> None:
+    sites = (LEFT, replace(LEFT, status="changed"), LEFT, replace(LEFT, status="exempt"))
+    fixed = Outcome("fix", "f.onnx", "onnx", sites=sites, verdict=Verdict("proved"), seconds={"load": 1.5, "run": 0.25})
+    clean = Outcome("check", "c.onnx", "onnx", target="ranks")
+    failed = Failure("check", "b.onnx", "b.onnx: no model")
+    assert Text(sections.models([fixed, clean, failed])).parts == [
+        *("Models", "Models", "model", "made explicit", "left", "exempt", "answer", "seconds"),
+        *("f.onnx", "1", "2", "1", "proved for all inputs and sizes", "1.75"),
+        *("c.onnx", answer(clean), "0.00"),
+        *("b.onnx", "error: b.onnx: no model"),
+    ]
+    assert sections.models([fixed]) == ""
+    assert sections.models([clean, clean]) != ""
+
+
+@pytest.mark.parametrize(
+    ("entry", "title"),
+    [
+        (Outcome("verify", "a", "onnx", output="b", verdict=Verdict("equal")), ["a", " and ", "b"]),
+        (Outcome("fix", "a", "onnx", output="b"), ["a", " → ", "b"]),
+        (Outcome("check", "a", "onnx"), ["a"]),
+        (Failure("verify", "a", "why"), ["a", "why"]),
+    ],
+)
+def test_the_head_of_a_model_names_its_files(entry: Outcome | Failure, title: list[str]) -> None:
+    stripped = [part.strip() for part in title]
+    assert [part.strip() for part in Text(sections.model(0, entry)).parts][: len(title)] == stripped
+
+
+def test_a_conversion_of_which_nothing_was_compared_has_no_table_of_differences() -> None:
+    def captions(done: Conversion) -> list[bool]:
+        parts = Text("".join(evidence.conversion(Outcome("tosa", "m", "onnx", conversion=done)))).parts
+        return [caption in parts for caption in ("TOSA", "Differences", "Operators")]
+
+    assert list(evidence.conversion(Outcome("tosa", "m", "onnx"))) == []
+    assert captions(Conversion("refused", "a tool", reason="why")) == [True, False, False]
+    assert captions(Conversion("converted", "a tool", operators={"tosa.add": 1})) == [True, False, True]
+    agreeing = Conversion("agrees", "a tool", gaps=(Gap("y", 0.5, 0.01, within=True),), runs=1, beside="b")
+    assert captions(agreeing) == [True, True, False]
+
+
+@pytest.mark.parametrize(
+    ("site", "drawn"),
+    [
+        (Site("GF101", "n", "Add", "main", 1, (4,), (1, 4), "found"), True),
+        (Site("GF102", "n", "Add", "main", 0, (1, 4), (3, 4), "found"), True),
+        (Site("GF103", "n", "Add", "main", 0, (1, 4), (None, 4), "left"), True),
+        (Site("GF202", "n", "Add", "main", 0, (1, 4), (3, 4), "found"), False),
+        (Site("GF101", "n", "Add", "main", None, (4,), (1, 4), "found"), False),
+        (Site("GF101", "n", "Add", "main", 1, None, (1, 4), "found"), False),
+        (Site("GF101", "n", "Add", "main", 1, (4,), None, "found"), False),
+        (Site("GF102", "n", "Add", "main", 1, (1, 1, 4), (3, 4), "found"), False),
+    ],
+)
+def test_an_operand_is_drawn_where_its_shapes_say_how_it_lies(site: Site, drawn: bool) -> None:
+    found = data._drawn(site, None)
+    assert (found is not None) == drawn
+    if found is not None:
+        space, (operand,) = found
+        assert (space, operand.index, operand.shape) == (site.after, site.operand, site.before)
+    empty = NodeExcerpt("n", "main", "n", "Add", 0, None, None)
+    assert data._drawn(site, empty) == found

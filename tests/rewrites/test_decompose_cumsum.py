@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import graphfix
+from graphfix.graph.edits import Numbers, Replace
 from models.builders.tflite.text import model
 from rewrites.tosa.decompose_cumsum import plan
 from tests.support.notation import node
@@ -109,3 +110,36 @@ def test_another_sum_is_not(other: str, tmp_path: Path) -> None:
 def test_tosa_computes_the_same(way: str, tmp_path: Path) -> None:
     before = tflite(tmp_path, summed(way=way))
     np.testing.assert_array_equal(ran(prepared(before), X).outputs[0], litert_reference(before, {"x": X})["y"])
+
+
+@pytest.mark.parametrize(
+    ("text", "op", "inexact"),
+    [
+        ("y[2,1] = tflite.CUMSUM(x[2,1], a:const:int32[]{1})", "ADD", True),
+        ("y:int32[2,1] = tflite.CUMSUM(x:int32[2,1], a:const:int32[]{-1})", "RESHAPE", False),
+        ("y:int32[2,2] = tflite.CUMSUM(x:int32[2,2], a:const:int32[]{-1})", "ADD", False),
+        ("y[2,1] = tflite.CUMSUM(x[2,1], a:const:int32[]{1}, exclusive=True)", "", False),
+        ("y[2,2] = tflite.CUMSUM(x[2,2], a:const:int32[]{1}, exclusive=True)", "ADD", True),
+        ("y[2,1] = tflite.CUMSUM(x[2,1], a:const:int32[]{0}, exclusive=True)", "ADD", True),
+        ("y[0,2] = tflite.CUMSUM(x[0,2], a:const:int32[]{1})", "", False),
+        ("y[1,1,1,1,2] = tflite.CUMSUM(x[1,1,1,1,2], a:const:int32[]{4})", "ADD", True),
+        ("y[1,1,1,1,1,2] = tflite.CUMSUM(x[1,1,1,1,1,2], a:const:int32[]{5})", "", False),
+    ],
+)
+def test_what_is_written_for_a_sum(text: str, op: str, inexact: bool) -> None:
+    edits = list(plan(node(text)))
+    if not op:
+        assert edits == []
+        return
+    (edit,) = edits
+    assert isinstance(edit, Replace)
+    assert (edit.node.op, edit.code, edit.inexact is not None) == (op, "GF304", inexact)
+    result = node(text).results[0]
+    assert result is not None
+    assert (edit.node.shape, edit.node.dtype) == (result.shape, result.dtype)
+
+
+def test_a_sum_of_one_float_adds_a_zero_so_that_none_is_negative() -> None:
+    (edit,) = plan(node("y[2,1] = tflite.CUMSUM(x[2,1], a:const:int32[]{1})"))
+    assert isinstance(edit, Replace)
+    assert edit.node.operands == (0, Numbers((0.0,), (1, 1), "float32"))

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+import graphfix
 from graphfix.graph.edits import Evaluate, Leave, Lift, New, Numbers, Replace, Restate, Stretch
+from graphfix.graph.view import Node
 from graphfix.shapes.dim import Incompatible, Shape, Undecided
+from models.builders.tflite.text import model as tflite
 from rewrites.tosa import (
     atan2_operands,
     batch_matmul_batch_dims,
@@ -179,3 +182,109 @@ def test_a_length_is_the_root_of_the_squares_and_inexact() -> None:
     ]  # fmt: skip
     (site,) = [site for site in fix.outcome.sites if site.rewrite == "rfft2d-rank"]
     assert site.inexact is not None
+
+
+def written(source: object) -> str:
+    """A new node and what it reads, without the numbers of a RESHAPE; its own operands by name."""
+    if not isinstance(source, New):
+        return str(source).partition("[")[0]
+    reads = source.operands[:1] if source.op == "RESHAPE" else source.operands
+    made = f"{source.op}{source.shape}".replace(", ", ",")
+    return f"{made}({','.join(map(written, reads))})" if source.op != "RFFT2D" else f"{made}({written(reads[0])})"
+
+
+SPECTRUM = "c:complex64[{bins}] = RFFT2D(x[{source}], n:const:int32[2]{{4,8}})\n"
+PARTS = {
+    "the real part": ("4,4,8", "4,4,5", "REAL", "", None),
+    "the imaginary part": ("4,4,8", "4,4,5", "IMAG", "", None),
+    "a cast": ("3,4,8", "3,4,5", "CAST", "", "REAL[3,4,5](RFFT2D[3,4,5](RESHAPE[3,4,8](x)))"),
+    "a lower rank": ("4,8", "4,5", "IMAG", "", "RESHAPE[4,5](IMAG[1,4,5](RFFT2D[1,4,5](RESHAPE[1,4,8](x))))"),
+    "a higher rank": (
+        "2,3,4,8",
+        "2,3,4,5",
+        "REAL",
+        "",
+        "RESHAPE[2,3,4,5](REAL[6,4,5](RFFT2D[6,4,5](RESHAPE[6,4,8](x))))",
+    ),
+    "behind a reshape": (
+        "2,3,4,8",
+        "2,3,4,5",
+        "CAST",
+        "v:complex64[3,2,4,5] = RESHAPE(c, s:const:int32[4]{3,2,4,5})\n",
+        "RESHAPE[3,2,4,5](REAL[6,4,5](RFFT2D[6,4,5](RESHAPE[6,4,8](x))))",
+    ),
+    "behind two of them": (
+        "1,4,8",
+        "1,4,5",
+        "CAST",
+        "u:complex64[4,5] = SQUEEZE(c, squeeze_dims=[0])\nv:complex64[4,1,5] = EXPAND_DIMS(u, a:const:int32[]{1})\n",
+        "RESHAPE[4,1,5](REAL[1,4,5](RFFT2D[1,4,5](RESHAPE[1,4,8](x))))",
+    ),
+    "behind something else": ("4,4,8", "4,4,5", "CAST", "v:complex64[4,4,5] = NEG(c)\n", None),
+    "a length": (
+        "3,4,8",
+        "3,4,5",
+        "COMPLEX_ABS",
+        "",
+        (
+            "SQRT[3,4,5](ADD[3,4,5]("
+            "MUL[3,4,5](REAL[3,4,5](RFFT2D[3,4,5](RESHAPE[3,4,8](x))),REAL[3,4,5](RFFT2D[3,4,5](RESHAPE[3,4,8](x)))),"
+            "MUL[3,4,5](IMAG[3,4,5](RFFT2D[3,4,5](RESHAPE[3,4,8](x))),IMAG[3,4,5](RFFT2D[3,4,5](RESHAPE[3,4,8](x))))))"
+        ),
+    ),
+}
+
+
+def part(source: str, bins: str, op: str, between: str = "") -> Node:
+    """What reads the result of a transform."""
+    spectrum = SPECTRUM.format(source=source, bins=bins)
+    sizes = between.rpartition("v:complex64[")[2].partition("]")[0] if between else bins
+    made = f"{spectrum}{between}y[{sizes}] = {op}({'v' if between else 'c'})"
+    return graphfix.load(tflite(made)).graphs[0].nodes[-1]
+
+
+@pytest.mark.parametrize("case", PARTS)
+def test_a_part_of_a_spectrum_is_read_at_rank_3(case: str) -> None:
+    source, bins, op, between, expected = PARTS[case]
+    edits = list(rfft2d_rank.plan(part(source, bins, op, between)))
+    if expected is None:
+        assert edits == []
+        return
+    (edit,) = edits
+    assert isinstance(edit, Replace)
+    assert written(edit.node) == expected
+    assert (edit.code, edit.inexact is None) == ("GF304", op != "COMPLEX_ABS")
+
+
+@pytest.mark.parametrize(("source", "bins"), [("N,2,4,8", "N,2,4,5"), ("N,4,8", "2,4,5")])
+def test_a_transform_of_free_sizes_is_undecided(source: str, bins: str) -> None:
+    with pytest.raises(Undecided, match=r"the sizes of x.* are not all known"):
+        list(rfft2d_rank.plan(part(source, bins, "COMPLEX_ABS")))
+
+
+ALPHAS = {
+    "an axis too short": ("y[1,8,4] = tflite.PRELU(x[1,8,4], a:const[4])", [Lift(1, (0,), "GF304")]),
+    "one number beside a vector": ("y[4] = tflite.PRELU(x[4], a:const[])", []),
+    "one number beside one number": ("y[] = tflite.PRELU(x[], a:const[])", []),
+    "a vector beside a vector": ("y[4] = tflite.PRELU(x[4], a:const[1])", [Restate(1, shape(), "GF304")]),
+    "two axes too long": (
+        "y[2,4] = tflite.PRELU(x[2,4], a:const[1,1,4])",
+        [Restate(1, shape(4), "GF304")],
+    ),
+    "two axes too long, one of them a batch": (
+        "y[2,4] = tflite.PRELU(x[2,4], a:const[1,2,4])",
+        [Leave(1, "alpha [1, 2, 4] follows the batch of [2, 4], which PRELU in TOSA can't", "GF304", "left")],
+    ),
+}
+
+
+@pytest.mark.parametrize("case", ALPHAS)
+def test_an_alpha_gets_one_axis_less_than_the_input(case: str) -> None:
+    text, edits = ALPHAS[case]
+    assert list(prelu_alpha_rank.plan(node(text))) == edits
+
+
+def test_an_alpha_too_long_of_free_sizes_is_undecided_and_a_short_one_is_lifted() -> None:
+    with pytest.raises(Undecided, match="the sizes of a"):
+        list(prelu_alpha_rank.plan(node("y[1,8,N] = tflite.PRELU(x[1,8,N], a[1,1,N])")))
+    assert list(prelu_alpha_rank.plan(node("y[1,8,N] = tflite.PRELU(x[1,8,N], a[N])"))) == [Lift(1, (0,), "GF304")]

@@ -11,6 +11,8 @@ import pytest
 from onnx import ModelProto
 
 import graphfix
+from graphfix.graph.edits import Leave
+from rewrites.tosa.unroll_recurrence import MOST_NODES, NOT_TAKEN, _within
 from tests.support import engine
 from tests.support.checked import verify
 from tests.support.onnx.recurrent import ALL, Recurrent
@@ -186,3 +188,9 @@ def test_the_named_form_does_not_replace_the_written_one(tmp_path: Path) -> None
     """Proved is only what the second file writes out, never the other way."""
     before, after, _ = fixed(tmp_path, PLAIN.model)
     assert verify(after, before, proof="only").proof["status"] == "not proved"  # type: ignore[index]  # it was asked
+
+
+def test_as_many_nodes_as_are_taken_are_written() -> None:
+    assert _within(7, MOST_NODES) == []
+    why = f"its 7 steps take {MOST_NODES + 1} nodes, and {MOST_NODES} are the most: bind a shorter length"
+    assert _within(7, MOST_NODES + 1) == [Leave(None, why, NOT_TAKEN, "left", blocks=True)]

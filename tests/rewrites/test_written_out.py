@@ -10,7 +10,9 @@ import pytest
 from onnx import ModelProto
 
 import graphfix
-from graphfix.shapes.dim import Undecided
+from graphfix.graph.edits import New
+from graphfix.shapes.dim import Shape, Undecided
+from rewrites.attention import bias
 from rewrites.tosa import decompose_attention, decompose_normalization
 from tests.support import engine
 from tests.support.checked import verify
@@ -329,3 +331,25 @@ def test_a_wrong_form_is_not_proved(case: str, tmp_path: Path) -> None:
 def test_the_named_form_does_not_replace_the_written_one(tmp_path: Path) -> None:
     before, after, _ = written(tmp_path, CASES["Attention"])
     assert verify(after, before, proof="only").proof["status"] == "not proved"  # type: ignore[index]  # it was asked
+
+
+@pytest.mark.parametrize(
+    ("mask", "causal", "sizes"),
+    [
+        ("[3,4]", True, (3, 4)),
+        ("[1,1,1,4]", True, (1, 1, 3, 4)),
+        ("[2,1,1,4]", True, (2, 1, 3, 4)),
+        ("[2,1,1,4]", False, (2, 1, 1, 4)),
+        ("", True, (3, 4)),
+        ("", False, None),
+    ],
+)
+def test_a_mask_and_the_order_are_added_at_the_sizes_of_both(
+    mask: str, causal: bool, sizes: tuple[int, ...] | None
+) -> None:
+    operands = "q[2,1,3,8], k[2,1,4,8], v[2,1,4,8]" + (f", m{mask}" if mask else "")
+    found = bias.bias_of(node(f"y[2,1,3,8] = Attention({operands})", opset=23), (3, 4), causal=causal)
+    assert (found.sizes if found is not None else None) == sizes
+    if found is not None and mask and causal:
+        assert isinstance(found.source, New)
+        assert (found.source.op, found.source.shape, found.source.operands[0]) == ("Add", Shape(found.sizes), bias.MASK)

@@ -280,3 +280,19 @@ def test_the_tosa_tools_take_a_module_of_one_add_and_add(monkeypatch: pytest.Mon
     answers["valid"] = False
     with pytest.raises(probe.RefusedError, match=r"tosa-opt refuses a module of one add: an error$"):
         probe.TOOLS[tosa.TOSA_TOOLS](7.0)
+
+
+def test_each_question_is_told_before_it_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    said: list[str] = []
+
+    def ask(question: doctor.Question, *, seconds: float) -> Probe:
+        said.append(f"{question.name} {seconds:g}")
+        return Probe(question.name, question.extra, "works", None, 0.0)
+
+    monkeypatch.setattr(doctor, "ask", ask)
+    names = [question.name for question in doctor.QUESTIONS]
+    for progress, told in ((said.append, True), (None, False)):
+        found = doctor.examine(progress, seconds=7)
+        assert [probe.name for probe in found.probes] == names
+        assert said == [text for name in names for text in ([f"asking {name}"] if told else []) + [f"{name} 7"]]
+        said.clear()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import mmap
 import os
 import sys
 from pathlib import Path
@@ -100,3 +101,10 @@ def test_the_limit_of_a_process_holds_inside_and_ends_behind() -> None:
     assert resource.getrlimit(resource.RLIMIT_DATA) == unlimited
     assert 0 < memory.data_of(os.getpid()) < 1 << 45
     assert memory.data_of(1 << 30) == 0
+
+
+def test_the_data_of_a_process_is_what_the_system_says(tmp_path: Path) -> None:
+    (tmp_path / "7").mkdir()
+    (tmp_path / "7" / "statm").write_text("10 20 30 40 50 60 70\n")
+    assert memory.data_of(7, tmp_path) == 60 * mmap.PAGESIZE
+    assert memory.data_of(8, tmp_path) == 0

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import ml_dtypes
 import numpy as np
 import onnx
 import pytest
 
-from graphfix.runtimes.onnx.onnxruntime import load
+from graphfix.runtimes.onnx.onnxruntime import _extended, load
 from graphfix.runtimes.session import RefusedError
 from tests.support.notation import model as notation
 
@@ -90,3 +92,24 @@ def test_what_is_refused_says_whether_a_kernel_is_missing(operator: str, missing
     assert "ONNXRuntimeError" not in said
     assert "\n" not in said
     assert refused.value.missing_kernel == missing
+
+
+def test_more_nodes_stand_behind_a_model_and_its_file_stays(tmp_path: Path) -> None:
+    path = tmp_path / "own.onnx"
+    path.write_bytes(b"model")
+    with _extended(b"model", b" more") as given:
+        assert given == b"model more"
+    with _extended(path, b" more") as given:
+        assert isinstance(given, str)
+        copy = Path(given)
+        assert copy.read_bytes() == b"model more"
+        assert copy.parent != tmp_path
+    assert not copy.parent.exists()
+    assert [each.read_bytes() for each in tmp_path.iterdir()] == [b"model"]
+
+
+@pytest.mark.parametrize("arena", [True, False])
+def test_memory_is_kept_for_the_next_run_by_default(arena: bool) -> None:
+    data = notation("y[2] = Neg(x[2])").SerializeToString()
+    session = load(data) if arena else load(data, arena=False)
+    assert session.session.get_session_options().enable_cpu_mem_arena == arena

@@ -422,3 +422,11 @@ def test_stretches_tells_repeated_axes_from_others(operands: list[Shape], answer
 def test_stretches_of_what_has_no_rank_are_undecided(operands: list[Shape]) -> None:
     with pytest.raises(Undecided, match=r"^the rank is not known$"):
         stretches(operands, 0)
+
+
+def test_what_is_no_shape_broadcasts_with_nothing() -> None:
+    two, three = Shape((2,)), Shape((3,))
+    for shapes in ((INVALID, two), (two, INVALID), (INVALID,), (Shape((INVALID_SIZE,)), two), (two, three)):
+        assert cstr_broadcastable(*shapes) is False
+    assert cstr_broadcastable(two, Shape((1,)), UNRANKED) is None
+    assert cstr_broadcastable(Shape((1,)), UNRANKED) is True

@@ -211,3 +211,54 @@ def test_a_scratch_folder_is_gone_afterwards_and_no_error_names_it(tmp_path: Pat
         fill()
     assert str(raised.value) == f"{tmp_path / 'm.tosa'}: too big"
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("met", "said"),
+    [
+        ("OpPow: x is less than 0", "tosa.pow met values for which TOSA defines no result: x is less than 0"),
+        ("OpPow", "tosa.pow met values for which TOSA defines no result"),
+        (None, "an operator met values for which TOSA defines no result"),
+    ],
+)
+def test_what_has_no_result_is_named_as_far_as_it_is_known(met: str | None, said: str) -> None:
+    assert agreement._undefined(met) == said
+
+
+def test_the_first_run_that_has_no_result_ends_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    model = onnx_file(tmp_path, "g (float[2] x) => (float[2] y) {y = Neg(x)}")
+    answers = iter([("valid", None), ("unpredictable", "OpPow: why"), ("valid", None)])
+
+    def answer(_: Path, inputs: Sequence[np.ndarray]) -> tosa.Computed:
+        return tosa.Computed([-inputs[0]], *next(answers))  # type: ignore[arg-type] -- the two statuses
+
+    monkeypatch.setattr(tosa, "run", answer)
+    found = agreement.agreement(DONE, model, model, tmp_path / "m.tosa", Request())
+    assert (found.status, found.runs, [gap.output for gap in found.gaps]) == ("unpredictable", 2, ["y"])
+    assert found.reason == agreement._undefined("OpPow: why")
+
+
+def test_where_no_kernel_set_has_a_model_the_first_ones_reason_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refusing(_: object, __: Path, kernels: str) -> None:
+        raise RefusedError(f"not in the {kernels} kernels")
+
+    monkeypatch.setattr(agreement.Child, "load_tflite", refusing)
+    model = tflite(tmp_path, "y[2] = NEG(x[2])")
+    found = agreement.agreement(DONE, model, model, tmp_path / "m.tosa", Request())
+    assert (found.status, found.reason) == ("not run", f"not in the {agreement._LITERT_KERNELS[0]} kernels")
+
+
+def test_a_model_of_other_outputs_is_not_compared(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    model = onnx_file(tmp_path, "g (float[2] x) => (float[2] y) {y = Neg(x)}")
+    monkeypatch.setattr(tosa, "run", lambda _, given: tosa.Computed([-given[0]] * 2, "valid"))
+    found = agreement.agreement(DONE, model, model, tmp_path / "m.tosa", Request())
+    assert (found.status, found.reason) == ("not run", "the TOSA file has 2 outputs, the original 1")
+
+
+def test_an_output_is_told_at_its_worst() -> None:
+    worst = agreement._Worst()
+    for largest, relative, within in ((0.25, 0.5, True), (1.0, None, False), (0.5, 0.125, True)):
+        worst.widen(judge.Judged(largest, relative, within))
+    assert (worst.largest, worst.relative, worst.within) == (1.0, 0.5, False)

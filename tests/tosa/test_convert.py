@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from graphfix.engine.request import Request
-from graphfix.results import Conversion, GraphfixError, Outcome
+from graphfix.results import Conversion, GraphfixError, Outcome, Site
 from graphfix.runtimes import tosa
 from graphfix.runtimes.session import RefusedError
 from graphfix.tosa import command, convert
@@ -184,3 +184,29 @@ def test_what_was_converted_is_run_beside_the_original_unless_it_holds_custom_op
     assert asked == (["original", "fixed", "tosa"] if status == "agrees" else [])
     assert set(seconds) == {"convert", "validate", "run"}
     assert convert.convert(files, "torch-mlir", Request())[0].status == "converted"
+
+
+def test_a_model_that_no_converter_takes_is_blocked_before_it_is_written(tools: Tools, tmp_path: Path) -> None:
+    model = onnx_file(tmp_path, "g (float[4] x) => (int64[1,N] y) {y = NonZero(x)}")
+    outcome = made(model)
+    assert outcome.conversion == convert.blocked("torch-mlir")
+    assert (outcome.command, outcome.output, tools.asked, written(model)) == ("tosa", None, [], {})
+
+
+def test_a_model_that_is_not_written_for_another_reason_has_no_conversion(
+    tools: Tools, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    model = onnx_file(tmp_path, NEG)
+    asked: list[Request] = []
+
+    def rewritten(source: Path, output: Path, request: Request) -> Outcome:
+        asked.append(request)
+        assert (source, output.suffix) == (model, ".onnx")
+        left = Site("GF305", "n", "Neg", "main", None, None, None, "left", None, "why")
+        return Outcome("fix", str(source), "onnx", sites=(left,), output=None)
+
+    monkeypatch.setattr(command.pipeline, "rewrite_file", rewritten)
+    outcome = command.tosa_file(model, tmp_path / "m.tosa", atol=0.5, rtol=0.25)
+    assert (outcome.command, outcome.conversion, tools.asked, written(model)) == ("tosa", None, [], {})
+    (request,) = asked
+    assert (request.target, request.stop_where_blocked, request.atol, request.rtol) == ("tosa", True, None, None)

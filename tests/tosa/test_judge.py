@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -13,11 +14,14 @@ from graphfix.checker.files.tflite.graphs import read_graphs
 from graphfix.checker.runs.onnx.float16_outputs import float16_outputs
 from graphfix.checker.runs.tflite.quantized_ends import input_ranges, output_steps
 from graphfix.engine.request import Request
+from graphfix.graph.edits import New, Replace
 from graphfix.results import Conversion
 from graphfix.runtimes import tosa
-from graphfix.tosa import agreement
+from graphfix.shapes.dim import Shape
+from graphfix.tosa import agreement, plain_weights
 from graphfix.tosa.judge import Apart, Limits, judged
 from graphfix.tosa.plain_weights import dequantized
+from tests.support.notation import node
 from tests.support.runtimes.tosa_loop import onnx_file, tflite
 
 if TYPE_CHECKING:
@@ -227,3 +231,36 @@ def test_the_other_kernels_are_asked_where_the_first_are_not_near(
     assert said[-1] == "asking the runtime's other kernels"
     monkeypatch.setattr(tosa, "run", lambda _, given: tosa.Computed([-given[0]], "valid"))
     assert agreement.agreement(DONE, model, model, tmp_path / "m.tosa", Request()).gaps[0].spread is None
+
+
+@pytest.mark.parametrize(
+    ("text", "reads"),
+    [
+        ("y[2,3] = tflite.FULLY_CONNECTED(x[2,4], w:const:int8[3,4])", (0, "DEQUANTIZE 1")),
+        ("y[2,3] = tflite.FULLY_CONNECTED(x[2,4], w:const:uint8[3,4])", (0, "DEQUANTIZE 1")),
+        ("y[2,3] = tflite.FULLY_CONNECTED(x[2,4], w:const:int8[3,4], b:const[3])", (0, "DEQUANTIZE 1", 2)),
+        ("y[2,3] = tflite.BATCH_MATMUL(x[2,4], w:const:int8[4,3], adj_x=False)", (0, "DEQUANTIZE 1")),
+        ("y[2,3] = tflite.FULLY_CONNECTED(x:int8[2,4], w:const:int8[3,4])", None),
+        ("y[2,3] = tflite.FULLY_CONNECTED(x[2,4], w:int8[3,4])", None),
+        ("y[2,3] = tflite.FULLY_CONNECTED(x[2,4], w:const:int16[3,4])", None),
+        ("y[2,3] = tflite.FULLY_CONNECTED(x[2,4], w:const[3,4])", None),
+        (" = tflite.FULLY_CONNECTED(x[2,4], w:const:int8[3,4])", None),
+    ],
+)
+def test_constant_weights_of_bytes_that_meet_floats_are_dequantized(
+    text: str, reads: tuple[int | str, ...] | None
+) -> None:
+    about = node(text) if not text.startswith(" ") else replace(node(f"y{text}"), results=(None,))
+    edits = list(plain_weights.plan(about))
+    if reads is None:
+        assert edits == []
+        return
+    (edit,) = edits
+    assert isinstance(edit, Replace)
+    made = edit.node
+    assert reads == tuple(f"{each.op} {each.operands[0]}" if isinstance(each, New) else each for each in made.operands)
+    (weights,) = (each for each in made.operands if isinstance(each, New))
+    w = about.operand(1)
+    assert (weights.shape, weights.dtype, weights.version) == (w.shape, "float32", 2)
+    assert (made.op, made.shape, made.dtype, made.version) == (about.op, Shape((2, 3)), "float32", about.version)
+    assert dict(made.attributes) == about.attributes

@@ -89,3 +89,12 @@ def test_a_path_and_a_message_come_out_as_they_went_in() -> None:
 def test_a_file_elsewhere_has_no_place() -> None:
     ((_, properties, _),) = read(replace(CHECKED, source="/none/m.onnx", sites=(FOUND,)))
     assert list(properties) == ["title"]
+
+
+@pytest.mark.parametrize(("number", "shown", "last"), [(10, 10, "1 site found"), (11, 10, "2 more warnings")])
+def test_as_many_lines_of_a_kind_as_are_shown_are_whole(number: int, shown: int, last: str) -> None:
+    checked = replace(CHECKED, sites=(FOUND,))
+    lines = read(*(replace(checked, source=f"m{at}.onnx") for at in range(number)))
+    assert [kind for kind, _, _ in lines] == ["warning"] * shown
+    assert lines[-1][2].startswith(last)
+    assert [properties["file"] for _, properties, _ in lines[:9]] == [f"m{at}.onnx" for at in range(9)]

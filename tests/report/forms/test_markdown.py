@@ -8,7 +8,7 @@ from html.parser import HTMLParser
 import pytest
 from markdown_it import MarkdownIt
 
-from graphfix.report.forms import registry
+from graphfix.report.forms import markdown, registry
 from graphfix.report.forms.markdown_escapes import prose
 from graphfix.report.table import table
 from graphfix.report.text import Failure
@@ -170,3 +170,16 @@ def test_runs_name_the_kernels_where_any_of_them_has_some(kernels: tuple[str, st
     runs = tuple(replace(Run({}, "off", "equal", 1), kernels=each) for each in kernels)
     text = registry.TEXTS["markdown"]([Outcome("fix", "m", "onnx", verdict=Verdict("equal", runs=runs))])
     assert [name for name in ("kernels", "optimizations") if f"| {name} |" in text] == [column]
+
+
+def test_what_is_left_out_is_said_in_the_last_line_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    outcome = replace(CHECKED, sites=sites(30))
+    assert "Left out" not in registry.TEXTS["markdown"]([outcome])
+    monkeypatch.setattr(markdown, "MOST", markdown.LAST_LINE + 1_500)
+    text = registry.TEXTS["markdown"]([outcome])
+    left_out = 30 - text.count("| GF101 |")
+    assert 0 < left_out < 30
+    assert text.splitlines()[-2:] == [
+        "",
+        f"Left out, to fit a comment: {left_out} sites. A report as JSON or HTML (`--report FILE.json`) has all.",
+    ]

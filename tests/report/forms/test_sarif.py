@@ -168,3 +168,25 @@ def test_a_code_of_a_rewrite_of_the_users_own_is_a_rule_with_the_first_line_of_i
     (result,) = run["results"]
     rule = run["tool"]["driver"]["rules"][result["ruleIndex"]]
     assert (rule["id"], rule["shortDescription"]["text"]) == ("MY101", "Drop a unit scale.")
+
+
+@pytest.mark.parametrize(("line", "text"), [("", "MY101"), ("Drop\na scale.", r"Drop\na scale.")])
+def test_a_rule_of_the_users_own_has_its_line_or_else_its_code(line: str, text: str) -> None:
+    rule = sarif._own_rule("MY101", line)
+    assert (rule["id"], rule["name"], rule["help"]) == ("MY101", "MY101", {"text": text})
+    assert rule["shortDescription"] == rule["fullDescription"] == {"text": text}
+    assert rule["defaultConfiguration"] == {"level": "warning"}
+
+
+def test_as_many_results_as_are_taken_are_whole(monkeypatch: pytest.MonkeyPatch) -> None:
+    sites = [replace(site, node=f"n{number}") for number in range(2) for site in (LEFT, FOUND)]
+    monkeypatch.setattr(sarif, "MOST", len(sites))
+    whole = run(replace(CHECKED, sites=sites))
+    assert [result["level"] for result in whole["results"]] == ["note", "warning"] * 2
+    assert whole["invocations"][0]["toolExecutionNotifications"] == []
+    monkeypatch.setattr(sarif, "MOST", 3)
+    cut = run(replace(CHECKED, sites=sites))
+    assert [result["level"] for result in cut["results"]] == ["warning", "warning", "note"]
+    (note,) = cut["invocations"][0]["toolExecutionNotifications"]
+    assert note["level"] == "warning"
+    assert note["message"]["text"].startswith("1 results are left out: 3 is the most")
