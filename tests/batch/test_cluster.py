@@ -452,7 +452,9 @@ def test_a_client_is_closed_where_the_body_fails_or_a_worker_is_of_another_versi
     assert connected.closed == cluster.SOON
 
 
-@pytest.mark.parametrize("error", [OSError("no one"), ValueError("no one"), RuntimeError("no one"), TypeError("no one")])
+@pytest.mark.parametrize(
+    "error", [OSError("no one"), ValueError("no one"), RuntimeError("no one"), TypeError("no one")]
+)
 @pytest.mark.usefixtures("connected")
 def test_an_address_that_leads_nowhere_is_one_line(monkeypatch: pytest.MonkeyPatch, error: Exception) -> None:
     def refuse(*_: object, **__: object) -> None:

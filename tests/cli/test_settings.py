@@ -13,10 +13,10 @@ import pytest
 from graphfix.api import own_rewrites, pipeline
 from graphfix.api.own_rewrites import Own
 from graphfix.cli import commands, parser
-from graphfix.cli.configuration import keys
+from graphfix.cli.configuration import file, keys
 from graphfix.engine.request import Request
 from graphfix.graph.protocols import Rewrite
-from graphfix.results import Outcome, Site, Verdict
+from graphfix.results import GraphfixError, Outcome, Site, Verdict
 
 Asked = list[tuple[str, Request]]
 Run = Callable[..., tuple[int, str, str]]
@@ -418,3 +418,35 @@ def test_a_file_of_another_users_that_is_found_and_not_named_has_no_python_run(
     assert not of(asked, run, "fix", "m.onnx", "-o", "f.onnx", "--isolated").rewrites
     (tmp_path / "graphfix.toml").write_text('target = "ranks"\n')
     assert of(asked, run, "fix", "m.onnx", "-o", "f.onnx").target == "ranks"
+
+
+@pytest.mark.parametrize(
+    ("text", "refused"),
+    [
+        ('rewrites = ["mine.py"]', True),
+        ('rewrites = ["mine.py"]\n[[overrides]]\nfiles = ["*"]\ntarget = "ranks"', True),
+        ('[[overrides]]\nfiles = ["*"]\ntarget = "ranks"\n[[overrides]]\nfiles = ["*"]\nrewrites = []', True),
+        ('overrides = ["rewrites", {files = ["*"], target = "ranks"}]', False),
+        ('overrides = ["rewrites", {files = ["*"], rewrites = []}]', True),
+        ('overrides = "rewrites"', False),
+        ('overrides = 5\nrewrites = ["mine.py"]', True),
+        ("overrides = 5", False),
+        ('target = "ranks"', False),
+    ],
+)
+def test_where_another_user_s_file_names_python_it_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str, refused: bool
+) -> None:
+    path = tmp_path / "graphfix.toml"
+    path.write_text(text)
+    owner = path.stat().st_uid or 12345
+    if path.stat().st_uid == 0:
+        os.chown(path, owner, owner)
+    monkeypatch.setattr(os, "getuid", lambda: owner)
+    file._refuse_a_strangers(path, tomllib.loads(text))
+    monkeypatch.setattr(os, "getuid", lambda: owner + 1)
+    if not refused:
+        file._refuse_a_strangers(path, tomllib.loads(text))
+        return
+    with pytest.raises(GraphfixError, match=r"it is another user's, and 'rewrites' is Python that runs: --config "):
+        file._refuse_a_strangers(path, tomllib.loads(text))

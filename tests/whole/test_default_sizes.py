@@ -239,13 +239,13 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[[int], str] | N
     [
         (lambda size: "yes" if size >= 5 else "no", "5"),
         (lambda size: "yes" if size == 3 else "no", "3"),
-        (lambda size: "NaN", "1"),
+        (lambda _: "NaN", "1"),
         (lambda size: "NaN" if size < 64 else "yes", "64"),
         (lambda size: "NaN" if size != 9 else "yes", "1"),
         (lambda size: "no" if size == 1 else "yes" if size == 9 else "NaN", "2"),
         (lambda size: "no" if size == 1 else "yes" if size == 3 else "NaN", "3"),
         (lambda size: "no" if size == 1 else "yes" if size == 5 else "NaN", "2"),
-        (lambda size: "no", "S"),
+        (lambda _: "no", "S"),
     ],
     ids=["least", "odd", "NaN", "seventh", "eighth", "far", "seventh behind one", "eighth behind one", "never"],
 )
@@ -262,7 +262,7 @@ def test_the_first_size_that_is_taken_is_bound_and_one_of_nan_where_the_next_few
 def test_no_more_is_asked_when_seven_sizes_gave_nan(
     tmp_path: Path, asked: Callable[[Callable[[int], str] | None], list[int]]
 ) -> None:
-    sizes = asked(lambda size: "NaN")
+    sizes = asked(lambda _: "NaN")
     bound(written("y[N,S] = Neg(x[N,S])", tmp_path))
     assert list(dict.fromkeys(sizes)) == list(POWERS)
 
