@@ -88,8 +88,12 @@ def test_threads_that_were_stopped_are_not_waited_for(monkeypatch: pytest.Monkey
 def test_threads_are_closed_at_the_end_whatever_happens(monkeypatch: pytest.MonkeyPatch) -> None:
     closed: list[int] = []
     monkeypatch.setattr(executors.Threads, "close", lambda self: closed.append(self.most))
-    with pytest.raises(KeyError), executors.local(3) as threads:
+
+    def work(threads: executors.Threads) -> None:
         assert threads.gone == "the batch was stopped"
         assert closed == []
         raise KeyError
+
+    with pytest.raises(KeyError), executors.local(3) as threads:
+        work(threads)
     assert closed == [3 * executors.AHEAD]

@@ -108,7 +108,7 @@ def test_every_message_is_answered_in_order_also_one_that_fails(
     assert isinstance(said[3][1], Fault)
 
 
-# --- the process itself, with stand-ins for the system -----------------------------------------------------------------
+# --- the process itself, with stand-ins for the system ----------------------------------------------------------------
 
 
 def test_answers_go_where_stdout_went_and_what_is_printed_to_stderr(monkeypatch: pytest.MonkeyPatch) -> None:

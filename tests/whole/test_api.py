@@ -10,6 +10,7 @@ import stat
 from collections.abc import Callable
 from dataclasses import fields
 from pathlib import Path
+from types import ModuleType
 
 import numpy as np
 import onnx
@@ -23,6 +24,7 @@ from graphfix.engine.request import Request
 from graphfix.report import pages
 from graphfix.results import GraphfixError, Verdict
 from graphfix.targets import registry
+from graphfix.targets.target import page as target_page
 from graphfix.tosa import tosa_file
 from models.builders.tflite.text import model as tflite_model
 from tests.support.notation import model, parsed
@@ -702,3 +704,28 @@ def test_a_strict_proof_writes_what_is_proved_alone(status: str, changed: bool) 
     ]
     enough = status in ("equal", "proved") or (status == "undecided" and not changed)
     assert asked == [status == "proved", enough]
+
+
+def test_the_list_of_topics_is_three_tables_with_their_texts_in_one_column() -> None:
+    own = ModuleType("mine", "Do something\n    of my own.\n\n    More of it.\n")
+    vars(own).update({"ON": frozenset({("", "Mul")}), "CODE": "MY101", "plan": lambda _: ()})
+    tables = [table.splitlines() for table in graphfix.explain(rewrites=[own]).split("\n\n")]
+    assert [first for first, *_ in tables] == ["codes", "rewrites", "targets"]
+    longest = max(map(len, (*pages.codes(), *registry.REWRITES, *registry.TARGETS)))
+    found: dict[str, str] = {}
+    for line in (line for _, *lines in tables for line in lines):
+        name, text = line[2 : 2 + longest], line[2 + longest :]
+        assert (line[:2], text[:2], text[2:].strip()) == ("  ", "  ", text[2:]), line
+        found[name.rstrip()] = text[2:]
+    assert list(found) == [*pages.codes(), *registry.REWRITES, "mine", *registry.TARGETS]
+    assert all(found.values())
+    assert found["mine"] == "Do something of my own."
+    assert [found["GF102"], found["ranks"]] == [
+        pages.title("GF102").removeprefix("GF102 "),
+        " ".join(target_page("ranks").split("\n", 2)[2].split("\n\n")[0].split()),
+    ]
+    assert [len(table) - 1 for table in tables] == [
+        len(pages.codes()),
+        len(registry.REWRITES) + 1,
+        len(registry.TARGETS),
+    ]

@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
-import onnx
 import pytest
 
 import graphfix
@@ -112,13 +111,3 @@ def test_a_loaded_model_is_bound_by_dims_shapes_and_what_is_the_same() -> None:
     loaded = graphfix.load(model("y[*] = Add(x[N,S,3], z[M,T,K])"))
     loaded.bind({"N": 2}, {"z": (None, 5, None)}, [("z[0]", "x[0]")])
     assert [str(value.shape) for value in loaded.inputs] == ["[2, S, 3]", "[2, 5, K]"]
-
-
-def test_a_message_of_onnx_ir_finds_the_data_beside_the_file(tmp_path: Path) -> None:
-    pytest.importorskip("onnx_ir")
-    path = with_data(tmp_path / "m.onnx", "w.bin", 7.0)
-    tensors = graphfix.load(path).to_ir().graph.initializers.values()
-    (tensor,) = (each.const_value for each in tensors)
-    assert tensor is not None
-    assert set(tensor.numpy().ravel().tolist()) == {7.0}
-    assert onnx.load(path).graph.initializer[0].name in {each.name for each in tensors}
