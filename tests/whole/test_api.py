@@ -23,6 +23,7 @@ from graphfix.batch import batch_files
 from graphfix.engine.request import Request
 from graphfix.report import pages
 from graphfix.results import GraphfixError, Verdict
+from graphfix.results.progress import Notice
 from graphfix.targets import registry
 from graphfix.targets.target import page as target_page
 from graphfix.tosa import tosa_file
@@ -729,3 +730,24 @@ def test_the_list_of_topics_is_three_tables_with_their_texts_in_one_column() -> 
         len(registry.REWRITES) + 1,
         len(registry.TARGETS),
     ]
+
+
+@pytest.mark.parametrize("name", ["m.tflite", "m.onnx", "m"])
+def test_a_name_of_the_other_format_is_a_notice_among_the_steps(tmp_path: Path, name: str) -> None:
+    told: list[str] = []
+    source = write(tmp_path / name)
+    graphfix.fix_file(source, tmp_path / "f.onnx", check_result=False, progress=lambda text, *_: told.append(text))
+    notices = [text for text in told if isinstance(text, Notice)]
+    said = "holds an ONNX model, although its name ends with .tflite: its content counts"
+    assert notices == ([f"{name} {said}"] if name == "m.tflite" else [])
+    assert told[0] == "reading the model"
+    assert not isinstance(told[0], Notice)
+
+
+def test_an_output_in_place_of_the_target_file_is_refused_before_the_model_is_read(tmp_path: Path) -> None:
+    table = tmp_path / "mine.toml"
+    table.write_text('name = "mine"\n')
+    for source in (tmp_path / "none.onnx", write(tmp_path / "m.onnx")):
+        with pytest.raises(GraphfixError, match="the output is the target file"):
+            graphfix.fix_file(source, table, target_file=table, check_result=False)
+    assert table.read_text() == 'name = "mine"\n'
