@@ -809,9 +809,7 @@ def test_a_tolerance_is_a_number_from_0_on(text: str, value: float) -> None:
 
 @pytest.mark.parametrize("text", ["inf", "1e309", "nan", "-1e-9", "", "a"])
 def test_what_is_no_finite_number_from_0_on_is_no_tolerance(text: str) -> None:
-    with pytest.raises(
-        argparse.ArgumentTypeError, match=f"^{re.escape(repr(text))} is not a number from 0 on$"
-    ):
+    with pytest.raises(argparse.ArgumentTypeError, match=f"^{re.escape(repr(text))} is not a number from 0 on$"):
         options.tolerance(text)
 
 
