@@ -557,3 +557,12 @@ def test_a_group_keeps_its_order_and_what_plans_a_whole_model() -> None:
     assert isinstance(found.step, UntilNothingChanges)
     assert [each.name for each in found.step.rewrites] == ["one", whole.name, "two"]
     assert found.step.rewrites[1] is whole
+
+
+@pytest.mark.parametrize(("source", "said"), [("there.py", "there.py: "), ("", "rewrite mine: ")], ids=repr)
+def test_a_rewrite_is_named_by_its_source_or_else_by_its_name(source: str, said: str) -> None:
+    made = rewrite(in_memory(CODE="GF999"))
+    assert isinstance(made, Rewrite)
+    for given in (replace(made, source=source), UntilNothingChanges((replace(made, source=source),))):
+        with pytest.raises(GraphfixError, match=rf"^{said}CODE is 'GF999'"):
+            own_rewrites.load([given])
