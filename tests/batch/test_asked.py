@@ -5,11 +5,13 @@ from __future__ import annotations
 import importlib
 from dataclasses import fields
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from graphfix.batch.jobs import request_digest
+from graphfix.batch.jobs.job import Limits
 from graphfix.batch.jobs.request_digest import SPARED, digest
 from graphfix.engine.request import Request
 from graphfix.results import GraphfixError
@@ -128,3 +130,55 @@ def test_what_has_no_order_is_one_request_in_whatever_order_it_is_said() -> None
     for names in ({"b", "a", "c"}, frozenset({"c", "a", "b"})):
         assert request_digest._plain(names) == ["a", "b", "c"]
     assert request_digest._plain(["b", "a"]) == ["b", "a"]
+
+
+@pytest.mark.parametrize(
+    ("value", "content"),
+    [("planted_one", True), ("planted_one:f", True), ("no_such_place", False), ("planted_space", False), ("", False)],
+    ids=["a module", "a name in one", "none", "a folder", "nothing"],
+)
+def test_of_an_entry_point_the_place_the_version_and_the_content_count(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, value: str, content: bool
+) -> None:
+    (tmp_path / "planted_one.py").write_text("one")
+    (tmp_path / "planted_space").mkdir()
+    monkeypatch.syspath_prepend(tmp_path)
+    importlib.invalidate_caches()
+    module = value.partition(":")[0]
+    entry = SimpleNamespace(value=value, module=module, dist=SimpleNamespace(version="1.5"))
+    held = request_digest._content(tmp_path / "planted_one.py") if content else None
+    assert (held is not None) is content
+    assert request_digest._installed(entry) == [value, "1.5", held]  # type: ignore[arg-type]
+    assert request_digest._installed(SimpleNamespace(value=value, module=module, dist=None))[:2] == [value, None]  # type: ignore[arg-type, index]
+
+
+def test_a_rewrite_by_its_name_counts_by_the_entry_points_of_that_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    groups: list[str] = []
+
+    def entry_points(*, group: str) -> list[SimpleNamespace]:
+        groups.append(group)
+        return [SimpleNamespace(name=name, value=f"{name}.m", module="", dist=None) for name in ("a", "b", "a")]
+
+    monkeypatch.setattr(request_digest, "entry_points", entry_points)
+    assert request_digest._rewrites(("a", "c", Path("none.py"))) == [["a", *[["a.m", None, None]] * 2], ["c"], None]
+    assert set(groups) == {"graphfix.rewrites"}
+
+
+@pytest.mark.parametrize(
+    ("value", "plain"),
+    [
+        ({2: (1, "a")}, {"2": [1, "a"]}),
+        ({"b": {3, 1}}, {"b": ["1", "3"]}),
+        ((None, True, 0.5), [None, True, 0.5]),
+        (Limits(1.5, 3), {"seconds": 1.5, "bytes": 3}),
+    ],
+    ids=str,
+)
+def test_a_value_is_plain_by_its_kind(value: object, plain: object) -> None:
+    assert request_digest._plain(value) == plain
+
+
+def test_what_no_digest_is_known_of_is_an_error() -> None:
+    for value in (b"bytes", Limits):
+        with pytest.raises(TypeError, match=r"^(bytes|type): no digest of it is known$"):
+            request_digest._plain(value)

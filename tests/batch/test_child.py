@@ -266,3 +266,83 @@ def test_memory_is_told_in_the_larger_unit_that_fits() -> None:
         "1 GiB",
         "2.5 GiB",
     ]
+
+
+@pytest.mark.parametrize(
+    ("held", "limit", "killed", "kept"),
+    [
+        (0, 8, False, True),
+        (4, 8, False, True),
+        (5, 8, False, False),
+        (100, 1000, False, True),
+        (101, 1000, False, False),
+        (0, 8, True, False),
+    ],
+    ids=["little", "half of the limit", "more", "as much as is kept", "more than is kept", "killed"],
+)
+def test_a_process_that_holds_much_or_was_killed_makes_way(
+    stand_in: type[StandIn],
+    asked: Child,
+    monkeypatch: pytest.MonkeyPatch,
+    held: int,
+    limit: int,
+    killed: bool,
+    kept: bool,
+) -> None:
+    class Seen:
+        expired = False
+
+        def __init__(self, *_: object) -> None:
+            self.killed = killed
+
+        def __enter__(self) -> None: ...
+        def __exit__(self, *_: object) -> None: ...
+
+    monkeypatch.setattr(child, "KEPT", 100)
+    monkeypatch.setattr(child, "Watch", Seen)
+    monkeypatch.setattr(child.sessions, "anonymous", lambda pid: held if pid == StandIn.pid else 10**6)
+    stand_in.answer = ("done", 3)
+    assert asked.ask("m", Limits(LONG, limit)) == 3
+    assert (asked._process is not None) is kept
+
+
+def test_a_process_that_has_ended_while_it_waited_is_ended_and_another_is_asked(
+    stand_in: type[StandIn], asked: Child, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    killed: list[int] = []
+    monkeypatch.setattr(child.sessions, "kill", killed.append)
+    stand_in.answer = ("done", 1)
+    asked.ask("m", Limits(LONG))
+    first = asked._process
+    assert first is not None
+    asked.ask("m", Limits(LONG))
+    assert (asked._process, killed) == (first, [])
+    monkeypatch.setattr(first, "has_ended", True, raising=False)
+    asked.ask("m", Limits(LONG))
+    assert asked._process is not first
+    assert killed == [StandIn.pid]
+
+
+@pytest.mark.parametrize(
+    ("used", "stopped", "ended", "passed"),
+    [
+        (8, False, False, False),
+        (9, False, False, True),
+        (8, True, False, True),
+        (8, False, True, True),
+    ],
+    ids=["within its memory", "above it", "stopped", "ended"],
+)
+def test_a_model_is_ended_above_its_memory_when_it_is_called_off_and_when_its_process_is_gone(
+    monkeypatch: pytest.MonkeyPatch, used: int, stopped: bool, ended: bool, passed: bool
+) -> None:
+    stop, process = threading.Event(), StandIn()
+    process.has_ended = ended
+    if stopped:
+        stop.set()
+    monkeypatch.setattr(child.sessions, "used", lambda _: used)
+    bounds = child._Bounds(process, Limits(1.0, 8), stop)  # type: ignore[arg-type]
+    assert bounds._are_passed() is passed
+    assert bounds._heavy is (used > 8)
+    monkeypatch.setattr(child.memory, "available", lambda: 77)
+    assert child._Bounds(process, Limits(1.0), stop).bytes == 77  # type: ignore[arg-type]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import signal
 import subprocess
@@ -16,6 +17,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from dask import config as dask_config
 from distributed import Client, KilledWorker, LocalCluster
 from distributed.client import ClosedClientError
 
@@ -390,3 +392,97 @@ def test_a_job_without_a_limit_may_need_a_thread_s_share_of_its_worker(
     monkeypatch.setattr(work, "work", lambda job, _: given.append(job))
     cluster._done(replace(named(tmp_path, "a.onnx"), limits=Limits(1.0, limit)), VERSION, "batch")
     assert [each.limits for each in given] == [Limits(1.0, share)]
+
+
+class Connected(Scheduler):
+    """A client that was made: with what, and whether it was closed."""
+
+    made: tuple[tuple[object, ...], dict[str, object], object] | None = None
+    closed: float | None = None
+
+    def close(self, timeout: float) -> None:
+        self.closed = timeout
+        raise OSError("it is gone")
+
+
+LOGGERS = ("distributed", "distributed.client", "tornado", "tornado.application", "asyncio")
+
+
+@pytest.fixture
+def connected(monkeypatch: pytest.MonkeyPatch) -> Iterator[Connected]:
+    """What a scheduler's address leads to; loggers have their levels again at the end."""
+    levels = {name: logging.getLogger(name).level for name in LOGGERS}
+    client = Connected()
+
+    def made(*given: object, **named: object) -> Connected:
+        client.made = (given, named, dask_config.get("distributed.comm.timeouts.connect"))
+        return client
+
+    monkeypatch.setattr("distributed.Client", made)
+    yield client
+    for name, level in levels.items():
+        logging.getLogger(name).setLevel(level)
+
+
+def test_a_client_of_an_address_is_quiet_and_closed_at_the_end(connected: Connected) -> None:
+    before = dask_config.get("distributed.comm.timeouts.connect")
+    with cluster.dask("tcp://s:1", 4) as workers:
+        assert workers._client is connected
+        assert (connected.retries, connected.closed) == (4, None)
+        assert not any(logging.getLogger(name).isEnabledFor(logging.CRITICAL) for name in LOGGERS)
+    assert connected.closed == cluster.SOON
+    named = {"timeout": cluster.SOON, "set_as_default": False, "name": "graphfix"}
+    assert connected.made == (("tcp://s:1",), named, f"{cluster.SOON}s")
+    assert dask_config.get("distributed.comm.timeouts.connect") == before
+
+
+def test_a_client_is_closed_where_the_body_fails_or_a_worker_is_of_another_version(
+    connected: Connected, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with pytest.raises(KeyError), cluster.dask("tcp://s:1", 4):
+        raise KeyError
+    assert connected.closed == cluster.SOON
+    connected.closed = None
+    monkeypatch.setattr(cluster, "VERSION", "0.0.9")
+    with (
+        pytest.raises(GraphfixError, match=f"^worker tcp://w:1 has graphfix {VERSION}, and this is 0.0.9: install the"),
+        cluster.dask("tcp://s:1", 4),
+    ):
+        pass
+    assert connected.closed == cluster.SOON
+
+
+@pytest.mark.parametrize(
+    "error", [OSError("no one"), ValueError("no one"), RuntimeError("no one"), TypeError("no one")]
+)
+@pytest.mark.usefixtures("connected")
+def test_an_address_that_leads_nowhere_is_one_line(monkeypatch: pytest.MonkeyPatch, error: Exception) -> None:
+    def refuse(*_: object, **__: object) -> None:
+        raise error
+
+    monkeypatch.setattr("distributed.Client", refuse)
+    with pytest.raises(GraphfixError) as refused, cluster.dask("tcp://s:1", 0):
+        pass
+    how = "`dask scheduler` starts one and prints its address"
+    assert str(refused.value) == f"tcp://s:1: no Dask scheduler answers (no one); {how}"
+
+
+def test_workers_wait_only_where_there_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    scheduler = Scheduler()
+    workers = cluster.cluster(scheduler, 0)
+    assert workers.waits() is True
+    monkeypatch.setattr(scheduler, "nthreads", lambda: {"tcp://w:1": 2})
+    assert workers.waits() is False
+    assert workers.most == cluster.MOST
+
+
+@pytest.mark.parametrize("error", [OSError(), RuntimeError(), ValueError()], ids=repr)
+def test_where_the_scheduler_does_not_say_what_runs_nothing_is_known_to_and_a_stop_is_no_error(
+    error: Exception,
+) -> None:
+    scheduler = Scheduler()
+    workers = cluster.cluster(scheduler, 0)
+    scheduler.error = error
+    assert list(workers.running()) == []
+    workers.stop()
+    assert scheduler.asked[-1] == ("shutdown", False)

@@ -53,3 +53,47 @@ def test_a_job_that_raises_runs_no_more(monkeypatch: pytest.MonkeyPatch) -> None
     threads.close()
     assert list(threads.running()) == []
     assert threads.most == 2 * executors.AHEAD
+
+
+@pytest.mark.parametrize(
+    ("error", "said"),
+    [
+        (OSError(13, "Permission denied", "m.onnx"), "m.onnx: Permission denied"),
+        (OSError(28, "No space left on device"), "No space left on device"),
+        (OSError("a\n  b"), "a b"),
+        (OSError(), "OSError"),
+        (KeyError(), "KeyError"),
+        (ValueError("no\tmodel"), "no model"),
+    ],
+    ids=repr,
+)
+def test_an_error_is_said_in_one_line(error: Exception, said: str) -> None:
+    assert executors.said_by(error) == said
+
+
+def test_threads_that_were_stopped_are_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[tuple[bool, bool]] = []
+    threads = executors.Threads(3)
+
+    def shutdown(wait: bool = True, *, cancel_futures: bool = False) -> None:
+        asked.append((wait, cancel_futures))
+
+    monkeypatch.setattr(threads._executor, "shutdown", shutdown)
+    threads.close()
+    threads.stop()
+    threads.close()
+    assert asked == [(True, False), (False, True), (False, False)]
+
+
+def test_threads_are_closed_at_the_end_whatever_happens(monkeypatch: pytest.MonkeyPatch) -> None:
+    closed: list[int] = []
+    monkeypatch.setattr(executors.Threads, "close", lambda self: closed.append(self.most))
+
+    def work(threads: executors.Threads) -> None:
+        assert threads.gone == "the batch was stopped"
+        assert closed == []
+        raise KeyError
+
+    with pytest.raises(KeyError), executors.local(3) as threads:
+        work(threads)
+    assert closed == [3 * executors.AHEAD]

@@ -5,13 +5,20 @@ from __future__ import annotations
 import inspect
 import os
 import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import fields
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import fsspec
 import pytest
 
+from graphfix import batch
 from graphfix.batch import batch_files, python_function
+from graphfix.batch.jobs import cluster, executors
+from graphfix.batch.jobs.batch_settings import Orders
 from graphfix.batch.jobs.job import Finished, Job, Limits
 from graphfix.cli import parser
 from graphfix.engine.request import Request
@@ -207,3 +214,83 @@ def test_what_is_asked_of_all_models_is_in_each_job(zoo: Path, monkeypatch: pyte
     assert (job.command, job.limits.seconds, job.again) == ("fix", 600.0, False)
     assert job.limits.bytes is not None
     assert 0 < job.limits.bytes <= memory.available() // 2 + (1 << 30)
+
+
+@pytest.mark.parametrize(
+    ("keywords", "orders", "retries"),
+    [
+        ({}, ("fix", "out", 600.0, None, False, None), 2),
+        (
+            {"command": "check", "jobs": 3, "time_limit": 5, "memory_limit": 7, "again": True, "retries": 0},
+            ("check", "out", 5, 7, True, 3),
+            0,
+        ),
+        ({"jobs": 3, "client": True}, ("fix", "out", 600.0, None, False, 0), 2),
+    ],
+    ids=["usual", "other", "a client"],
+)
+def test_what_is_asked_reaches_the_workers(
+    zoo: Path, monkeypatch: pytest.MonkeyPatch, keywords: dict[str, Any], orders: tuple[object, ...], retries: int
+) -> None:
+    client = SimpleNamespace(get_executor=None) if keywords.get("client") else None
+    seen: list[object] = []
+
+    @contextmanager
+    def workers(*given: object) -> Iterator[str]:
+        seen.append(given)
+        yield "workers"
+
+    def run(jobs: Iterator[Job], by: object, watch: python_function._Watch, kept: Any) -> Iterator[Failure]:  # noqa: ANN401
+        assert (by, watch.total, watch.done) == ("workers", 2, 0)
+        for job in jobs:
+            assert job.request.target == "ranks"
+            seen.append((job.name, job.command, job.again))
+            yield kept(Finished(job, Failure(job.command, job.source, "no"), 0.5))
+
+    monkeypatch.setattr(python_function, "_workers", workers)
+    monkeypatch.setattr(python_function.running, "run", run)
+    entries = batch_files([zoo], "out", target="ranks", exclude=["c.tflite"], **{**keywords, "client": client})
+    assert seen[0] == (Orders(*orders), client, retries)  # type: ignore[arg-type]
+    command, again = keywords.get("command", "fix"), keywords.get("again", False)
+    assert seen[1:] == [("b.onnx", command, again), ("deep/a.onnx", command, again)]
+    assert [type(entry) for entry in entries] == [Failure, Failure]
+
+
+def test_a_client_s_workers_do_the_jobs_and_else_threads_of_this_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cluster, "cluster", lambda client, retries: ("cluster", client, retries))
+    orders = Orders("fix", "out", 600.0, None, False, 3)
+    with python_function._workers(orders, "client", 4) as workers:
+        assert workers == ("cluster", "client", 4)
+    with python_function._workers(orders, None, 4) as workers:
+        assert isinstance(workers, executors.Threads)
+        assert workers.most == 3 * executors.AHEAD
+
+
+@pytest.mark.parametrize(
+    ("keywords", "said"),
+    [
+        ({"models": "zoo"}, "models is 'zoo'; give a list of paths, such as ['models']"),
+        ({"exclude": "b"}, "exclude is 'b'; give a list of paths"),
+        ({"rewrites": "b.py"}, "rewrites is 'b.py'; give a list of paths"),
+        ({"output": 3}, "output is 3; give the path of a folder, or a URL"),
+        ({"client": 3}, "client is 3; give a Client of Dask's distributed, or None"),
+        ({"retries": -1}, "retries is -1; give a whole number from 0 on"),
+        ({"retries": True}, "retries is True; give a whole number"),
+        ({"retries": 1.0}, "retries is 1.0; give a whole number"),
+        ({"again": 1}, "again is 1; give True or False"),
+        ({"jobs": "2"}, "jobs is '2'; give a number above 0, or None"),
+        ({"time_limit": 0.0}, "time_limit is 0.0; give a number above 0, or None"),
+    ],
+    ids=str,
+)
+def test_a_value_of_another_type_is_refused(zoo: Path, keywords: dict[str, Any], said: str) -> None:
+    with pytest.raises(GraphfixError) as refused:
+        batch_files(**{"models": [zoo], "output": "out", **keywords})
+    assert str(refused.value).startswith(said)
+
+
+def test_the_package_has_this_one_name() -> None:
+    assert batch.__all__ == ["batch_files"]
+    assert batch.batch_files is batch_files
+    with pytest.raises(AttributeError, match=r"^module 'graphfix.batch' has no attribute 'batch_file'$"):
+        _ = batch.batch_file  # type: ignore[attr-defined]

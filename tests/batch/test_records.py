@@ -14,7 +14,7 @@ import pytest
 from graphfix.batch.jobs import records
 from graphfix.batch.jobs.job import Job, Limits
 from graphfix.batch.stores import addresses
-from graphfix.batch.stores.store import Digest
+from graphfix.batch.stores.store import Digest, Identity
 from graphfix.engine.request import Request
 from graphfix.report.forms.json import json_text
 from graphfix.results import Conversion, Outcome, Site, Verdict
@@ -250,3 +250,45 @@ def test_a_record_that_names_files_elsewhere_is_none(tmp_path: Path) -> None:
     assert addresses.store(job.output).identity("../in/m.onnx") is not None
     path.write_text(json.dumps({**data, "outputs": [{**data["sources"][0], "name": "../in/m.onnx"}]}))
     assert records.holding(job) is None
+
+
+class Marking:
+    """A store that says a size and a mark of one file, and of whose bytes a digest is made."""
+
+    def __init__(self, size: int | None, mark: str, sha256: str) -> None:
+        self.now = None if size is None else Identity(size, mark)
+        self.sha256 = sha256
+        self.read: list[str] = []
+
+    def identity(self, name: str) -> Identity | None:
+        return self.now if name == "a" else None
+
+    def digest(self, name: str) -> Digest:
+        self.read.append(name)
+        assert self.now is not None
+        return Digest(name, self.now.size, self.sha256, self.now.mark)
+
+
+@pytest.mark.parametrize(
+    ("size", "mark", "sha256", "was", "there", "read"),
+    [
+        (None, "", "s", "", False, False),
+        (3, "e", "other", "e", True, False),
+        (3, "f", "s", "e", False, False),
+        (4, "e", "s", "e", False, False),
+        (3, "", "s", "e", True, True),
+        (3, "e", "s", "", True, True),
+        (3, "", "other", "", False, True),
+        (3, "", "s", "", True, True),
+    ],
+    ids=["gone", "marked", "marked anew", "longer", "no mark now", "no mark then", "other bytes", "the same bytes"],
+)
+def test_a_file_is_there_by_its_size_and_its_mark_or_its_bytes(
+    size: int | None, mark: str, sha256: str, was: str, there: bool, read: bool
+) -> None:
+    store = Marking(size, mark, sha256)
+    file = Digest("a", 3, "s", was)
+    assert records._is_there(store, file) is there  # type: ignore[arg-type]
+    assert store.read == ["a"] * read
+    assert records._are_there(store, [file, replace(file, name="b")]) is False  # type: ignore[arg-type]
+    assert records._are_there(store, []) is True  # type: ignore[arg-type]

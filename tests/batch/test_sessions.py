@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import psutil
 import pytest
@@ -72,3 +73,53 @@ def test_a_process_that_has_ended_is_in_no_session_and_does_not_run(monkeypatch:
     assert sessions.running(mine) == [os.getpid()]
     assert sessions.running(0) == []
     assert sessions.anonymous(gone) == sessions.used(0) == 0
+
+
+@pytest.mark.parametrize("error", [ProcessLookupError(), PermissionError()], ids=repr)
+def test_a_group_that_is_gone_or_another_user_s_is_left(monkeypatch: pytest.MonkeyPatch, error: OSError) -> None:
+    killed: list[tuple[int, int]] = []
+
+    def kill(group: int, number: int) -> None:
+        killed.append((group, number))
+        raise error
+
+    monkeypatch.setattr(sessions, "_processes", lambda: None)
+    monkeypatch.setattr(sessions.os, "killpg", kill)
+    sessions.kill(77)
+    assert killed == [(77, signal.SIGKILL)]
+
+
+def test_all_of_a_session_but_the_caller_are_killed_until_none_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
+    killed: list[tuple[int, int]] = []
+    left = iter([[5, os.getpid(), 6], [6, os.getpid()], [os.getpid()]])
+
+    def kill(pid: int, number: int) -> None:
+        killed.append((pid, number))
+        raise ProcessLookupError
+
+    monkeypatch.setattr(sessions, "_processes", list)
+    monkeypatch.setattr(sessions, "running", lambda session: next(left) if session == 77 else [])
+    monkeypatch.setattr(sessions.os, "kill", kill)
+    sessions.kill(77)
+    assert killed == [(pid, signal.SIGKILL) for pid in (5, 6, 6)]
+
+
+def test_what_is_not_ended_by_a_kill_is_not_waited_for_without_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sessions, "PATIENCE", -1.0)
+    monkeypatch.setattr(sessions, "running", lambda _: [5])
+    killed: list[int] = []
+    monkeypatch.setattr(sessions.os, "kill", lambda pid, _: killed.append(pid))
+    sessions.kill(77)
+    assert killed == [5]
+
+
+@pytest.mark.parametrize(("shared", "held"), [({"shared": 30}, 70), ({}, 100)], ids=["known", "not known"])
+def test_what_is_shared_with_files_is_not_held(
+    monkeypatch: pytest.MonkeyPatch, shared: dict[str, int], held: int
+) -> None:
+    found = SimpleNamespace(memory_info=lambda: SimpleNamespace(rss=100, **shared), status=lambda: psutil.STATUS_ZOMBIE)
+    monkeypatch.setattr(sessions.psutil, "Process", lambda _: found)
+    assert sessions.anonymous(5) == held
+    monkeypatch.setattr(sessions.psutil, "pids", lambda: [os.getpid()])
+    mine = os.getsid(0)
+    assert (sessions.members(mine), sessions.running(mine), sessions.used(mine)) == ([os.getpid()], [], held)

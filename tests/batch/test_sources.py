@@ -8,7 +8,7 @@ import pytest
 
 from graphfix.batch.globs import Glob
 from graphfix.batch.jobs.job import Command, output_name
-from graphfix.batch.sources import _is_below, models
+from graphfix.batch.sources import _is_below, _named, models
 from graphfix.batch.stores import addresses
 from graphfix.results import GraphfixError
 
@@ -256,3 +256,25 @@ def test_a_path_is_below_a_folder_by_what_its_links_say(tmp_path: Path) -> None:
     assert not _is_below(tmp_path / "realm", tmp_path / "real")
     assert not _is_below(tmp_path, tmp_path / "real")
     assert not _is_below(Path("no\0name"), tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("source", "found", "none"),
+    [
+        ("m.onnx", ["m.onnx"], False),
+        ("no.onnx", ["no.onnx"], False),
+        ("", ["m.onnx", "sub/n.onnx"], True),
+        ("sub", ["n.onnx"], True),
+        ("sub/", ["n.onnx"], True),
+        ("empty/", [], True),
+        ("*.onnx", ["m.onnx"], True),
+        ("*.tflite", [], True),
+    ],
+)
+def test_what_a_url_names_and_whether_it_must_name_something(
+    memory: str, source: str, found: list[str], none: bool
+) -> None:
+    fill(memory, ("m.onnx", "sub/n.onnx", "sub/.hidden.onnx"))
+    left, why = _named(f"{memory}/{source}", "out")
+    assert [name for _, name in left] == found
+    assert bool(why) is none

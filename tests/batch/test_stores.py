@@ -422,3 +422,65 @@ def test_a_file_in_memory_is_replaced_when_all_pieces_are_there(memory: str) -> 
     store._send("m.onnx", pieces(None))
     assert store.read_text("m.onnx", 100) == "onetwothree"
     assert seen == ["before"] * 6
+
+
+@pytest.mark.parametrize(
+    ("url", "said"),
+    [
+        ("s3://b/x", install_command("batch")),
+        ("s3a://b/x", install_command("batch")),
+        ("s3x://b/x", "it needs a package"),
+        ("https://h/x", "it needs a package"),
+    ],
+)
+def test_a_package_that_a_url_needs_is_named_as_fsspec_names_it_or_as_an_extra(
+    monkeypatch: pytest.MonkeyPatch, url: str, said: str
+) -> None:
+    def missing(_: str) -> None:
+        raise ImportError("it needs\n  a package")
+
+    monkeypatch.setattr("fsspec.core.url_to_fs", missing)
+    with pytest.raises(GraphfixError) as refused:
+        addresses.store(url)
+    assert str(refused.value) == f"{url}: what reads such URLs is not installed: {said}"
+
+
+class Objects(Disk):
+    """A store of objects: a small one is sent in one request."""
+
+    async_impl = True
+
+    def pipe_file(self, path: str, data: bytes) -> None:
+        self.done.append((path, data))
+
+
+@pytest.mark.parametrize(
+    ("pieces", "done"),
+    [
+        ([], [("out/sub/m.bin", b"")]),
+        ([b"a"], [("out/sub/m.bin", b"a")]),
+        ([b"a", b"b"], [("out/sub/m.bin", "wb", CHUNK, False), b"a", b"b", "closed", "there"]),
+    ],
+    ids=["empty", "one piece", "two"],
+)
+def test_an_object_of_one_piece_is_sent_at_once_and_a_longer_one_in_pieces(
+    pieces: list[bytes], done: list[object]
+) -> None:
+    objects = Objects()
+    Remote("o://out", objects, "out")._send("sub/m.bin", iter(pieces))
+    assert objects.done == done
+
+
+def test_a_file_whose_end_can_not_be_written_is_discarded(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("close", "commit"):
+        disk = Disk()
+
+        def fail(_: object) -> None:
+            raise KeyboardInterrupt
+
+        with monkeypatch.context() as patch:
+            patch.setattr(Disk, name, fail)
+            with pytest.raises(KeyboardInterrupt):
+                Remote("disk://out", disk, "out")._send("m.bin", iter([b"a"]))
+        assert disk.done[-1] == "gone"
+        assert vars(disk)["closed"] is True

@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
+import os
 import pickle
 import re
+import select
 import tempfile
 from io import BytesIO
 from pathlib import Path
+from types import SimpleNamespace
 
 import onnx
 import pytest
 
 from graphfix.api import pipeline
+from graphfix.batch.jobs.job import Command
 from graphfix.batch.process import worker
 from graphfix.batch.process.messages import LocalJob, Locations
 from graphfix.engine.request import Request
 from graphfix.report.text import Failure
 from graphfix.results import OverwriteError
 from graphfix.results.faults import Fault
+from graphfix.tosa import command as of_tosa
 from models.builders.tflite.text import model as tflite
 from tests.support import small_models as own
 
@@ -101,3 +106,73 @@ def test_every_message_is_answered_in_order_also_one_that_fails(
     assert said[0][1] == ["w.bin"]
     assert [str(error) for _, error in said[1:3]] == ["no room", "r.json"]
     assert isinstance(said[3][1], Fault)
+
+
+# --- the process itself, with stand-ins for the system ----------------------------------------------------------------
+
+
+def test_answers_go_where_stdout_went_and_what_is_printed_to_stderr(monkeypatch: pytest.MonkeyPatch) -> None:
+    done: list[object] = []
+    for name in ("dup", "dup2", "fdopen"):
+        monkeypatch.setattr(worker.os, name, lambda *given, name=name: done.append((name, *given)) or name)
+    monkeypatch.setattr(worker.gc, "disable", lambda: done.append("no collection"))
+    monkeypatch.setattr(worker, "_end_with_parent", lambda: done.append("watched"))
+    monkeypatch.setattr(worker, "_serve", lambda *given: done.append(given))
+    messages = BytesIO()
+    monkeypatch.setattr(worker.sys, "stdin", SimpleNamespace(buffer=messages))
+    worker.main()
+    streams = [("dup", 1), ("fdopen", "dup", "wb"), ("dup2", 2, 1)]
+    assert done == ["watched", *streams, "no collection", (messages, "fdopen")]
+
+
+def test_a_fork_waits_for_the_end_of_the_input_and_kills_the_session(monkeypatch: pytest.MonkeyPatch) -> None:
+    done: list[object] = []
+    events = iter([[], [(0, select.POLLIN)], [(0, select.POLLIN | select.POLLHUP)]])
+
+    class Poll:
+        def register(self, *given: int) -> None:
+            done.append(given)
+
+        def poll(self) -> list[tuple[int, int]]:
+            done.append("waited")
+            return next(events)
+
+    def ended(status: int) -> None:
+        raise SystemExit(status)
+
+    forked = iter([77, 0])
+    monkeypatch.setattr(worker.os, "fork", lambda: next(forked))
+    monkeypatch.setattr(worker.os, "getsid", lambda pid: 500 + pid)
+    monkeypatch.setattr(worker.os, "_exit", ended)
+    monkeypatch.setattr(worker.select, "poll", Poll)
+    monkeypatch.setattr(worker.sessions, "kill", lambda session: done.append(("killed", session)))
+    worker._end_with_parent()
+    assert done == []  # the process itself goes on
+    with pytest.raises(SystemExit) as stopped:
+        worker._end_with_parent()
+    assert stopped.value.code == 0
+    assert done == [(0, select.POLLHUP), "waited", "waited", "waited", ("killed", 500)]
+
+
+@pytest.mark.parametrize(
+    ("command", "carried_out"),
+    [
+        ("fix", ("fix_file", Path("m.onnx"), Path("made.onnx"), "asked")),
+        ("check", ("check", Path("m.onnx"), "asked")),
+        ("tosa", ("fix_and_convert", Path("m.onnx"), Path("made.onnx"), "asked")),
+    ],
+)
+def test_a_job_is_carried_out_by_its_command_in_its_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: Command, carried_out: tuple[object, ...]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(tempfile, "tempdir", None)
+    for name in ("TMPDIR", "TEMP"):
+        monkeypatch.setenv(name, "")
+    for module, name in ((pipeline, "fix_file"), (pipeline, "check"), (of_tosa, "fix_and_convert")):
+        monkeypatch.setattr(module, name, lambda *given, name=name: (name, *given))
+    (tmp_path / "there").mkdir()
+    job = LocalJob(command, Path("m.onnx"), Path("made.onnx"), "asked", tmp_path / "there", tmp_path / "tmp")  # type: ignore[arg-type]
+    assert worker._answer(job) == carried_out
+    assert Path.cwd() == tmp_path / "there"
+    assert [tempfile.tempdir, os.environ["TMPDIR"], os.environ["TEMP"]] == [str(tmp_path / "tmp")] * 3

@@ -116,3 +116,20 @@ def test_on_a_terminal_lines_stay_whole_above_the_bar(tmp_path: Path, color: boo
     assert [line.split()[3] for line in lines] == ["zoo/a.onnx:", "zoo/b.onnx:", "zoo/c.onnx:"]
     assert re.split(r"[\r\n]+", plain.rstrip())[-1].startswith("3 models: 3 written")
     assert ("\x1b[32mwritten" in text) == color
+
+
+@pytest.mark.parametrize(
+    ("seconds", "said"),
+    [
+        (0.4, "0 s"),
+        (119.4, "119 s"),
+        (119.9, "120 s"),
+        (120, "0:02 h"),
+        (149, "0:02 h"),
+        (151, "0:03 h"),
+        (3570, "1:00 h"),
+        (36_540, "10:09 h"),
+    ],
+)
+def test_what_is_left_is_said_in_seconds_or_in_hours(seconds: float, said: str) -> None:
+    assert display._span(seconds) == said

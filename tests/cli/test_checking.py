@@ -397,3 +397,33 @@ def test_models_that_are_done_are_forgotten_when_many_objects_wait(
     monkeypatch.setattr(loading, "gc", collector)
     loading.forget_models()
     assert asked == done
+
+
+@pytest.mark.usefixtures("sites")
+def test_models_that_are_not_asked_for_are_looked_for_beside_the_baseline(
+    check: Check, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    check(*ALL, "--write-baseline", "base.json")
+    before = (tmp_path / "base.json").read_text()
+    (tmp_path / "sub").mkdir()
+    monkeypatch.chdir(tmp_path / "sub")
+    status, _, err = check("../b.onnx", "--baseline", "../base.json")
+    assert (status, err) == (0, "")
+    assert check("../b.onnx", "--write-baseline", "../base.json")[2].endswith(": written, 4 findings\n")
+    assert (tmp_path / "base.json").read_text() == before
+    (tmp_path / "a.onnx").unlink()
+    assert "3 known findings can't" in check("../b.onnx", "--baseline", "../base.json")[2]
+
+
+@pytest.mark.usefixtures("sites")
+def test_a_model_that_fails_says_nothing_of_a_baseline_that_is_only_read(check: Check, tmp_path: Path) -> None:
+    check(*ALL, "--write-baseline", "base.json")
+    failed = "graphfix: bad.onnx: no ONNX model; give one\n"
+    assert check(*ALL, "bad.onnx", "--baseline", "base.json")[::2] == (2, failed)
+    unwritten = "graphfix: new.json: not written: a model could not be checked; mend it, or --exclude it\n"
+    assert check(*ALL, "bad.onnx", "--write-baseline", "new.json")[::2] == (2, failed + unwritten)
+    assert check("a.onnx", "-q", "--write-baseline", "new.json")[::2] == (0, "")
+    assert (tmp_path / "new.json").exists()
+    (tmp_path / "a.onnx").unlink()
+    said = check("b.onnx", "bad.onnx", "--baseline", "base.json")[2]
+    assert said.endswith("3 known findings can't be found any more; --write-baseline base.json takes them out\n")

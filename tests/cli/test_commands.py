@@ -811,3 +811,31 @@ def test_a_tolerance_is_a_number_from_0_on(text: str, value: float) -> None:
 def test_what_is_no_finite_number_from_0_on_is_no_tolerance(text: str) -> None:
     with pytest.raises(argparse.ArgumentTypeError, match=f"^{re.escape(repr(text))} is not a number from 0 on$"):
         options.tolerance(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "least", "pair"),
+    [
+        ("a=3", 1, ("a", "3")),
+        ("ceil(T=2)=4", 1, ("ceil(T=2)", "4")),
+        ("a=", 0, ("a", "")),
+        ("a=", 1, None),
+        ("a=3", 2, None),
+        ("a=34", 2, ("a", "34")),
+        ("=3", 0, None),
+        ("a", 0, None),
+        ("", 0, None),
+    ],
+)
+def test_a_name_and_a_text_are_parted_at_the_last_sign(text: str, least: int, pair: tuple[str, str] | None) -> None:
+    if pair is not None:
+        assert options.named("SIZE", least=least)(text) == pair
+        return
+    with pytest.raises(argparse.ArgumentTypeError, match=r"is not NAME=SIZE$"):
+        options.named("SIZE", least=least)(text)
+
+
+def test_a_text_behind_a_name_has_at_least_one_letter_unless_it_is_said() -> None:
+    assert options.named("SIZE")("a=3") == ("a", "3")
+    with pytest.raises(argparse.ArgumentTypeError, match=r"^'a=' is not NAME=SIZE$"):
+        options.named("SIZE")("a=")

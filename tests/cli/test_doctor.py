@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from graphfix.report.doctor import environment_json, environment_text
+from graphfix.results.environment import Environment, Probe
 from graphfix.runtimes import doctor
 from tests.support.asking import ask
 from tests.support.places import ROOT
@@ -61,3 +63,20 @@ def test_a_python_without_any_of_the_packages_gets_an_answer() -> None:
     assert (done.returncode, done.stderr) == (1, "")
     assert done.stdout.count("fails ") == 6
     assert "works " not in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("words", "status", "works"),
+    [("", 0, True), ("", 1, False), ("--json", 0, True), ("--json", 1, False), ("-q", 0, True), ("-q", 1, False)],
+)
+def test_the_status_says_what_works_and_each_form_ends_with_one_line_break(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, words: str, status: int, works: bool
+) -> None:
+    probe = Probe("onnxruntime", None, "works" if works else "fails", None if works else "no", 0.5)
+    environment = Environment("3.12.1 (CPython)", "Linux", 4, (), (), (probe,))
+    monkeypatch.setattr(doctor, "examine", lambda _: environment)
+    answer = ask(capsys, "doctor", *words.split())
+    text = {"": environment_text(environment) + "\n", "--json": environment_json(environment), "-q": ""}[words]
+    assert (answer.status, answer.out, answer.err) == (status, text, "")
+    assert answer.out.endswith("\n") is (words != "-q")
+    assert not answer.out.endswith("\n\n")

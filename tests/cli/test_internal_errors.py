@@ -121,3 +121,18 @@ def test_that_of_a_child_process_shows_the_place_in_the_child() -> None:
     fault = Fault("graphfix/runtimes/worker.py:7", "KeyError: 'x'", "Traceback of the child")
     assert Fault.of(InternalError(fault)) == fault
     assert Fault.of(InternalError(fault)).trace == "Traceback of the child"
+
+
+@pytest.mark.parametrize("words", [["check", "m.onnx"], ["check", "m.onnx", "-v"], ["--verbose"]], ids=" ".join)
+def test_of_a_fault_of_the_parser_the_traceback_is_printed_with_v_alone(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], words: list[str]
+) -> None:
+    monkeypatch.setattr(parser, "said", raising(TypeError("no\x1b")))
+    assert commands.main(words) == 2
+    first, *others = capsys.readouterr().err.splitlines()
+    if words == ["check", "m.onnx"]:
+        assert (first.startswith("graphfix: internal error"), others) == (True, [])
+        return
+    assert first == "Traceback (most recent call last):"
+    assert "TypeError: no\\x1b" in others[-2]
+    assert others[-1].startswith("graphfix: internal error in graphfix/cli/commands.py:")

@@ -6,14 +6,18 @@ import io
 import os
 import sys
 import threading
+import time
 from argparse import Namespace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import onnx
 import pytest
 
 from graphfix.cli import commands, streams
-from graphfix.results import GraphfixError
+from graphfix.report.text import Failure
+from graphfix.results import GraphfixError, Outcome
 from tests.support.notation import model
 from tests.support.small_models import with_data
 
@@ -210,6 +214,103 @@ def test_what_is_printed_makes_room_for_a_model_on_stdout(
     with streams.Streams(output=tmp_path / "stdout").table(has_model=has_model):
         sys.stdout.write("text")
     assert getattr(capsys.readouterr(), there) == "text"
-    with streams.Streams().table():
+    with streams.Streams().table(has_model=True):
         sys.stdout.write("text")
     assert capsys.readouterr().out == "text"
+
+
+@pytest.mark.usefixtures("stdin")
+def test_several_streams_of_one_name_are_several_files(tmp_path: Path) -> None:
+    pipes = [tmp_path / name / "m.onnx" for name in ("one", "two")]
+    writers = []
+    for pipe in pipes:
+        pipe.parent.mkdir()
+        os.mkfifo(pipe)
+        writers.append(threading.Thread(target=pipe.write_bytes, args=(pipe.parent.name.encode(),)))
+        writers[-1].start()
+    asked = options(model=pipes[0], after=[DASH, pipes[1]])
+    with streams.opened(asked, "model", "after") as opened:
+        assert [path.read_bytes() for path in (asked.model, *asked.after)] == [b"one", DATA, b"two"]
+        assert opened.inputs == [asked.model, *asked.after]
+        assert list(opened.names.values()) == [str(pipes[0]), "stdin", str(pipes[1])]
+    for writer in writers:
+        writer.join()
+
+
+def test_a_pipe_that_is_open_already_is_waited_for_and_an_open_file_is_read_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(streams, "WAIT", 0.0)
+    ours, theirs = os.pipe()
+
+    def write() -> None:
+        time.sleep(0.05)
+        os.write(theirs, DATA)
+        os.close(theirs)
+
+    writer = threading.Thread(target=write)
+    writer.start()
+    asked = options(model=Path(f"/dev/fd/{ours}"))
+    with streams.opened(asked, "model"):
+        assert asked.model.read_bytes() == DATA
+    writer.join()
+    os.close(ours)
+    (tmp_path / "m.onnx").write_bytes(DATA)
+    with (tmp_path / "m.onnx").open("rb") as file:
+        asked = options(model=Path(f"/dev/fd/{file.fileno()}"))
+        with streams.opened(asked, "model") as opened:
+            assert asked.model.read_bytes() == DATA
+            assert list(opened.names.values()) == [f"/dev/fd/{file.fileno()}"]
+
+
+@pytest.mark.parametrize("name", ["none.onnx", "no\0name", "n" * 5000, ".", "m.onnx"], ids=lambda name: name[:9])
+def test_what_is_no_stream_is_left_to_its_reader(tmp_path: Path, name: str) -> None:
+    (tmp_path / "m.onnx").write_bytes(DATA)
+    asked = options(model=tmp_path / name)
+    with streams.opened(asked, "model") as opened:
+        assert (asked.model, opened.folder) == (tmp_path / name, None)
+
+
+@pytest.mark.parametrize("missing", ["os.set_blocking", "select.poll"])
+def test_where_a_pipe_can_not_be_waited_for_stdin_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, missing: str
+) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    monkeypatch.delattr(missing)
+    with (
+        pytest.raises(GraphfixError, match=r"pipe: a named pipe can't be read on this system; send the model into"),
+        streams.opened(options(model=tmp_path / "pipe"), "model"),
+    ):
+        pass
+
+
+def test_data_in_an_allowed_folder_is_found_before_a_model_goes_to_stdout(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "zoo").mkdir()
+    path = with_data(tmp_path / "zoo/m.onnx", "m.data", 1.0)
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "zoo/m.data").rename(tmp_path / "elsewhere/m.data")
+    proto = onnx.load(path, load_external_data=False)
+    (location,) = [each for each in proto.graph.initializer[0].external_data if each.key == "location"]
+    location.value = "../elsewhere/m.data"
+    path.write_bytes(proto.SerializeToString())
+    words = ["fix", str(path), "-o", "-", "--no-verify"]
+    assert commands.main([*words, "--data-root", str(tmp_path / "elsewhere")]) == 2
+    assert "its data is in other files (../elsewhere/m.data); stdout takes one file" in capsys.readouterr().err
+    assert commands.main(words) == 2
+    assert "stdout takes one file" not in capsys.readouterr().err
+
+
+def test_other_functions_are_asked_as_they_are_where_there_is_no_stream(tmp_path: Path) -> None:
+    assert streams.Streams().refusing_data_files(len, []) is len
+    assert streams.Streams(tmp_path).refusing_data_files(len, [])([1, 2]) == 2
+
+
+def test_entries_have_the_names_that_the_user_gave() -> None:
+    names = streams.Streams(names={"/made/0/stdin": "stdin", "/made/stdout": "stdout"})
+    failed = names.renamed_entry(Failure("fix", "/made/0/stdin", "/made/0/stdin: no model", "error"))
+    assert failed == Failure("fix", "stdin", "stdin: no model", "error")
+    fixed = names.renamed_entry(Outcome("fix", "/made/0/stdin", "onnx", output="/made/stdout"))
+    assert fixed == Outcome("fix", "stdin", "onnx", output="stdout")
+    assert names.renamed_entry(replace(fixed, output=None)) == replace(fixed, output=None)

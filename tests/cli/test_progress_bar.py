@@ -6,10 +6,14 @@ import io
 import re
 import sys
 import time
+from argparse import Namespace
+from collections.abc import Callable
+from types import SimpleNamespace
 
 import pytest
 
 from graphfix.cli import progress
+from graphfix.cli import terminal as of_cli
 from graphfix.results.progress import Notice
 
 CODES = re.compile(r"\x1b\[[0-9;?]*[a-zA-Z]")
@@ -142,3 +146,64 @@ def test_a_line_for_each_step_has_its_count_and_the_seconds(capsys: pytest.Captu
         "graphfix: TIME  run (0 of 3)",
         "graphfix: TIME  done",
     ]
+
+
+@pytest.mark.parametrize(
+    ("color", "no_color", "coloured"),
+    [("always", "", True), ("never", "", False), ("auto", "", True), ("auto", "1", False), ("always", "1", True)],
+)
+def test_the_bar_of_a_command_has_the_colours_of_stderr(
+    monkeypatch: pytest.MonkeyPatch, color: str, no_color: str, coloured: bool
+) -> None:
+    a_terminal(monkeypatch)
+    monkeypatch.setenv("NO_COLOR", no_color)
+    monkeypatch.delenv("FORCE_COLOR", raising=False)
+    with of_cli.watched(Namespace(quiet=False, verbose=False, color=color), "m.onnx") as bar:
+        assert isinstance(bar, progress.Bar)
+        assert (bar.what, bar.color) == ("m.onnx", coloured)
+
+
+def test_a_bar_appears_after_a_while_by_a_timer_that_keeps_no_process_alive(monkeypatch: pytest.MonkeyPatch) -> None:
+    done: list[object] = []
+
+    class Timer:
+        daemon = False
+
+        def __init__(self, seconds: float, function: Callable[[], None]) -> None:
+            done.append((seconds, function.__name__))
+
+        def start(self) -> None:
+            done.append(("start", self.daemon))
+
+        def cancel(self) -> None:
+            done.append("cancel")
+
+    monkeypatch.setattr(progress.threading, "Timer", Timer)
+
+    def work(bar: progress.Bar) -> None:
+        assert done == [(progress.PATIENCE, "appear"), ("start", True)]
+        assert not bar.gone
+        raise KeyError
+
+    with pytest.raises(KeyError), progress.shown("m.onnx", color=False) as bar:
+        work(bar)
+    assert done[2:] == ["cancel"]
+    assert bar.gone
+
+
+def test_a_bar_comes_back_where_what_stands_above_it_fails() -> None:
+    done: list[str] = []
+    display = SimpleNamespace(start=lambda: done.append("start"), stop=lambda: done.append("stop"))
+    bar = progress.Bar("m.onnx", color=False, _display=(display, 0))  # type: ignore[arg-type]
+
+    def printed() -> None:
+        done.append("printed")
+        raise KeyError
+
+    with pytest.raises(KeyError), bar.aside():
+        printed()
+    assert done == ["stop", "printed", "start"]
+    with progress.Bar("m.onnx", color=False).aside():
+        done.append("printed")
+    bar.vanish()
+    assert done[3:] == ["printed", "stop"]

@@ -13,10 +13,10 @@ import pytest
 from graphfix.api import own_rewrites, pipeline
 from graphfix.api.own_rewrites import Own
 from graphfix.cli import commands, parser
-from graphfix.cli.configuration import keys
+from graphfix.cli.configuration import file, keys
 from graphfix.engine.request import Request
 from graphfix.graph.protocols import Rewrite
-from graphfix.results import Outcome, Site, Verdict
+from graphfix.results import GraphfixError, Outcome, Site, Verdict
 
 Asked = list[tuple[str, Request]]
 Run = Callable[..., tuple[int, str, str]]
@@ -471,3 +471,35 @@ def test_a_switch_that_is_off_takes_nothing_back_and_is_off_for_its_files(asked:
     assert run("check", "a.onnx") == (1, "", "")
     assert run("check", "b.onnx") == (1, "", "")
     assert [request.keep_fusions for _, request in asked] == [True, False]
+
+
+@pytest.mark.parametrize(
+    ("text", "refused"),
+    [
+        ('rewrites = ["mine.py"]', True),
+        ('rewrites = ["mine.py"]\n[[overrides]]\nfiles = ["*"]\ntarget = "ranks"', True),
+        ('[[overrides]]\nfiles = ["*"]\ntarget = "ranks"\n[[overrides]]\nfiles = ["*"]\nrewrites = []', True),
+        ('overrides = ["rewrites", {files = ["*"], target = "ranks"}]', False),
+        ('overrides = ["rewrites", {files = ["*"], rewrites = []}]', True),
+        ('overrides = "rewrites"', False),
+        ('overrides = 5\nrewrites = ["mine.py"]', True),
+        ("overrides = 5", False),
+        ('target = "ranks"', False),
+    ],
+)
+def test_where_another_user_s_file_names_python_it_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str, refused: bool
+) -> None:
+    path = tmp_path / "graphfix.toml"
+    path.write_text(text)
+    owner = path.stat().st_uid or 12345
+    if path.stat().st_uid == 0:
+        os.chown(path, owner, owner)
+    monkeypatch.setattr(os, "getuid", lambda: owner)
+    file._refuse_a_strangers(path, tomllib.loads(text))
+    monkeypatch.setattr(os, "getuid", lambda: owner + 1)
+    if not refused:
+        file._refuse_a_strangers(path, tomllib.loads(text))
+        return
+    with pytest.raises(GraphfixError, match=r"it is another user's, and 'rewrites' is Python that runs: --config "):
+        file._refuse_a_strangers(path, tomllib.loads(text))

@@ -10,6 +10,7 @@ import stat
 from collections.abc import Callable
 from dataclasses import fields
 from pathlib import Path
+from types import ModuleType
 
 import numpy as np
 import onnx
@@ -22,7 +23,9 @@ from graphfix.batch import batch_files
 from graphfix.engine.request import Request
 from graphfix.report import pages
 from graphfix.results import GraphfixError, Verdict
+from graphfix.results.progress import Notice
 from graphfix.targets import registry
+from graphfix.targets.target import page as target_page
 from graphfix.tosa import tosa_file
 from models.builders.tflite.text import model as tflite_model
 from tests.support.notation import model, parsed
@@ -702,3 +705,49 @@ def test_a_strict_proof_writes_what_is_proved_alone(status: str, changed: bool) 
     ]
     enough = status in ("equal", "proved") or (status == "undecided" and not changed)
     assert asked == [status == "proved", enough]
+
+
+def test_the_list_of_topics_is_three_tables_with_their_texts_in_one_column() -> None:
+    own = ModuleType("mine", "Do something\n    of my own.\n\n    More of it.\n")
+    vars(own).update({"ON": frozenset({("", "Mul")}), "CODE": "MY101", "plan": lambda _: ()})
+    tables = [table.splitlines() for table in graphfix.explain(rewrites=[own]).split("\n\n")]
+    assert [first for first, *_ in tables] == ["codes", "rewrites", "targets"]
+    longest = max(map(len, (*pages.codes(), *registry.REWRITES, *registry.TARGETS)))
+    found: dict[str, str] = {}
+    for line in (line for _, *lines in tables for line in lines):
+        name, text = line[2 : 2 + longest], line[2 + longest :]
+        assert (line[:2], text[:2], text[2:].strip()) == ("  ", "  ", text[2:]), line
+        found[name.rstrip()] = text[2:]
+    assert list(found) == [*pages.codes(), *registry.REWRITES, "mine", *registry.TARGETS]
+    assert all(found.values())
+    assert found["mine"] == "Do something of my own."
+    assert [found["GF102"], found["ranks"]] == [
+        pages.title("GF102").removeprefix("GF102 "),
+        " ".join(target_page("ranks").split("\n", 2)[2].split("\n\n")[0].split()),
+    ]
+    assert [len(table) - 1 for table in tables] == [
+        len(pages.codes()),
+        len(registry.REWRITES) + 1,
+        len(registry.TARGETS),
+    ]
+
+
+@pytest.mark.parametrize("name", ["m.tflite", "m.onnx", "m"])
+def test_a_name_of_the_other_format_is_a_notice_among_the_steps(tmp_path: Path, name: str) -> None:
+    told: list[str] = []
+    source = write(tmp_path / name)
+    graphfix.fix_file(source, tmp_path / "f.onnx", check_result=False, progress=lambda text, *_: told.append(text))
+    notices = [text for text in told if isinstance(text, Notice)]
+    said = "holds an ONNX model, although its name ends with .tflite: its content counts"
+    assert notices == ([f"{name} {said}"] if name == "m.tflite" else [])
+    assert told[0] == "reading the model"
+    assert not isinstance(told[0], Notice)
+
+
+def test_an_output_in_place_of_the_target_file_is_refused_before_the_model_is_read(tmp_path: Path) -> None:
+    table = tmp_path / "mine.toml"
+    table.write_text('name = "mine"\n')
+    for source in (tmp_path / "none.onnx", write(tmp_path / "m.onnx")):
+        with pytest.raises(GraphfixError, match="the output is the target file"):
+            graphfix.fix_file(source, table, target_file=table, check_result=False)
+    assert table.read_text() == 'name = "mine"\n'

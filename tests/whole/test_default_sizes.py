@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import onnx
 import pytest
 
 from graphfix import api
+from graphfix.api import default_sizes
+from graphfix.api.default_sizes import ALONE, LADDER, POWERS
+from graphfix.checker.runs.sizes import least_sizes
 from graphfix.results import GraphfixError
 from models.builders.tflite.text import model as tflite
 from tests.support import engine
@@ -158,3 +165,134 @@ def test_sizes_that_are_asked_for_are_told_as_such(tmp_path: Path) -> None:
     verdict = api.fix_file(path, tmp_path / "o.onnx", shapes={"x": (5, 3)}).verdict
     assert verdict is not None
     assert "x is [5, 3], as asked for" in verdict.assumes
+
+
+# --- without a runtime ------------------------------------------------------------------------------------------------
+
+
+def candidates(labels: Mapping[str, Sequence[object]], known: Mapping[object, int]) -> list[tuple[object, object]]:
+    """The sizes that are tried, each as the values of a and b, and so those that are tried below them."""
+
+    def shown(sizes: Mapping[object, int]) -> tuple[int | None, ...]:
+        assert sizes.get("N", 1) == known.get("N", 1) or sizes["a"] == sizes["N"]
+        return tuple(sizes.get(name) for name in ("a", "b"))
+
+    search = default_sizes._Search(lambda: pytest.fail("nothing is loaded"), labels, dict(known))
+    return [(shown(sizes), [shown(each) for each in lower]) for sizes, lower in search._candidates()]
+
+
+def test_sizes_are_tried_together_then_as_a_sum_then_alone_and_then_with_the_first_axes() -> None:
+    found = candidates({"x": ["N", "a", 3], "y": ["N", "b"], "z": []}, {"N": 1})
+    powers = [((size, size), [(less, less) for less in LADDER if size // 2 < less < size]) for size in POWERS]
+    sums = [(2, 1), (1, 2), (4, 2), (3, 2), (2, 4), (2, 3)]
+    others = [(size, size) for size in LADDER if size not in POWERS]
+    alone = [*((size, 1) for size in ALONE), *((1, size) for size in ALONE)]
+    assert found[: len(powers)] == powers
+    rest = [*sums, *others, *alone, *((size, size) for size in POWERS)]
+    assert found[len(powers) :] == [(sizes, []) for sizes in rest]
+
+
+@pytest.mark.parametrize(
+    ("labels", "known", "first", "count"),
+    [
+        ({"x": [3, "a"]}, {}, (1, None), len(LADDER)),
+        ({"x": ["N", "a"]}, {"N": 1}, (1, None), len(LADDER) + len(POWERS)),
+        ({"x": ["N", "a"]}, {"N": 1, "a": 7}, (7, None), 1 + len(LADDER) + len(POWERS)),
+        ({"x": ["N"]}, {"N": 5}, (None, None), 1 + len(POWERS)),
+        ({"x": [3]}, {}, (None, None), 1),
+    ],
+    ids=["one", "one behind a batch", "stored", "a batch alone", "none"],
+)
+def test_what_is_tried_where_one_size_is_free_or_none(
+    labels: Mapping[str, Sequence[object]], known: Mapping[object, int], first: tuple[object, object], count: int
+) -> None:
+    found = default_sizes._Search(lambda: pytest.fail("nothing is loaded"), labels, dict(known))._candidates()
+    tried = [sizes for sizes, _ in found]
+    assert tuple(tried[0].get(name) for name in ("a", "b")) == first
+    assert len(tried) == count
+
+
+@pytest.fixture
+def asked(monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[[int], str] | None], list[int]]:
+    """Puts a function of the last size in place of the runtime (None: it loads nothing); lists what it is asked."""
+
+    def replaced(takes: Callable[[int], str] | None) -> list[int]:
+        sizes: list[int] = []
+
+        def answer(shapes: Mapping[str, Sequence[int]]) -> str:
+            sizes.append(shapes["x"][-1])
+            assert takes is not None
+            return takes(sizes[-1])
+
+        @contextmanager
+        def running(*_: object) -> Iterator[Any]:
+            yield None if takes is None else SimpleNamespace(takes=answer)
+
+        monkeypatch.setattr(least_sizes, "running", running)
+        return sizes
+
+    return replaced
+
+
+@pytest.mark.parametrize(
+    ("takes", "size"),
+    [
+        (lambda size: "yes" if size >= 5 else "no", "5"),
+        (lambda size: "yes" if size == 3 else "no", "3"),
+        (lambda _: "NaN", "1"),
+        (lambda size: "NaN" if size < 64 else "yes", "64"),
+        (lambda size: "NaN" if size != 9 else "yes", "1"),
+        (lambda size: "no" if size == 1 else "yes" if size == 9 else "NaN", "2"),
+        (lambda size: "no" if size == 1 else "yes" if size == 3 else "NaN", "3"),
+        (lambda size: "no" if size == 1 else "yes" if size == 5 else "NaN", "2"),
+        (lambda _: "no", "S"),
+    ],
+    ids=["least", "odd", "NaN", "seventh", "eighth", "far", "seventh behind one", "eighth behind one", "never"],
+)
+def test_the_first_size_that_is_taken_is_bound_and_one_of_nan_where_the_next_few_are_no_better(
+    tmp_path: Path,
+    asked: Callable[[Callable[[int], str] | None], list[int]],
+    takes: Callable[[int], str],
+    size: str,
+) -> None:
+    asked(takes)
+    assert bound(written("y[N,S] = Neg(x[N,S])", tmp_path)) == [f"x is [1,{size}]"]
+
+
+def test_no_more_is_asked_when_seven_sizes_gave_nan(
+    tmp_path: Path, asked: Callable[[Callable[[int], str] | None], list[int]]
+) -> None:
+    sizes = asked(lambda _: "NaN")
+    bound(written("y[N,S] = Neg(x[N,S])", tmp_path))
+    assert list(dict.fromkeys(sizes)) == list(POWERS)
+
+
+@pytest.mark.parametrize(
+    ("text", "has_rank", "target", "expected"),
+    [
+        ("y[N,3] = MUL(x[N,3], m[])", False, "explicit", ["x is [1,3]", "m is []"]),
+        ("y[?,?,3] = MUL(x[?,?,3], m[])", False, "explicit", ["x is [1,1,3]", "m is []"]),
+        ("y[?,?,?,3] = MAX_POOL_2D(x[?,?,?,3], " + POOLED + ")", True, "tosa", ["x is [1,3,3,3]"]),
+        (
+            "t[*] = Reshape(x[L], s:const:int64[3]{1,1,-1})\ny[*] = Conv(t, w:const[1,1,30])",
+            True,
+            "tosa",
+            ["x is [32]"],
+        ),
+        ("y[N,S] = Add(x[N,S], k[*])", True, "explicit", ["x is [1,S]"]),
+    ],
+    ids=["a scalar", "a scalar and a free size", "stored sizes", "first axes", "an unknown rank"],
+)
+def test_where_nothing_is_loaded_the_shape_rules_decide(
+    tmp_path: Path,
+    asked: Callable[[Callable[[int], str] | None], list[int]],
+    text: str,
+    has_rank: bool,
+    target: str,
+    expected: list[str],
+) -> None:
+    asked(None)
+    path = written(text, tmp_path)
+    if not has_rank:
+        path.write_bytes(tflite(text, has_rank=False))
+    assert bound(path, target=target) == expected

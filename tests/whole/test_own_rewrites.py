@@ -5,8 +5,10 @@ from __future__ import annotations
 import importlib.util
 import json
 from argparse import Namespace
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
-from types import ModuleType
+from types import ModuleType, SimpleNamespace
 
 import numpy as np
 import onnx
@@ -471,3 +473,96 @@ def test_a_rewrite_in_a_group_is_checked_as_one_alone_is(tmp_path: Path) -> None
     for given in (wrong, UntilNothingChanges((wrong,))):
         with pytest.raises(RewriteError, match=r"rewrite mine: Mul 'Mul#0': the plan yields 5"):
             graphfix.check(scaled(tmp_path), rewrites=[given])
+
+
+# --- in memory --------------------------------------------------------------------------------------------------------
+
+
+def in_memory(name: str = "mine", **parts: object) -> ModuleType:
+    """A module without a file."""
+    made = ModuleType(name, "Do something.")
+    vars(made).update({"ON": frozenset({("", "Mul")}), "CODE": "MY101", "plan": lambda _: (), **parts})
+    return made
+
+
+def offered(monkeypatch: pytest.MonkeyPatch, *entries: tuple[str, str, object]) -> None:
+    """Let packages offer these: name, value and what is there."""
+    found = [SimpleNamespace(name=name, value=value, load=lambda it=it: it) for name, value, it in entries]
+    monkeypatch.setattr(own_rewrites, "_offered", lambda: found)
+
+
+@pytest.mark.parametrize(
+    ("entries", "said"),
+    [
+        (
+            [("mine", "p.m:f", len)],
+            "rewrite 'mine' (p.m:f): the entry point names <built-in function len>; let it name a",
+        ),
+        ([("mine", "p.m", in_memory(CODE="GF999"))], "rewrite 'mine' (p.m): CODE is 'GF999'"),
+        ([("mine", "q.m", 5), ("mine", "p.m", 5)], "rewrite 'mine': installed packages offer several: p.m and q.m; "),
+        ([("other", "p.m", in_memory())], "rewrites 'mine': neither a Python file (NAME.py) nor an installed rewrite"),
+        ([("zz", "p.m", 5), ("aa", "q.m", 5)], "; installed: aa, zz"),
+        ([], "; installed: none"),
+    ],
+    ids=["a function", "a fault", "several", "another", "two others", "none"],
+)
+def test_what_is_installed_by_a_name_and_is_no_rewrite_is_said(
+    monkeypatch: pytest.MonkeyPatch, entries: Sequence[tuple[str, str, object]], said: str
+) -> None:
+    offered(monkeypatch, *entries)
+    with pytest.raises(GraphfixError) as raised:
+        own_rewrites.load(["mine"])
+    assert said in str(raised.value)
+
+
+def test_one_that_is_installed_twice_alike_has_the_name_of_its_entry_point(monkeypatch: pytest.MonkeyPatch) -> None:
+    module = in_memory("another", AFTER="pow-to-mul")
+    offered(monkeypatch, ("mine", "p.m", module), ("mine", "p.m", module), ("other", "p.o", 5))
+    (found,) = own_rewrites.load(["mine"])
+    (made,) = flat((found.step,))
+    assert (made.name, found.given, found.beside, found.after) == ("mine", "mine", "pow-to-mul", True)
+    assert isinstance(made, Rewrite)
+    assert made.source == "rewrite 'mine' (p.m)"
+    (found,) = own_rewrites.load([in_memory("plain", BEFORE="pow-to-mul")])
+    assert (found.given, found.beside, found.after) == ("", "pow-to-mul", False)
+    (found,) = own_rewrites.load([in_memory("plain")])
+    assert (found.beside, found.after) == (own_rewrites.PLACE, False)
+
+
+@pytest.mark.parametrize(
+    ("file", "source"), [("/there/mine.py", "/there/mine.py: "), (None, "mine: "), ("", "mine: ")], ids=str
+)
+def test_a_module_is_named_by_its_file_or_else_by_its_name(file: str | None, source: str) -> None:
+    module = in_memory(__file__=file)
+    del module.CODE
+    with pytest.raises(GraphfixError) as raised:
+        own_rewrites.load([module])
+    assert str(raised.value).startswith(f"{source}a rewrite has a docstring, ON, CODE and plan(node): it lacks CODE;")
+
+
+@pytest.mark.parametrize("page", [None, "", " \n"])
+def test_what_a_module_lacks_is_listed_the_docstring_first(page: str | None) -> None:
+    module = in_memory()
+    module.__doc__ = page
+    del module.ON, module.plan
+    with pytest.raises(GraphfixError, match=r"it lacks the docstring, ON, plan; add what is missing$"):
+        own_rewrites.load([module])
+
+
+def test_a_group_keeps_its_order_and_what_plans_a_whole_model() -> None:
+    known = next(each for each in flat(ALL) if not isinstance(each, Rewrite))
+    whole = replace(known, name="whole")
+    first, second = (rewrite(in_memory(name)) for name in ("one", "two"))
+    (found,) = own_rewrites.load([UntilNothingChanges((first, whole, second))])
+    assert isinstance(found.step, UntilNothingChanges)
+    assert [each.name for each in found.step.rewrites] == ["one", whole.name, "two"]
+    assert found.step.rewrites[1] is whole
+
+
+@pytest.mark.parametrize(("source", "said"), [("there.py", "there.py: "), ("", "rewrite mine: ")], ids=repr)
+def test_a_rewrite_is_named_by_its_source_or_else_by_its_name(source: str, said: str) -> None:
+    made = rewrite(in_memory(CODE="GF999"))
+    assert isinstance(made, Rewrite)
+    for given in (replace(made, source=source), UntilNothingChanges((replace(made, source=source),))):
+        with pytest.raises(GraphfixError, match=rf"^{said}CODE is 'GF999'"):
+            own_rewrites.load([given])
