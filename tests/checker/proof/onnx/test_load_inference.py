@@ -363,3 +363,21 @@ def test_two_values_that_may_differ_in_size_have_no_stored_shape_in_common(
     after = model(inputs, f"{nodes}e = Expand(q, t) y = Add(z, e)", 17, "int64[1] t = {7}", *told)
     found = reason(before, after)
     assert found == "" if proved else "onnx's inference at load takes" in found
+
+
+def conditional(*, chosen: bool, stretched: bool) -> ModelProto:
+    """A sum beside a slice that is inferred wrongly, and that an If returns if it is `chosen`."""
+    then, other = (f"{at} () => (float {name}) {{ {name} = Neg(v) }}" for at, name in (("t", "a"), ("e", "b")))
+    made_by = f"w = If(yes) <then_branch = {then}, else_branch = {other}>" if chosen else "w = Neg(v)"
+    addend = "e = Expand(s, t) y = Add(z, e)" if stretched else "y = Add(z, s)"
+    nodes = f"v = Slice(x, zero, far, zero, back) {made_by} s = ReduceSum <keepdims = 0> (w) {addend}"
+    made = model("float[4] x, float[7] z", nodes, 17, "int64[1] t = {7}")
+    for branch in (attribute.g for node in made.graph.node if node.op_type == "If" for attribute in node.attribute):
+        branch.output[0].type.tensor_type.ClearField("shape")
+    return made
+
+
+def test_an_if_around_a_wrong_inference_that_both_files_have_is_as_wrong_in_both() -> None:
+    after = conditional(chosen=True, stretched=True)
+    assert reason(conditional(chosen=True, stretched=False), after) == ""
+    assert "onnx's inference at load takes" in reason(conditional(chosen=False, stretched=False), after)
