@@ -481,3 +481,21 @@ def test_no_result_without_a_name_is_a_suspect(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(load_inference, "is_suspect", lambda node, _: node.op_type == "F")
     reading = SimpleNamespace(scopes=[(made.graph, None)], model=made, called=set())
     assert load_inference._suspects(reading) == {"w"}  # type: ignore[arg-type]
+
+
+def conditional(*, chosen: bool, stretched: bool) -> ModelProto:
+    """A sum beside a slice that is inferred wrongly, and that an If returns if it is `chosen`."""
+    then, other = (f"{at} () => (float {name}) {{ {name} = Neg(v) }}" for at, name in (("t", "a"), ("e", "b")))
+    made_by = f"w = If(yes) <then_branch = {then}, else_branch = {other}>" if chosen else "w = Neg(v)"
+    addend = "e = Expand(s, t) y = Add(z, e)" if stretched else "y = Add(z, s)"
+    nodes = f"v = Slice(x, zero, far, zero, back) {made_by} s = ReduceSum <keepdims = 0> (w) {addend}"
+    made = model("float[4] x, float[7] z", nodes, 17, "int64[1] t = {7}")
+    for branch in (attribute.g for node in made.graph.node if node.op_type == "If" for attribute in node.attribute):
+        branch.output[0].type.tensor_type.ClearField("shape")
+    return made
+
+
+def test_an_if_around_a_wrong_inference_that_both_files_have_is_as_wrong_in_both() -> None:
+    after = conditional(chosen=True, stretched=True)
+    assert reason(conditional(chosen=True, stretched=False), after) == ""
+    assert "onnx's inference at load takes" in reason(conditional(chosen=False, stretched=False), after)

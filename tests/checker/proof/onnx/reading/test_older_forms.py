@@ -12,7 +12,7 @@ HELD = {
     "parts": "int64[2] parts = {1, 2}", "pads": "int64[4] pads = {0, 1, 0, 1}",
     "half": "float half = {0.5}",
     "six": "float six = {6}", "twice": "float[2] twice = {1, 2}", "less": "float[2] less = {1, 0.5}",
-    "none": "float[0] none = {}", "ones": "float[3] ones = {1, 1, 1}",
+    "none": "float[0] none = {}", "whole": "int64[0] whole = {}", "ones": "float[3] ones = {1, 1, 1}",
 }  # fmt: skip
 FLAT, CUBE, UNIT = "float[2,3] x", "float[2,3,4] x", "float[2,3,1] x"
 CUT = 'coordinate_transformation_mode = "asymmetric", nearest_mode = "floor"'
@@ -96,6 +96,10 @@ CASES: dict[str, Case] = {
         f'y = Resize <mode = "linear", {CUT}>(x, "", less)', 17, FLAT, True),
     "a Resize that enlarges by whole numbers": ("y = Resize(x, twice)", 10, 'y = Resize(x, "", twice)', 17, FLAT, True),
     "an empty operand": ("y = Resize(x, none, twice)", 11, 'y = Resize(x, "", twice)', 13, FLAT, True),
+    "an empty last operand": (
+        "y = Resize(x, none, twice, whole)", 11, 'y = Resize(x, "", twice)', 13, FLAT, True),
+    "an empty last operand of another node": (
+        "y = Resize(x, none, twice, whole)", 11, 'y = Resize(x, "", less)', 13, FLAT, False),
     "a transposed convolution": ("y = ConvTranspose(x, x)", 1, "y = ConvTranspose(x, x)", 11, "float[3,3,2] x", True),
     "a transposed convolution with automatic padding": (
         'y = ConvTranspose <auto_pad = "SAME_UPPER">(x, x)', 1, 'y = ConvTranspose <auto_pad = "SAME_UPPER">(x, x)', 11,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import ExitStack
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
@@ -192,3 +193,42 @@ def test_a_value_is_lost_where_anything_reads_it_later(name: str, tmp_path: Path
     after, is_lost = KEPT[name]
     lifted = pair(SHARING["ADD"], LIFTING["RESHAPE"], WRITING["ADD 0"], after)[1]
     assert bool(overwritten(tmp_path, lifted)) is is_lost
+
+
+OPEN = (
+    "r[N,3] = SUB(x[N,3], o[N,3])\nt[N,3] = ADD(r, c:const[1]{2.0})\na[M,3] = RESHAPE(t, s:const:int32[2]{-1,3})\n"
+    "y[2,3] = ADD(a, q[2,3])\nz[N,3] = NEG(t)\nw[4,3] = CONCATENATION(y, y, axis=0)"
+)
+CLOSED = OPEN.replace("[N,3]", "[4,3]").replace("a[M,3]", "a[4,3]")
+TWICE = f"{CLOSED.replace('[4,3]', '[2,3]')}\nn[2,3] = ABS(a)"
+EARLY = (
+    "r[2,3] = SUB(x[2,3], o[2,3])\nt[2,3] = ADD(r, c:const[1]{2.0})\nv[6] = RESHAPE(t, s6:const:int32[1]{6})\n"
+    "a[1,2,3] = RESHAPE(t, s:const:int32[3]{1,2,3})\ny[1,2,3] = ADD(a, q[1,2,3])\nz[6] = NEG(v)\n"
+    "w[1,2,6] = CONCATENATION(y, y, axis=-1)"
+)
+ITSELF = EARLY.replace("q[1,2,3]", "t").replace("v[6] = RESHAPE(t", "v[6] = RESHAPE(x").replace("z[6] = NEG(v)\n", "")
+# text, outputs -> whether t is lost
+BUFFERS: dict[str, tuple[str, list[str], bool]] = {
+    "a size that is open may be that of the result": (OPEN, ["z", "w"], True),
+    "another number of elements": (CLOSED, ["z", "w"], False),
+    "as many elements": (CLOSED.replace("[4,3]", "[2,3]"), ["z", "w"], True),
+    "what the operator reads is read twice": (TWICE, ["z", "w", "n"], False),
+    "a value in its buffer is read later": (EARLY, ["z", "w"], True),
+    "an output in its place, which has a buffer of its own, is read later": (EARLY, ["z", "w", "v"], False),
+    "the operator itself is the last to read it": (ITSELF, ["w", "v"], False),
+}
+
+
+@pytest.mark.parametrize("name", BUFFERS)
+def test_what_litert_asks_before_it_shares_a_buffer(name: str, tmp_path: Path) -> None:
+    text, outputs, is_lost = BUFFERS[name]
+    assert ("into the buffer of 't'" in overwritten(tmp_path, model(text, outputs=outputs))) is is_lost
+
+
+def test_operators_without_results_write_into_no_buffer(tmp_path: Path) -> None:
+    (tmp_path / "m.tflite").write_bytes(model(EARLY, outputs=["z", "w"]))
+    with ExitStack() as stack:
+        whole = read(tmp_path / "m.tflite", stack)[0]
+        graph = whole.subgraphs[0]
+        cut = [each._replace(outputs=()) if each.name == "ADD" else each for each in graph.operators]
+        check_buffers(replace(whole, subgraphs=(replace(graph, operators=tuple(cut)),)))

@@ -98,3 +98,11 @@ def test_a_loop_that_both_files_run_is_compared_as_a_loop(other: str, expected: 
     bodies = BODIES.format(returned="j, t, w", turn="t[2] = NEG(v)")
     before, after = (LOOP.format(first=first) + "s:int32[] = NEG(m)\n" + bodies for first in (ZERO, other))
     assert (unproved(model(before), model(after)) is None) is expected
+
+
+@pytest.mark.parametrize(("kind", "expected"), [("", True), (":int32", False)])
+def test_a_loop_whose_test_takes_other_types_is_no_number_of_trips(kind: str, expected: bool) -> None:
+    bodies = BODIES.format(returned="j, t, w", turn="t[2] = NEG(v)").replace("[], v[2], w", f"[], v{kind}[2], w", 1)
+    before = LOOP.format(first=ONE) + "s:int32[] = NEG(m)\n" + bodies
+    second = f"subgraph main(x[2], z[2], m:int32[]):\ns:int32[] = NEG(m)\n{PASSED}\n{bodies}"
+    assert (unproved(model(before, outputs=["s", "y"]), model(second, outputs=["s", "y"])) is None) is expected
