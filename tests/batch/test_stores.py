@@ -422,3 +422,40 @@ def test_a_file_in_memory_is_replaced_when_all_pieces_are_there(memory: str) -> 
     store._send("m.onnx", pieces(None))
     assert store.read_text("m.onnx", 100) == "onetwothree"
     assert seen == ["before"] * 6
+
+
+class Listed(Disk):
+    """A store that keeps what it found of a folder until it is told to look again."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.there, self.known = ["out/a.onnx"], ["out/a.onnx"]
+
+    def invalidate_cache(self) -> None:
+        self.known = list(self.there)
+
+    def find(self, folder: str, maxdepth: int | None) -> list[str]:
+        return [path for path in self.known if path.startswith(f"{folder}/") and maxdepth is None]
+
+    def isdir(self, folder: str) -> bool:
+        return any(path.startswith(f"{folder}/") for path in self.known)
+
+    def info(self, path: str) -> dict[str, Any]:
+        if path not in self.known:
+            raise FileNotFoundError(path)
+        return {"name": path, "size": 5, "type": "file"}
+
+
+def test_what_came_since_a_store_was_listed_is_seen() -> None:
+    disk = Listed()
+    folder, other = Remote("disk://out", disk, "out"), Remote("disk://new", disk, "new")
+    assert folder.names() == ["a.onnx"]
+    disk.there += ["out/b.onnx", "new/c.onnx"]
+    assert folder.names() == ["a.onnx", "b.onnx"]
+    disk.known = []
+    assert other.is_folder()
+    disk.known = []
+    there = folder.identity("b.onnx")
+    assert there is not None
+    assert there.size == 5
+    assert folder.identity("c.onnx") is None

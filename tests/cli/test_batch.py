@@ -568,3 +568,14 @@ def test_a_cluster_without_workers_is_told_of(
     with _workers(asking(dask="tcp://x:1", retries=3, quiet=quiet), orders) as found:
         assert found is workers
     assert capsys.readouterr().err == said
+
+
+def test_each_model_is_counted_by_what_became_of_it() -> None:
+    one = ", 1.00 models a second"
+    for entry, said in (
+        (MISNAMED, "1 unchanged; 1.00 s"),
+        (replace(MISNAMED, reused=True), "1 unchanged; 1 of them reused; 1.00 s"),
+        (Failure("fix", "m.onnx", "m.onnx: no model"), "1 failed; 1.00 s"),
+    ):
+        for given in ({"quiet": True}, {"json": True}):
+            assert told(entry, **given).tally.text(1.0) == f"1 model: {said}{one}"

@@ -811,3 +811,15 @@ def test_a_tolerance_is_a_number_from_0_on(text: str, value: float) -> None:
 def test_what_is_no_finite_number_from_0_on_is_no_tolerance(text: str) -> None:
     with pytest.raises(argparse.ArgumentTypeError, match=f"^{re.escape(repr(text))} is not a number from 0 on$"):
         options.tolerance(text)
+
+
+def test_a_letter_that_the_terminal_can_not_show_is_escaped(monkeypatch: pytest.MonkeyPatch) -> None:
+    out, err = (io.TextIOWrapper(io.BytesIO(), encoding="ascii") for _ in range(2))
+    monkeypatch.setattr(sys, "stdout", out)
+    monkeypatch.setattr(sys, "stderr", err)
+    assert commands.main(["check", "modell-\u00fc.onnx"]) == 2
+    out.write("\u00e9\n")
+    out.flush()
+    err.flush()
+    assert err.buffer.getvalue().startswith(b"graphfix: modell-\\xfc.onnx: ")  # type: ignore[attr-defined]
+    assert out.buffer.getvalue() == b"\\xe9\n"  # type: ignore[attr-defined]

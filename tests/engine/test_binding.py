@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from graphfix.engine.binding import (
     Sizes,
     defaults,
+    demand_static,
     dims_of,
     free_inputs,
+    free_sites,
     proposal,
     static_shapes,
     with_defaults_named,
 )
-from graphfix.results import Verdict
+from graphfix.engine.request import Request
+from graphfix.results import GraphfixError, Verdict
 from models.builders.tflite.text import model as tflite
 from tests.support import engine
 from tests.support.notation import model
@@ -82,3 +87,26 @@ def test_the_inputs_that_were_free_and_are_no_constants_are_bound_by_shape() -> 
     found = static_shapes(loaded, given, ["x is [2], by default"], ["x", "c", "z"])
     assert (found.dims, found.shapes) == ({}, {"x": [2]})
     assert found.by_default == ("x is [2], by default",)
+
+
+@pytest.mark.parametrize(
+    ("target", "text", "asked", "said"),
+    [
+        ("tosa", "y[*] = Neg(x[N,2])", {}, "(or --bind-defaults)"),
+        ("tosa", "y[*] = Neg(x[N,2])", {"bind_defaults": True}, "(--bind-defaults found none at which the model runs)"),
+        ("tosa", "y[3,2] = Neg(x[3,2])", {}, None),
+        ("explicit", "y[*] = Neg(x[N,2])", {}, None),
+    ],
+    ids=["sizes are free", "no defaults run", "nothing is free", "a target that takes free sizes"],
+)
+def test_a_target_that_needs_sizes_says_what_would_bind_them(
+    target: str, text: str, asked: dict[str, bool], said: str | None
+) -> None:
+    loaded, request = engine.load(model(text)), Request(target=target, **asked)
+    assert [site.node for site in free_sites(loaded, request.goal)] == (["x"] if said else [])
+    if said is None:
+        demand_static(loaded, Path("m.onnx"), request)
+        return
+    with pytest.raises(GraphfixError) as raised:
+        demand_static(loaded, Path("m.onnx"), request)
+    assert str(raised.value) == f"m.onnx: target tosa needs sizes: x[N,2]; bind: --shape x=1,2 {said}"

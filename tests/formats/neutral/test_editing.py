@@ -10,7 +10,7 @@ import pytest
 from graphfix.formats.neutral import editing
 from graphfix.formats.neutral.editing import FreshNames, bypass, remove_dead, replace_node
 from graphfix.formats.neutral.insertion import Order
-from graphfix.graph.edits import Edit, Lift, Refused, Stretch
+from graphfix.graph.edits import Bypass, Edit, Lift, Refused, Stretch
 from graphfix.graph.protocols import Applier
 from graphfix.graph.view import Graph, Kind, MissingOperandError, Node, Value
 from graphfix.shapes.dim import Shape
@@ -27,6 +27,12 @@ class State:
     def put(self, node: Node, index: int, value: Value) -> Node:
         operands = (*node.operands[:index], value, *node.operands[index + 1 :])
         return replace_node(self, node, node.reading(operands))
+
+    def carry(self, node: Node) -> None:
+        """Nothing is carried along."""
+
+    def is_gone(self, node: Node) -> bool:
+        return node.name in self.removed
 
     def remove(self, node: Node) -> None:
         self.removed.append(node.name)
@@ -164,3 +170,26 @@ def test_a_new_node_stands_before_its_first_reader_and_before_new_nodes_that_rea
     keys = order.keys(2)
     assert [node.name for node in graph.nodes] == ["late", "early", "b"]
     assert sorted(range(len(keys)), key=keys.__getitem__)[:3] == [2, 3, 1]
+
+
+@pytest.mark.parametrize(
+    ("place", "is_read_again", "removed"),
+    [(-1, False, ["made"]), (-1, True, []), (0, False, [])],
+    ids=["of an edit", "of an edit, and read by another", "of the file"],
+)
+def test_what_an_edit_made_for_the_bypassed_operand_alone_goes_at_once(
+    place: int, removed: list[str], *, is_read_again: bool
+) -> None:
+    graph, state = chain("a", "b", "c"), State()
+    source, reader = graph.inputs[0], graph.nodes[1]
+    if place < 0:
+        result = value(graph, "made", "result", place)
+        made = Node("Op", "", 1, "made", place, graph, (source,), (result,), {}, None)
+        graph.made.append(made)
+        graph.note(place, source)
+        reader = state.put(reader, 0, result)
+        if is_read_again:
+            state.put(graph.nodes[2], 0, result)
+    apply = editing.applier(Model(), state, [Bypass(0, source)], lambda *_: None, *[lambda *_: None] * 4)  # type: ignore[arg-type, return-value]
+    assert apply(reader).operands == (source,)
+    assert state.removed == removed

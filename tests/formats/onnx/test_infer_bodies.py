@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from graphfix.formats.onnx import OnnxModel
-from graphfix.shapes.dim import symbol
+from graphfix.formats.onnx.infer import bodies
+from graphfix.shapes.dim import UNKNOWN, Shape, symbol
 from tests.support import engine
 from tests.support.notation import parsed
 from tests.support.onnx.fixing import lines, printed
@@ -214,3 +215,8 @@ def test_a_size_of_a_body_that_is_read_again_may_be_less_than_it_was_at_first() 
     }
     assert sizes["held"] != (4,)
     assert sizes["more"] != (2,)
+
+
+def test_the_names_of_sizes_that_enter_a_loop_are_those_that_are_known() -> None:
+    known = Shape((2, symbol("N"), UNKNOWN))
+    assert bodies._names_of([None, Shape(None), known]) == {symbol("N").parts}
