@@ -442,3 +442,12 @@ def test_what_does_not_go_with_a_stream_is_refused(
     with pytest.raises(GraphfixError) as raised:
         asked()
     assert str(raised.value).startswith(said)
+
+
+def test_a_pipe_is_a_stream_and_what_is_no_file_is_left_to_the_reader(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "file").write_bytes(b"a model")
+    assert streams._is_stream(Path("-"))
+    assert streams._is_stream(tmp_path / "pipe")
+    for name in ("file", "none", "no\0name", "."):
+        assert not streams._is_stream(tmp_path / name), name

@@ -327,6 +327,7 @@ def test_the_second_result_of_a_node_is_in_no_operands_buffer() -> None:
         ("y[1,2,3] = tflite.ADD(x[2,3], k:const[1,1,1])", True),
         ("y[2,3] = tflite.ADD(x[2,3], k:const[1,1])", False),
         ("y[*] = tflite.ADD(x[*], k:const[1])", True),
+        ("y[*] = tflite.ADD(x[*], k[1])", False),
         ("y[1,2,3] = tflite.ADD(x[2,3], k[1,1,1])", False),
         ("y[1,2,3] = tflite.ADD(x[2,3], k:const[1,2,1])", False),
         ("y[1,1,1] = tflite.ADD(a:const[1], k:const[1,1,1])", False),

@@ -14,7 +14,7 @@ import graphfix
 from graphfix.formats.onnx.load_inference import inferred_shapes, wrong_shapes
 from graphfix.formats.onnx.load_inference.wrong_shapes import Claim
 from graphfix.formats.onnx.view import Views
-from graphfix.graph.view import Graph, Value
+from graphfix.graph.view import Graph, Kind, Node, Value
 from graphfix.runtimes.onnx.shape_inference import InferenceError
 from graphfix.shapes.dim import Shape, symbol
 from tests.support.notation import parsed
@@ -328,3 +328,29 @@ def test_the_sizes_that_are_numbers_are_stated_of_visible_values_that_are_no_out
     assert list(graph.value_info) == [infos["free"], sizes("told", onnx.TensorProto.INT64, [2, None, 3])]
     assert list(body.value_info) == [infos["told"], sizes("new", onnx.TensorProto.FLOAT, [2, None, 3])]
     assert graph.output[0] == infos["y"]
+
+
+def test_known_operands_of_suspects_become_constants_of_their_own_graph() -> None:
+    main, inside = Graph("main"), Graph("main/if.then_branch")
+    known = {"n": (5, 6), "k": (7,), "far": (8,), "text": ("a",), "free": (9,)}
+
+    def value(name: str, kind: Kind, graph: Graph, dtype: str = "int64", shape: Shape | None = None) -> Value:
+        graph.read_literal = lambda asked: known.get(asked.name)
+        return Value(name, shape or Shape((len(known.get(name, ())),)), dtype, kind, graph)
+
+    operands = (
+        value("n", "constant", main),
+        None,
+        value("k", "constant", inside),
+        value("text", "constant", main, "string"),
+        value("unknown", "input", inside),
+        value("free", "constant", main, shape=Shape((symbol("N"),))),
+    )
+    names = ["" if each is None else each.name for each in operands]
+    body = onnx.helper.make_graph([onnx.helper.make_node("Op", names, ["y"])], "body", [], [])
+    suspect = Node("Op", "", 18, "", 0, inside, operands, (), {}, None)
+    elsewhere = Node("Op", "", 18, "", 0, Graph("gone"), operands, (), {}, None)
+    inferred_shapes._state_operands({inside.path: body}, [elsewhere, suspect])
+    assert [*body.node[0].input] == ["0 known n", "", "k", "text", "unknown", "free"]
+    (tensor,) = body.initializer
+    assert (tensor.name, numpy_helper.to_array(tensor).tolist()) == ("0 known n", [5, 6])

@@ -200,6 +200,8 @@ def without_defaults(part: Any) -> Any:  # noqa: ANN401
         ("tflite", "main//a/loop.body", ("a name", "")),
         ("onnx", "main", ("the main graph", "")),
         ("onnx", "other", (None, "")),
+        ("onnx", "main/If#2.then_branch", ("", "")),
+        ("onnx", "main/if.then_branch", ("the main graph", "if/then_branch/")),
     ],
 )
 def test_a_graph_is_called_by_the_rule_of_its_format(
