@@ -484,3 +484,40 @@ def test_a_file_whose_end_can_not_be_written_is_discarded(monkeypatch: pytest.Mo
                 Remote("disk://out", disk, "out")._send("m.bin", iter([b"a"]))
         assert disk.done[-1] == "gone"
         assert vars(disk)["closed"] is True
+
+
+class Listed(Disk):
+    """A store that keeps what it found of a folder until it is told to look again."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.there, self.known = ["out/a.onnx"], ["out/a.onnx"]
+
+    def invalidate_cache(self) -> None:
+        self.known = list(self.there)
+
+    def find(self, folder: str, maxdepth: int | None) -> list[str]:
+        return [path for path in self.known if path.startswith(f"{folder}/") and maxdepth is None]
+
+    def isdir(self, folder: str) -> bool:
+        return any(path.startswith(f"{folder}/") for path in self.known)
+
+    def info(self, path: str) -> dict[str, Any]:
+        if path not in self.known:
+            raise FileNotFoundError(path)
+        return {"name": path, "size": 5, "type": "file"}
+
+
+def test_what_came_since_a_store_was_listed_is_seen() -> None:
+    disk = Listed()
+    folder, other = Remote("disk://out", disk, "out"), Remote("disk://new", disk, "new")
+    assert folder.names() == ["a.onnx"]
+    disk.there += ["out/b.onnx", "new/c.onnx"]
+    assert folder.names() == ["a.onnx", "b.onnx"]
+    disk.known = []
+    assert other.is_folder()
+    disk.known = []
+    there = folder.identity("b.onnx")
+    assert there is not None
+    assert there.size == 5
+    assert folder.identity("c.onnx") is None

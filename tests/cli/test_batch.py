@@ -30,7 +30,7 @@ from graphfix.cli.configuration import settings
 from graphfix.engine.request import Request
 from graphfix.report.forms import registry
 from graphfix.report.text import Failure
-from graphfix.results import Outcome
+from graphfix.results import Outcome, Site, Verdict, VerdictStatus
 from graphfix.targets import target as targets
 from tests.support import small_models
 from tests.support.asking import Answer, ask, listing, refused
@@ -510,6 +510,7 @@ def told(entry: Outcome | Failure, **given: object) -> _Answer:
     return answered
 
 
+CHANGED = Site("GF101", "n", "Add", "main", 1, (4,), (1, 4), "found")
 MISNAMED = Outcome("fix", "c.tflite", "onnx", output="out/c.tflite")
 
 
@@ -568,3 +569,56 @@ def test_a_cluster_without_workers_is_told_of(
     with _workers(asking(dask="tcp://x:1", retries=3, quiet=quiet), orders) as found:
         assert found is workers
     assert capsys.readouterr().err == said
+
+
+def test_each_model_is_counted_by_what_became_of_it() -> None:
+    one = ", 1.00 models a second"
+    for entry, said in (
+        (MISNAMED, "1 unchanged; 1.00 s"),
+        (replace(MISNAMED, reused=True), "1 unchanged; 1 of them reused; 1.00 s"),
+        (Failure("fix", "m.onnx", "m.onnx: no model"), "1 failed; 1.00 s"),
+    ):
+        for given in ({"quiet": True}, {"json": True}):
+            assert told(entry, **given).tally.text(1.0) == f"1 model: {said}{one}"
+
+
+def test_the_traceback_of_a_fault_is_printed_in_front_of_its_line_where_verbose_asks(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    fault = Failure("fix", "m.onnx", "m.onnx: a fault", "internal", "Traceback\n  here\n")
+    assert told(fault, quiet=True, verbose=True).worst == 2
+    assert capsys.readouterr().err == "Traceback\n  here\ngraphfix: m.onnx: a fault\n"
+    told(fault, quiet=True)
+    assert capsys.readouterr().err == "graphfix: m.onnx: a fault\n"
+
+
+def test_the_worst_of_all_models_counts_whatever_comes_behind_it() -> None:
+    answered = _Answer(asking(quiet=True))
+    fine, failed = replace(MISNAMED, source="c.onnx"), Failure("fix", "m.onnx", "m.onnx: no model")
+    found = []
+    undecided = Outcome("verify", "a.onnx", "onnx", output="b.onnx", verdict=Verdict("undecided"))
+    for entry in (fine, undecided, replace(fine, command="check", sites=[CHANGED]), undecided, failed, fine):
+        job = Job(entry.source, entry.source, "out", "fix", Request(), Limits(60.0))
+        answered.add(answered.said(Finished(job, entry, 0.5)))
+        found.append(answered.worst)
+    assert found == [0, 3, 1, 1, 2, 2]
+    assert answered.finished == 6
+
+
+@pytest.mark.parametrize(
+    ("verdict", "strict", "status"),
+    [("equal", False, 0), ("equal", True, 3), ("proved", True, 0), ("proved", False, 0), ("different", False, 1)],
+)
+def test_a_verdict_that_is_no_proof_is_enough_unless_a_proof_is_asked_for(
+    verdict: VerdictStatus, strict: bool, status: int
+) -> None:
+    entry = Outcome("verify", "a.onnx", "onnx", output="b.onnx", verdict=Verdict(verdict))
+    assert told(entry, quiet=True, strict_proof=strict).worst == status
+
+
+def test_a_model_of_which_nothing_is_written_says_why(capsys: pytest.CaptureFixture[str]) -> None:
+    nothing = replace(MISNAMED, source="c.onnx", output=None)
+    told(nothing, quiet=True)
+    assert capsys.readouterr().err.startswith("graphfix: c.onnx: nothing written, ")
+    told(replace(nothing, dry_run=True), quiet=True)
+    assert capsys.readouterr().err == ""

@@ -839,3 +839,15 @@ def test_a_text_behind_a_name_has_at_least_one_letter_unless_it_is_said() -> Non
     assert options.named("SIZE")("a=3") == ("a", "3")
     with pytest.raises(argparse.ArgumentTypeError, match=r"^'a=' is not NAME=SIZE$"):
         options.named("SIZE")("a=")
+
+
+def test_a_letter_that_the_terminal_can_not_show_is_escaped(monkeypatch: pytest.MonkeyPatch) -> None:
+    out, err = (io.TextIOWrapper(io.BytesIO(), encoding="ascii") for _ in range(2))
+    monkeypatch.setattr(sys, "stdout", out)
+    monkeypatch.setattr(sys, "stderr", err)
+    assert commands.main(["check", "modell-\u00fc.onnx"]) == 2
+    out.write("\u00e9\n")
+    out.flush()
+    err.flush()
+    assert err.buffer.getvalue().startswith(b"graphfix: modell-\\xfc.onnx: ")  # type: ignore[attr-defined]
+    assert out.buffer.getvalue() == b"\\xe9\n"  # type: ignore[attr-defined]

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from graphfix.report.doctor import environment_json, environment_text
-from graphfix.results.environment import Environment, Probe
+from graphfix.results.environment import Environment, Probe, ProbeStatus
 from graphfix.runtimes import doctor
 from tests.support.asking import ask
 from tests.support.places import ROOT
@@ -80,3 +80,17 @@ def test_the_status_says_what_works_and_each_form_ends_with_one_line_break(
     assert (answer.status, answer.out, answer.err) == (status, text, "")
     assert answer.out.endswith("\n") is (words != "-q")
     assert not answer.out.endswith("\n\n")
+
+
+@pytest.mark.parametrize(("status", "left"), [("works", 0), ("fails", 1)])
+def test_the_exit_status_is_whether_all_that_is_needed_works(
+    status: ProbeStatus, left: int, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = Environment("3.11", "Linux", 2, (), (), (Probe("onnx", None, status, "gone", 0.5),))
+    monkeypatch.setattr(doctor, "examine", lambda _: found)
+    answer = ask(capsys, "doctor")
+    assert (answer.status, answer.out) == (left, environment_text(found) + "\n")
+    document = ask(capsys, "doctor", "--json")
+    assert (document.status, document.out) == (left, environment_json(found))
+    quiet = ask(capsys, "doctor", "-q")
+    assert (quiet.status, quiet.out) == (left, "")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import subprocess
@@ -11,6 +12,7 @@ from collections.abc import Sequence
 from io import BytesIO
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from onnx import load as load_proto
@@ -488,3 +490,60 @@ def test_a_message_names_the_stream_and_not_the_file_that_stands_for_it(monkeypa
     with pytest.raises(GraphfixError, match=r"^stdout: it is bad$"):
         failing()
     assert not options.output.parent.exists()
+
+
+def test_a_stream_alone_is_copied_by_its_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(streams, "_stream", lambda _: io.BytesIO(b"a model"))
+    options = Namespace(command="check", color="never", quiet=True, verbose=False)
+    of_a_file, piped = tmp_path / "m.onnx", streams.Streams(tmp_path)
+    of_a_file.write_bytes(b"another")
+    assert streams._copied(options, piped, of_a_file) is of_a_file
+    copies = [streams._copied(options, piped, Path("-")) for _ in range(2)]
+    assert copies == [tmp_path / "0" / "stdin", tmp_path / "1" / "stdin"] == piped.inputs
+    assert {copy.read_bytes() for copy in copies} == {b"a model"}
+    assert piped.names == {str(copy): "stdin" for copy in copies}
+
+
+def test_a_stream_that_is_empty_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(streams, "_stream", lambda _: io.BytesIO())
+    options = Namespace(command="check", color="never", quiet=True, verbose=False)
+    with pytest.raises(GraphfixError, match=r"^stdin: nothing came through the pipe; send a model into it$"):
+        streams._copied(options, streams.Streams(tmp_path), Path("-"))
+
+
+@pytest.mark.parametrize(
+    ("given", "paths", "said"),
+    [
+        ({}, ["-", "m.onnx"], None),
+        ({}, ["-", "-"], "-: stdin is one model"),
+        ({"in_place": True}, ["-"], "-: a stream can't be replaced"),
+        ({"command": "tosa"}, ["-"], None),
+        ({"command": "tosa", "output": True}, ["m.onnx"], "-o -: tosa writes two files"),
+        ({"json": True}, ["-"], None),
+        ({"json": True, "output": True}, ["m.onnx"], "-o -: stdout takes the model or the document"),
+        ({"terminal": True}, ["-"], None),
+        ({"terminal": True, "output": True}, ["-"], "-o -: stdout is a terminal or closed"),
+        ({"output": True}, ["-"], None),
+    ],
+)
+def test_what_does_not_go_with_a_stream_is_refused(
+    given: dict[str, Any], paths: list[str], said: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "stdout", SimpleNamespace(isatty=lambda: given.get("terminal", False)))
+    options = Namespace(**{"command": "fix", "json": False, **given})
+    asked = lambda: streams._refuse_options(options, [Path(path) for path in paths], output=given.get("output", False))  # noqa: E731
+    if said is None:
+        asked()
+        return
+    with pytest.raises(GraphfixError) as raised:
+        asked()
+    assert str(raised.value).startswith(said)
+
+
+def test_a_pipe_is_a_stream_and_what_is_no_file_is_left_to_the_reader(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "file").write_bytes(b"a model")
+    assert streams._is_stream(Path("-"))
+    assert streams._is_stream(tmp_path / "pipe")
+    for name in ("file", "none", "no\0name", "."):
+        assert not streams._is_stream(tmp_path / name), name

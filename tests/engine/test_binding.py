@@ -3,21 +3,26 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from graphfix.engine.binding import (
     Sizes,
+    _placeholder,
+    bind,
     defaults,
     demand_static,
     dims_of,
     free_inputs,
+    free_sites,
     proposal,
     static_shapes,
     with_defaults_named,
 )
 from graphfix.engine.request import Request
 from graphfix.results import GraphfixError, Verdict
+from graphfix.shapes.dim import UNKNOWN, symbol
 from models.builders.tflite.text import model as tflite
 from tests.support import engine
 from tests.support.notation import model
@@ -115,3 +120,74 @@ def test_a_target_that_needs_sizes_says_which_options_give_them(
             demand_static(free, Path("m"), request)
         assert str(raised.value) == said
     demand_static(engine.load(model("y[2,3] = Neg(x[2,3])")), Path("m"), request)
+    ("target", "text", "asked", "said"),
+    [
+        ("tosa", "y[*] = Neg(x[N,2])", {}, "(or --bind-defaults)"),
+        ("tosa", "y[*] = Neg(x[N,2])", {"bind_defaults": True}, "(--bind-defaults found none at which the model runs)"),
+        ("tosa", "y[3,2] = Neg(x[3,2])", {}, None),
+        ("explicit", "y[*] = Neg(x[N,2])", {}, None),
+    ],
+    ids=["sizes are free", "no defaults run", "nothing is free", "a target that takes free sizes"],
+)
+def test_a_target_that_needs_sizes_says_what_would_bind_them(
+    target: str, text: str, asked: dict[str, bool], said: str | None
+) -> None:
+    loaded, request = engine.load(model(text)), Request(target=target, **asked)
+    assert [site.node for site in free_sites(loaded, request.goal)] == (["x"] if said else [])
+    if said is None:
+        demand_static(loaded, Path("m.onnx"), request)
+        return
+    with pytest.raises(GraphfixError) as raised:
+        demand_static(loaded, Path("m.onnx"), request)
+    assert str(raised.value) == f"m.onnx: target tosa needs sizes: x[N,2]; bind: --shape x=1,2 {said}"
+
+
+class Asked:
+    """A model that notes what is bound."""
+
+    def __init__(self) -> None:
+        self.done: list[tuple[object, ...]] = []
+
+    def trust_stored(self, *, trust: bool) -> None:
+        self.done.append(("trust", trust))
+
+    def bind(self, *sizes: object) -> None:
+        self.done.append(("bind", *sizes))
+
+    def set_inputs(self, values: object, *, drop: bool) -> None:
+        self.done.append(("set", values, drop))
+
+    def narrow_inputs(self, values: object) -> None:
+        self.done.append(("narrow", values))
+
+
+@pytest.mark.parametrize(
+    ("given", "done"),
+    [
+        ({}, []),
+        ({"trust_stored": False}, [("trust", False)]),
+        ({"trust_stored": True}, [("trust", True)]),
+        ({"dims": {"N": 2}}, [("bind", {"N": 2}, {}, ())]),
+        ({"shapes": {"x": [2]}}, [("bind", {}, {"x": (2,)}, ())]),
+        ({"values": {"c": 1}}, [("set", {"c": 1}, False)]),
+        ({"values": {"c": 1}, "drop_set_inputs": True}, [("set", {"c": 1}, True)]),
+        ({"values": {"c": 1}, "narrow_inputs": True}, [("set", {"c": 1}, False), ("narrow", {"c": 1})]),
+        ({"narrow_inputs": True}, [("narrow", {})]),
+    ],
+)
+def test_what_a_request_says_is_bound_and_nothing_else(given: dict[str, Any], done: list[tuple[object, ...]]) -> None:
+    asked: Any = Asked()
+    bind(asked, Path("m.onnx"), Request(**given))
+    assert asked.done == done
+
+
+def test_no_input_is_dropped_where_none_is_set() -> None:
+    asked: Any = Asked()
+    with pytest.raises(GraphfixError, match=r"^m\.onnx: --drop-set-inputs: no input is set; say which"):
+        bind(asked, Path("m.onnx"), Request(drop_set_inputs=True))
+    assert asked.done == []
+
+
+def test_a_size_without_a_name_and_one_with_a_name_have_places_of_their_own() -> None:
+    assert _placeholder(symbol("S")) == "<S>"
+    assert _placeholder(UNKNOWN) == "<size>"

@@ -17,6 +17,7 @@ from graphfix.results import GraphfixError, Site
 from graphfix.shapes.dim import Incompatible, Undecided
 from graphfix.targets import registry
 from graphfix.targets.registry import run_for
+from graphfix.targets.target import OF_CONSTANTS
 from rewrites import ALL
 from tests.support.named import rules
 from tests.support.notation import node
@@ -356,3 +357,49 @@ def test_edits_of_the_users_own_that_fail_are_an_error_and_others_a_defect(sourc
         sites(own, model=Failing(node(ADD)))
     if source:
         assert str(raised.value) == r"mine.py: Add 'add0': its edits can't be carried out: KeyError: 'Add\n1'"
+
+
+class Renewed(Notes):
+    """It notes how often it was to be looked at anew."""
+
+    renewed = 0
+
+    def renew(self) -> None:
+        """Count it."""
+        self.renewed += 1
+
+
+@pytest.mark.parametrize(
+    ("names", "stays", "turns"),
+    [
+        (("materialize-broadcasts",), False, [2, 2]),
+        (("equalize-ranks",), True, [2, 2]),
+        (("equalize-ranks",), False, [1, 1]),
+        (("another",), True, [1, 1]),
+        ((), True, [1, 1]),
+    ],
+    ids=["stretches", "lifts where one stays", "lifts alone", "edits of another", "no edits"],
+)
+def test_what_makes_constants_runs_again_where_nodes_were_made_of_known_results(
+    names: tuple[str, ...], turns: list[int], *, stays: bool
+) -> None:
+    asked = dict.fromkeys(OF_CONSTANTS, 0)
+
+    def counting(name: str) -> Rewrite:
+        def plan(_: Node) -> Iterator[Edit]:
+            asked[name] += 1
+            if stays:
+                raise Undecided("its elements are not known")
+            yield from ()
+
+        return Rewrite(name, "", ANY, "GF303", plan)
+
+    def editing(name: str) -> Rewrite:
+        return Rewrite(name, "", BROADCASTING, "GF101", lambda _: iter([Lift(1, (0,))]))
+
+    model = Renewed(node(ADD))
+    report = run.run(model, [*map(counting, OF_CONSTANTS), *map(editing, names)], EXPLICIT)  # type: ignore[arg-type] -- a stand-in
+    assert list(asked.values()) == turns
+    assert model.renewed == sum(turns) - 2
+    left = [site.rewrite for site in report.sites if site.status == "left"]
+    assert left == list(OF_CONSTANTS) * stays  # each is said once

@@ -9,11 +9,13 @@ import pytest
 
 from graphfix.graph.broadcast import align_anyhow
 from graphfix.graph.litert.buffers import _is_used_after
+from graphfix.graph.litert import lookup_tables
 from graphfix.graph.litert.kernels import other_kernel
 from graphfix.graph.litert.lookup_tables import chain_of, changes_table, decides
 from graphfix.graph.view import Node
 from models.builders.tflite.text import model
 from tests.support import engine
+from tests.support.notation import node
 from tests.support.tflite.shared_buffers import SHARING, TWINS, USED, WRITING, pair, twin
 
 
@@ -339,3 +341,20 @@ def test_what_reads_a_buffer_later_is_known_by_its_place(readers: list[int], use
     each = [SimpleNamespace(index=at, results=(), op="NEG") for at in readers]
     value: Any = SimpleNamespace(reads=[(reader, 0) for reader in [node, *each]])
     assert _is_used_after(value, node) == used
+    ("text", "expected"),
+    [
+        ("y[2,3] = tflite.ADD(x[2,3], k:const[1])", False),
+        ("y[1,2,3] = tflite.ADD(x[2,3], k:const[1,1,1])", True),
+        ("y[2,3] = tflite.ADD(x[2,3], k:const[1,1])", False),
+        ("y[*] = tflite.ADD(x[*], k:const[1])", True),
+        ("y[*] = tflite.ADD(x[*], k[1])", False),
+        ("y[1,2,3] = tflite.ADD(x[2,3], k[1,1,1])", False),
+        ("y[1,2,3] = tflite.ADD(x[2,3], k:const[1,2,1])", False),
+        ("y[1,1,1] = tflite.ADD(a:const[1], k:const[1,1,1])", False),
+        ("y[2,3] = tflite.SELECT_V2(c:const:bool[1], x[2,3], k:const[1,1,1])", True),
+        ("y[2,3] = tflite.SELECT_V2(c:const:bool[1,1,1], x[2,3], k:const[1])", True),
+        ("y[2,3] = tflite.SELECT_V2(c[3], x[1,2,3], k:const[1,1])", True),
+    ],
+)
+def test_a_constant_of_one_element_outranks_an_operand_of_fewer_axes(text: str, expected: bool) -> None:
+    assert lookup_tables.outranks(node(text)) == expected

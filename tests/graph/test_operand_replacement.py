@@ -196,3 +196,22 @@ def test_where_unit_axes_go_the_rank_of_the_result_stays_and_has_to_be_known() -
     assert not keeps_result(add, before, other(add, 0, 3), lifts=True)
     add, before = aligned("y[*] = Add(x[*], b[1,3])")
     assert not keeps_result(add, before, other(add, 1, 3), lifts=True)
+    ("text", "from_a", "square"),
+    [
+        ("y:int8[2,3] = tflite.MUL(a:int8[2,3], b:int8[2,3])", (1,), True),
+        ("y:int8[2,3] = tflite.MUL(b:int8[2,3], a:int8[2,3])", (0,), True),
+        ("y:int8[2,3] = tflite.MUL(b:int8[2,3], c:int8[2,3])", (0, 1), True),
+        ("y:int8[2,3] = tflite.MUL(b:int8[2,3], c:int8[2,3])", (0,), False),
+        ("y:int8[2,3] = tflite.MUL(b:int8[2,3], b)", (0, 1), False),
+        ("y:int8[2,3] = tflite.ADD(a:int8[2,3], b:int8[2,3])", (1,), False),
+        ("y:int8[2,3] = Mul(a:int8[2,3], b:int8[2,3])", (1,), False),
+        ("y:int8[2,3] = com.microsoft.MUL(a:int8[2,3], b:int8[2,3])", (1,), False),
+    ],
+)
+def test_a_square_is_a_product_of_tflite_that_reads_one_value_twice_and_did_not_before(
+    text: str, from_a: tuple[int, ...], square: bool
+) -> None:
+    product = node(text)
+    a = next((each for each in product.operands if each is not None and each.name == "a"), product.results[0])
+    assert a is not None
+    assert becomes_square(product, dict.fromkeys(from_a, a)) == square

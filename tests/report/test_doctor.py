@@ -9,6 +9,7 @@ import pytest
 
 from graphfix.report.doctor import environment_json, environment_text
 from graphfix.results.environment import Environment, Extra, Package, Probe, ProbeStatus
+from graphfix.version import VERSION
 
 
 def probe(name: str, status: ProbeStatus = "works", *, extra: str | None = None, reason: str | None = None) -> Probe:
@@ -67,6 +68,7 @@ def test_a_graphfix_that_is_not_installed_says_so() -> None:
 def test_the_document_holds_what_the_text_says() -> None:
     document = json.loads(environment_json(FOUND))
     assert (document["schema"], document["command"]) == (1, "doctor")
+    assert (document["graphfix"], document["works"]) == (VERSION, True)
     assert document["packages"][1] == {"name": "onnxruntime", "asked": "", "version": None}
     assert document["extras"][0]["status"] == "partly installed"
     assert document["probes"][1] == {

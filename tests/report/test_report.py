@@ -655,3 +655,10 @@ def test_a_report_says_beside_a_run_with_optimizations_that_it_never_decides(for
         [Outcome("verify", "a", "onnx", output="b", verdict=Verdict("equal", (run,)))]
     )
     assert "on (these runs never decide)" in text
+
+
+def test_assumptions_that_are_all_shown_are_not_counted() -> None:
+    assumes = tuple(f"the stored rank of 'x{at}'" for at in range(5))
+    lines = table(replace(CHECKED, assumes=assumes)).splitlines()
+    assert [line for line in lines if line.startswith("  assumes ")] == [f"  assumes {text}" for text in assumes]
+    assert "..." not in lines[-1]

@@ -183,3 +183,10 @@ def test_a_file_is_loaded_and_what_is_none_is_refused(tmp_path: Path) -> None:
         reference_evaluator.load(tmp_path / "none.onnx")
     with pytest.raises(RefusedError, match=r"^onnx\.reference: "):
         reference_evaluator.load(model("y = Nope(x)", 13)).run({"x": A})
+
+
+def test_a_prelu_leaves_what_is_not_below_0() -> None:
+    made = model("y = PRelu(x, s)", 6, "float[3] x, float[1] s", "float[3] y")
+    with np.errstate(invalid="ignore"):
+        found = computed(made, x=np.float32([-1, 0, 2]), s=np.float32([np.inf]))
+    assert found.tolist() == [-np.inf, 0, 2]

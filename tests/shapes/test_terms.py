@@ -212,3 +212,13 @@ def test_what_is_positive_of_what_has_a_sign_is_it_or_nothing() -> None:
     for at_least_0 in (poly.number(3), poly.ZERO, poly.name(("N",))):
         assert names.positive(at_least_0) == at_least_0
         assert names.positive(poly.scaled(at_least_0, -1)) == poly.ZERO
+
+
+def test_the_longest_text_is_still_a_name() -> None:
+    terms = Terms()
+    short = terms.opaque("k", N, low=1, high=9)
+    assert isinstance(short, Dim)
+    (text,) = short.parts
+    room = LONGEST - (len(text) - len("?=")) + len("k")
+    assert terms.opaque("k" * room, N, low=1, high=9) != Dim((), 1, 9)
+    assert terms.opaque("k" * (room + 1), N, low=1, high=9) == Dim((), 1, 9)

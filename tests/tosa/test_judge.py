@@ -127,6 +127,7 @@ def test_float16_numbers_in_a_wider_output_are_held_to_their_own_step(
     [
         ([[0.0, 1.0], [0.5, 1.0]], [0.5005, 1.0], True),  # beside the second set
         ([[0.0, 1.0], [0.5, 1.0]], [0.9, 1.0], True),  # 0.4 from it, and the two are 0.5 apart
+        ([[0.0, 1.0], [0.5, 1.0]], [1.0, 1.0], True),  # just as far
         ([[0.0, 1.0], [0.5, 1.0]], [1.1, 1.0], False),
         ([[0.0, 1.0], [0.5, 1.0]], [-0.4, 0.6], False),  # no element is 0.5 away, and all of them are moved
         ([[0.0, 1.0], [0.001, 1.0]], [0.003, 1.0], False),

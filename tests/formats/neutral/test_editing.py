@@ -28,6 +28,12 @@ class State:
         operands = (*node.operands[:index], value, *node.operands[index + 1 :])
         return replace_node(self, node, node.reading(operands))
 
+    def carry(self, node: Node) -> None:
+        """Nothing is carried along."""
+
+    def is_gone(self, node: Node) -> bool:
+        return node.name in self.removed
+
     def remove(self, node: Node) -> None:
         self.removed.append(node.name)
         replace_node(self, node, node.reading(()))
@@ -279,3 +285,26 @@ def test_names_of_one_stem_are_counted_and_reserved_letters_give_way() -> None:
     assert [again("x") for _ in range(3)] == ["x_3", "x_5", "x_6"]
     reserving = FreshNames({"x_y"}, reserved="/")
     assert [reserving("x/y"), reserving("/"), reserving("/")] == ["x_y_1", "_", "__1"]
+
+
+@pytest.mark.parametrize(
+    ("place", "is_read_again", "removed"),
+    [(-1, False, ["made"]), (-1, True, []), (0, False, [])],
+    ids=["of an edit", "of an edit, and read by another", "of the file"],
+)
+def test_what_an_edit_made_for_the_bypassed_operand_alone_goes_at_once(
+    place: int, removed: list[str], *, is_read_again: bool
+) -> None:
+    graph, state = chain("a", "b", "c"), State()
+    source, reader = graph.inputs[0], graph.nodes[1]
+    if place < 0:
+        result = value(graph, "made", "result", place)
+        made = Node("Op", "", 1, "made", place, graph, (source,), (result,), {}, None)
+        graph.made.append(made)
+        graph.note(place, source)
+        reader = state.put(reader, 0, result)
+        if is_read_again:
+            state.put(graph.nodes[2], 0, result)
+    apply = editing.applier(Model(), state, [Bypass(0, source)], lambda *_: None, *[lambda *_: None] * 4)  # type: ignore[arg-type, return-value]
+    assert apply(reader).operands == (source,)
+    assert state.removed == removed

@@ -265,3 +265,25 @@ def test_as_many_elements_are_counted_as_a_node_may_make(op: str, shapes: list[t
     )
     (node,) = engine.load(helper.make_model(proto, opset_imports=[helper.make_opsetid("", 18)])).graphs[0].nodes
     assert folding._computed(node, message, [np.zeros(shape, np.int64) for shape in shapes]) == count
+
+
+@pytest.mark.parametrize(
+    ("first", "to", "array", "casts"),
+    [
+        ({"saturate": 1}, TensorProto.INT8, np.int64([-128, 127]), True),
+        ({"saturate": 1}, TensorProto.INT8, np.int64([-129, 127]), False),
+        ({"saturate": 1}, TensorProto.INT8, np.int64([-128, 128]), False),
+        ({"saturate": 0}, TensorProto.INT8, np.float32([-128.9, 127.9]), True),
+        ({}, TensorProto.FLOAT, np.int64([1 << 40]), True),
+        ({}, TensorProto.INT8, np.int64([]), True),
+        ({}, TensorProto.INT8, np.float32([np.nan]), False),
+        ({}, TensorProto.STRING, np.int64([1]), False),
+        ({}, TensorProto.FLOAT, np.array(["1"], object), False),
+    ],
+)
+def test_every_runtime_casts_alike_what_is_in_the_range_of_the_type(
+    first: dict[str, int], to: TensorProto.DataType, array: np.ndarray, *, casts: bool
+) -> None:
+    message = helper.make_node("Cast", ["x"], ["y"])
+    message.attribute.extend(helper.make_attribute(name, value) for name, value in {**first, "to": to}.items())
+    assert folding._casts(message, array) == casts

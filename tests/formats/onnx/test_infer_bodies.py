@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+from typing import Any
+
 import pytest
+from onnx import TensorProto, helper
 
 from graphfix.formats.onnx import OnnxModel
-from graphfix.shapes.dim import symbol
+from graphfix.formats.onnx.infer import bodies
+from graphfix.shapes.dim import UNKNOWN, Dim, Shape, Size, symbol
 from tests.support import engine
 from tests.support.notation import parsed
 from tests.support.onnx.fixing import lines, printed
@@ -214,3 +219,75 @@ def test_a_size_of_a_body_that_is_read_again_may_be_less_than_it_was_at_first() 
     }
     assert sizes["held"] != (4,)
     assert sizes["more"] != (2,)
+
+
+def test_the_names_of_sizes_that_enter_a_loop_are_those_that_are_known() -> None:
+    known = Shape((2, symbol("N"), UNKNOWN))
+    assert bodies._names_of([None, Shape(None), known]) == {symbol("N").parts}
+
+
+@pytest.mark.parametrize(
+    ("size", "positive"),
+    [
+        (1, True),
+        (0, False),
+        (-1, False),
+        (symbol("N", 1, None), True),
+        (symbol("N", 0, 9), False),
+        (Dim(("?x.0",), 1, None), False),
+        (Dim((), 1, None), False),
+    ],
+)
+def test_a_loop_runs_where_its_number_is_stated_to_be_at_least_1(size: Size, positive: bool) -> None:
+    assert bodies._is_positive(size) == positive
+
+
+@pytest.mark.parametrize(
+    ("tensor", "true"),
+    [
+        (None, False),
+        (helper.make_tensor("c", TensorProto.BOOL, [], [True]), True),
+        (helper.make_tensor("c", TensorProto.BOOL, [1], [True]), True),
+        (helper.make_tensor("c", TensorProto.BOOL, [], [False]), False),
+        (helper.make_tensor("c", TensorProto.BOOL, [2], [True, True]), False),
+        (helper.make_tensor("c", TensorProto.INT32, [], [1]), False),
+        (TensorProto(data_type=TensorProto.BOOL, data_location=TensorProto.EXTERNAL), False),
+    ],
+)
+def test_a_condition_is_true_where_the_file_holds_that_one_truth_value(tensor: TensorProto | None, true: bool) -> None:
+    assert bodies._is_true(tensor) == true
+
+
+@pytest.mark.parametrize(
+    ("size", "outside", "lasts"),
+    [
+        (3, [], True),
+        (symbol("N"), ["N"], True),
+        (symbol("N"), ["M"], False),
+        (symbol("N"), [], False),
+        (UNKNOWN, ["N"], False),
+    ],
+)
+def test_a_size_of_a_turn_is_one_of_the_stack_where_it_has_a_name_outside(
+    size: Size, outside: list[str], lasts: bool
+) -> None:
+    assert bodies._lasting(size, frozenset((name,) for name in outside)) == (size if lasts else UNKNOWN)
+
+
+@pytest.mark.parametrize(
+    ("axes", "said", "runs", "stacked"),
+    [
+        ((2, 3), None, True, Shape((UNKNOWN, 2, 3))),
+        ((2, 3), (4, 5, 6), True, Shape((UNKNOWN, 2, 3))),
+        ((2, 3), None, False, Shape((UNKNOWN, UNKNOWN, UNKNOWN))),
+        ((2, 3), (2, 4), False, Shape((UNKNOWN, 2, UNKNOWN))),
+        ((2, 3), (2,), False, None),
+        (None, (2,), False, None),
+        (None, None, True, None),
+    ],
+)
+def test_what_a_loop_stacks_that_may_not_run_has_the_sizes_that_are_declared(
+    axes: tuple[int, ...] | None, said: tuple[int, ...] | None, runs: bool, stacked: Shape | None
+) -> None:
+    body: Any = SimpleNamespace(shape=lambda _: Shape(axes), claims={} if said is None else {"v": said})
+    assert bodies._collected(body, "v", frozenset(), runs=runs) == stacked

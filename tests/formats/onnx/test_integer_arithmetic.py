@@ -7,7 +7,13 @@ from math import fmod
 
 import pytest
 
-from graphfix.formats.onnx.infer.operators.arithmetic import ARITHMETIC, _negated, c_remainder, floor_remainder
+from graphfix.formats.onnx.infer.operators.arithmetic import (
+    ARITHMETIC,
+    _divided,
+    _negated,
+    c_remainder,
+    floor_remainder,
+)
 from graphfix.shapes.dim import UNKNOWN, Dim, Size
 from graphfix.shapes.terms import Terms
 
@@ -92,3 +98,17 @@ def test_a_comparison_is_known_where_the_ranges_decide_it(op: str, a: Size, b: S
 
 def test_a_truth_value_is_turned() -> None:
     assert [_negated(0), _negated(1), _negated(N)] == [1, 0, UNKNOWN]
+
+
+@pytest.mark.parametrize("divisor", [-2, -1, 0, Dim(("d",), -3, 3)])
+def test_a_quotient_of_what_may_be_below_0_is_known_by_a_positive_number_alone(divisor: Size) -> None:
+    terms, below = Terms(), Dim(("n",), -5, None)
+    assert _divided(terms, below, divisor) == UNKNOWN
+    assert _divided(terms, below, 1) == below
+    assert _divided(terms, below, 2) != UNKNOWN
+
+
+def test_a_number_that_is_not_negative_is_not_divided_by_0() -> None:
+    terms, size = Terms(), Dim(("n",), 0, None)
+    assert _divided(terms, size, 0) == UNKNOWN
+    assert _divided(terms, size, Dim(("m",), 0, None)) != UNKNOWN

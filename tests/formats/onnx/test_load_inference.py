@@ -14,9 +14,9 @@ import graphfix
 from graphfix.formats.onnx.load_inference import inferred_shapes, wrong_shapes
 from graphfix.formats.onnx.load_inference.wrong_shapes import Claim
 from graphfix.formats.onnx.view import Views
-from graphfix.graph.view import Graph
+from graphfix.graph.view import Graph, Kind, Node, Value
 from graphfix.runtimes.onnx.shape_inference import InferenceError
-from graphfix.shapes.dim import Shape
+from graphfix.shapes.dim import Shape, symbol
 from tests.support.notation import parsed
 from tests.support.places import MODELS
 
@@ -308,3 +308,49 @@ def test_claims_of_a_function_are_those_of_every_graph_that_may_call_it_and_a_gr
         function: {"a": a},
     }
     assert wrong_shapes._everywhere({main: {"b": b}}, views) == {main: {"b": b}}
+
+
+def test_the_sizes_that_are_numbers_are_stated_of_visible_values_that_are_no_outputs() -> None:
+    infos = {name: onnx.helper.make_tensor_value_info(name, 1, None) for name in ("told", "free", "y")}
+    body = onnx.helper.make_graph([], "body", [], [], value_info=[infos["told"]])
+    graph = onnx.helper.make_graph([], "g", [], [infos["y"]], value_info=[infos["told"], infos["free"]])
+    main, inside = Graph("main"), Graph("main/if.then_branch")
+    shape, free = Shape((2, symbol("N"), 3)), Shape((symbol("N"),))
+    visible = [
+        Value("told", shape, "int64", "result", main),
+        Value("y", shape, "float32", "result", main),
+        Value("free", free, "float32", "result", main),
+        Value("untyped", shape, "?", "result", main),
+        Value("new", shape, "float32", "result", inside),
+    ]
+    inferred_shapes._state_sizes({"main": graph, inside.path: body}, visible)
+    sizes = onnx.helper.make_tensor_value_info
+    assert list(graph.value_info) == [infos["free"], sizes("told", onnx.TensorProto.INT64, [2, None, 3])]
+    assert list(body.value_info) == [infos["told"], sizes("new", onnx.TensorProto.FLOAT, [2, None, 3])]
+    assert graph.output[0] == infos["y"]
+
+
+def test_known_operands_of_suspects_become_constants_of_their_own_graph() -> None:
+    main, inside = Graph("main"), Graph("main/if.then_branch")
+    known = {"n": (5, 6), "k": (7,), "far": (8,), "text": ("a",), "free": (9,)}
+
+    def value(name: str, kind: Kind, graph: Graph, dtype: str = "int64", shape: Shape | None = None) -> Value:
+        graph.read_literal = lambda asked: known.get(asked.name)
+        return Value(name, shape or Shape((len(known.get(name, ())),)), dtype, kind, graph)
+
+    operands = (
+        value("n", "constant", main),
+        None,
+        value("k", "constant", inside),
+        value("text", "constant", main, "string"),
+        value("unknown", "input", inside),
+        value("free", "constant", main, shape=Shape((symbol("N"),))),
+    )
+    names = ["" if each is None else each.name for each in operands]
+    body = onnx.helper.make_graph([onnx.helper.make_node("Op", names, ["y"])], "body", [], [])
+    suspect = Node("Op", "", 18, "", 0, inside, operands, (), {}, None)
+    elsewhere = Node("Op", "", 18, "", 0, Graph("gone"), operands, (), {}, None)
+    inferred_shapes._state_operands({inside.path: body}, [elsewhere, suspect])
+    assert [*body.node[0].input] == ["0 known n", "", "k", "text", "unknown", "free"]
+    (tensor,) = body.initializer
+    assert (tensor.name, numpy_helper.to_array(tensor).tolist()) == ("0 known n", [5, 6])

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from types import FunctionType
+from types import FunctionType, SimpleNamespace
+from typing import Any
 
 import flatbuffers
 import pytest
 
+from graphfix.formats.tflite.file import container as containers
 from graphfix.formats.tflite.file.container import read
 from graphfix.results import GraphfixError
 from tests.support.tflite.change_all import change_all
@@ -105,3 +107,21 @@ def test_unknown_fields_of_a_buffer_that_must_move_hinder_the_file(strange: Stra
     made.buffers[1].offset, made.buffers[1].size = 16, 12
     assert read(packed(made)).blocker is None
     assert read(strange("Buffer", made)).blocker == "its Buffer table has fields beyond the known ones"
+
+
+def test_unknown_fields_of_the_first_of_some_operators_with_options_behind_the_tables_hinder_the_file() -> None:
+    """As those of the model's table, of a buffer, and of a graph of such an operator."""
+    operators, buffers = [SimpleNamespace(place=10), SimpleNamespace(place=20)], [SimpleNamespace(place=30)] * 2
+    parts: Any = SimpleNamespace(
+        model=1,
+        outside=[0, 1],
+        buffers=buffers,
+        custom_outside=[each.place for each in operators],
+        subgraphs=[SimpleNamespace(place=40), SimpleNamespace(place=50)],
+    )
+    for place, table in ((1, "Model"), (30, "Buffer"), (10, "Operator"), (20, "Operator"), (40, "SubGraph")):
+        flat: Any = SimpleNamespace(has_unknown=lambda at, _, place=place: at == place)
+        assert containers._file_blocker(flat, parts) == f"its {table} table has fields beyond the known ones", place
+    flat = SimpleNamespace(has_unknown=lambda at, _: at in (40, 50))
+    parts.custom_outside = []
+    assert containers._file_blocker(flat, parts) is None  # the graphs stay where they are

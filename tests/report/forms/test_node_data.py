@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from graphfix.cli.commands import main
-from graphfix.report.forms import registry
+from graphfix.report.forms import node_data, registry
 from graphfix.report.text import Failure
 from graphfix.results import GraphfixError, Outcome, Site
 from graphfix.results.excerpt import Excerpt, NodeExcerpt
@@ -188,3 +188,24 @@ def without_defaults(part: Any) -> Any:  # noqa: ANN401
     if isinstance(part, dict):
         return {key: without_defaults(value) for key, value in part.items() if value not in ([], False)}
     return part
+
+
+@pytest.mark.parametrize(
+    ("format_", "graph", "expected"),
+    [
+        ("onnx", "function local.ops.outer", ("[function]local.ops::outer", "")),
+        ("tflite", "function local.ops.outer", ("a name", "")),
+        ("onnx", "main//a/if.else_branch", ("the main graph", "/a/if/else_branch/")),
+        ("onnx", "main//a/loop.body", ("/a/loop/body", "")),
+        ("tflite", "main//a/loop.body", ("a name", "")),
+        ("onnx", "main", ("the main graph", "")),
+        ("onnx", "other", (None, "")),
+        ("onnx", "main/If#2.then_branch", ("", "")),
+        ("onnx", "main/if.then_branch", ("the main graph", "if/then_branch/")),
+    ],
+)
+def test_a_graph_is_called_by_the_rule_of_its_format(
+    format_: str, graph: str, expected: tuple[str | None, str]
+) -> None:
+    names = {"main": "the main graph", **({graph: "a name"} if format_ == "tflite" else {})}
+    assert node_data._graph_id(format_, graph, names) == expected

@@ -261,7 +261,7 @@ def _casts(message: NodeProto, array: Array) -> bool:
     """Return whether every runtime casts to the type alike, and every element is in its range."""
     target = next((attribute.i for attribute in message.attribute if attribute.name == "to"), 0)
     kind = CASTS.get(TensorProto.DataType.ValueType(target))
-    if kind is None or array.dtype.kind not in "iubf" or not (array.dtype.kind in "iub" or _plain(array)):
+    if kind is None or not _plain(array):
         return False
     if not np.issubdtype(kind, np.integer) or not array.size:
         return True

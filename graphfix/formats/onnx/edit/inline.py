@@ -79,9 +79,7 @@ class _Move:
 
     def _new(self, name: str) -> str:
         self.taken[name] -= 1
-        new = self.fresh(name)
-        self.taken[new] += 1
-        return new
+        return self.fresh(name)
 
     def _constants(self, body: GraphProto) -> None:
         """Initializers stay such where the outer graph can have them."""
