@@ -120,6 +120,9 @@ def test_a_target_that_needs_sizes_says_which_options_give_them(
             demand_static(free, Path("m"), request)
         assert str(raised.value) == said
     demand_static(engine.load(model("y[2,3] = Neg(x[2,3])")), Path("m"), request)
+
+
+@pytest.mark.parametrize(
     ("target", "text", "asked", "said"),
     [
         ("tosa", "y[*] = Neg(x[N,2])", {}, "(or --bind-defaults)"),

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from graphfix.graph.broadcast import align_anyhow
-from graphfix.graph.litert.buffers import _is_used_after
 from graphfix.graph.litert import lookup_tables
+from graphfix.graph.litert.buffers import _is_used_after
 from graphfix.graph.litert.kernels import other_kernel
 from graphfix.graph.litert.lookup_tables import chain_of, changes_table, decides
 from graphfix.graph.view import Node
@@ -341,6 +341,9 @@ def test_what_reads_a_buffer_later_is_known_by_its_place(readers: list[int], use
     each = [SimpleNamespace(index=at, results=(), op="NEG") for at in readers]
     value: Any = SimpleNamespace(reads=[(reader, 0) for reader in [node, *each]])
     assert _is_used_after(value, node) == used
+
+
+@pytest.mark.parametrize(
     ("text", "expected"),
     [
         ("y[2,3] = tflite.ADD(x[2,3], k:const[1])", False),

@@ -196,6 +196,9 @@ def test_where_unit_axes_go_the_rank_of_the_result_stays_and_has_to_be_known() -
     assert not keeps_result(add, before, other(add, 0, 3), lifts=True)
     add, before = aligned("y[*] = Add(x[*], b[1,3])")
     assert not keeps_result(add, before, other(add, 1, 3), lifts=True)
+
+
+@pytest.mark.parametrize(
     ("text", "from_a", "square"),
     [
         ("y:int8[2,3] = tflite.MUL(a:int8[2,3], b:int8[2,3])", (1,), True),
