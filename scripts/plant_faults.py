@@ -6,8 +6,9 @@
 
 A line of `graphfix/` or `rewrites/` is drawn (each has the same chance), then a kind of fault, then one fault of this
 kind; `planting/kinds.py` lists the kinds, and what is skipped and why. The tests that run the line are run in a copy of
-the repository, then other tests of the room, until one fails. A test counts if it passes without the fault; a test that
-takes longer than `--test-seconds` fails. Exit status: 1 if a smaller share than `--least` is caught.
+the repository, then other tests of the room, until one fails. Faults in functions are tried in forks of one process
+first (`planting/forks.py`), which takes a second each. A test counts if it passes without the fault; a test that takes
+longer than `--test-seconds` fails. Exit status: 1 if a smaller share than `--least` is caught.
 
 Without a record the folders of tests that belong to the module are run, which takes minutes a fault. The record is kept
 in `~/.cache/graphfix/` (`--file`), and follows lines that moved inside their module; record again after larger changes.
@@ -36,7 +37,7 @@ from queue import SimpleQueue
 
 from planting import chosen, record
 from planting.kinds import Fault, faults, is_another
-from planting.trial import Copy, Trial, tried
+from planting.trial import Copy, Trial, caught_in_forks, tried
 
 ROOT = Path(__file__).resolve().parent.parent
 CACHE = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "graphfix" / "planting.json"
@@ -97,17 +98,24 @@ def run_all(
             print(row(number, trial, (root / module).read_bytes()), flush=True)
             return trial
 
+        copy = copies.get()
+        trials = caught_in_forks(copy, known, asked, options.jobs)
+        copies.put(copy)
+        for number, trial in trials.items():
+            print(row(number + 1, trial, (root / trial.module).read_bytes()), flush=True)
+        left = [number for number in range(len(asked)) if number not in trials]
         with ThreadPoolExecutor(options.jobs) as pool:
-            trials = list(pool.map(lambda each: one(each[0], *each[1]), enumerate(asked, 1)))
+            trials |= zip(left, pool.map(lambda number: one(number + 1, *asked[number]), left), strict=True)
         for name in sorted(broken):
             print(f"fails without a fault, and was left out: {name}")
-        return trials
+        return list(trials.values())
 
 
 def row(number: int, trial: Trial, source: bytes) -> str:
     """Return the lines of one fault: place and kind, the text before and after, and what caught it."""
     fault = trial.fault
-    head = f"{number:3} {trial.module}:{fault.line} {fault.kind} ({trial.seconds:.0f} s)"
+    how = f"{trial.seconds:.0f} s" if trial.seconds else trial.note
+    head = f"{number:3} {trial.module}:{fault.line} {fault.kind} ({how})"
     start = source.rfind(b"\n", 0, fault.start) + 1
     end = source.find(b"\n", fault.end)
     texts = (source[start:end], source[start : fault.start] + fault.after.encode() + source[fault.end : end])

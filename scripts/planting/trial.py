@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
-from planting import chosen
+from planting import chosen, forks
 from planting.kinds import Fault
 from planting.record import Record, folders
 
@@ -23,6 +23,10 @@ LEFT_OUT = shutil.ignore_patterns(
 )
 FIRST_SECONDS = 25.0
 """Tests that take so long together are run first; most faults are caught by them."""
+FORK_SECONDS = 60.0
+"""The limit of a fork; the tests that it runs take `FIRST_SECONDS` without a fault."""
+PLUGINS = {chosen: "planted_choice.py", forks: "planted_forks.py"}
+"""By plugin of pytest: the name of its copy."""
 PASSED, FAILED, NO_TESTS = 0, 1, 5
 """Exit statuses of pytest."""
 
@@ -73,7 +77,8 @@ class Copy:
         if zoo.exists():
             (self.folder / "copy" / "models" / "zoo").symlink_to(zoo.resolve())
         (self.folder / "plugin").mkdir()
-        shutil.copy(chosen.__file__, self.folder / "plugin" / "planted_choice.py")
+        for plugin in (chosen, forks):
+            shutil.copy(plugin.__file__, self.folder / "plugin" / PLUGINS[plugin])
 
     def write(self, module: str, content: bytes) -> None:
         """Replace a module, with a time that no compiled module has."""
@@ -84,12 +89,12 @@ class Copy:
         stamp = time.time() + 10 * self._writes
         os.utime(path, (stamp, stamp))
 
-    def run(self, tests: Tests, limit: float, *options: str) -> Answer:
-        """Run tests until one fails."""
+    def run(self, tests: Tests, limit: float | None, *options: str, **variables: str) -> Answer:
+        """Run tests until one fails, with further options of pytest and environment variables."""
         arguments, names = tests
         output, failed = self.folder / "output.txt", self.folder / "failed.txt"
         paths = map(str, (self.folder / "copy", self.folder / "plugin"))
-        environment = {**os.environ, "PYTHONPATH": os.pathsep.join(paths), chosen.FAILED: str(failed)}
+        environment = {**os.environ, "PYTHONPATH": os.pathsep.join(paths), chosen.FAILED: str(failed), **variables}
         for name in ("PYTHONDONTWRITEBYTECODE", "PYTEST_ADDOPTS"):
             environment.pop(name, None)
         if names is not None:
@@ -139,6 +144,29 @@ def _end(process: subprocess.Popen[bytes]) -> None:
         return
     finally:
         process.wait()
+
+
+def caught_in_forks(copy: Copy, record: Record, asked: Sequence[tuple[str, Fault]], jobs: int) -> dict[int, Trial]:
+    """Try faults in forks of one process that has collected their tests; return those that are caught, by index."""
+    questions: list[forks.Asked] = []
+    for number, (module, fault) in enumerate(asked):
+        names = record.tests(copy.root, module, fault.line, in_function=True) if fault.in_function else []
+        if names:
+            tests = _within(record, names, FIRST_SECONDS)
+            planted = fault.planted((copy.root / module).read_bytes()).decode()
+            questions.append(forks.Asked(number=number, module=module, line=fault.line, planted=planted, tests=tests))
+    if not questions:
+        return {}
+    asking, answers = copy.folder / "asked.json", copy.folder / "answers.json"
+    asking.write_text(json.dumps(questions), encoding="utf-8")
+    variables = {forks.ASKED: str(asking), forks.ANSWERS: str(answers), forks.JOBS: str(jobs)}
+    files = sorted({name.partition("::")[0] for question in questions for name in question["tests"]})
+    options = "-p", "planted_forks"
+    answer = copy.run((files, None), None, *options, **variables, **{forks.SECONDS: str(FORK_SECONDS)})
+    if not answers.is_file():
+        raise RuntimeError(f"the tests don't run without a fault\n{answer.output[-2000:]}")
+    caught = {int(number): name for number, name in json.loads(answers.read_text(encoding="utf-8")).items() if name}
+    return {number: Trial(*asked[number], name, "in a fork") for number, name in caught.items()}
 
 
 def tried(copy: Copy, record: Record, module: str, fault: Fault, limit: float) -> Trial:

@@ -123,6 +123,28 @@ def test_the_faults_of_a_line_are_caught_or_survive(
 
 
 @pytest.mark.ci
+@pytest.mark.parametrize("first", [[], ["test_always"]], ids=["", "behind a test that fails without a fault"])
+def test_a_fault_in_a_function_is_tried_in_a_fork(
+    first: list[str], tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    root = toy(tmp_path, f"{TESTS}\n\ndef test_always():\n    assert larger(1) == 2\n")
+    names = [f"tests/test_numbers.py::{name}" for name in (*first, "test_one", "test_larger")]
+    known = {
+        "seconds": {name: 0.01 * at for at, name in enumerate(names)},
+        "sources": {"toy/numbers.py": MODULE},
+        "lines": {"toy/numbers.py": {10: list(range(len(names)))}},
+        "names": names,
+    }
+    (tmp_path / "record.json").write_text(json.dumps(known))
+    arguments = ["--root", str(root), "--package", "toy", "--jobs", "2", "--file", str(tmp_path / "record.json")]
+    assert plant_faults.main([*arguments, "--at", "toy/numbers.py:10"]) == 0
+    printed = capfd.readouterr().out
+    assert "caught by tests/test_numbers.py::test_larger" in printed
+    assert ("(in a fork)" in printed) == (not first)
+    assert (root / "toy" / "numbers.py").read_text() == MODULE
+
+
+@pytest.mark.ci
 def test_a_test_that_fails_without_a_fault_catches_none(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     root = toy(
         tmp_path, f"{TESTS}\n\ndef test_always():\n    assert larger(1) == 2\n".replace("def test_one", "def test_on")
