@@ -180,7 +180,9 @@ def unless_fused(plans: Plans, fusions: Mapping[Graph, Mapping[int, Fusions]]) -
 
 def _freed(node: Node, edits: Sequence[Edit]) -> set[Value]:
     """What a node is no longer to read, itself or in front of what quantizes its operands."""
-    carried = {carried_from(value)[1] for value in node.operands if edits and value is not None and is_carried(value)}
+    if all(isinstance(edit, Leave) for edit in edits):
+        return set()
+    carried = {carried_from(value)[1] for value in node.operands if value is not None and is_carried(value)}
     return carried | {node.operand(edit.operand) for edit in edits if isinstance(edit, Bypass)}
 
 

@@ -20,6 +20,7 @@ from graphfix.targets import target as targets
 from graphfix.targets.target import Target
 from tests.support.named import rules
 from tests.support.notation import model, node
+from tests.support.onnx.fixing import fixed
 
 EQUALIZE, MATERIALIZE = rules("equalize-ranks", "materialize-broadcasts")
 TWO_SIDED = Policy("two-sided")
@@ -212,6 +213,21 @@ def test_what_stays_for_one_reader_stays_for_all_and_what_these_read_as_well(
     fusions: Any = {graph: {at: Kept(operand) for at, operand in kept.items()}}
     chosen = unless_fused(plans, fusions)
     assert {reader.op: len(edits) for reader, edits in chosen if not isinstance(edits[0], Leave)} == edited
+
+
+@pytest.mark.parametrize(
+    "read",
+    ["DequantizeLinear(x:int8[2,3,8], s:const[]{0.5}, z:const:int8[]{0})", "Neg(x[2,3,8])"],
+    ids=["int8", "float"],
+)
+def test_what_a_fusion_keeps_is_a_site_beside_an_operand_that_is_dequantized_too(read: str) -> None:
+    made = model(
+        f"d[2,3,8] = {read}\ne[2,3,8] = Expand(k[8], s2:const{{2,3,8}})\na[2,3,8] = Add(d, e)\n"
+        "n[2,3,8] = LayerNormalization(a, g:const[8], h:const[8])\no[2,3,8] = Neg(n)",
+        opset=17,
+    )
+    (site,) = fixed(made, target="onnxruntime").outcome.sites
+    assert (site.code, site.status, site.op, site.operand) == ("GF203", "exempt", "Add", 1)
 
 
 def test_nodes_that_read_nothing_else_are_in_no_plan() -> None:
