@@ -49,11 +49,10 @@ def plan(node: Node) -> Iterator[Edit]:
 
 
 def _numbers(node: Node, at: int) -> tuple[int, ...] | None:
-    """Return the elements of an operand, () if the operand is absent; None unless all elements are known numbers."""
+    """Return the elements of an operand, () if the operand is absent; None if they are not known."""
     value = optional_operand(node, at)
     elements = () if value is None else value.elements
-    numbers = tuple(each for each in elements or () if isinstance(each, int))
-    return numbers if elements is not None and len(numbers) == len(elements) else None
+    return None if elements is None else tuple(map(int, elements))
 
 
 def _taken(size: object, start: int, end: int, step: int) -> range:
