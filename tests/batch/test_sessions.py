@@ -65,14 +65,20 @@ def test_its_memory_is_not_known_then() -> None:
     assert sessions.used(os.getpid()) == 0
 
 
-def test_a_process_that_has_ended_is_in_no_session_and_does_not_run(monkeypatch: pytest.MonkeyPatch) -> None:
-    gone, mine = 1 << 30, os.getsid(0)
+@pytest.mark.parametrize("mine", [0, 77], ids=["started outside of the container", "started in it"])
+def test_a_process_that_has_ended_is_in_no_session_and_does_not_run(mine: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    gone = 1 << 30
+
+    def getsid(pid: int) -> int:
+        if pid == gone:
+            raise ProcessLookupError
+        return mine
+
     monkeypatch.setattr(sessions.psutil, "pids", lambda: [gone, os.getpid()])
-    assert sessions.members(mine) == [os.getpid()]
-    assert sessions.members(0) == [gone]  # 0 is no session
-    assert sessions.running(mine) == [os.getpid()]
-    assert sessions.running(0) == []
-    assert sessions.anonymous(gone) == sessions.used(0) == 0
+    monkeypatch.setattr(sessions.os, "getsid", getsid)
+    assert sessions.members(mine) == sessions.running(mine) == [os.getpid()]
+    assert sessions.members(5) == sessions.running(5) == []
+    assert sessions.anonymous(gone) == sessions.used(5) == 0
 
 
 @pytest.mark.parametrize("error", [ProcessLookupError(), PermissionError()], ids=repr)

@@ -70,11 +70,12 @@ def _runs(pid: int) -> bool:
         return False
 
 
-def _session(pid: int) -> int:
+def _session(pid: int) -> int | None:
+    """Return the session of a process: 0 if it was started outside of this container; None if the process has ended."""
     try:
         return os.getsid(pid)
-    except OSError:  # it has ended meanwhile
-        return 0
+    except OSError:
+        return None
 
 
 def anonymous(pid: int) -> int:
