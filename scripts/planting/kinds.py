@@ -8,7 +8,8 @@ These places are skipped, because a fault there changes no result, or only the w
 - `strict=` of `zip`: it guards against mistakes of this project alone;
 - a constant whose name says that it is a limit (`LIMITS`), and `<` or `<=` beside it: a nearby number serves as well;
 - a cached result that is looked up (names with `cache` or `memo`), since it is computed again otherwise;
-- questions about the operating system: `sys.platform`, `os.name`, and `hasattr` of a module;
+- questions about the operating system: `sys.platform`, `os.name`, `os.cpu_count()`, and `hasattr` of a module;
+- a number of which only is asked whether it is 0, as in `if attributes.get("keepdims", 1)`: 2 for 1;
 - a call that gives a file, memory or a process back (`RELEASES`), and flags of such calls (`FLAGS`);
 - how long a call waits (`timeout=`): another second serves as well;
 - the condition `new` beside others: what a new term is given, one that is known is given once more;
@@ -26,12 +27,12 @@ SAYING = frozenset({"__repr__", "__str__", "_repr_html_", "__format__"})
 """Methods that make text for people."""
 LIMITS = re.compile(r"\b_?[A-Z_]*(LIMIT|BUDGET|CACHE|SECONDS|TIMEOUT|BYTES|CHUNK|PERIOD|PATIENCE|MEGA|GIGA|PIECE)")
 CACHES = re.compile(r"cache|memo", re.IGNORECASE)
-SYSTEM = re.compile(r"sys\.platform|os\.name|hasattr\((os|sys|signal|socket|resource|mmap|fcntl)\b")
+SYSTEM = re.compile(r"sys\.platform|os\.name|os\.cpu_count|hasattr\((os|sys|signal|socket|resource|mmap|fcntl)\b")
 RELEASES = re.compile(r"\b(close|flush|release\w*|forget\w*|kill|terminate|join|collect|unlink|rmtree|sleep|cleanup)\(")
 FLAGS = frozenset("strict maxsize missing_ok exist_ok ignore_errors daemon copy timeout".split())
-SYMMETRICAL = frozenset(
-    "same same_shape min max gcd lcm union clashing add mul maximum minimum broadcast isinstance print zip".split()
-)
+SYMMETRICAL = frozenset("same same_shape min max gcd lcm union clashing add mul maximum minimum broadcast".split()) | {
+    "isinstance", "print", "suppress", "zip",
+}  # fmt: skip
 COMPARED: dict[type[ast.cmpop], tuple[str, str]] = {
     ast.Lt: ("<", "<="), ast.LtE: ("<=", "<"), ast.Gt: (">", ">="), ast.GtE: (">=", ">"), ast.Eq: ("==", "!="),
     ast.NotEq: ("!=", "=="), ast.Is: ("is", "is not"), ast.IsNot: ("is not", "is"), ast.In: ("in", "not in"),
@@ -85,6 +86,7 @@ class _Finder:
         self.starts = [0]
         for line in source.splitlines(keepends=True):
             self.starts.append(self.starts[-1] + len(line))
+        self.asked_if_0 = frozenset(_asked_if_0(ast.parse(source)))
         self.rules: dict[type[ast.AST], Callable[..., Iterator[tuple[str, ast.AST | tuple[int, int], str]]]] = {
             ast.Compare: self.compare, ast.BoolOp: self.junction, ast.If: self.branch, ast.IfExp: self.choice,
             ast.comprehension: self.filter, ast.Constant: self.constant, ast.Call: self.call, ast.Set: self.elements,
@@ -129,6 +131,8 @@ class _Finder:
 
     def junction(self, node: ast.BoolOp) -> Iterator[tuple[str, ast.AST, str]]:
         """`a and b` becomes `a or b`, and `a` alone."""
+        if SYSTEM.search(self.text(node)):
+            return
         other = " or " if isinstance(node.op, ast.And) else " and "
         texts = [f"({self.text(value)})" for value in node.values]
         yield "and/or", node, f"({other.join(texts)})"
@@ -163,7 +167,8 @@ class _Finder:
         if isinstance(node.value, bool):
             yield "True/False", node, str(not node.value)
         elif type(node.value) is int and node.value <= MOST_NUMBER and self.text(node).isdigit():
-            yield "one more", node, str(node.value + 1)
+            if (node.lineno, node.col_offset) not in self.asked_if_0:
+                yield "one more", node, str(node.value + 1)
             if node.value:
                 yield "one less", node, str(node.value - 1)
 
@@ -224,6 +229,19 @@ class _Finder:
         text = self.text(node.slice)
         if text in {"0", "1", "-1"}:
             yield "other index", node.slice, {"0": "1", "1": "0", "-1": "0"}[text]
+
+
+def _asked_if_0(tree: ast.Module) -> Iterator[tuple[int, int]]:
+    """Yield the places of numbers, not 0, that are the default of a `get` whose result serves as a condition."""
+    for node in ast.walk(tree):
+        conditions = [node.test] if isinstance(node, ast.If | ast.IfExp | ast.While) else []
+        conditions += [node.operand] if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not) else []
+        conditions += node.ifs if isinstance(node, ast.comprehension) else []
+        for each in conditions:
+            if isinstance(each, ast.Call) and isinstance(each.func, ast.Attribute) and each.func.attr == "get":
+                yield from (
+                    (given.lineno, given.col_offset) for given in each.args[1:] if _is_number(given) and given.value
+                )
 
 
 def _is_number(node: ast.AST) -> bool:

@@ -92,6 +92,17 @@ SAME_AGAIN = {
         "f(new and a)",
         {("statement dropped", "pass"), ("and/or", "((new) or (a))"), ("condition dropped", "((new))")},
     ),
+    "which exceptions are suppressed, in another order": ("with suppress(OSError, ValueError): pass", set()),
+    "how many processors there are": ("count = os.cpu_count() or 0", {("one more", "1")}),
+    "a number that is asked whether it is 0": (
+        "a = b if c.get(k, 1) else d",
+        {("choice dropped", "(b)"), ("choice dropped", "(d)"), ("one less", "0")},
+    ),
+    "0 that is asked whether it is 0": ("while c.get(k, 0): pass", {("one more", "1")}),
+    "a number that is compared": (
+        "while c.get(k, 1) > d: pass",
+        {("comparison", ">="), ("one more", "2"), ("one less", "0")},
+    ),
 }
 
 
