@@ -22,7 +22,6 @@ from tests.support.tiers import by_model
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from _pytest.mark import ParameterSet
     from onnx import GraphProto, ModelProto, NodeProto
 
 TARGETS = ("explicit", "ranks")
@@ -39,25 +38,13 @@ NOT_RUN = {
 # --- what the command promises ---------------------------------------------------------------------------------
 
 
-def proved_or_run() -> list[ParameterSet]:
-    """Each model for each target: proved in CI, and run for one target in turn; `full` runs the other too."""
-    found = []
-    for at, it in enumerate(zoo_models("onnx")):
-        for turn, target in enumerate(TARGETS):
-            runs = turn == at % len(TARGETS)
-            for each in (True,) if runs else (False, True):
-                tier = pytest.mark.ci if each == runs else pytest.mark.full
-                name = f"{it.id}-{target}-{'run' if each else 'proved'}"
-                found.append(pytest.param(*it.values, target, each, id=name, marks=[*it.marks, tier]))
-    return found
-
-
-@pytest.mark.parametrize(("path", "target", "runs"), proved_or_run())
-def test_a_real_model_is_fixed_and_found_equal(path: Path, target: str, *, runs: bool, fixed: FixedFiles) -> None:
-    out, outcome = fixed(path, target, verified=runs)
-    verdict = outcome.verdict if runs else graphfix.verify(path, out, proof="only")
-    assert verdict is not None
-    assert verdict.status == "proved", verdict.reason
+@pytest.mark.ci
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("path", zoo_models("onnx"))
+def test_a_real_model_is_fixed_and_found_equal(path: Path, target: str, fixed: FixedFiles) -> None:
+    out, outcome = fixed(path, target, verified=True)
+    assert outcome.verdict is not None
+    assert outcome.verdict.status == "proved", outcome.verdict.reason
     assert out.exists()
     onnx.checker.check_model(str(out), full_check=False)
 
