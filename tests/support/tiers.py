@@ -82,6 +82,21 @@ def quick_in_ci(models: Iterable[ParameterSet]) -> list[ParameterSet]:
     ]
 
 
+def in_turn(models: Iterable[ParameterSet], targets: Sequence[str]) -> list[ParameterSet]:
+    """Each model for each target in the tier of the model, but those of `ci` there for one target each, in turn."""
+    found: list[ParameterSet] = []
+    at = 0
+    for it in models:
+        of_ci = pytest.mark.ci in it.marks
+        others = [mark for mark in it.marks if mark != pytest.mark.ci] if of_ci else it.marks
+        for turn, target in enumerate(targets):
+            left = of_ci and turn != at % len(targets)
+            marks = [*others, pytest.mark.full] if left else it.marks
+            found.append(pytest.param(*it.values, target, id=f"{it.id}-{target}", marks=marks))
+        at += of_ci
+    return found
+
+
 def tiered(
     values: Iterable[Value],
     plain: Callable[[Value], bool],

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from functools import cache, partial
 from itertools import cycle, islice
 from pathlib import Path
 
@@ -141,13 +142,15 @@ def differences(case: Case, runtime: Runtime, before: Results, model: ModelProto
 
 
 def examine(chosen: Sequence[Case], every: int, others: int, folder: Path) -> tuple[list[str], Counter[str]]:
-    """Fix each case for the first target, and one in `every` for so many of the others; return faults and counts."""
+    """Fix each case for the first target, and one in `every` for so many of the others; return faults and counts.
+
+    A case that is kept byte by byte is not run.
+    """
     faults: list[str] = []
     counts: Counter[str] = Counter()
     turn = cycle(OTHERS)
     for at, case in enumerate(chosen):
-        ran = original(case, folder)
-        counts["run by neither" if ran is None else f"run {ran[0].__name__.replace('_', ' ')}"] += 1
+        runs = cache(partial(counted, case, folder, counts))
         known: set[bytes] = set()
         for target in (FIRST, *islice(turn, 0 if at % every else others)):
             result = fixed(case, target, faults)
@@ -157,22 +160,33 @@ def examine(chosen: Sequence[Case], every: int, others: int, folder: Path) -> tu
             counts[f"changed for {target}"] += changed
             data = model.SerializeToString(deterministic=True)
             if data not in known:  # else another target made the same file
-                faults += [f"{case.name} {target}: {what}" for what in wrong_with(case, ran, changed, model, folder)]
+                faults += [f"{case.name} {target}: {what}" for what in wrong_with(case, runs, changed, model, folder)]
             known.add(data)
     return faults, counts
 
 
+def counted(case: Case, folder: Path, counts: Counter[str]) -> tuple[Runtime, Results] | None:
+    """Run a case as it is, and count by which runtime."""
+    ran = original(case, folder)
+    counts["run by neither" if ran is None else f"run {ran[0].__name__.replace('_', ' ')}"] += 1
+    return ran
+
+
 def wrong_with(
-    case: Case, ran: tuple[Runtime, Results] | None, changed: bool, model: ModelProto, folder: Path
+    case: Case,
+    runs: Callable[[], tuple[Runtime, Results] | None],
+    changed: bool,
+    model: ModelProto,
+    folder: Path,
 ) -> Iterator[str]:
-    """What a fixed model is not: accepted, proved, and of the same outputs."""
+    """What a fixed model is not: accepted, proved, and of the same outputs; `runs` asks the original."""
     if not changed and model != case.model:
         yield "reported as unchanged, and differs"
-    if accepted(case.model) and not accepted(model):
+    if model != case.model and accepted(case.model) and not accepted(model):
         yield "onnx.checker does not accept it any more"
     if not proved(case.model, model, folder):
         yield "not proved"
-    if changed and ran is not None:
+    if changed and (ran := runs()) is not None:
         yield from differences(case, *ran, model, folder)
 
 

@@ -53,7 +53,7 @@ def test_a_tflite_file_is_called_one(tmp_path: Path, capsys: pytest.CaptureFixtu
 
 
 @pytest.mark.parametrize(
-    "step", [7, pytest.param(2, marks=pytest.mark.ci), pytest.param(1, marks=pytest.mark.full)], ids="every {}".format
+    "step", [7, pytest.param(4, marks=pytest.mark.ci), pytest.param(1, marks=pytest.mark.full)], ids="every {}".format
 )
 @pytest.mark.parametrize("name", ["bodies/if", "bodies/function_nested", "constants/sparse"])
 def test_a_prefix_of_a_model_is_refused(
@@ -141,7 +141,7 @@ def assert_survives(name: str, step: int, folder: Path, capsys: pytest.CaptureFi
 
 
 @pytest.mark.parametrize(
-    "step", [61, pytest.param(24, marks=pytest.mark.ci), pytest.param(1, marks=pytest.mark.full)], ids="every {}".format
+    "step", [61, pytest.param(48, marks=pytest.mark.ci), pytest.param(1, marks=pytest.mark.full)], ids="every {}".format
 )
 @pytest.mark.parametrize("name", EVERY)
 def test_a_byte_that_was_turned_over_is_no_crash(

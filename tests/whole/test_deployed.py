@@ -13,7 +13,7 @@ from graphfix.results.runtime_facts import SIZE_0_KEEPS_AXES
 from tests.support.fixed_files import FixedFiles, assert_runs_equal
 from tests.support.needs import of_16_channels
 from tests.support.places import MODELS
-from tests.support.tiers import COVER_DEPLOYED, all_but_one_in, tiered
+from tests.support.tiers import COVER_DEPLOYED, all_but_one_in, in_turn, tiered
 
 TARGETS = ("explicit", "ranks")
 FOLDER = MODELS / "deployed"
@@ -39,7 +39,10 @@ def name_of(path: Path) -> str:
     return path.relative_to(FOLDER).with_suffix("").as_posix()
 
 
-EACH = tiered(PATHS, lambda path: name_of(path) in COVER_DEPLOYED, all_but_one_in(2, PATHS), name=name_of)
+EACH = in_turn(
+    tiered(PATHS, lambda path: name_of(path) in COVER_DEPLOYED, all_but_one_in(2, PATHS), name=name_of), TARGETS
+)
+"""The cover for both targets, in CI half of all models for one of them in turn, in `full` the rest."""
 COVER = [path for path in PATHS if name_of(path) in COVER_DEPLOYED]
 
 
@@ -47,8 +50,7 @@ def test_the_cover_and_the_exceptions_are_files() -> None:
     assert {name_of(path) for path in PATHS} >= {*COVER_DEPLOYED, *(name for name, _ in (*LEFT, *NOT_EQUAL_BY_RUNS))}
 
 
-@pytest.mark.parametrize("target", TARGETS)
-@pytest.mark.parametrize("path", EACH)
+@pytest.mark.parametrize(("path", "target"), EACH)
 def test_a_deployed_model_is_fixed_and_proved(path: Path, target: str, fixed: FixedFiles) -> None:
     out, outcome = fixed(path, target)
     verdict = graphfix.verify(path, out, proof="only")

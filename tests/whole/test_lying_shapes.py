@@ -1,6 +1,8 @@
 """Models whose stored shapes lie: `fix` writes a file in which none does, and its law holds for it.
 
 Each model is run with its lie too: it does not count if the runtime then refuses the model, or computes something else.
+CI fixes each model with its lie (unverified), and with verification once: as it lies, without its broadcast, or without
+its lie, by turns in each way of lying. `full` fixes each in all of these.
 """
 
 from __future__ import annotations
@@ -17,12 +19,11 @@ from graphfix.cli.commands import main
 from models.builders.tflite import text as notation
 from tests.support.bits import same_bits
 from tests.support.lying import onnx_models, onnx_runs, tflite_models, tflite_runs
-from tests.support.lying.templates import cases
+from tests.support.lying.templates import by_target, cases, in_turn
 from tests.support.pairs.tflite_file import code_of, unpacked
 from tests.support.runtimes.onnx_runs import run
 
 ONNX, TFLITE = cases(onnx_models.WAYS), cases(tflite_models.WAYS)
-FIRST_ONNX, FIRST_TFLITE = cases(onnx_models.WAYS, first=True), cases(tflite_models.WAYS, first=True)
 
 
 def onnx_outputs(model: onnx.ModelProto) -> list[NDArray[np.generic]]:
@@ -104,9 +105,7 @@ def test_an_onnx_model_that_lies_runs(text: str) -> None:
         assert_all_equal(onnx_outputs(lying), onnx_outputs(onnx_runs.without_stored(lying)))
 
 
-@pytest.mark.alike(2)
-@pytest.mark.ci
-@pytest.mark.parametrize("text", ONNX)
+@pytest.mark.parametrize("text", in_turn(onnx_models.WAYS, 0))
 def test_an_onnx_model_that_lies(text: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     lying = onnx_models.built(text)
     out = written_onnx(lying, "explicit", tmp_path, capsys)
@@ -122,10 +121,7 @@ def test_a_lie_keeps_no_broadcast_of_an_onnx_model(text: str, tmp_path: Path) ->
     )
 
 
-@pytest.mark.alike(2)
-@pytest.mark.ci
-@pytest.mark.parametrize("target", ["ranks", "compact"])
-@pytest.mark.parametrize("text", FIRST_ONNX)
+@pytest.mark.parametrize(("text", "target"), by_target(onnx_models.WAYS, ["ranks", "compact"]))
 def test_an_onnx_model_that_lies_for_another_target(
     text: str, target: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -138,18 +134,14 @@ def operators(model: onnx.ModelProto) -> list[str]:
     return [node.op_type for graph in graphs for node in graph.node]
 
 
-@pytest.mark.alike(2)
-@pytest.mark.ci
-@pytest.mark.parametrize("text", ONNX)
+@pytest.mark.parametrize("text", in_turn(onnx_models.WAYS, 1))
 def test_an_onnx_model_that_lies_and_has_no_broadcast(
     text: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     written_onnx(onnx_models.built(text, broadcasts=False), "explicit", tmp_path, capsys)
 
 
-@pytest.mark.alike(2)
-@pytest.mark.ci
-@pytest.mark.parametrize("text", ONNX)
+@pytest.mark.parametrize("text", in_turn(onnx_models.WAYS, 2))
 def test_an_honest_onnx_model(text: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """With a broadcast its symbols are kept; without one the file is copied."""
     written_onnx(onnx_models.built(text, lies=False), "explicit", tmp_path, capsys)
@@ -230,9 +222,7 @@ def test_a_tflite_file_that_lies_runs(text: str) -> None:
         assert_all_equal(tflite_outputs(lying), tflite_outputs(honest))
 
 
-@pytest.mark.alike(2)
-@pytest.mark.ci
-@pytest.mark.parametrize("text", TFLITE)
+@pytest.mark.parametrize("text", in_turn(tflite_models.WAYS, 0))
 def test_a_tflite_file_that_lies(text: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     lying = tflite_models.built(text)
     out = written_tflite(lying, "explicit", tmp_path, capsys)
@@ -252,28 +242,21 @@ def codes(path: Path) -> list[list[int]]:
     return [[code_of(model, operator) for operator in graph.operators] for graph in model.subgraphs]
 
 
-@pytest.mark.alike(2)
-@pytest.mark.ci
-@pytest.mark.parametrize("target", ["ranks", "compact"])
-@pytest.mark.parametrize("text", FIRST_TFLITE)
+@pytest.mark.parametrize(("text", "target"), by_target(tflite_models.WAYS, ["ranks", "compact"]))
 def test_a_tflite_file_that_lies_for_another_target(
     text: str, target: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     written_tflite(tflite_models.built(text), target, tmp_path, capsys)
 
 
-@pytest.mark.alike(2)
-@pytest.mark.ci
-@pytest.mark.parametrize("text", TFLITE)
+@pytest.mark.parametrize("text", in_turn(tflite_models.WAYS, 1))
 def test_a_tflite_file_that_lies_and_has_no_broadcast(
     text: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     written_tflite(tflite_models.built(text, broadcasts=False), "explicit", tmp_path, capsys)
 
 
-@pytest.mark.alike(2)
-@pytest.mark.ci
-@pytest.mark.parametrize("text", TFLITE)
+@pytest.mark.parametrize("text", in_turn(tflite_models.WAYS, 2))
 def test_an_honest_tflite_file(text: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     written_tflite(tflite_models.built(text, lies=False), "explicit", tmp_path, capsys)
     twin = tflite_models.built(text, lies=False, broadcasts=False)

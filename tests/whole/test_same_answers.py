@@ -10,7 +10,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from _pytest.mark import ParameterSet
 
+from graphfix.targets import target as targets
 from tests.support import answers
 from tests.support.answers import models, operators
 from tests.support.needs import of_16_channels
@@ -41,14 +43,39 @@ def changed(asked: answers.Answers, kept: dict[str, str]) -> list[str]:
     return [question for question, digest in answers.digests(asked).items() if digest != kept[question]]
 
 
-EACH = of_16_channels(
-    tiered(LISTED, lambda path: model_id(path) in COVER | MADE, all_but_one_in(2, LISTED), name=model_id)
-)
+COVERED = {path for path in LISTED if model_id(path) in COVER | MADE}
+FEW = 2
+"""For how many targets CI asks about a model, in turn."""
 
 
-@pytest.mark.parametrize("path", EACH)
+@pytest.mark.parametrize("path", of_16_channels(tiered(LISTED, COVERED.__contains__, lambda _: True, name=model_id)))
 def test_of_a_model(path: Path) -> None:
+    """Plain `pytest` asks a cover of the models, and `full` all others, for all targets."""
     assert changed(models.answers(path), MODELS[model_id(path)]) == []
+
+
+def in_turn() -> list[ParameterSet]:
+    """Half of the models that plain `pytest` does not ask, each for a few targets: together for all."""
+    left_to_full = all_but_one_in(2, LISTED)
+    chosen = [path for path in LISTED if path not in COVERED and not left_to_full(path)]
+    found = []
+    for at, path in enumerate(chosen):
+        own = models.targets_of(path)
+        asked = tuple(dict.fromkeys(own[(FEW * at + further) % len(own)] for further in range(FEW)))
+        found.append(pytest.param(path, asked, id=model_id(path)))
+    return of_16_channels(found)
+
+
+@pytest.mark.ci
+@pytest.mark.parametrize(("path", "asked"), in_turn())
+def test_of_a_model_for_some_targets(path: Path, asked: tuple[str, ...]) -> None:
+    """CI asks half of the models that plain `pytest` leaves out, each for two targets in turn."""
+    assert changed(models.answers(path, asked), MODELS[model_id(path)]) == []
+
+
+def test_the_models_of_ci_are_asked_for_every_target() -> None:
+    chosen = [case.values[1] for case in in_turn()]
+    assert {target for asked in chosen for target in asked} == set(targets.TARGETS)  # type: ignore[attr-defined]
 
 
 @pytest.mark.parametrize(("format_", "part", "parts"), PARTS)

@@ -66,15 +66,30 @@ def using(tensor: TensorProto, use: str, *, inside: bool) -> onnx.ModelProto:
     return model
 
 
-@pytest.mark.ci
+PLACES = [*product(([], [1]), (TensorProto.INT64, TensorProto.INT32), (False, True))]
+"""The dims and the type of the tensor, and whether a Constant node holds it."""
+BY_TURNS = [
+    [each for each in PLACES if (each[0] == [1]) ^ (each[1] == TensorProto.INT32) ^ each[2] == odd]
+    for odd in (True, False)
+]
+"""Halves of the places: in each, any two of the three are met in every way."""
+
+
+@pytest.mark.parametrize(
+    "all_places", [pytest.param(False, marks=pytest.mark.ci), pytest.param(True, marks=pytest.mark.full)]
+)
 @pytest.mark.parametrize("use", USES)
 def test_elements_that_are_wrong_are_no_fault_of_graphfix(
-    use: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    use: str, *, all_places: bool, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    """CI puts each wrong tensor into half of its places, in turn, `full` into all."""
     paths = {name: str(tmp_path / f"{name}.onnx") for name in ("one", "two", "out")}
     ended: set[int] = set()
-    for wrong, dims, dtype, inside in product(
-        WRONG.values(), ([], [1]), (TensorProto.INT64, TensorProto.INT32), (False, True)
+    turn = [*USES].index(use)
+    for wrong, (dims, dtype, inside) in (
+        (wrong, place)
+        for at, wrong in enumerate(WRONG.values(), turn)
+        for place in (PLACES if all_places else BY_TURNS[at % 2])
     ):
         model = using(TensorProto(data_type=dtype, dims=dims, **wrong), use, inside=inside)
         onnx.save(model, paths["one"])

@@ -78,6 +78,7 @@ def test_the_facts_after_the_edits_are_those_of_the_file_loaded_afresh(path: Pat
     ]
 
 
+@pytest.mark.alike(2)
 @pytest.mark.ci
 @pytest.mark.parametrize("path", MODELS)
 def test_explicit_and_back_is_what_folding_alone_makes(path: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import io
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 
 from graphfix.cli import commands
@@ -29,9 +30,14 @@ def is_made(model: Path) -> bool:
     return not {"exported", "deployed"}.isdisjoint(model.parts)
 
 
-def answers(model: Path) -> Answers:
-    """Ask about a model: for all targets, or if it is made by other tools for the target that has most rewrites."""
-    asked = ("tosa",) if is_made(model) else targets.TARGETS
+def targets_of(model: Path) -> tuple[str, ...]:
+    """Return the targets that are asked about: all, or the one with most rewrites if other tools made the model."""
+    return ("tosa",) if is_made(model) else tuple(targets.TARGETS)
+
+
+def answers(model: Path, asked: Sequence[str] = ()) -> Answers:
+    """Ask about a model for all of its targets, or for those of `asked`."""
+    asked = asked or targets_of(model)
     found: dict[str, bytes] = {}
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)

@@ -159,12 +159,24 @@ class Audit:
 
 
 def audit(
-    operator: Key, count: int, claimants: Sequence[Claimant], runner: Runner, folder: Path, seed: int = 0
+    operator: Key,
+    count: int,
+    claimants: Sequence[Claimant],
+    runner: Runner,
+    folder: Path,
+    seed: int = 0,
+    *,
+    to_the_first: bool = False,
 ) -> Audit:
-    """Run random nodes of an operator, and compare what each claimant says of those that run."""
+    """Run random nodes of an operator, and compare what each claimant says of those that run.
+
+    All trials are made, or those up to the first wrong claim.
+    """
     told = Audit(operator)
     choose = random.Random(f"{operator} {seed} stated")  # noqa: S311 -- sizes, no secrets
     for trial in trials(operator, count, seed):
+        if told.wrong and to_the_first:
+            break
         told.tried += 1
         results = results_of(trial, runner)
         if results is None:

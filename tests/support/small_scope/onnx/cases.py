@@ -68,13 +68,18 @@ UP_TO_2 = shapes(0, 1, 2)
 
 def by_numpy(operands: Sequence[Sizes], _: Mapping[str, int | str]) -> Sizes:
     """Numpy's rule."""
+    return _broadcast(*operands)
+
+
+@cache
+def _broadcast(*operands: Sizes) -> Sizes:
     return tuple(np.broadcast_shapes(*operands))
 
 
 def onto_first(operands: Sequence[Sizes], _: Mapping[str, int | str]) -> Sizes:
     """Every operand broadcasts onto operand 0, which is not stretched itself."""
     first = operands[0]
-    if np.broadcast_shapes(*operands) != first:
+    if _broadcast(*operands) != first:
         raise ValueError(f"{operands} do not broadcast onto the first")
     return first
 
@@ -139,6 +144,7 @@ def pairs(chosen: Sequence[Shape], others: Sequence[Shape] | None = None) -> Ite
     return (Case(pair) for pair in product(chosen, others or chosen))
 
 
+@cache
 def triples(rule: Rule, full: bool) -> list[Case]:
     """Every triple of rank 0 and 1 over 0, 1, 2 and N, and of rank 0 to 2 over 1, 2 and N; in the full scope more.
 
@@ -173,6 +179,7 @@ def _fits(two: Case, three: Case) -> bool:
     return any(two.meets(by_numpy, size) is not None and three.meets(by_numpy, size) is not None for size in SIZES)
 
 
+@cache
 def products(full: bool) -> list[Case]:
     """Vectors and matrices, stacked once, of any sizes; in the full scope also stacks of every two of the 156 batches.
 
@@ -187,6 +194,7 @@ def products(full: bool) -> list[Case]:
     return fitting(by_matmul, cases)
 
 
+@cache
 def gemms(full: bool) -> list[Case]:
     """Every two matrices whose inner size is 0, 2 or N, with every C; transposed or not in turn."""
     inner: Shape = (0, 2, SYMBOL)
@@ -200,6 +208,7 @@ def gemms(full: bool) -> list[Case]:
     return fitting(by_gemm, found)
 
 
+@cache
 def aligned(full: bool) -> list[Case]:
     """Every pair with every `axis` that places operand 1 within operand 0, also one that counts from the end."""
     chosen = ALL if full else UP_TO_2

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cache, partial
 
 import numpy as np
 
@@ -62,6 +62,7 @@ class Row:
         return same_bits(expected, found)
 
 
+@cache
 def _pairs(rule: scope.Rule, full: bool) -> list[Case]:
     return scope.fitting(rule, scope.pairs(ALL if full else UP_TO_2))
 

@@ -47,6 +47,11 @@ class Source:
 
     def cut(self, names: Sequence[str]) -> Part:
         """Cut out what computes these values, and load it. Raises Refused."""
+        model = self.part(names)
+        return Part(_session(model.SerializeToString()), [info.name for info in model.graph.input], names)
+
+    def part(self, names: Sequence[str]) -> ModelProto:
+        """Give a model of what computes these values."""
         nodes, leaves = self.needed(names)
         graph = helper.make_graph(
             nodes,
@@ -56,8 +61,7 @@ class Source:
             [self.constants[name] for name in leaves if name in self.constants],
         )
         ir = max(self.model.ir_version, 4)  # onnxruntime has no use for constants that are inputs
-        model = helper.make_model(graph, opset_imports=self.model.opset_import, ir_version=ir)
-        return Part(_session(model.SerializeToString()), [info.name for info in graph.input], names)
+        return helper.make_model(graph, opset_imports=self.model.opset_import, ir_version=ir)
 
 
 @dataclass(frozen=True)
