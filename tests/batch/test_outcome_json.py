@@ -12,6 +12,7 @@ from typing import Any, Final, Literal, Union, get_args, get_origin, get_type_hi
 
 import onnx
 import pytest
+from _pytest.mark import ParameterSet
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -88,9 +89,21 @@ MODELS = sorted(
 )
 
 
-@pytest.mark.ci
-@pytest.mark.parametrize("path", MODELS[::40], ids=lambda path: path.name)
-@pytest.mark.parametrize("excerpt", [False, True], ids=["", "excerpt"])
+def in_turn() -> list[ParameterSet]:
+    """One model in 40, with an excerpt and without; CI takes one of both in turn."""
+    return [
+        pytest.param(
+            path,
+            excerpt,
+            id=f"{'excerpt-' * excerpt}{path.name}",
+            marks=pytest.mark.ci if excerpt == at % 2 else pytest.mark.full,
+        )
+        for at, path in enumerate(MODELS[::40])
+        for excerpt in (False, True)
+    ]
+
+
+@pytest.mark.parametrize(("path", "excerpt"), in_turn())
 def test_what_is_said_of_real_models_comes_back(tmp_path: Path, path: Path, excerpt: bool) -> None:
     request = Request(excerpt=excerpt, unknown="assume")
     for outcome in (pipeline.check(path, request), pipeline.fix_file(path, tmp_path / path.name, request)):

@@ -6,7 +6,8 @@ import os
 import shutil
 import subprocess
 import sys
-from dataclasses import dataclass
+import sysconfig
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
@@ -45,7 +46,12 @@ class Repository:
 
 
 def with_the_hook(folder: Path) -> Repository:
-    """A repository with the hook installed, from a copy of the project as it stands here."""
+    """A repository with the hook installed, from a copy of the project as it stands here.
+
+    pip finds what graphfix needs among the packages of this environment, and installs graphfix alone: that the package
+    names all it needs is asked where it is installed on its own (scripts/try_package.py, and test_recipes_run.py for
+    the action).
+    """
     ours, theirs = folder / "graphfix", folder / "models"
     identity = {
         f"GIT_{who}_{what}": "test@example.com" for who in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")
@@ -74,8 +80,14 @@ def with_the_hook(folder: Path) -> Repository:
         f"repos:\n  - repo: {ours}\n    rev: {revision}\n    hooks:\n      - id: graphfix-check\n", encoding="utf-8"
     )
     assert repository.run("git", "init", "-q").returncode == 0
-    installed = repository.run(sys.executable, "-P", "-m", "pre_commit", "install", "--install-hooks")
+    ours_too = {"PYTHONPATH": sysconfig.get_path("purelib")}
+    installing = replace(repository, environment=repository.environment | ours_too)
+    installed = installing.run(sys.executable, "-P", "-m", "pre_commit", "install", "--install-hooks")
     assert installed.returncode == 0, installed.stdout
+    (packages,) = (folder / "cache").glob("repo*/py_env-*/lib/python*/site-packages")
+    assert (packages / "graphfix").is_dir()
+    assert not (packages / "onnx").exists()
+    (packages / "packages_of_the_tests.pth").write_text(ours_too["PYTHONPATH"], encoding="utf-8")  # behind its own
     return repository
 
 
@@ -96,7 +108,7 @@ def test_a_manifest_without_an_entry_is_refused(tmp_path: Path) -> None:
 
 @pytest.mark.ci
 def test_only_a_commit_without_implicit_broadcasts_passes(tmp_path: Path) -> None:
-    """One test: pre-commit builds an environment for it, with all that graphfix needs."""
+    """One test: pre-commit builds an environment for it."""
     repository = with_the_hook(tmp_path)
     other_files_are_not_touched(repository)
     for suffix in ("onnx", "tflite"):

@@ -19,7 +19,9 @@ from tests.support.runtimes.tosa_loop import fed, feeds_of, litert_reference, pr
 if TYPE_CHECKING:
     from pathlib import Path
 
-pytestmark = [pytest.mark.tosa, pytest.mark.ci]
+    from _pytest.mark import ParameterSet
+
+pytestmark = pytest.mark.tosa
 
 PAIRS = {
     "row under rank 3": ("[2,3,4]", "[4]", "[2,3,4]"),
@@ -142,16 +144,25 @@ def combined(dtype: str, pair: str) -> str:
     return "\n".join(alike + [f"{op.lower()}:bool{y} = {op}(a:{dtype}{a}, b:{dtype}{b})" for op in compared])
 
 
-@pytest.mark.parametrize(
-    ("dtype", "pair"),
-    [pytest.param(dtype, pair, id=f"{dtype} {pair}") for dtype in ALIKE for pair in PAIRS],
-)
+def in_turn() -> list[ParameterSet]:
+    """Each type with each pair of shapes; CI takes every second, so each pair has two types, and each type five."""
+    return [
+        pytest.param(
+            dtype, pair, id=f"{dtype} {pair}", marks=pytest.mark.full if (row + column) % 2 else pytest.mark.ci
+        )
+        for row, dtype in enumerate(ALIKE)
+        for column, pair in enumerate(PAIRS)
+    ]
+
+
+@pytest.mark.parametrize(("dtype", "pair"), in_turn())
 def test_elementwise_operators_convert_and_compute_the_same_for_every_spelling(
     dtype: str, pair: str, tmp_path: Path
 ) -> None:
     assert_the_same(tflite(tmp_path, combined(dtype, pair)), 1e-5)
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("row", MENDED, ids=lambda row: row.name)
 def test_what_the_converter_can_not_read_is_mended(row: Row, tmp_path: Path) -> None:
     model = tflite(tmp_path, row.text)
@@ -161,17 +172,20 @@ def test_what_the_converter_can_not_read_is_mended(row: Row, tmp_path: Path) -> 
     assert_the_same(model, row.tolerance)
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("row", KEPT, ids=lambda row: row.name)
 def test_what_worked_before_works_after(row: Row, tmp_path: Path) -> None:
     assert_the_same(tflite(tmp_path, row.text), row.tolerance)
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("row", KEPT, ids=lambda row: row.name)
 def test_what_is_listed_as_working_does(row: Row, tmp_path: Path) -> None:
     model = tflite(tmp_path, row.text)
     assert trouble(model, model, row.tolerance) is None
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize(
     "shapes", [("[4]", "[2,3,4]"), ("[1,1,4]", "[2,3,4]"), ("[2,3,4]", "[]"), ("[2,1,4]", "[3,1]")]
 )
@@ -185,6 +199,7 @@ def test_atan2_is_stretched_to_what_arctan2_says(shapes: tuple[str, str], tmp_pa
     assert np.abs(got - np.arctan2(inputs["a"], inputs["b"])).max() < 1e-3
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize(("text", "code"), [pytest.param(*row[1:], id=row[0]) for row in NAMED])
 def test_what_tosa_can_not_take_is_named_beforehand(text: str, code: str, tmp_path: Path) -> None:
     model = tflite(tmp_path, text)

@@ -86,7 +86,7 @@ def assert_prefixes_are_refused(name: str, step: int, folder: Path, capsys: pyte
 
 
 @pytest.mark.parametrize(
-    "step", [29, pytest.param(7, marks=pytest.mark.ci), pytest.param(1, marks=pytest.mark.full)], ids="every {}".format
+    "step", [29, pytest.param(13, marks=pytest.mark.ci), pytest.param(1, marks=pytest.mark.full)], ids="every {}".format
 )
 @pytest.mark.parametrize("name", ["bodies/if", "files/signatures", "quantized/per_channel", "bodies/while_int8"])
 def test_a_prefix_is_refused(name: str, step: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -32,10 +32,10 @@ def vela() -> Path:
     return found
 
 
-@pytest.mark.parametrize("share", [pytest.param(18, marks=pytest.mark.ci), pytest.param(1, marks=pytest.mark.full)])
+@pytest.mark.parametrize("share", [pytest.param(36, marks=pytest.mark.ci), pytest.param(1, marks=pytest.mark.full)])
 @pytest.mark.parametrize("group", [pytest.param(each, marks=[pytest.mark.zoo] * (each == "zoo")) for each in GROUPS])
 def test_no_operator_of_an_original_moves_to_the_cpu_and_no_estimate_rises(vela: Path, group: str, share: int) -> None:
-    """Ask of one model in `share`, and of each whose estimate rises."""
+    """Ask of one model in `share`, 36 in CI, and of each whose estimate rises."""
     models = sources(group)
     assert bool(models) == (group != "zoo")  # the day that the zoo has an int8 model it is measured too
     for at, (name, data) in enumerate(models.items()):

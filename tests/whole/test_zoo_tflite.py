@@ -19,9 +19,11 @@ from tests.support.tflite import kept as kept_tflite
 from tests.support.tflite.cut import without_custom
 from tests.support.tflite.seen import BINDINGS, SETS, Change, is_free, stated_inputs, watched
 from tests.support.tflite.tree import text, tree
-from tests.support.tiers import quick_in_ci
+from tests.support.tiers import SLOW, quick_in_ci
 
 if TYPE_CHECKING:
+    from _pytest.mark import ParameterSet
+
     from tests.support.runtimes.litert_witness import Ran, Sizes
 
 MODELS = zoo_models("tflite")
@@ -157,23 +159,40 @@ def batches(path: Path) -> list[Sizes]:
     return [{at: (batch, *shape[1:]) for at, shape in enumerate(stated_inputs(path)) if shape} for batch in BATCHES]
 
 
-def at_batches(path: Path, folder: Path) -> list[Ran]:
-    """XNNPACK has a kernel for a custom operator of MediaPipe's; without it the operator is cut out."""
+def at_batches(path: Path, folder: Path, *, every: bool) -> list[Ran]:
+    """Each kernel set at a batch of its own, or at every one.
+
+    XNNPACK has a kernel for a custom operator of MediaPipe's; without it the operator is cut out.
+    """
     kinds = (("optimized", without_custom(path, folder)), ("xnnpack", path))
+    if not every:
+        return run([Job(str(file), sizes, kind) for sizes, (kind, file) in zip(batches(path), kinds, strict=True)])
     return run([Job(str(file), sizes, kernels) for sizes in batches(path) for kernels, file in kinds])
 
 
+def in_turn() -> list[ParameterSet]:
+    """CI runs each kernel set of half of the models at one of both batches; `full` runs the rest."""
+    half = [
+        pytest.param(*it.values, False, id=f"{it.id}-in turn", marks=it.marks)
+        for it in quick_in_ci(MODELS)
+        if it.id not in SLOW
+    ]
+    return half + [
+        pytest.param(*it.values, True, id=f"{it.id}-every", marks=[*it.marks, pytest.mark.full]) for it in MODELS
+    ]
+
+
 @pytest.mark.alike(2)
-@pytest.mark.parametrize("path", quick_in_ci(MODELS))
+@pytest.mark.parametrize(("path", "every"), in_turn())
 def test_a_batch_that_a_model_takes_is_taken_after_ranks_or_the_report_of_explicit_names_the_input(
-    path: Path, fixed: FixedFiles, tmp_path: Path
+    path: Path, every: bool, fixed: FixedFiles, tmp_path: Path
 ) -> None:
-    before = at_batches(path, tmp_path)
+    before = at_batches(path, tmp_path, every=every)
     assert (path.name in ONE_BATCH) == (not any(each.fine for each in before)), [each.error for each in before]
     wanted = [each.outputs for each in before]
-    assert [each.outputs for each in at_batches(fixed(path, "ranks")[0], tmp_path)] == wanted
+    assert [each.outputs for each in at_batches(fixed(path, "ranks")[0], tmp_path, every=every)] == wanted
     out, outcome = fixed(path, "explicit")
-    if [each.outputs for each in at_batches(out, tmp_path)] != wanted:
+    if [each.outputs for each in at_batches(out, tmp_path, every=every)] != wanted:
         lines = [line for line in outcome.assumes if "at its stored sizes" in line]
         assert [name for name in input_names(path) if not any(f"the input {name}" in line for line in lines)] == []
 

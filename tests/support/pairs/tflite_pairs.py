@@ -196,17 +196,22 @@ def proves(before: Path, after: Path) -> str:
     return "" if graphfix.verify(before, after, proof="only").status == "proved" else "refused by the public face"
 
 
-def examine(many: Iterable[Pair], folder: Path, *, by: Proves = proves, ask: bool = False) -> Tally:
-    """Prove the pairs, and run what is proved; `ask` runs what is refused too."""
+def examine(
+    many: Iterable[Pair], folder: Path, *, by: Proves = proves, ask: bool = False, brief: bool = False
+) -> Tally:
+    """Prove the pairs, and run what is proved; `ask` runs what is refused too.
+
+    `brief` runs no first file of which nothing is proved, and so does not count all that loads.
+    """
     tally = Tally()
     left = iter(many)
     while part := list(islice(left, TOGETHER)):
-        firsts = _firsts({pair.before for pair in part})
+        said = [(pair, _refusal(pair, folder, by)) for pair in part]
+        firsts = _firsts({pair.before for pair, why in said if not (brief and why)})
         asked = []
-        for pair in part:
-            why = _refusal(pair, folder, by)
-            _count(tally, pair, why, loaded=bool(firsts[pair.before]))
-            if firsts[pair.before] and (not why or (ask and not why.startswith(RAISES))):
+        for pair, why in said:
+            _count(tally, pair, why, loaded=bool(firsts.get(pair.before)))
+            if firsts.get(pair.before) and (not why or (ask and not why.startswith(RAISES))):
                 asked.append(Found(pair, why))
         _judge(tally, asked, firsts)
     return tally

@@ -85,10 +85,22 @@ class Ran:
         return not self.error
 
 
+_RAN: dict[tuple[str, tuple[tuple[int, Shape], ...], str, int], Ran] = {}
+"""What became of the jobs of this session."""
+
+
 def run(jobs: Sequence[Job]) -> list[Ran]:
-    """Run each job; answers stand in the order of the jobs."""
-    ran: list[Ran] = child.asked(__name__, list(jobs))
-    return ran
+    """Run each job; answers stand in the order of the jobs.
+
+    A session runs the same bytes at the same sizes on a kernel set once: an original for both of its targets, and a
+    copy with it. That a model returns the same twice is the checker's business.
+    """
+    digests = {path: hashlib.sha256(Path(path).read_bytes()).hexdigest() for path in {job.path for job in jobs}}
+    keys = [(digests[job.path], tuple(job.sizes.items()), job.kernels, job.integer) for job in jobs]
+    new = {key: job for key, job in zip(keys, jobs, strict=True) if key not in _RAN}
+    ran: list[Ran] = child.asked(__name__, list(new.values())) if new else []
+    _RAN.update(zip(new, ran, strict=True))
+    return [_RAN[key] for key in keys]
 
 
 # --- which sizes ------------------------------------------------------------------------------------------------------
