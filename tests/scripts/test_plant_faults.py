@@ -93,6 +93,8 @@ SAME_AGAIN = {
         {("statement dropped", "pass"), ("and/or", "((new) or (a))"), ("condition dropped", "((new))")},
     ),
     "which exceptions are suppressed, in another order": ("with suppress(OSError, ValueError): pass", set()),
+    "the default of a protocol": ('def f(a=1):\n    """What it does."""', set()),
+    "the default of a function": ("def f(a=1):\n    return a", {("one more", "2"), ("one less", "0")}),
     "how many processors there are": ("count = os.cpu_count() or 0", {("one more", "1")}),
     "a number that is asked whether it is 0": (
         "a = b if c.get(k, 1) else d",
