@@ -28,8 +28,8 @@ SHORT, CHANGES = 30, 20
 """Models of the short test, and how often each model is changed."""
 SEEDS = [
     range(SHORT),
-    pytest.param(range(SHORT, 50), marks=pytest.mark.ci),
-    *(pytest.param(range(50 + part, 860, 3), marks=pytest.mark.full) for part in range(3)),
+    pytest.param(range(SHORT, 90), marks=pytest.mark.ci),
+    *(pytest.param(range(90 + part, 860, 3), marks=pytest.mark.full) for part in range(3)),
 ]
 LEAST = 0.05
 """How many of the changes leave what is proved: without them nothing would be run."""
