@@ -219,5 +219,5 @@ def test_the_whole_backend_suite_keeps_its_outputs(
         print(f"\n{summary(counts, len(all_cases()))}")  # noqa: T201 -- the counts are part of what the test shows
     assert faults == []
     assert len(all_cases()) > 2000
-    assert counts["run by neither"] < 20
+    assert counts["run by onnxruntime"] > 50 * counts["run by neither"]  # of the cases that are changed
     assert {case.name for case in all_cases()} >= ROUNDED | set(REFUSED)
