@@ -66,6 +66,12 @@ REPEATED: dict[str, tuple[int, str, str, list[str]]] = {
     "tiled by what is computed": (13, f"{PAIR}, int64[2] r", "Tile(x, r)", ["float[?,?]"]),
     "tiled by what is computed in part": (
         13, f"{PAIR}, int64[1] q", f"{ints('k', 3)} r = Concat<axis = 0>(q, k) y = Tile(x, r)", ["float[?,3*B]"]),
+    "stretched to what is computed in part": (
+        13, "float[4,1] x, int64[1] q", f"{ints('k', 3)} r = Concat<axis = 0>(q, k) y = Expand(x, r)",
+        ["float[bc{4,s0},3]"]),
+    "stretched to more axes that are computed in part": (
+        13, "float[5] x, int64[1] q", f"{ints('k', 3, 1)} r = Concat<axis = 0>(k, q) y = Expand(x, r)",
+        ["float[3,1,bc{5,s0}]"]),
     "scaled": (13, "float[2,5] x", f'{floats("s", 2, 1.5)} y = Resize(x, "", s)', ["float[4,7]"]),
     "scaled by 1": (13, PAIR, f'{floats("s", 1, 1)} y = Resize(x, "", s)', ["float[A,B]"]),
     "scaled by 3/2": (13, PAIR, f'{floats("s", 1, 1.5)} y = Resize(x, "", s)', ["float[A,floor((B)/2)+B]"]),
@@ -232,6 +238,8 @@ COUNTED: dict[str, tuple[int, str, str, str]] = {
     "a shape that is joined": (17, SHAPE, f"{ints('k', 7)} s = Shape<end = 1>(x) v = Concat<axis = 0>(k, s)", "7,A"),
     "a shape that is joined from the end": (
         17, SHAPE, f"{ints('k', 7)} s = Shape<end = 1>(x) v = Concat<axis = -1>(s, k)", "A,7"),
+    "a shape that is joined with no operand": (
+        17, SHAPE, f"{ints('k', 7)} s = Shape<end = 1>(x) v = Concat<axis = 0>(k, \"\", s)", "?,?"),
     "chosen sizes": (17, SHAPE, f"{ints('k', 2, -3)} s = Shape(x) v = Gather(s, k)", "3,A"),
     "a chosen size": (17, SHAPE, f"{ints('k', 0)} s = Shape(x) v = Gather<axis = -1>(s, k)", "A"),
     "a size that is not there": (17, SHAPE, f"{ints('k', 3)} s = Shape(x) v = Gather(s, k)", "?"),
