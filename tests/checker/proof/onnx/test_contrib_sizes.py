@@ -291,6 +291,10 @@ STATES: dict[str, tuple[str, str, list[str]]] = {
     "pairs of tokens": (
         TOKENS, f"{MS}NGramHashMapping<max_ngram_size = 2, n_head_per_ngram = 1, pad_id = 0>(i, m, v)",
         ["int64[B,S,1]", "int64[B,1]"]),
+    "n-grams of no stated length": (
+        TOKENS, f"{MS}NGramHashMapping<n_head_per_ngram = 2, pad_id = 0>(i, m, v)", ["int64[*]", "int64[*]"]),
+    "n-grams of no stated number of heads": (
+        TOKENS, f"{MS}NGramHashMapping<max_ngram_size = 4, pad_id = 0>(i, m, v)", ["int64[*]", "int64[*]"]),
     "n-grams without a head": (
         TOKENS, f"{MS}NGramHashMapping<max_ngram_size = 4, n_head_per_ngram = 0, pad_id = 0>(i, m, v)",
         ["int64[*]", "int64[*]"]),

@@ -460,8 +460,8 @@ ASKED: dict[str, tuple[tuple[str, ...], bool, str, str, bool, str | None, int]] 
     "an end of the process": (
         ("y",), False, REFUSED, "", True, f"{REFUSED}: what onnxruntime infers at load is not known", 1),
 }  # fmt: skip
-"""By name: doubtful values, whether there is a body, what is said of each file, whether inference ends the process, what
-is said then, and how often inference is asked."""
+"""By name: doubtful values, whether there is a body, what is said of each file, whether that ends the process of the
+inference, what the proof says, and how often inference is asked."""
 
 
 @pytest.mark.parametrize(

@@ -29,6 +29,11 @@ def floats(name: str, *numbers: float) -> str:
 
 BOX, PAIR, IMAGE = "float[A,B,3] x", "float[A,B] x", "float[N,12,4,W] x"
 LINE = "float[12] x"
+BETWEEN = (
+    f"{ints('k', -1)}{ints('e', 8)} a = Shape<end = 1>(x) b = Shape<start = 2, end = 3>(x)"
+    " t = Concat<axis = 0>(a, k, b, e)"
+)
+"""A target of the first and the third size of x, an open one between them, and 8."""
 
 REDUCED: dict[str, tuple[int, str, str, list[str]]] = {
     "an axis": (11, BOX, "ReduceMean<axes = [1]>(x)", ["float[A,1,3]"]),
@@ -115,6 +120,16 @@ RESHAPED: dict[str, tuple[int, str, str, list[str]]] = {
     "an open size and a copy beside each other": (
         14, f"{BOX}, int64[1] q", f"{ints('k', 3, -1)} t = Concat<axis = 0>(q, k) y = Reshape(x, t)",
         ["float[?,3,?]"]),
+    "an open size beside 1": (14, "float[2,B,3] x", f"{ints('t', 1, -1, 6)} y = Reshape(x, t)", ["float[1,B,6]"]),
+    "an open size beside nothing": (
+        14, PAIR, f"{ints('t', 0, -1)} y = Reshape<allowzero = 1>(x, t)", ["float[0,?]"]),
+    "a target of an odd attribute": (14, LINE, f"{ints('t', 3, 4)} y = Reshape<allowzero = 2>(x, t)", ["float[?,?]"]),
+    "two open sizes": (14, LINE, f"{ints('t', -1, -1, 4)} y = Reshape(x, t)", ["float[?,?,4]"]),
+    "an open size of a number": (14, "float x", f"{ints('t', -1, 1)} y = Reshape(x, t)", ["float[1,1]"]),
+    "a copy behind the last axis": (14, LINE, f"{ints('t', 12, 0)} y = Reshape(x, t)", ["float[12,?]"]),
+    "an open size of no rank": (14, "float[] x", f"{ints('t', -1, 1)} y = Reshape(x, t)", ["float[?,1]"]),
+    "an open size between symbols": (
+        17, "float[A,4,B,6] x", f"{BETWEEN} y = Reshape(x, t)", ["float[A,3,B,8]"]),
     "a target that is computed": (14, f"{BOX}, int64[2] t", "Reshape(x, t)", ["float[?,?]"]),
     "a target of a free length": (14, f"{BOX}, int64[K] t", "Reshape(x, t)", ["float[*]"]),
     "a target of too great a length": (14, f"{BOX}, int64[9999999] t", "Reshape(x, t)", ["float[*]"]),
@@ -328,6 +343,43 @@ COUNTED: dict[str, tuple[int, str, str, str]] = {
         (f"{ints('k', 2, 2)}{ints('m', -1)}{ints('a', -1)}{ints('b', -9)}{ints('c', 1)} s = Shape(x) r = Reshape(s, k)"
          " t = Slice(r, a, b, c, a) v = Reshape(t, m)"),
         "B,A,D,C"),
+    "filled by a scalar": (17, SHAPE, f"{ints('k', 2)} v = ConstantOfShape<value = int64 {{7}}>(k)", "7,7"),
+    "filled by a scalar as a number": (
+        17, SHAPE, f"{ints('k')}{ints('o', 1)} n = ConstantOfShape<value = int64 {{7}}>(k) v = Reshape(n, o)", "7"),
+    "no element filled by a scalar": (17, SHAPE, f"{ints('k', 0)} v = ConstantOfShape<value = int64 {{7}}>(k)", ""),
+    "filled by a scalar below 0": (
+        17, SHAPE, f"{ints('k', -1)} v = ConstantOfShape<value = int64 {{7}}>(k)", "*"),
+    "a matrix filled by a scalar": (
+        17, SHAPE,
+        f"{ints('k', 1, 2)}{ints('o', -1)} n = ConstantOfShape<value = int64 {{7}}>(k) v = Reshape(n, o)", "?,?"),
+    "filled by two elements": (
+        17, SHAPE, f"{ints('k', 2)} v = ConstantOfShape<value = int64[2] {{7, 8}}>(k)", "?,?"),
+    "filled by a scalar to a symbol": (
+        17, SHAPE, "s = Shape<end = 1>(x) v = ConstantOfShape<value = int64 {7}>(s)", "*"),
+    "filled by a scalar to what is computed": (17, "int64[1] k", "v = ConstantOfShape<value = int64 {7}>(k)", "*"),
+    "filled by a scalar that is no integer": (
+        17, SHAPE, f"{ints('k', 2)} n = ConstantOfShape<value = float {{7}}>(k) v = Cast<to = 7>(n)", "?,?"),
+    "as many filled by a scalar as are known": (
+        17, SHAPE,
+        f"{ints('k', 64)}{ints('a', 0)}{ints('b', 2)} n = ConstantOfShape<value = int64 {{7}}>(k) v = Slice(n, a, b)",
+        "7,7"),
+    "more filled by a scalar than are known": (
+        17, SHAPE,
+        f"{ints('k', 65)}{ints('a', 0)}{ints('b', 2)} n = ConstantOfShape<value = int64 {{7}}>(k) v = Slice(n, a, b)",
+        "?,?"),
+    "chosen of another length": (
+        17, PAIR, f"{ints('a', 1, 2, 3)} s = Shape(x) c = Equal(s, s) v = Where(c, s, a)", "*"),
+    "chosen by a condition of another length": (
+        17, PAIR, f"{ints('k', 1, 2, 3)}{ints('a', 5)} s = Shape(x) c = Equal(k, k) v = Where(c, s, a)", "*"),
+    "chosen by what is computed": (
+        17, f"{PAIR}, bool[2] c", f"{ints('a', 1, 2)} s = Shape(x) v = Where(c, s, a)", "?,?"),
+    "chosen of what is computed": (17, f"{PAIR}, int64[2] q", "s = Shape(x) c = Equal(s, s) v = Where(c, q, s)", "?,?"),
+    "chosen beside what is computed": (
+        17, f"{PAIR}, int64[2] q", "s = Shape(x) c = Equal(s, s) v = Where(c, s, q)", "?,?"),
+    "chosen of one element": (17, PAIR, f"{ints('a', 5)} s = Shape(x) c = Equal(a, a) v = Where(c, s, a)", "A,B"),
+    "a sum with no operand": (17, SHAPE, 's = Shape(x) v = Add(s, "")', "?,?,?"),
+    "a comparison with no operand": (
+        17, SHAPE, f"{ints('a', 5)} s = Shape(x) c = Equal(s, \"\") v = Where(c, s, a)", "?,?,?"),
     "a filled vector": (
         17, "float[3] x", "s = Shape(x) v = ConstantOfShape<value = int64[1] {5}>(s)", "5,5,5"),
     "filled by a computed target": (17, "int64[3] s", "v = Identity(s)", "?,?,?"),
@@ -419,12 +471,39 @@ ASSUMED: dict[str, tuple[int, str, str, list[str]]] = {
     "a scaled symbol": (13, PAIR, f'{floats("s", 1, 2)} y = Resize(x, "", s)', [EXACT_IN_FLOAT32]),
     "a scaled number": (13, "float[2,3] x", f'{floats("s", 1, 2)} y = Resize(x, "", s)', []),
     "a target of a symbol that may be a copy": (
-        14, "float[A,B] x, float[B] z",
+        17, "float[A,B] x, float[B] z",
         f"{ints('k', -1)} s = Shape(z) t = Concat<axis = 0>(s, k) y = Reshape(x, t)", [NO_SIZE_IS_0]),
     "a target of the symbol that is copied": (
-        14, "float[A,B] x", f"{ints('k', -1)} s = Shape<end = 1>(x) t = Concat<axis = 0>(s, k) y = Reshape(x, t)", []),
+        17, "float[A,B] x", f"{ints('k', -1)} s = Shape<end = 1>(x) t = Concat<axis = 0>(s, k) y = Reshape(x, t)", []),
+    "a target of a size that is copied": (
+        17, "float[A,B] x, int64[1] q", "s = Shape<end = 1>(x) t = Concat<axis = 0>(s, q) y = Reshape(x, t)", []),
+    "a target of a size that may be a copy": (
+        17, "float[A,B] x, float[C] z, int64[1] q", "s = Shape(z) t = Concat<axis = 0>(s, q) y = Reshape(x, t)",
+        [NO_SIZE_IS_0]),
+    "a target of a size that may be a copy of the second size": (
+        17, "float[A,B] x, int64[1] q", "s = Shape<end = 1>(x) t = Concat<axis = 0>(q, s) y = Reshape(x, t)",
+        [NO_SIZE_IS_0]),
+    "a target of a size that is no copy": (
+        17, "float[A,B] x, float[C] z, int64[1] q",
+        "s = Shape(z) t = Concat<axis = 0>(s, q) y = Reshape<allowzero = 1>(x, t)", []),
+    "a target of a size that divides what may be copied": (
+        17, "float[A,B] x, int64[1] q",
+        f"{ints('k', -1)} v = Reshape(x, k) s = Shape<end = 1>(x) t = Concat<axis = 0>(s, q) y = Reshape(v, t)", []),
+    "a target of a size that does not divide what may be copied": (
+        17, "float[A,B] x, float[C] z, int64[1] q",
+        f"{ints('k', -1)} v = Reshape(x, k) s = Shape(z) t = Concat<axis = 0>(s, q) y = Reshape(v, t)",
+        [NO_SIZE_IS_0]),
+    "a target of a size behind the last axis": (
+        17, "float[A] x, float[C] z, int64[1] q", "s = Shape(z) t = Concat<axis = 0>(q, s) y = Reshape(x, t)", []),
+    "a target of a size of what has no rank": (
+        17, "float[] x, float[C] z, int64[1] q", "s = Shape(z) t = Concat<axis = 0>(s, q) y = Reshape(x, t)", []),
+    "an open size between copies": (14, "float[A,4,B,6] x", f"{BETWEEN} y = Reshape(x, t)", []),
+    "an open size between what are no copies": (
+        17, "float[A,4,B,6] x", f"{BETWEEN} y = Reshape<allowzero = 1>(x, t)", [NO_SIZE_IS_0]),
+    "an open size before numbers that are no copies": (
+        17, "float[A,4,6] x", f"{ints('t', -1, 3, 8)} y = Reshape<allowzero = 1>(x, t)", []),
     "an open size beside zeros": (
-        14, "float[A,B,3] x, float[A] z",
+        17, "float[A,B,3] x, float[A] z",
         f"{ints('k', -1)} s = Shape(z) t = Concat<axis = 0>(s, k) y = Reshape<allowzero = 1>(x, t)", [NO_SIZE_IS_0]),
 }  # fmt: skip
 

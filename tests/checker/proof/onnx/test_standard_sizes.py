@@ -190,6 +190,7 @@ NETWORKS: dict[str, tuple[str, str, list[str]]] = {
     "regions of one element": (REGIONS, "RoiAlign(x, r, i)", ["float[R,3,1,1]"]),
     "regions of another rank": (
         "float[N,3,9,8] x, float[R] r, int64[R] i", "RoiAlign(x, r, i)", ["float[*]"]),
+    "regions of no rank": ("float[N,3,9,8] x, float[] r, int64[R] i", "RoiAlign(x, r, i)", ["float[*]"]),
     "regions of a line": ("float[N,3,9] x, float[R,4] r, int64[R] i", "RoiAlign(x, r, i)", ["float[*]"]),
     "regions without pixels": ("float[N,3,0,8] x, float[R,4] r, int64[R] i", "RoiAlign(x, r, i)", ["float[*]"]),
     "sampled": ("float[N,3,H,W] x, float[N,5,6,2] g", "GridSample(x, g)", ["float[N,3,5,6]"]),
@@ -334,6 +335,36 @@ def test_of_a_value_of_no_rank_no_rank_is_known(node: str, tmp_path: Path) -> No
     assert found.endswith("[*]")
 
 
+SECOND: dict[str, tuple[str, str, str]] = {
+    "Gather": ("int64[] i", "Gather(x, i)", "float[*]"),
+    "GatherND": ("int64[] i", "GatherND(x, i)", "float[*]"),
+    "GatherElements": ("int64[] i", "GatherElements(x, i)", "float[*]"),
+    "GridSample": ("float[] i", "GridSample(x, i)", "float[*]"),
+    "TopK": ("int64[] i", "TopK(x, i)", "float[A,B,3,?]"),
+    "OneHot": ("int64[] i, int64[A,B] j, float[2] v", "OneHot(j, i, v)", "float[A,B,?]"),
+    "Compress": ("bool[] i", "Compress<axis = 1>(x, i)", "float[A,?,3,4]"),
+    "Tile": ("int64[] i", "Tile(x, i)", "float[?,?,?,?]"),
+    "Reshape": ("int64[] i", "Reshape(x, i)", "float[*]"),
+    "ReduceSum": ("int64[] i", "ReduceSum(x, i)", "float[?,?,?,?]"),
+    "Slice": ("int64[] i", "Slice(x, i, i)", "float[?,?,?,?]"),
+    "Pad": ("int64[] i", "Pad(x, i)", "float[?,?,?,?]"),
+    "Squeeze": ("int64[] i", "Squeeze(x, i)", "float[*]"),
+    "Unsqueeze": ("int64[] i", "Unsqueeze(x, i)", "float[*]"),
+    "Split": ("int64[] i", "Split<axis = 1>(x, i)", "float[A,?,3,4]"),
+    "Resize": ("float[] i", 'Resize(x, "", i)', "float[?,?,?,?]"),
+    "Resize to sizes": ("int64[] i", 'Resize(x, "", "", i)', "float[?,?,?,?]"),
+    "ConstantOfShape": ("int64[] i", "ConstantOfShape(i)", "float[*]"),
+    "MatMulInteger": (f"uint8[3,4] a, uint8[] b{POINTS}", "MatMulInteger(a, b, p, z)", "int32[*]"),
+    "MatMulInteger of no rank": (f"uint8[] a, uint8[4,5] b{POINTS}", "MatMulInteger(a, b, p, z)", "int32[*]"),
+}  # fmt: skip
+"""By name: an operand of no rank beside x, a node, and what is known of its result."""
+
+
+@pytest.mark.parametrize(("inputs", "node", "expected"), SECOND.values(), ids=list(SECOND))
+def test_sizes_beside_a_value_of_no_rank(inputs: str, node: str, expected: str, tmp_path: Path) -> None:
+    assert results(tmp_path, f"float[A,B,3,4] x, {inputs}", node, 1) == [expected]
+
+
 TEXTS: dict[str, tuple[str, str, list[str]]] = {
     "split": ("string[A,2] x", "StringSplit(x)", ["string[A,2,?]", "int64[A,2]"]),
     "one split": ("string x", "StringSplit(x)", ["string[?]", "int64[]"]),
@@ -389,6 +420,7 @@ STATED: dict[str, tuple[str, str, str]] = {
     "zeros": ("float[A,3] x", f"{SHAPE}y = ConstantOfShape(s)", "float[A,3]"),
     "zeros of no rank": ("float[] x", f"{SHAPE}y = ConstantOfShape(s)", "float[*]"),
     "zeros below 0": ("float x", f"{ints('c', 2, -3)}y = ConstantOfShape(c)", "float[2,?]"),
+    "zeros of one size below 0": ("float x", f"{ints('c', -3)}y = ConstantOfShape(c)", "float[?]"),
     "no zeros": ("float x", f"{ints('c', 2, 0)}y = ConstantOfShape(c)", "float[2,0]"),
     "zeros of a free shape": ("int64[3] x", "ConstantOfShape(x)", "float[?,?,?]"),
     "zeros of a free rank": ("int64[N] x", "ConstantOfShape(x)", "float[*]"),

@@ -110,10 +110,12 @@ def test_a_version_that_only_takes_more_types_than_another_has_its_meaning() -> 
 
 def test_another_operator_of_the_same_name_is_not_widened(monkeypatch: pytest.MonkeyPatch) -> None:
     """A `Relu` of another domain has its own version, whatever the standard one accepts later."""
-    monkeypatch.setattr(versions, "schema", lambda op, domain, version: onnx.defs.get_schema(op, version, ""))
-    monkeypatch.setattr(
-        versions, "since", lambda op, domain, version: onnx.defs.get_schema(op, version, "").since_version
-    )
+
+    def schema(op: str, _: str, version: int) -> OpSchema:
+        return onnx.defs.get_schema(op, version, "")
+
+    monkeypatch.setattr(versions, "schema", schema)
+    monkeypatch.setattr(versions, "since", lambda *asked: schema(*asked).since_version)
     found = [meaning.__wrapped__("Relu", domain, 8, frozenset()) for domain in ("", "own")]
     assert found == [14, 6]
 

@@ -79,13 +79,16 @@ def _filled_sizes(call: Call) -> Dims:
 
 
 def _filled_view(call: Call) -> View | None:
-    """Return the known integers of a ConstantOfShape that is a scalar or a short vector of integers."""
+    """Return the known integers of a ConstantOfShape that is a scalar or a short vector of a `value` without axes.
+
+    One with an axis is read by `filled`.
+    """
     target, given = call.vector(0), call.attributes.get("value")
     if given is None or target is None or len(target) > 1:
         return None
     tensor = given.t
     kind, length = SIZE_TYPES.get(tensor.data_type), numbers(target)
-    if kind is None or length is None or tuple(tensor.dims) not in ((), (1,)) or prod(length) > MOST_ELEMENTS:
+    if kind is None or length is None or tensor.dims or prod(length) > MOST_ELEMENTS:
         return None
     element = elements(tensor) if prod(length) >= 1 else None
     return (
