@@ -60,6 +60,7 @@ REDUCED: dict[str, tuple[int, str, str, list[str]]] = {
     "a place": (13, BOX, "ArgMax<axis = 1>(x)", ["int64[A,1,3]"]),
     "the place of the first axis": (13, BOX, "ArgMin(x)", ["int64[1,B,3]"]),
     "a place of the last axis": (13, BOX, "ArgMin<axis = -1, keepdims = 0>(x)", ["int64[A,B]"]),
+    "a place of the first axis, counted back": (13, BOX, "ArgMin<axis = -3>(x)", ["int64[1,B,3]"]),
     "a place of an axis that is none": (13, BOX, "ArgMax<axis = 3>(x)", ["int64[*]"]),
     "a place of an axis before the first": (13, BOX, "ArgMax<axis = -4>(x)", ["int64[*]"]),
     "a place that is kept oddly": (13, BOX, "ArgMax<keepdims = 2>(x)", ["int64[*]"]),
@@ -127,6 +128,7 @@ RESHAPED: dict[str, tuple[int, str, str, list[str]]] = {
     "two open sizes": (14, LINE, f"{ints('t', -1, -1, 4)} y = Reshape(x, t)", ["float[?,?,4]"]),
     "an open size of a number": (14, "float x", f"{ints('t', -1, 1)} y = Reshape(x, t)", ["float[1,1]"]),
     "a copy behind the last axis": (14, LINE, f"{ints('t', 12, 0)} y = Reshape(x, t)", ["float[12,?]"]),
+    "a copy of what has no rank": (14, "float[] x", f"{ints('t', 0, 3)} y = Reshape(x, t)", ["float[?,3]"]),
     "an open size of no rank": (14, "float[] x", f"{ints('t', -1, 1)} y = Reshape(x, t)", ["float[?,1]"]),
     "an open size between symbols": (
         17, "float[A,4,B,6] x", f"{BETWEEN} y = Reshape(x, t)", ["float[A,3,B,8]"]),
@@ -229,6 +231,17 @@ CUT: dict[str, tuple[int, str, str, list[str]]] = {
     "joined with other symbols": (13, "float[A,3] x, float[B,2] z", "Concat<axis = 1>(x, z)", ["float[?,5]"]),
     "joined along symbols with other symbols": (
         13, "float[A,B] x, float[C,D] z", "Concat<axis = 1>(x, z)", ["float[?,?]"]),
+    "joined along the first axis, counted back": (
+        13, "float[A,3] x, float[B,3] z", "Concat<axis = -2>(x, z)", ["float[B+A,3]"]),
+    "joined along the axis between": (
+        13, "float[A,B,C] x, float[A,D,C] z", "Concat<axis = 1>(x, z)", ["float[A,D+B,C]"]),
+    "joined before an axis of other symbols": (
+        13, "float[A,B,C] x, float[A,D,E] z", "Concat<axis = 1>(x, z)", ["float[A,?,?]"]),
+    "joined behind an axis of other symbols": (
+        13, "float[A,B,C] x, float[D,E,C] z", "Concat<axis = 1>(x, z)", ["float[?,?,C]"]),
+    "joined with nothing else": (13, PAIR, "Concat<axis = 0>(x)", ["float[A,B]"]),
+    "joined along the axis that older sets take": (3, "float[A,3] x, float[A,B] z", "Concat(x, z)", ["float[A,B+3]"]),
+    "joined before what has no rank": (13, "float[] x, float[A,3] z", "Concat<axis = 0>(x, z)", ["float[?,?]"]),
     "joined with a filled one": (13, "float[A,3] x, float[2,3] z", "Concat<axis = 1>(x, z)", ["float[2,6]"]),
 }  # fmt: skip
 CASES = {
@@ -255,6 +268,38 @@ COUNTED: dict[str, tuple[int, str, str, str]] = {
         17, SHAPE, f"{ints('k', 7)} s = Shape<end = 1>(x) v = Concat<axis = -1>(s, k)", "A,7"),
     "a shape that is joined with no operand": (
         17, SHAPE, f"{ints('k', 7)} s = Shape<end = 1>(x) v = Concat<axis = 0>(k, \"\", s)", "?,?"),
+    "a shape that is joined with a number": (
+        17, SHAPE, f"{ints('k', 7)} n = Size(x) v = Concat<axis = 0>(k, n)", "*"),
+    "a shape that is joined along no axis": (
+        17, SHAPE, f"{ints('k', 7)} s = Shape(x) v = Concat<axis = 1>(k, s)", "*"),
+    "a shape alone": (17, SHAPE, "s = Shape(x) v = Concat<axis = 0>(s)", "A,B,3"),
+    "a shape that is joined with what is computed": (
+        17, f"{SHAPE}, int64[1] q", "s = Shape(x) v = Concat<axis = 0>(s, q)", "A,B,3,?"),
+    "a shape that is joined with what was joined": (
+        17, f"{SHAPE}, int64[1] q",
+        f"{ints('k', 7)} s = Shape<end = 2>(x) w = Concat<axis = 0>(q, s) v = Concat<axis = 0>(k, w)", "7,?,A,B"),
+    "a shape that is joined with any number of what is computed": (
+        17, f"{SHAPE}, int64[K] q", "s = Shape(x) v = Concat<axis = 0>(s, q)", "*"),
+    "as many joined sizes as are known": (
+        17, SHAPE,
+        (f"{ints('k', *[1] * 61)}{ints('a', 1)}{ints('b', 4)} s = Shape(x) n = Concat<axis = 0>(s, k)"
+         " v = Slice(n, a, b)"),
+        "B,3,1"),
+    "more joined sizes than are known": (
+        17, SHAPE,
+        (f"{ints('k', *[1] * 62)}{ints('a', 1)}{ints('b', 4)} s = Shape(x) n = Concat<axis = 0>(s, k)"
+         " v = Slice(n, a, b)"),
+        "?,?,?"),
+    "joined floats along no axis": (
+        17, SHAPE, f"{floats('f', 3)}{floats('g', 4, 5)} c = Concat<axis = 1>(f, g) v = Cast<to = 7>(c)", "*"),
+    "joined floats beside each other": (
+        17, SHAPE,
+        (f"{floats('f', 3, 4)}{ints('k', 2, 1)}{ints('m', -1)} r = Reshape(f, k) g = Concat<axis = 1>(r, r)"
+         " c = Reshape(g, m) v = Cast<to = 7>(c)"),
+        "3,3,4,4"),
+    "joined floats with what is computed": (
+        17, f"{SHAPE}, float[1] q", f"{floats('f', 3)} c = Concat<axis = 0>(f, q) v = Cast<to = 7>(c)", "?,?"),
+    "floats alone": (17, SHAPE, f"{floats('f', 3, 4)} c = Concat<axis = 0>(f) v = Cast<to = 7>(c)", "3,4"),
     "chosen sizes": (17, SHAPE, f"{ints('k', 2, -3)} s = Shape(x) v = Gather(s, k)", "3,A"),
     "a chosen size": (17, SHAPE, f"{ints('k', 0)} s = Shape(x) v = Gather<axis = -1>(s, k)", "A"),
     "a size that is not there": (17, SHAPE, f"{ints('k', 3)} s = Shape(x) v = Gather(s, k)", "?"),
@@ -291,6 +336,48 @@ COUNTED: dict[str, tuple[int, str, str, str]] = {
     "a product of sizes along the last axis": (17, SHAPE, "s = Shape(x) v = ReduceProd<axes = [-1]>(s)", "3*A*B"),
     "a product of sizes as a number": (
         17, SHAPE, f"{ints('k', -1)} s = Shape(x) n = ReduceProd<keepdims = 0>(s) v = Reshape(n, k)", "3*A*B"),
+    "a product of what is computed": (17, "int64[3] q", "v = ReduceProd(q)", "?"),
+    "a product of sizes that is kept oddly": (17, SHAPE, "s = Shape(x) v = ReduceProd<keepdims = 2>(s)", "*"),
+    "a product of sizes along an axis that is none": (17, SHAPE, "s = Shape(x) v = ReduceProd<axes = [1]>(s)", "*"),
+    "a product of a number": (
+        17, SHAPE, f"{ints('k', 1)} n = Size(x) m = ReduceProd(n) v = Reshape(m, k)", "?"),
+    "a product of sizes of 32 bits": (
+        17, SHAPE, "s = Shape(x) i = Cast<to = 6>(s) p = ReduceProd(i) v = Cast<to = 7>(p)", "3*A*B"),
+    "a product of sizes along a stated axis": (18, SHAPE, f"{ints('k', 0)} s = Shape(x) v = ReduceProd(s, k)", "3*A*B"),
+    "a product of sizes along a stated axis, and nothing done otherwise": (
+        18, SHAPE, f"{ints('k', -1)} s = Shape(x) v = ReduceProd<noop_with_empty_axes = 1>(s, k)", "3*A*B"),
+    "a product of sizes along no axis, and nothing done": (
+        18, SHAPE, "s = Shape(x) v = ReduceProd<noop_with_empty_axes = 1>(s)", "?,?,?"),
+    "a product of sizes along all axes, nothing done oddly": (
+        18, SHAPE, "s = Shape(x) v = ReduceProd<noop_with_empty_axes = 2>(s)", "*"),
+    "a product of sizes along no stated axis": (18, SHAPE, f"{ints('k')} s = Shape(x) v = ReduceProd(s, k)", "?"),
+    "a product of sizes along an axis that is computed": (
+        18, f"{SHAPE}, int64[1] q", "s = Shape(x) v = ReduceProd(s, q)", "*"),
+    "the greatest of floats along a stated axis": (
+        18, SHAPE, f"{floats('f', 3, 5, 4)}{ints('k', 0)} c = ReduceMax(f, k) v = Cast<to = 7>(c)", "5"),
+    "the greatest of floats along no axis, and nothing done": (
+        18, SHAPE, f"{floats('f', 3, 5, 4)} c = ReduceMax<noop_with_empty_axes = 1>(f) v = Cast<to = 7>(c)", "3,5,4"),
+    "the greatest of floats along an axis, and nothing done otherwise": (
+        18, SHAPE,
+        f"{floats('f', 3, 5, 4)}{ints('k', 0)} c = ReduceMax<noop_with_empty_axes = 1>(f, k) v = Cast<to = 7>(c)", "5"),
+    "the greatest of floats, nothing done oddly": (
+        18, SHAPE, f"{floats('f', 3, 5, 4)} c = ReduceMax<noop_with_empty_axes = 2>(f) v = Cast<to = 7>(c)", "*"),
+    "the greatest of floats that is kept oddly": (
+        13, SHAPE, f"{floats('f', 3, 5, 4)} c = ReduceMax<keepdims = 2>(f) v = Cast<to = 7>(c)", "*"),
+    "the greatest of floats along an axis that is none": (
+        13, SHAPE, f"{floats('f', 3, 5, 4)} c = ReduceMax<axes = [1]>(f) v = Cast<to = 7>(c)", "*"),
+    "the greatest of floats along an axis that is computed": (
+        18, f"{SHAPE}, int64[1] q", f"{floats('f', 3, 5, 4)} c = ReduceMax(f, q) v = Cast<to = 7>(c)", "*"),
+    "the greatest of rows": (
+        13, SHAPE,
+        (f"{floats('f', 3, 5, 4, 9, 7, 8)}{ints('k', 2, 3)}{ints('m', -1)} r = Reshape(f, k)"
+         " g = ReduceMax<axes = [1]>(r) c = Reshape(g, m) v = Cast<to = 7>(c)"),
+        "5,9"),
+    "the greatest of columns, without their axis": (
+        13, SHAPE,
+        (f"{floats('f', 3, 5, 4, 9, 7, 1)}{ints('k', 2, 3)} r = Reshape(f, k)"
+         " c = ReduceMax<axes = [0], keepdims = 0>(r) v = Cast<to = 7>(c)"),
+        "9,7,4"),
     "a product of sizes of an older set": (11, SHAPE, "s = Shape(x) v = ReduceProd(s)", "3*A*B"),
     "sizes where they are equal": (
         17, "float[6,9] x",
@@ -466,6 +553,10 @@ def test_integers_that_are_known(opset: int, inputs: str, nodes: str, expected: 
 
 ASSUMED: dict[str, tuple[int, str, str, list[str]]] = {
     "a sum from the end of what may be nothing": (11, PAIR, "ReduceMean<axes = [-1]>(x)", [NONE_WITHOUT_ELEMENTS]),
+    "a sum from both ends of what may be nothing": (
+        11, BOX, "ReduceMean<axes = [0, -1]>(x)", [NONE_WITHOUT_ELEMENTS]),
+    "a sum of the first axis of what may be nothing": (11, PAIR, "ReduceMean<axes = [0]>(x)", []),
+    "a place from the end of what may be nothing": (13, PAIR, "ArgMax<axis = -1>(x)", [NONE_WITHOUT_ELEMENTS]),
     "a sum from the front of what may be nothing": (11, PAIR, "ReduceMean<axes = [1]>(x)", []),
     "a sum from the end of numbers": (11, "float[2,3] x", "ReduceMean<axes = [-1]>(x)", []),
     "a scaled symbol": (13, PAIR, f'{floats("s", 1, 2)} y = Resize(x, "", s)', [EXACT_IN_FLOAT32]),

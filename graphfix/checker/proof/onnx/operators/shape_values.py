@@ -72,7 +72,7 @@ def _size_view(call: Call) -> View | None:
 
 def _filled_sizes(call: Call) -> Dims:
     """Return the sizes of a ConstantOfShape, which operand 0 states."""
-    sizes = call.partial_target(0) if call.views else None
+    sizes = call.partial_target(0)
     if sizes is None:
         return sizes_of_length(call.sizes(0))
     return tuple([None if isinstance(size, int) and size < 0 else size for size in sizes])
@@ -98,7 +98,7 @@ def _filled_view(call: Call) -> View | None:
 
 def filled(constants: Constants, call: Call) -> View | None:
     """Return the result of a ConstantOfShape of known sizes: one stored element, stretched to them."""
-    sizes, given = call.vector(0) if call.views else None, _filling_element(call.attributes.get("value"))
+    sizes, given = call.vector(0), _filling_element(call.attributes.get("value"))
     if sizes is None or given is None or any(isinstance(size, int) and size < 0 for size in sizes):
         return None
     call.table.arithmetic.need(sizes)
