@@ -302,6 +302,31 @@ COUNTED: dict[str, tuple[int, str, str, str]] = {
     "floats alone": (17, SHAPE, f"{floats('f', 3, 4)} c = Concat<axis = 0>(f) v = Cast<to = 7>(c)", "3,4"),
     "chosen sizes": (17, SHAPE, f"{ints('k', 2, -3)} s = Shape(x) v = Gather(s, k)", "3,A"),
     "a chosen size": (17, SHAPE, f"{ints('k', 0)} s = Shape(x) v = Gather<axis = -1>(s, k)", "A"),
+    "a size that is chosen by 32 bits": (
+        17, SHAPE, "k = Constant<value = int32[1] {1}>() s = Shape(x) v = Gather(s, k)", "B"),
+    "a size that is chosen as a number": (
+        17, SHAPE,
+        f"j = Constant<value = int64 {{1}}>() {ints('m', 0)} s = Shape(x) n = Gather(s, j) v = Unsqueeze(n, m)", "B"),
+    "a size that is chosen by what is computed": (17, f"{SHAPE}, int64[1] q", "s = Shape(x) v = Gather(s, q)", "?"),
+    "a number that is chosen of what is computed": (17, "int64[3] q", f"{ints('k', 1)} v = Gather(q, k)", "?"),
+    "a number that is chosen by a size": (
+        17, SHAPE, f"{ints('k', 5, 6, 7)} s = Shape<end = 1>(x) v = Gather(k, s)", "?"),
+    "a size that is chosen along no axis": (17, SHAPE, f"{ints('k', 1)} s = Shape(x) v = Gather<axis = 1>(s, k)", "*"),
+    "chosen floats of no number": (
+        17, SHAPE, f"{floats('f', 3, 4)}{ints('k')} c = Gather(f, k) v = Cast<to = 7>(c)", ""),
+    "chosen floats before the first": (
+        17, SHAPE, f"{floats('f', 3, 4)}{ints('k', -3)} c = Gather(f, k) v = Cast<to = 7>(c)", "?"),
+    "chosen floats behind the last": (
+        17, SHAPE, f"{floats('f', 3, 4)}{ints('k', 2)} c = Gather(f, k) v = Cast<to = 7>(c)", "?"),
+    "floats that are chosen by what is computed": (
+        17, f"{SHAPE}, int64[1] q", f"{floats('f', 3, 4)} c = Gather(f, q) v = Cast<to = 7>(c)", "?"),
+    "floats that are chosen along no axis": (
+        17, SHAPE, f"{floats('f', 3, 4)}{ints('k', 1)} c = Gather<axis = 1>(f, k) v = Cast<to = 7>(c)", "*"),
+    "chosen columns of floats": (
+        17, SHAPE,
+        (f"{floats('f', 1, 2, 3, 4, 5, 6)}{ints('r', 2, 3)}{ints('k', 2, -3)}{ints('m', -1)} g = Reshape(f, r)"
+         " h = Gather<axis = 1>(g, k) c = Reshape(h, m) v = Cast<to = 7>(c)"),
+        "3,1,6,4"),
     "a size that is not there": (17, SHAPE, f"{ints('k', 3)} s = Shape(x) v = Gather(s, k)", "?"),
     "a size before the first": (17, SHAPE, f"{ints('k', -4)} s = Shape(x) v = Gather(s, k)", "?"),
     "a part of sizes": (17, SHAPE, f"{ints('a', 0)}{ints('b', 2)} s = Shape(x) v = Slice(s, a, b)", "A,B"),

@@ -210,10 +210,14 @@ NETWORKS: dict[str, tuple[str, str, list[str]]] = {
 CHOSEN: dict[str, tuple[str, str, list[str]]] = {
     "elements": ("float[A,B,C] x, int64[D,E] i", "Gather<axis = 1>(x, i)", ["float[A,D,E,C]"]),
     "elements of the last axis": ("float[A,B] x, int64 i", "Gather<axis = -1>(x, i)", ["float[A]"]),
+    "elements of the first axis, counted back": (
+        "float[A,B] x, int64[D] i", "Gather<axis = -2>(x, i)", ["float[D,B]"]),
     "elements of an axis that is none": ("float[A,B] x, int64 i", "Gather<axis = 2>(x, i)", ["float[*]"]),
     "elements of an axis before the first": ("float[A,B] x, int64 i", "Gather<axis = -3>(x, i)", ["float[*]"]),
     "points": ("float[A,B,C] x, int64[D,2] i", "GatherND(x, i)", ["float[D,C]"]),
     "points of all axes": ("float[A,B] x, int64[D,2] i", "GatherND(x, i)", ["float[D]"]),
+    "points of one axis": ("float[A,B,C] x, int64[D,1] i", "GatherND(x, i)", ["float[D,B,C]"]),
+    "a point": ("float[A,B,C] x, int64[1] i", "GatherND(x, i)", ["float[B,C]"]),
     "points of too many axes": ("float[A,B] x, int64[D,3] i", "GatherND(x, i)", ["float[*]"]),
     "points of no axes": ("float[A,B] x, int64[D,0] i", "GatherND(x, i)", ["float[*]"]),
     "points in batches": ("float[A,B,C] x, int64[A,D,1] i", "GatherND<batch_dims = 1>(x, i)", ["float[A,D,C]"]),
@@ -244,6 +248,7 @@ CHOSEN: dict[str, tuple[str, str, list[str]]] = {
     "two numbers of the greatest": ("float[A,B] x", f"{ints('k', 2, 1)} y = TopK(x, k)", ["float[A,?]"]),
     "kept": ("float[A,B] x, bool[C] c", "Compress<axis = -1>(x, c)", ["float[A,?]"]),
     "kept of the first axis": ("float[A,B] x, bool[C] c", "Compress<axis = 0>(x, c)", ["float[?,B]"]),
+    "kept of the first axis, counted back": ("float[A,B] x, bool[C] c", "Compress<axis = -2>(x, c)", ["float[?,B]"]),
     "kept of all": ("float[A,B] x, bool[C] c", "Compress(x, c)", ["float[?]"]),
     "kept of no axis": ("float[A,B] x, bool[C] c", "Compress<axis = 2>(x, c)", ["float[*]"]),
     "kept of an axis before the first": ("float[A,B] x, bool[C] c", "Compress<axis = -3>(x, c)", ["float[*]"]),
