@@ -129,6 +129,20 @@ NETWORKS: dict[str, tuple[str, str, list[str]]] = {
         "float[K,M] x, float[K,N] y, float[] z", "Gemm<transA = 2>(x, y, z)", ["float[?,N]"]),
     "the second turned oddly beside a value of no rank": (
         "float[M,K] x, float[K,N] y, float[] z", "Gemm<transB = 2>(x, y, z)", ["float[M,?]"]),
+    "a value of no rank and columns": ("float[] x, float[K,N] y", "Gemm(x, y)", ["float[?,N]"]),
+    "rows and a value of no rank": ("float[M,K] x, float[] y", "Gemm(x, y)", ["float[M,?]"]),
+    "a sum of nothing over a batch of 1": (
+        f"uint8[M,0] x, uint8[1,0,N] y{POINTS}", "MatMulInteger(x, y, p, z)", ["int32[1,M,N]"]),
+    "an LSTM of data of another rank": (
+        "float[S,4] x, float[1,20,4] w, float[1,20,5] r", "LSTM<hidden_size = 5>(x, w, r)", ["float[?,1,?,5]"]),
+    "weights of another rank": ("float[S,B,4] x, float[1,20,4] w, float[20,5] r", "LSTM(x, w, r)", ["float[S,1,B,?]"]),
+    "a stated size of weights of no rank": (
+        "float[S,B,4] x, float[] w, float[] r", "RNN<hidden_size = 6>(x, w, r)", ["float[S,1,B,6]"]),
+    "what is no letter": ("float[I,J] x", 'Einsum<equation = "i1->i">(x)', ["float[*]"]),
+    "a letter too many in one term": (
+        "float[I,J] x, float[J] y", 'Einsum<equation = "ij,jk->i">(x, y)', ["float[*]"]),
+    "a letter that is stretched to 2": (
+        "float[1,J] x, float[2,J] y", 'Einsum<equation = "ij,ij->i">(x, y)', ["float[2]"]),
     "a stack of rows": ("float[A,M,K] x, float[K,N] y", "Gemm(x, y)", ["float[?,N]"]),
     "a stack of columns": ("float[M,K] x, float[A,K,N] y", "Gemm(x, y)", ["float[M,?]"]),
     "stacks": (f"uint8[A,1,M,K] x, uint8[B,K,N] y{POINTS}", "MatMulInteger(x, y, p, z)", ["int32[A,B,M,N]"]),
@@ -392,6 +406,11 @@ ASSUMED: dict[str, tuple[str, str, list[str]]] = {
     "a pool of an empty batch": ("float[0,3,W] x", POOL, [SOME_IMAGE]),
     "a normalization of what may be nothing": (
         "float[N,3,W] x, float[3] s", "InstanceNormalization(x, s, s)", [SOME_PIXELS]),
+    "a normalization of rows of what may be nothing": (
+        "float[N,3,9,W] x, float[3] s", "InstanceNormalization(x, s, s)", [SOME_PIXELS]),
+    "a normalization of channels that may be nothing": (
+        "float[N,C,9] x, float[C] s", "InstanceNormalization(x, s, s)", []),
+    "a normalization of one pixel": ("float[N,3,1] x, float[3] s", "InstanceNormalization(x, s, s)", []),
     "a normalization of an image": ("float[N,3,9] x, float[3] s", "InstanceNormalization(x, s, s)", []),
     "two batches of sums over what may be nothing": (
         "uint8[1,M,K] x, uint8[2,K,N] y", "MatMulInteger(x, y)", [SOME_TERMS]),
@@ -399,6 +418,9 @@ ASSUMED: dict[str, tuple[str, str, list[str]]] = {
         f"uint8[1,M,K] x, uint8[2,K,N] y{POINTS}", "MatMulInteger(x, y, p, z)", [SOME_TERMS]),
     "two batches of columns of sums over elements": (
         f"uint8[1,M,K] x, uint8[2,3,N] y{POINTS}", "MatMulInteger(x, y, p, z)", []),
+    "two batches of sums over nothing": (f"uint8[1,M,0] x, uint8[2,0,N] y{POINTS}", "MatMulInteger(x, y, p, z)", []),
+    "two batches of sums over one element": (
+        f"uint8[1,M,1] x, uint8[2,1,N] y{POINTS}", "MatMulInteger(x, y, p, z)", []),
     "one batch of sums over what may be nothing": ("uint8[2,M,K] x, uint8[2,K,N] y", "MatMulInteger(x, y)", []),
     "two batches of sums over elements": ("uint8[1,M,3] x, uint8[2,3,N] y", "MatMulInteger(x, y)", []),
     "two batches of sums over elements by one side": ("uint8[1,M,K] x, uint8[2,3,N] y", "MatMulInteger(x, y)", []),
