@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.support.shown_results import HEAD, every_shown, results
+from tests.support.shown_results import HEAD, agree, every_shown, results, without_a_rank
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -418,6 +418,12 @@ CASES = {
 @pytest.mark.parametrize(("inputs", "node", "expected"), CASES.values(), ids=list(CASES))
 def test_sizes_and_types_of_results(inputs: str, node: str, expected: list[str], tmp_path: Path) -> None:
     assert results(tmp_path, inputs, node, len(expected)) == expected
+
+
+@pytest.mark.parametrize(("inputs", "node", "expected"), CASES.values(), ids=list(CASES))
+def test_an_operand_of_no_rank_leaves_sizes_open(inputs: str, node: str, expected: list[str], tmp_path: Path) -> None:
+    for less in without_a_rank(inputs):
+        assert all(map(agree, results(tmp_path, less, node, len(expected)), expected)), less
 
 
 def test_the_first_label_encoder_gives_numbers_for_texts(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ import pytest
 
 from graphfix.checker.proof.core.result import NO_SIZE_IS_0, NONE_WITHOUT_ELEMENTS
 from graphfix.checker.proof.onnx.operators.repeating import EXACT_IN_FLOAT32
-from tests.support.shown_results import assumed, results
+from tests.support.shown_results import agree, assumed, results, without_a_rank
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -72,6 +72,16 @@ REPEATED: dict[str, tuple[int, str, str, list[str]]] = {
     "tiled by what is computed": (13, f"{PAIR}, int64[2] r", "Tile(x, r)", ["float[?,?]"]),
     "tiled by what is computed in part": (
         13, f"{PAIR}, int64[1] q", f"{ints('k', 3)} r = Concat<axis = 0>(q, k) y = Tile(x, r)", ["float[?,3*B]"]),
+    "stretched": (13, "float[A,1] x", f"{ints('t', 3, 1, 4)} y = Expand(x, t)", ["float[3,A,4]"]),
+    "stretched to nothing": (13, "float[A,1] x", f"{ints('t', 1, 0)} y = Expand(x, t)", ["float[A,0]"]),
+    "stretched to less than nothing": (13, "float[A,1] x", f"{ints('t', 1, -1)} y = Expand(x, t)", ["float[*]"]),
+    "stretched to sizes": (17, "float[A,1] x, float[B,C] z", "t = Shape(z) y = Expand(x, t)", ["float[bc{A,B},C]"]),
+    "stretched to what is computed": (13, "float[A,1] x, int64[2] t", "Expand(x, t)", ["float[bc{A,s1},s2]"]),
+    "stretched to any number of axes": (13, f"{PAIR}, int64[K] t", "Expand(x, t)", ["float[*]"]),
+    "stretched to a matrix": (13, "float[A,1] x, int64[2,1] t", "Expand(x, t)", ["float[*]"]),
+    "stretched to more axes than are known": (13, "float[1] x, int64[65] t", "Expand(x, t)", ["float[*]"]),
+    "of no rank, stretched": (13, "float[] x", f"{ints('t', 3, 1)} y = Expand(x, t)", ["float[*]"]),
+    "of no rank, tiled": (13, "float[] x", f"{ints('r', 2)} y = Tile(x, r)", ["float[*]"]),
     "stretched to what is computed in part": (
         13, "float[4,1] x, int64[1] q", f"{ints('k', 3)} r = Concat<axis = 0>(q, k) y = Expand(x, r)",
         ["float[bc{4,s0},3]"]),
@@ -254,6 +264,14 @@ CASES = {
 @pytest.mark.parametrize(("opset", "inputs", "node", "expected"), CASES.values(), ids=list(CASES))
 def test_sizes_of_results(opset: int, inputs: str, node: str, expected: list[str], tmp_path: Path) -> None:
     assert results(tmp_path, inputs, node, len(expected), opset=opset) == expected
+
+
+@pytest.mark.parametrize(("opset", "inputs", "node", "expected"), CASES.values(), ids=list(CASES))
+def test_an_operand_of_no_rank_leaves_sizes_open(
+    opset: int, inputs: str, node: str, expected: list[str], tmp_path: Path
+) -> None:
+    for less in without_a_rank(inputs):
+        assert all(map(agree, results(tmp_path, less, node, len(expected), opset=opset), expected)), less
 
 
 SHAPE = "float[A,B,3] x"
@@ -585,6 +603,7 @@ ASSUMED: dict[str, tuple[int, str, str, list[str]]] = {
     "a sum from the front of what may be nothing": (11, PAIR, "ReduceMean<axes = [1]>(x)", []),
     "a sum from the end of numbers": (11, "float[2,3] x", "ReduceMean<axes = [-1]>(x)", []),
     "a scaled symbol": (13, PAIR, f'{floats("s", 1, 2)} y = Resize(x, "", s)', [EXACT_IN_FLOAT32]),
+    "symbols that are scaled by 1": (13, PAIR, f'{floats("s", 1, 1)} y = Resize(x, "", s)', []),
     "a scaled number": (13, "float[2,3] x", f'{floats("s", 1, 2)} y = Resize(x, "", s)', []),
     "a target of a symbol that may be a copy": (
         17, "float[A,B] x, float[B] z",

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from graphfix.checker.proof.core.result import SOME_IMAGE, SOME_PIXELS, SOME_TERMS
-from tests.support.shown_results import assumed, results
+from tests.support.shown_results import agree, assumed, results, without_a_rank
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -332,6 +332,12 @@ CASES = {
 @pytest.mark.parametrize(("inputs", "node", "expected"), CASES.values(), ids=list(CASES))
 def test_sizes_of_results(inputs: str, node: str, expected: list[str], tmp_path: Path) -> None:
     assert results(tmp_path, inputs, node, len(expected)) == expected
+
+
+@pytest.mark.parametrize(("inputs", "node", "expected"), CASES.values(), ids=list(CASES))
+def test_an_operand_of_no_rank_leaves_sizes_open(inputs: str, node: str, expected: list[str], tmp_path: Path) -> None:
+    for less in without_a_rank(inputs):
+        assert all(map(agree, results(tmp_path, less, node, len(expected)), expected)), less
 
 
 RANKLESS: dict[str, str] = {
