@@ -221,6 +221,19 @@ MOVED: dict[str, tuple[str, str, list[str]]] = {
 MULTIPLIED: dict[str, tuple[str, str, list[str]]] = {
     "an inner size below 1": (
         "float[B,K] x, uint8[5,1,8] w, float[5] s", f"{MS}MatMulNBits<K = 0, N = 5>(x, w, s)", ["float[*]"]),
+    "no stated number of columns": (
+        "float[B,16] x, uint8[5,1,8] w, float[5] s", f"{MS}MatMulNBits<K = 16>(x, w, s)", ["float[*]"]),
+    "no stated number of rows": (
+        "float[B,16] x, uint8[5,1,8] w, float[5] s", f"{MS}MatMulNBits<N = 5>(x, w, s)", ["float[*]"]),
+    "operands of other ranks": ("float[A,M,K] x, float[K,N] y", f"{MS}FusedMatMul(x, y)", ["float[A,M,N]"]),
+    "the first turned": ("float[K,M] x, float[K,N] y", f"{MS}FusedMatMul<transA = 1>(x, y)", ["float[M,N]"]),
+    "the second turned": ("float[M,K] x, float[N,K] y", f"{MS}FusedMatMul<transB = 1>(x, y)", ["float[M,N]"]),
+    "the first's batches transposed": (
+        "float[M,B,K] x, float[B,K,N] y", f"{MS}FusedMatMul<transBatchA = 1>(x, y)", ["float[B,M,N]"]),
+    "QGemm with a scale of the result": (
+        "uint8[M,K] x, uint8[K,5] y, float s, uint8 z", f'{MS}QGemm(x, s, z, y, s, z, "", s)', ["float[M,5]"]),
+    "QGemm with a zero point of the result": (
+        "uint8[M,K] x, uint8[K,5] y, float s, uint8 z", f'{MS}QGemm(x, s, z, y, s, z, "", s, z)', ["uint8[M,5]"]),
     "sizes of 1": (
         "float[B,K] x, uint8[5,1,8] w, float[5] s", f"{MS}MatMulNBits<K = 1, N = 1>(x, w, s)", ["float[B,1]"]),
     "a number by weights": (
@@ -401,6 +414,9 @@ LEARNED: dict[str, tuple[str, str, list[str]]] = {
         TABLE, f'{ML}CategoryMapper<cats_int64s = [1], cats_strings = ["a"]>(x)', ["-[N,F]"]),
     "labels of a tensor": (
         "int64[N] x", f"{ML}LabelEncoder<keys_int64s = [1], values_tensor = int32[1] {{1}}>(x)", ["int32[N]"]),
+    "features of no stated numbers": (TABLE, f"{ML}FeatureVectorizer(x)", ["float[N,?]"]),
+    "features of one negative number": (
+        f"{TABLE}, float[N,4] z", f"{ML}FeatureVectorizer<inputdimensions = [3, -4]>(x, z)", ["float[N,?]"]),
     "labels of two types": (
         "int64[N] x", f'{ML}LabelEncoder<keys_int64s = [1], values_floats = [1.0], values_strings = ["a"]>(x)',
         ["-[N]"]),
