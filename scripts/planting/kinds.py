@@ -100,7 +100,7 @@ class _Finder:
         rule = self.rules.get(type(node))
         for kind, place, after in rule(node) if rule is not None else ():
             start, end = place if isinstance(place, tuple) else self.span(place)
-            line = node.lineno if isinstance(node, ast.stmt) else 1 + self.source.count(b"\n", 0, start)
+            line = 1 + self.source.count(b"\n", 0, start)
             yield Fault(kind, line, start, end, self.source[start:end].decode(), after, in_function)
         for child in _children(node, self.text):
             yield from self.found_in(child, in_function=in_function or isinstance(node, _FUNCTIONS))

@@ -86,6 +86,11 @@ def test_faults_are_found_outside_messages_annotations_and_limits() -> None:
     assert (inside[3], inside[10]) == (False, True)
 
 
+def test_a_guard_of_several_lines_is_where_its_condition_runs() -> None:
+    found = faults(b"def f(a, b):\n    if (\n        a\n        or b\n    ):\n        return 1\n    return 2\n")
+    assert {fault.line for fault in found if fault.kind == "guard dropped"} == {3}
+
+
 SAME_AGAIN = {
     "how long it waits": ("process.wait(timeout=5)", {("statement dropped", "pass")}),
     "what is given anew": (

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from itertools import zip_longest
 from typing import TYPE_CHECKING
 
 import onnx.parser
@@ -34,6 +36,21 @@ def shown(view: View) -> str:
 
 def size(of: object) -> str:
     return "?" if isinstance(of, Symbol) and of.key[0] == "dim" else repr(of)
+
+
+def without_a_rank(inputs: str) -> list[str]:
+    """Return the inputs of a text once for each that has a shape, which then has no rank."""
+    shapes = re.finditer(r"\[[^]]+\]", inputs)
+    return [f"{inputs[: each.start()]}[]{inputs[each.end() :]}" for each in shapes]
+
+
+def agree(one: str, two: str) -> bool:
+    """Return whether two texts of `shown` are of one type, and state no two sizes of one axis."""
+    (kind, _, sizes), (other, _, others) = one.partition("["), two.partition("[")
+    if kind != other or "*]" in (sizes, others):
+        return kind == other or "-" in (kind, other)
+    pairs = list(zip_longest(sizes[:-1].split(","), others[:-1].split(",")))
+    return all(a == b or "?" in (a, b) for a, b in pairs)
 
 
 def results(

@@ -116,6 +116,9 @@ def test_results_that_no_operator_has_are_terms(results: str, tmp_path: Path) ->
     assert prove(*paths).proved
 
 
-def test_a_softmax_that_returns_nothing_without_elements_assumes_that_there_are_some(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("sizes", "expected"), [("B,3", (SOME_SCORES,)), ("2,3", ())])
+def test_a_softmax_that_returns_nothing_without_elements_assumes_that_there_are_some(
+    sizes: str, expected: tuple[str, ...], tmp_path: Path
+) -> None:
     graphs = [f"v = Identity(x) r = {MS}QLinearSoftmax<opset = 13>({data}, s, z, s, z)" for data in ("x", "v")]
-    assert prove(*written(tmp_path, "uint8[B,3] x, float s, uint8 z", *graphs)).assumes == (SOME_SCORES,)
+    assert prove(*written(tmp_path, f"uint8[{sizes}] x, float s, uint8 z", *graphs)).assumes == expected

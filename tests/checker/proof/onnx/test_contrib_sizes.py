@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.support.shown_results import HEAD, every_shown, results
+from tests.support.shown_results import HEAD, agree, every_shown, results, without_a_rank
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -221,6 +221,19 @@ MOVED: dict[str, tuple[str, str, list[str]]] = {
 MULTIPLIED: dict[str, tuple[str, str, list[str]]] = {
     "an inner size below 1": (
         "float[B,K] x, uint8[5,1,8] w, float[5] s", f"{MS}MatMulNBits<K = 0, N = 5>(x, w, s)", ["float[*]"]),
+    "no stated number of columns": (
+        "float[B,16] x, uint8[5,1,8] w, float[5] s", f"{MS}MatMulNBits<K = 16>(x, w, s)", ["float[*]"]),
+    "no stated number of rows": (
+        "float[B,16] x, uint8[5,1,8] w, float[5] s", f"{MS}MatMulNBits<N = 5>(x, w, s)", ["float[*]"]),
+    "operands of other ranks": ("float[A,M,K] x, float[K,N] y", f"{MS}FusedMatMul(x, y)", ["float[A,M,N]"]),
+    "the first turned": ("float[K,M] x, float[K,N] y", f"{MS}FusedMatMul<transA = 1>(x, y)", ["float[M,N]"]),
+    "the second turned": ("float[M,K] x, float[N,K] y", f"{MS}FusedMatMul<transB = 1>(x, y)", ["float[M,N]"]),
+    "the first's batches transposed": (
+        "float[M,B,K] x, float[B,K,N] y", f"{MS}FusedMatMul<transBatchA = 1>(x, y)", ["float[B,M,N]"]),
+    "QGemm with a scale of the result": (
+        "uint8[M,K] x, uint8[K,5] y, float s, uint8 z", f'{MS}QGemm(x, s, z, y, s, z, "", s)', ["float[M,5]"]),
+    "QGemm with a zero point of the result": (
+        "uint8[M,K] x, uint8[K,5] y, float s, uint8 z", f'{MS}QGemm(x, s, z, y, s, z, "", s, z)', ["uint8[M,5]"]),
     "sizes of 1": (
         "float[B,K] x, uint8[5,1,8] w, float[5] s", f"{MS}MatMulNBits<K = 1, N = 1>(x, w, s)", ["float[B,1]"]),
     "a number by weights": (
@@ -291,6 +304,10 @@ STATES: dict[str, tuple[str, str, list[str]]] = {
     "pairs of tokens": (
         TOKENS, f"{MS}NGramHashMapping<max_ngram_size = 2, n_head_per_ngram = 1, pad_id = 0>(i, m, v)",
         ["int64[B,S,1]", "int64[B,1]"]),
+    "n-grams of no stated length": (
+        TOKENS, f"{MS}NGramHashMapping<n_head_per_ngram = 2, pad_id = 0>(i, m, v)", ["int64[*]", "int64[*]"]),
+    "n-grams of no stated number of heads": (
+        TOKENS, f"{MS}NGramHashMapping<max_ngram_size = 4, pad_id = 0>(i, m, v)", ["int64[*]", "int64[*]"]),
     "n-grams without a head": (
         TOKENS, f"{MS}NGramHashMapping<max_ngram_size = 4, n_head_per_ngram = 0, pad_id = 0>(i, m, v)",
         ["int64[*]", "int64[*]"]),
@@ -397,6 +414,9 @@ LEARNED: dict[str, tuple[str, str, list[str]]] = {
         TABLE, f'{ML}CategoryMapper<cats_int64s = [1], cats_strings = ["a"]>(x)', ["-[N,F]"]),
     "labels of a tensor": (
         "int64[N] x", f"{ML}LabelEncoder<keys_int64s = [1], values_tensor = int32[1] {{1}}>(x)", ["int32[N]"]),
+    "features of no stated numbers": (TABLE, f"{ML}FeatureVectorizer(x)", ["float[N,?]"]),
+    "features of one negative number": (
+        f"{TABLE}, float[N,4] z", f"{ML}FeatureVectorizer<inputdimensions = [3, -4]>(x, z)", ["float[N,?]"]),
     "labels of two types": (
         "int64[N] x", f'{ML}LabelEncoder<keys_int64s = [1], values_floats = [1.0], values_strings = ["a"]>(x)',
         ["-[N]"]),
@@ -414,6 +434,12 @@ CASES = {
 @pytest.mark.parametrize(("inputs", "node", "expected"), CASES.values(), ids=list(CASES))
 def test_sizes_and_types_of_results(inputs: str, node: str, expected: list[str], tmp_path: Path) -> None:
     assert results(tmp_path, inputs, node, len(expected)) == expected
+
+
+@pytest.mark.parametrize(("inputs", "node", "expected"), CASES.values(), ids=list(CASES))
+def test_an_operand_of_no_rank_leaves_sizes_open(inputs: str, node: str, expected: list[str], tmp_path: Path) -> None:
+    for less in without_a_rank(inputs):
+        assert all(map(agree, results(tmp_path, less, node, len(expected)), expected)), less
 
 
 def test_the_first_label_encoder_gives_numbers_for_texts(tmp_path: Path) -> None:

@@ -446,6 +446,73 @@ def test_the_last_line_of_what_inference_refuses_is_said_but_for_stored_shapes(
     assert strict == [{"strict": True, "data_prop": False}]
 
 
+REFUSED, STORED_WRONG = "(op_type:Add) bad", "Inferred shape and existing shape differ"
+ASKED: dict[str, tuple[tuple[str, ...], bool, str, str, bool, str | None, int]] = {
+    "nothing to ask": ((), False, REFUSED, "", False, None, 0),
+    "a body, and nothing wrong": ((), True, "", "", False, None, 1),
+    "a body, and the second is refused": (
+        (), True, REFUSED, "", False, f"onnx's inference refuses the second file, and not the first: {REFUSED}", 3),
+    "a body, and both are refused": ((), True, REFUSED, REFUSED, False, None, 3),
+    "a body, and a stored shape is wrong": ((), True, STORED_WRONG, "", False, None, 2),
+    "a doubtful value, and a stored shape is wrong": (
+        ("y",), False, STORED_WRONG, "", False, "onnx's inference refuses the second file", 4),
+    "a doubtful value that is no value": (("y",), False, "", "", False, None, 1),
+    "an end of the process": (
+        ("y",), False, REFUSED, "", True, f"{REFUSED}: what onnxruntime infers at load is not known", 1),
+}  # fmt: skip
+"""By name: doubtful values, whether there is a body, what is said of each file, whether that ends the process of the
+inference, what the proof says, and how often inference is asked."""
+
+
+@pytest.mark.parametrize(
+    ("doubtful", "body", "of_two", "of_one", "aborted", "expected", "count"), ASKED.values(), ids=ASKED
+)
+def test_inference_is_asked_of_what_may_be_inferred_wrongly(
+    doubtful: tuple[str, ...],
+    body: bool,
+    of_two: str,
+    of_one: str,
+    aborted: bool,
+    expected: str | None,
+    count: int,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    asked: list[str] = []
+
+    def infer_shapes(bare: ModelProto, **_: bool) -> ModelProto:
+        asked.append(bare.graph.name)
+        if said := {"one": of_one, "two": of_two}[bare.graph.name]:
+            raise load_inference.InferenceError(said, aborted=aborted)
+        return bare
+
+    monkeypatch.setattr(load_inference, "infer_shapes", infer_shapes)
+    one, two = (model("float[2] x", "y = Neg(x)") for _ in range(2))
+    one.graph.name, two.graph.name = "one", "two"
+    scopes = [(two.graph, SimpleNamespace(values={}))] * (1 + body)
+    reading = SimpleNamespace(scopes=scopes, model=two, called=set(), table=SimpleNamespace(unsupported=doubtful))
+    assert load_inference.objection(one, two, reading) == expected  # type: ignore[arg-type]
+    assert len(asked) == count
+    one.graph.name = "two"
+    assert load_inference.objection(one, two, reading) is None  # type: ignore[arg-type]
+
+
+def test_bodies_in_functions_are_given_to_the_inference_as_it_knows_them() -> None:
+    made = onnx.parser.parse_model(
+        '<ir_version: 8, opset_import: ["" : 17, "own" : 1]> g (float[2] x, bool c) => (float[2] y) { y = own.F(x, c) }'
+        ' <domain: "own", opset_import: ["ai.onnx" : 17]> F (x, c) => (y)'
+        " { y = If(c) <then_branch = t () => (p) { p = ai.onnx.Neg(x) },"
+        " else_branch = e () => (q) <float[300] w> { q = Add(x, w) }> }"
+    )
+    then, other = (each.g for each in made.functions[0].node[0].attribute)
+    other.initializer.append(onnx.numpy_helper.from_array(np.ones(300, np.float32), "w"))
+    bare = load_inference._bare(made, ())
+    then, other = (each.g for each in bare.functions[0].node[0].attribute)
+    assert [entry.domain for entry in bare.functions[0].opset_import] == [""]
+    assert (then.node[0].op_type, then.node[0].domain) == ("Neg", "")
+    assert [(list(each.dims), each.raw_data) for each in other.initializer] == [([300], b"")]
+    assert not other.value_info
+
+
 FUNCTIONS = """<ir_version: 8, opset_import: ["" : 17, "own" : 1]>
 g (float[2] x) => (float[2] y) { v, w = own.F(x) u = own.G(x) y = Add(v, u) }
 <domain: "own", opset_import: ["" : 17]> F (a) => (b, c) { b = Neg(a) c = Neg(a) }

@@ -9,6 +9,7 @@ import onnx.parser
 import onnxruntime
 import pytest
 
+from graphfix.checker.proof.core.sizes import Algebra
 from graphfix.checker.proof.onnx.closed_world import loop_results
 from graphfix.checker.proof.onnx.closed_world.loop_results import INFERRED
 from tests.support.needs import by_release
@@ -17,6 +18,8 @@ from tests.support.proving import prove
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
+
+    from graphfix.checker.proof.core.sizes import Size
 
 HEAD = '<ir_version: 8, opset_import: ["" : 17]>\n'
 SCAN = (
@@ -302,6 +305,32 @@ INSIDE = (
     "y = If(c) <then_branch = t () => (float[2] p) {{ p = {0}(x) }},"
     " else_branch = e () => (float[2] q) {{ q = Neg(x) }}>"
 )
+
+
+FREE, OTHER = Algebra().symbol(("A",)), Algebra().symbol(("B",))
+
+
+@pytest.mark.parametrize(
+    ("declared", "sizes", "expected"),
+    [
+        ((2, 3), (2, 3), (2, 3)),
+        ((2, 3), (FREE, 3), (2, 3)),
+        ((2, 3), (FREE, OTHER), (2, 3)),
+        ((2, 3), (2, 4), None),
+        ((2, 3), (4, FREE), None),
+        ((2, 3), (2, 3, 1), None),
+        ((2, 3), (2,), None),
+        ((2, 3), None, None),
+        ((2, None), (2, 3), None),
+        (("N", 3), (2, 3), None),
+        ((), (), ()),
+    ],
+)
+def test_declared_sizes_are_numbers_that_contradict_no_known_one(
+    declared: tuple[int | str | None, ...], sizes: tuple[Size, ...] | None, expected: tuple[int, ...] | None
+) -> None:
+    output = onnx.helper.make_tensor_value_info("y", onnx.TensorProto.FLOAT, declared)
+    assert loop_results._numbers(output, sizes) == expected
 
 
 @pytest.mark.parametrize(

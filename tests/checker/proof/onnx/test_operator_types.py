@@ -154,6 +154,7 @@ UNKNOWN: dict[str, str] = {
     "a sequence of what is not known": "q = com.microsoft.Unknown(x) y = SequenceConstruct(q)",
     "a sequence of sequences": "q = SequenceConstruct(x) y = SequenceConstruct(q)",
     "an optional of what is not known": "q = com.microsoft.Unknown(x) y = Optional(q)",
+    "an optional of nothing": "y = Optional()",
     "an empty sequence of no type": "y = SequenceEmpty<dtype = 1000>()",
     "what a value that is not known holds": "q = com.microsoft.Unknown(x) y = OptionalGetElement(q)",
 }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import onnx
+import onnx.parser
 import pytest
 from onnx import helper
 
@@ -82,3 +82,36 @@ def test_the_stored_shape_of_a_custom_operator_is_believed_unless_it_is_not_trus
         made.graph.output[1].CopyFrom(helper.make_tensor_value_info("t", onnx.TensorProto.FLOAT, [2, 3]))
         models.append(made)
     assert proved(tmp_path, *models, trust_stored=trust) == believed
+
+
+LOOPED = (
+    "y = Loop(n, c, x) <body = b (int64 i, bool k, float[2] s) => (bool l, float[2] t) { l = Identity(k) t = Neg(s) }>"
+)
+SCANNED = "y = Scan<num_scan_inputs = 1, body = b (float s) => (float t) { t = Neg(s) }>(x)"
+NEGATED = "y = Neg(x)"
+CHOSEN = (
+    "z = If(c) <then_branch = d () => (float[2] p) {{ {0} p = Abs(y) }},"
+    " else_branch = e () => (float[2] q) {{ q = Abs(x) }}>"
+)
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "expected"),
+    [
+        (LOOPED, LOOPED, False),
+        (LOOPED, SCANNED, False),
+        (SCANNED, NEGATED, True),
+        (LOOPED, NEGATED, True),
+        (LOOPED, LOOPED.replace("y = ", "w = "), True),
+        (NEGATED, LOOPED, False),
+        (NEGATED, "w = Neg(x)", False),
+        (CHOSEN.format(LOOPED), CHOSEN.format(NEGATED), True),
+        (CHOSEN.format(LOOPED), CHOSEN.format(LOOPED), False),
+        (CHOSEN.format(NEGATED), NEGATED, False),
+        (LOOPED, CHOSEN.format(LOOPED), False),
+    ],
+)
+def test_a_loop_is_written_out_where_none_has_its_result(before: str, after: str, expected: bool) -> None:
+    head = '<ir_version: 8, opset_import: ["" : 17]> g (float[2] x, int64 n, bool c) => (float[2] o)'
+    one, two = (onnx.parser.parse_model(f"{head} {{ {nodes} o = Identity(x) }}") for nodes in (before, after))
+    assert unrolled_loops.written_out(one, two) is expected

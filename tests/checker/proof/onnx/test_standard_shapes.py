@@ -12,7 +12,7 @@ import pytest
 
 from graphfix.checker.proof.core.result import NO_SIZE_IS_0, NONE_WITHOUT_ELEMENTS
 from graphfix.checker.proof.onnx.operators.repeating import EXACT_IN_FLOAT32
-from tests.support.shown_results import assumed, results
+from tests.support.shown_results import agree, assumed, results, without_a_rank
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -29,6 +29,11 @@ def floats(name: str, *numbers: float) -> str:
 
 BOX, PAIR, IMAGE = "float[A,B,3] x", "float[A,B] x", "float[N,12,4,W] x"
 LINE = "float[12] x"
+BETWEEN = (
+    f"{ints('k', -1)}{ints('e', 8)} a = Shape<end = 1>(x) b = Shape<start = 2, end = 3>(x)"
+    " t = Concat<axis = 0>(a, k, b, e)"
+)
+"""A target of the first and the third size of x, an open one between them, and 8."""
 
 REDUCED: dict[str, tuple[int, str, str, list[str]]] = {
     "an axis": (11, BOX, "ReduceMean<axes = [1]>(x)", ["float[A,1,3]"]),
@@ -55,6 +60,7 @@ REDUCED: dict[str, tuple[int, str, str, list[str]]] = {
     "a place": (13, BOX, "ArgMax<axis = 1>(x)", ["int64[A,1,3]"]),
     "the place of the first axis": (13, BOX, "ArgMin(x)", ["int64[1,B,3]"]),
     "a place of the last axis": (13, BOX, "ArgMin<axis = -1, keepdims = 0>(x)", ["int64[A,B]"]),
+    "a place of the first axis, counted back": (13, BOX, "ArgMin<axis = -3>(x)", ["int64[1,B,3]"]),
     "a place of an axis that is none": (13, BOX, "ArgMax<axis = 3>(x)", ["int64[*]"]),
     "a place of an axis before the first": (13, BOX, "ArgMax<axis = -4>(x)", ["int64[*]"]),
     "a place that is kept oddly": (13, BOX, "ArgMax<keepdims = 2>(x)", ["int64[*]"]),
@@ -66,6 +72,22 @@ REPEATED: dict[str, tuple[int, str, str, list[str]]] = {
     "tiled by what is computed": (13, f"{PAIR}, int64[2] r", "Tile(x, r)", ["float[?,?]"]),
     "tiled by what is computed in part": (
         13, f"{PAIR}, int64[1] q", f"{ints('k', 3)} r = Concat<axis = 0>(q, k) y = Tile(x, r)", ["float[?,3*B]"]),
+    "stretched": (13, "float[A,1] x", f"{ints('t', 3, 1, 4)} y = Expand(x, t)", ["float[3,A,4]"]),
+    "stretched to nothing": (13, "float[A,1] x", f"{ints('t', 1, 0)} y = Expand(x, t)", ["float[A,0]"]),
+    "stretched to less than nothing": (13, "float[A,1] x", f"{ints('t', 1, -1)} y = Expand(x, t)", ["float[*]"]),
+    "stretched to sizes": (17, "float[A,1] x, float[B,C] z", "t = Shape(z) y = Expand(x, t)", ["float[bc{A,B},C]"]),
+    "stretched to what is computed": (13, "float[A,1] x, int64[2] t", "Expand(x, t)", ["float[bc{A,s1},s2]"]),
+    "stretched to any number of axes": (13, f"{PAIR}, int64[K] t", "Expand(x, t)", ["float[*]"]),
+    "stretched to a matrix": (13, "float[A,1] x, int64[2,1] t", "Expand(x, t)", ["float[*]"]),
+    "stretched to more axes than are known": (13, "float[1] x, int64[65] t", "Expand(x, t)", ["float[*]"]),
+    "of no rank, stretched": (13, "float[] x", f"{ints('t', 3, 1)} y = Expand(x, t)", ["float[*]"]),
+    "of no rank, tiled": (13, "float[] x", f"{ints('r', 2)} y = Tile(x, r)", ["float[*]"]),
+    "stretched to what is computed in part": (
+        13, "float[4,1] x, int64[1] q", f"{ints('k', 3)} r = Concat<axis = 0>(q, k) y = Expand(x, r)",
+        ["float[bc{4,s0},3]"]),
+    "stretched to more axes that are computed in part": (
+        13, "float[5] x, int64[1] q", f"{ints('k', 3, 1)} r = Concat<axis = 0>(k, q) y = Expand(x, r)",
+        ["float[3,1,bc{5,s0}]"]),
     "scaled": (13, "float[2,5] x", f'{floats("s", 2, 1.5)} y = Resize(x, "", s)', ["float[4,7]"]),
     "scaled by 1": (13, PAIR, f'{floats("s", 1, 1)} y = Resize(x, "", s)', ["float[A,B]"]),
     "scaled by 3/2": (13, PAIR, f'{floats("s", 1, 1.5)} y = Resize(x, "", s)', ["float[A,floor((B)/2)+B]"]),
@@ -109,6 +131,17 @@ RESHAPED: dict[str, tuple[int, str, str, list[str]]] = {
     "an open size and a copy beside each other": (
         14, f"{BOX}, int64[1] q", f"{ints('k', 3, -1)} t = Concat<axis = 0>(q, k) y = Reshape(x, t)",
         ["float[?,3,?]"]),
+    "an open size beside 1": (14, "float[2,B,3] x", f"{ints('t', 1, -1, 6)} y = Reshape(x, t)", ["float[1,B,6]"]),
+    "an open size beside nothing": (
+        14, PAIR, f"{ints('t', 0, -1)} y = Reshape<allowzero = 1>(x, t)", ["float[0,?]"]),
+    "a target of an odd attribute": (14, LINE, f"{ints('t', 3, 4)} y = Reshape<allowzero = 2>(x, t)", ["float[?,?]"]),
+    "two open sizes": (14, LINE, f"{ints('t', -1, -1, 4)} y = Reshape(x, t)", ["float[?,?,4]"]),
+    "an open size of a number": (14, "float x", f"{ints('t', -1, 1)} y = Reshape(x, t)", ["float[1,1]"]),
+    "a copy behind the last axis": (14, LINE, f"{ints('t', 12, 0)} y = Reshape(x, t)", ["float[12,?]"]),
+    "a copy of what has no rank": (14, "float[] x", f"{ints('t', 0, 3)} y = Reshape(x, t)", ["float[?,3]"]),
+    "an open size of no rank": (14, "float[] x", f"{ints('t', -1, 1)} y = Reshape(x, t)", ["float[?,1]"]),
+    "an open size between symbols": (
+        17, "float[A,4,B,6] x", f"{BETWEEN} y = Reshape(x, t)", ["float[A,3,B,8]"]),
     "a target that is computed": (14, f"{BOX}, int64[2] t", "Reshape(x, t)", ["float[?,?]"]),
     "a target of a free length": (14, f"{BOX}, int64[K] t", "Reshape(x, t)", ["float[*]"]),
     "a target of too great a length": (14, f"{BOX}, int64[9999999] t", "Reshape(x, t)", ["float[*]"]),
@@ -208,6 +241,17 @@ CUT: dict[str, tuple[int, str, str, list[str]]] = {
     "joined with other symbols": (13, "float[A,3] x, float[B,2] z", "Concat<axis = 1>(x, z)", ["float[?,5]"]),
     "joined along symbols with other symbols": (
         13, "float[A,B] x, float[C,D] z", "Concat<axis = 1>(x, z)", ["float[?,?]"]),
+    "joined along the first axis, counted back": (
+        13, "float[A,3] x, float[B,3] z", "Concat<axis = -2>(x, z)", ["float[B+A,3]"]),
+    "joined along the axis between": (
+        13, "float[A,B,C] x, float[A,D,C] z", "Concat<axis = 1>(x, z)", ["float[A,D+B,C]"]),
+    "joined before an axis of other symbols": (
+        13, "float[A,B,C] x, float[A,D,E] z", "Concat<axis = 1>(x, z)", ["float[A,?,?]"]),
+    "joined behind an axis of other symbols": (
+        13, "float[A,B,C] x, float[D,E,C] z", "Concat<axis = 1>(x, z)", ["float[?,?,C]"]),
+    "joined with nothing else": (13, PAIR, "Concat<axis = 0>(x)", ["float[A,B]"]),
+    "joined along the axis that older sets take": (3, "float[A,3] x, float[A,B] z", "Concat(x, z)", ["float[A,B+3]"]),
+    "joined before what has no rank": (13, "float[] x, float[A,3] z", "Concat<axis = 0>(x, z)", ["float[?,?]"]),
     "joined with a filled one": (13, "float[A,3] x, float[2,3] z", "Concat<axis = 1>(x, z)", ["float[2,6]"]),
 }  # fmt: skip
 CASES = {
@@ -222,6 +266,14 @@ def test_sizes_of_results(opset: int, inputs: str, node: str, expected: list[str
     assert results(tmp_path, inputs, node, len(expected), opset=opset) == expected
 
 
+@pytest.mark.parametrize(("opset", "inputs", "node", "expected"), CASES.values(), ids=list(CASES))
+def test_an_operand_of_no_rank_leaves_sizes_open(
+    opset: int, inputs: str, node: str, expected: list[str], tmp_path: Path
+) -> None:
+    for less in without_a_rank(inputs):
+        assert all(map(agree, results(tmp_path, less, node, len(expected), opset=opset), expected)), less
+
+
 SHAPE = "float[A,B,3] x"
 LIKE = "float[A,B,3] x, int64 i, int32 j, float g"
 COUNTED: dict[str, tuple[int, str, str, str]] = {
@@ -232,8 +284,67 @@ COUNTED: dict[str, tuple[int, str, str, str]] = {
     "a shape that is joined": (17, SHAPE, f"{ints('k', 7)} s = Shape<end = 1>(x) v = Concat<axis = 0>(k, s)", "7,A"),
     "a shape that is joined from the end": (
         17, SHAPE, f"{ints('k', 7)} s = Shape<end = 1>(x) v = Concat<axis = -1>(s, k)", "A,7"),
+    "a shape that is joined with no operand": (
+        17, SHAPE, f"{ints('k', 7)} s = Shape<end = 1>(x) v = Concat<axis = 0>(k, \"\", s)", "?,?"),
+    "a shape that is joined with a number": (
+        17, SHAPE, f"{ints('k', 7)} n = Size(x) v = Concat<axis = 0>(k, n)", "*"),
+    "a shape that is joined along no axis": (
+        17, SHAPE, f"{ints('k', 7)} s = Shape(x) v = Concat<axis = 1>(k, s)", "*"),
+    "a shape alone": (17, SHAPE, "s = Shape(x) v = Concat<axis = 0>(s)", "A,B,3"),
+    "a shape that is joined with what is computed": (
+        17, f"{SHAPE}, int64[1] q", "s = Shape(x) v = Concat<axis = 0>(s, q)", "A,B,3,?"),
+    "a shape that is joined with what was joined": (
+        17, f"{SHAPE}, int64[1] q",
+        f"{ints('k', 7)} s = Shape<end = 2>(x) w = Concat<axis = 0>(q, s) v = Concat<axis = 0>(k, w)", "7,?,A,B"),
+    "a shape that is joined with any number of what is computed": (
+        17, f"{SHAPE}, int64[K] q", "s = Shape(x) v = Concat<axis = 0>(s, q)", "*"),
+    "as many joined sizes as are known": (
+        17, SHAPE,
+        (f"{ints('k', *[1] * 61)}{ints('a', 1)}{ints('b', 4)} s = Shape(x) n = Concat<axis = 0>(s, k)"
+         " v = Slice(n, a, b)"),
+        "B,3,1"),
+    "more joined sizes than are known": (
+        17, SHAPE,
+        (f"{ints('k', *[1] * 62)}{ints('a', 1)}{ints('b', 4)} s = Shape(x) n = Concat<axis = 0>(s, k)"
+         " v = Slice(n, a, b)"),
+        "?,?,?"),
+    "joined floats along no axis": (
+        17, SHAPE, f"{floats('f', 3)}{floats('g', 4, 5)} c = Concat<axis = 1>(f, g) v = Cast<to = 7>(c)", "*"),
+    "joined floats beside each other": (
+        17, SHAPE,
+        (f"{floats('f', 3, 4)}{ints('k', 2, 1)}{ints('m', -1)} r = Reshape(f, k) g = Concat<axis = 1>(r, r)"
+         " c = Reshape(g, m) v = Cast<to = 7>(c)"),
+        "3,3,4,4"),
+    "joined floats with what is computed": (
+        17, f"{SHAPE}, float[1] q", f"{floats('f', 3)} c = Concat<axis = 0>(f, q) v = Cast<to = 7>(c)", "?,?"),
+    "floats alone": (17, SHAPE, f"{floats('f', 3, 4)} c = Concat<axis = 0>(f) v = Cast<to = 7>(c)", "3,4"),
     "chosen sizes": (17, SHAPE, f"{ints('k', 2, -3)} s = Shape(x) v = Gather(s, k)", "3,A"),
     "a chosen size": (17, SHAPE, f"{ints('k', 0)} s = Shape(x) v = Gather<axis = -1>(s, k)", "A"),
+    "a size that is chosen by 32 bits": (
+        17, SHAPE, "k = Constant<value = int32[1] {1}>() s = Shape(x) v = Gather(s, k)", "B"),
+    "a size that is chosen as a number": (
+        17, SHAPE,
+        f"j = Constant<value = int64 {{1}}>() {ints('m', 0)} s = Shape(x) n = Gather(s, j) v = Unsqueeze(n, m)", "B"),
+    "a size that is chosen by what is computed": (17, f"{SHAPE}, int64[1] q", "s = Shape(x) v = Gather(s, q)", "?"),
+    "a number that is chosen of what is computed": (17, "int64[3] q", f"{ints('k', 1)} v = Gather(q, k)", "?"),
+    "a number that is chosen by a size": (
+        17, SHAPE, f"{ints('k', 5, 6, 7)} s = Shape<end = 1>(x) v = Gather(k, s)", "?"),
+    "a size that is chosen along no axis": (17, SHAPE, f"{ints('k', 1)} s = Shape(x) v = Gather<axis = 1>(s, k)", "*"),
+    "chosen floats of no number": (
+        17, SHAPE, f"{floats('f', 3, 4)}{ints('k')} c = Gather(f, k) v = Cast<to = 7>(c)", ""),
+    "chosen floats before the first": (
+        17, SHAPE, f"{floats('f', 3, 4)}{ints('k', -3)} c = Gather(f, k) v = Cast<to = 7>(c)", "?"),
+    "chosen floats behind the last": (
+        17, SHAPE, f"{floats('f', 3, 4)}{ints('k', 2)} c = Gather(f, k) v = Cast<to = 7>(c)", "?"),
+    "floats that are chosen by what is computed": (
+        17, f"{SHAPE}, int64[1] q", f"{floats('f', 3, 4)} c = Gather(f, q) v = Cast<to = 7>(c)", "?"),
+    "floats that are chosen along no axis": (
+        17, SHAPE, f"{floats('f', 3, 4)}{ints('k', 1)} c = Gather<axis = 1>(f, k) v = Cast<to = 7>(c)", "*"),
+    "chosen columns of floats": (
+        17, SHAPE,
+        (f"{floats('f', 1, 2, 3, 4, 5, 6)}{ints('r', 2, 3)}{ints('k', 2, -3)}{ints('m', -1)} g = Reshape(f, r)"
+         " h = Gather<axis = 1>(g, k) c = Reshape(h, m) v = Cast<to = 7>(c)"),
+        "3,1,6,4"),
     "a size that is not there": (17, SHAPE, f"{ints('k', 3)} s = Shape(x) v = Gather(s, k)", "?"),
     "a size before the first": (17, SHAPE, f"{ints('k', -4)} s = Shape(x) v = Gather(s, k)", "?"),
     "a part of sizes": (17, SHAPE, f"{ints('a', 0)}{ints('b', 2)} s = Shape(x) v = Slice(s, a, b)", "A,B"),
@@ -268,6 +379,48 @@ COUNTED: dict[str, tuple[int, str, str, str]] = {
     "a product of sizes along the last axis": (17, SHAPE, "s = Shape(x) v = ReduceProd<axes = [-1]>(s)", "3*A*B"),
     "a product of sizes as a number": (
         17, SHAPE, f"{ints('k', -1)} s = Shape(x) n = ReduceProd<keepdims = 0>(s) v = Reshape(n, k)", "3*A*B"),
+    "a product of what is computed": (17, "int64[3] q", "v = ReduceProd(q)", "?"),
+    "a product of sizes that is kept oddly": (17, SHAPE, "s = Shape(x) v = ReduceProd<keepdims = 2>(s)", "*"),
+    "a product of sizes along an axis that is none": (17, SHAPE, "s = Shape(x) v = ReduceProd<axes = [1]>(s)", "*"),
+    "a product of a number": (
+        17, SHAPE, f"{ints('k', 1)} n = Size(x) m = ReduceProd(n) v = Reshape(m, k)", "?"),
+    "a product of sizes of 32 bits": (
+        17, SHAPE, "s = Shape(x) i = Cast<to = 6>(s) p = ReduceProd(i) v = Cast<to = 7>(p)", "3*A*B"),
+    "a product of sizes along a stated axis": (18, SHAPE, f"{ints('k', 0)} s = Shape(x) v = ReduceProd(s, k)", "3*A*B"),
+    "a product of sizes along a stated axis, and nothing done otherwise": (
+        18, SHAPE, f"{ints('k', -1)} s = Shape(x) v = ReduceProd<noop_with_empty_axes = 1>(s, k)", "3*A*B"),
+    "a product of sizes along no axis, and nothing done": (
+        18, SHAPE, "s = Shape(x) v = ReduceProd<noop_with_empty_axes = 1>(s)", "?,?,?"),
+    "a product of sizes along all axes, nothing done oddly": (
+        18, SHAPE, "s = Shape(x) v = ReduceProd<noop_with_empty_axes = 2>(s)", "*"),
+    "a product of sizes along no stated axis": (18, SHAPE, f"{ints('k')} s = Shape(x) v = ReduceProd(s, k)", "?"),
+    "a product of sizes along an axis that is computed": (
+        18, f"{SHAPE}, int64[1] q", "s = Shape(x) v = ReduceProd(s, q)", "*"),
+    "the greatest of floats along a stated axis": (
+        18, SHAPE, f"{floats('f', 3, 5, 4)}{ints('k', 0)} c = ReduceMax(f, k) v = Cast<to = 7>(c)", "5"),
+    "the greatest of floats along no axis, and nothing done": (
+        18, SHAPE, f"{floats('f', 3, 5, 4)} c = ReduceMax<noop_with_empty_axes = 1>(f) v = Cast<to = 7>(c)", "3,5,4"),
+    "the greatest of floats along an axis, and nothing done otherwise": (
+        18, SHAPE,
+        f"{floats('f', 3, 5, 4)}{ints('k', 0)} c = ReduceMax<noop_with_empty_axes = 1>(f, k) v = Cast<to = 7>(c)", "5"),
+    "the greatest of floats, nothing done oddly": (
+        18, SHAPE, f"{floats('f', 3, 5, 4)} c = ReduceMax<noop_with_empty_axes = 2>(f) v = Cast<to = 7>(c)", "*"),
+    "the greatest of floats that is kept oddly": (
+        13, SHAPE, f"{floats('f', 3, 5, 4)} c = ReduceMax<keepdims = 2>(f) v = Cast<to = 7>(c)", "*"),
+    "the greatest of floats along an axis that is none": (
+        13, SHAPE, f"{floats('f', 3, 5, 4)} c = ReduceMax<axes = [1]>(f) v = Cast<to = 7>(c)", "*"),
+    "the greatest of floats along an axis that is computed": (
+        18, f"{SHAPE}, int64[1] q", f"{floats('f', 3, 5, 4)} c = ReduceMax(f, q) v = Cast<to = 7>(c)", "*"),
+    "the greatest of rows": (
+        13, SHAPE,
+        (f"{floats('f', 3, 5, 4, 9, 7, 8)}{ints('k', 2, 3)}{ints('m', -1)} r = Reshape(f, k)"
+         " g = ReduceMax<axes = [1]>(r) c = Reshape(g, m) v = Cast<to = 7>(c)"),
+        "5,9"),
+    "the greatest of columns, without their axis": (
+        13, SHAPE,
+        (f"{floats('f', 3, 5, 4, 9, 7, 1)}{ints('k', 2, 3)} r = Reshape(f, k)"
+         " c = ReduceMax<axes = [0], keepdims = 0>(r) v = Cast<to = 7>(c)"),
+        "9,7,4"),
     "a product of sizes of an older set": (11, SHAPE, "s = Shape(x) v = ReduceProd(s)", "3*A*B"),
     "sizes where they are equal": (
         17, "float[6,9] x",
@@ -320,6 +473,43 @@ COUNTED: dict[str, tuple[int, str, str, str]] = {
         (f"{ints('k', 2, 2)}{ints('m', -1)}{ints('a', -1)}{ints('b', -9)}{ints('c', 1)} s = Shape(x) r = Reshape(s, k)"
          " t = Slice(r, a, b, c, a) v = Reshape(t, m)"),
         "B,A,D,C"),
+    "filled by a scalar": (17, SHAPE, f"{ints('k', 2)} v = ConstantOfShape<value = int64 {{7}}>(k)", "7,7"),
+    "filled by a scalar as a number": (
+        17, SHAPE, f"{ints('k')}{ints('o', 1)} n = ConstantOfShape<value = int64 {{7}}>(k) v = Reshape(n, o)", "7"),
+    "no element filled by a scalar": (17, SHAPE, f"{ints('k', 0)} v = ConstantOfShape<value = int64 {{7}}>(k)", ""),
+    "filled by a scalar below 0": (
+        17, SHAPE, f"{ints('k', -1)} v = ConstantOfShape<value = int64 {{7}}>(k)", "*"),
+    "a matrix filled by a scalar": (
+        17, SHAPE,
+        f"{ints('k', 1, 2)}{ints('o', -1)} n = ConstantOfShape<value = int64 {{7}}>(k) v = Reshape(n, o)", "?,?"),
+    "filled by two elements": (
+        17, SHAPE, f"{ints('k', 2)} v = ConstantOfShape<value = int64[2] {{7, 8}}>(k)", "?,?"),
+    "filled by a scalar to a symbol": (
+        17, SHAPE, "s = Shape<end = 1>(x) v = ConstantOfShape<value = int64 {7}>(s)", "*"),
+    "filled by a scalar to what is computed": (17, "int64[1] k", "v = ConstantOfShape<value = int64 {7}>(k)", "*"),
+    "filled by a scalar that is no integer": (
+        17, SHAPE, f"{ints('k', 2)} n = ConstantOfShape<value = float {{7}}>(k) v = Cast<to = 7>(n)", "?,?"),
+    "as many filled by a scalar as are known": (
+        17, SHAPE,
+        f"{ints('k', 64)}{ints('a', 0)}{ints('b', 2)} n = ConstantOfShape<value = int64 {{7}}>(k) v = Slice(n, a, b)",
+        "7,7"),
+    "more filled by a scalar than are known": (
+        17, SHAPE,
+        f"{ints('k', 65)}{ints('a', 0)}{ints('b', 2)} n = ConstantOfShape<value = int64 {{7}}>(k) v = Slice(n, a, b)",
+        "?,?"),
+    "chosen of another length": (
+        17, PAIR, f"{ints('a', 1, 2, 3)} s = Shape(x) c = Equal(s, s) v = Where(c, s, a)", "*"),
+    "chosen by a condition of another length": (
+        17, PAIR, f"{ints('k', 1, 2, 3)}{ints('a', 5)} s = Shape(x) c = Equal(k, k) v = Where(c, s, a)", "*"),
+    "chosen by what is computed": (
+        17, f"{PAIR}, bool[2] c", f"{ints('a', 1, 2)} s = Shape(x) v = Where(c, s, a)", "?,?"),
+    "chosen of what is computed": (17, f"{PAIR}, int64[2] q", "s = Shape(x) c = Equal(s, s) v = Where(c, q, s)", "?,?"),
+    "chosen beside what is computed": (
+        17, f"{PAIR}, int64[2] q", "s = Shape(x) c = Equal(s, s) v = Where(c, s, q)", "?,?"),
+    "chosen of one element": (17, PAIR, f"{ints('a', 5)} s = Shape(x) c = Equal(a, a) v = Where(c, s, a)", "A,B"),
+    "a sum with no operand": (17, SHAPE, 's = Shape(x) v = Add(s, "")', "?,?,?"),
+    "a comparison with no operand": (
+        17, SHAPE, f"{ints('a', 5)} s = Shape(x) c = Equal(s, \"\") v = Where(c, s, a)", "?,?,?"),
     "a filled vector": (
         17, "float[3] x", "s = Shape(x) v = ConstantOfShape<value = int64[1] {5}>(s)", "5,5,5"),
     "filled by a computed target": (17, "int64[3] s", "v = Identity(s)", "?,?,?"),
@@ -406,17 +596,49 @@ def test_integers_that_are_known(opset: int, inputs: str, nodes: str, expected: 
 
 ASSUMED: dict[str, tuple[int, str, str, list[str]]] = {
     "a sum from the end of what may be nothing": (11, PAIR, "ReduceMean<axes = [-1]>(x)", [NONE_WITHOUT_ELEMENTS]),
+    "a sum from both ends of what may be nothing": (
+        11, BOX, "ReduceMean<axes = [0, -1]>(x)", [NONE_WITHOUT_ELEMENTS]),
+    "a sum of the first axis of what may be nothing": (11, PAIR, "ReduceMean<axes = [0]>(x)", []),
+    "a place from the end of what may be nothing": (13, PAIR, "ArgMax<axis = -1>(x)", [NONE_WITHOUT_ELEMENTS]),
     "a sum from the front of what may be nothing": (11, PAIR, "ReduceMean<axes = [1]>(x)", []),
     "a sum from the end of numbers": (11, "float[2,3] x", "ReduceMean<axes = [-1]>(x)", []),
     "a scaled symbol": (13, PAIR, f'{floats("s", 1, 2)} y = Resize(x, "", s)', [EXACT_IN_FLOAT32]),
+    "symbols that are scaled by 1": (13, PAIR, f'{floats("s", 1, 1)} y = Resize(x, "", s)', []),
     "a scaled number": (13, "float[2,3] x", f'{floats("s", 1, 2)} y = Resize(x, "", s)', []),
     "a target of a symbol that may be a copy": (
-        14, "float[A,B] x, float[B] z",
+        17, "float[A,B] x, float[B] z",
         f"{ints('k', -1)} s = Shape(z) t = Concat<axis = 0>(s, k) y = Reshape(x, t)", [NO_SIZE_IS_0]),
     "a target of the symbol that is copied": (
-        14, "float[A,B] x", f"{ints('k', -1)} s = Shape<end = 1>(x) t = Concat<axis = 0>(s, k) y = Reshape(x, t)", []),
+        17, "float[A,B] x", f"{ints('k', -1)} s = Shape<end = 1>(x) t = Concat<axis = 0>(s, k) y = Reshape(x, t)", []),
+    "a target of a size that is copied": (
+        17, "float[A,B] x, int64[1] q", "s = Shape<end = 1>(x) t = Concat<axis = 0>(s, q) y = Reshape(x, t)", []),
+    "a target of a size that may be a copy": (
+        17, "float[A,B] x, float[C] z, int64[1] q", "s = Shape(z) t = Concat<axis = 0>(s, q) y = Reshape(x, t)",
+        [NO_SIZE_IS_0]),
+    "a target of a size that may be a copy of the second size": (
+        17, "float[A,B] x, int64[1] q", "s = Shape<end = 1>(x) t = Concat<axis = 0>(q, s) y = Reshape(x, t)",
+        [NO_SIZE_IS_0]),
+    "a target of a size that is no copy": (
+        17, "float[A,B] x, float[C] z, int64[1] q",
+        "s = Shape(z) t = Concat<axis = 0>(s, q) y = Reshape<allowzero = 1>(x, t)", []),
+    "a target of a size that divides what may be copied": (
+        17, "float[A,B] x, int64[1] q",
+        f"{ints('k', -1)} v = Reshape(x, k) s = Shape<end = 1>(x) t = Concat<axis = 0>(s, q) y = Reshape(v, t)", []),
+    "a target of a size that does not divide what may be copied": (
+        17, "float[A,B] x, float[C] z, int64[1] q",
+        f"{ints('k', -1)} v = Reshape(x, k) s = Shape(z) t = Concat<axis = 0>(s, q) y = Reshape(v, t)",
+        [NO_SIZE_IS_0]),
+    "a target of a size behind the last axis": (
+        17, "float[A] x, float[C] z, int64[1] q", "s = Shape(z) t = Concat<axis = 0>(q, s) y = Reshape(x, t)", []),
+    "a target of a size of what has no rank": (
+        17, "float[] x, float[C] z, int64[1] q", "s = Shape(z) t = Concat<axis = 0>(s, q) y = Reshape(x, t)", []),
+    "an open size between copies": (14, "float[A,4,B,6] x", f"{BETWEEN} y = Reshape(x, t)", []),
+    "an open size between what are no copies": (
+        17, "float[A,4,B,6] x", f"{BETWEEN} y = Reshape<allowzero = 1>(x, t)", [NO_SIZE_IS_0]),
+    "an open size before numbers that are no copies": (
+        17, "float[A,4,6] x", f"{ints('t', -1, 3, 8)} y = Reshape<allowzero = 1>(x, t)", []),
     "an open size beside zeros": (
-        14, "float[A,B,3] x, float[A] z",
+        17, "float[A,B,3] x, float[A] z",
         f"{ints('k', -1)} s = Shape(z) t = Concat<axis = 0>(s, k) y = Reshape<allowzero = 1>(x, t)", [NO_SIZE_IS_0]),
 }  # fmt: skip
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from graphfix.checker.proof.core.result import SOME_IMAGE, SOME_PIXELS, SOME_TERMS
-from tests.support.shown_results import assumed, results
+from tests.support.shown_results import agree, assumed, results, without_a_rank
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -129,6 +129,20 @@ NETWORKS: dict[str, tuple[str, str, list[str]]] = {
         "float[K,M] x, float[K,N] y, float[] z", "Gemm<transA = 2>(x, y, z)", ["float[?,N]"]),
     "the second turned oddly beside a value of no rank": (
         "float[M,K] x, float[K,N] y, float[] z", "Gemm<transB = 2>(x, y, z)", ["float[M,?]"]),
+    "a value of no rank and columns": ("float[] x, float[K,N] y", "Gemm(x, y)", ["float[?,N]"]),
+    "rows and a value of no rank": ("float[M,K] x, float[] y", "Gemm(x, y)", ["float[M,?]"]),
+    "a sum of nothing over a batch of 1": (
+        f"uint8[M,0] x, uint8[1,0,N] y{POINTS}", "MatMulInteger(x, y, p, z)", ["int32[1,M,N]"]),
+    "an LSTM of data of another rank": (
+        "float[S,4] x, float[1,20,4] w, float[1,20,5] r", "LSTM<hidden_size = 5>(x, w, r)", ["float[?,1,?,5]"]),
+    "weights of another rank": ("float[S,B,4] x, float[1,20,4] w, float[20,5] r", "LSTM(x, w, r)", ["float[S,1,B,?]"]),
+    "a stated size of weights of no rank": (
+        "float[S,B,4] x, float[] w, float[] r", "RNN<hidden_size = 6>(x, w, r)", ["float[S,1,B,6]"]),
+    "what is no letter": ("float[I,J] x", 'Einsum<equation = "i1->i">(x)', ["float[*]"]),
+    "a letter too many in one term": (
+        "float[I,J] x, float[J] y", 'Einsum<equation = "ij,jk->i">(x, y)', ["float[*]"]),
+    "a letter that is stretched to 2": (
+        "float[1,J] x, float[2,J] y", 'Einsum<equation = "ij,ij->i">(x, y)', ["float[2]"]),
     "a stack of rows": ("float[A,M,K] x, float[K,N] y", "Gemm(x, y)", ["float[?,N]"]),
     "a stack of columns": ("float[M,K] x, float[A,K,N] y", "Gemm(x, y)", ["float[M,?]"]),
     "stacks": (f"uint8[A,1,M,K] x, uint8[B,K,N] y{POINTS}", "MatMulInteger(x, y, p, z)", ["int32[A,B,M,N]"]),
@@ -190,6 +204,7 @@ NETWORKS: dict[str, tuple[str, str, list[str]]] = {
     "regions of one element": (REGIONS, "RoiAlign(x, r, i)", ["float[R,3,1,1]"]),
     "regions of another rank": (
         "float[N,3,9,8] x, float[R] r, int64[R] i", "RoiAlign(x, r, i)", ["float[*]"]),
+    "regions of no rank": ("float[N,3,9,8] x, float[] r, int64[R] i", "RoiAlign(x, r, i)", ["float[*]"]),
     "regions of a line": ("float[N,3,9] x, float[R,4] r, int64[R] i", "RoiAlign(x, r, i)", ["float[*]"]),
     "regions without pixels": ("float[N,3,0,8] x, float[R,4] r, int64[R] i", "RoiAlign(x, r, i)", ["float[*]"]),
     "sampled": ("float[N,3,H,W] x, float[N,5,6,2] g", "GridSample(x, g)", ["float[N,3,5,6]"]),
@@ -209,10 +224,14 @@ NETWORKS: dict[str, tuple[str, str, list[str]]] = {
 CHOSEN: dict[str, tuple[str, str, list[str]]] = {
     "elements": ("float[A,B,C] x, int64[D,E] i", "Gather<axis = 1>(x, i)", ["float[A,D,E,C]"]),
     "elements of the last axis": ("float[A,B] x, int64 i", "Gather<axis = -1>(x, i)", ["float[A]"]),
+    "elements of the first axis, counted back": (
+        "float[A,B] x, int64[D] i", "Gather<axis = -2>(x, i)", ["float[D,B]"]),
     "elements of an axis that is none": ("float[A,B] x, int64 i", "Gather<axis = 2>(x, i)", ["float[*]"]),
     "elements of an axis before the first": ("float[A,B] x, int64 i", "Gather<axis = -3>(x, i)", ["float[*]"]),
     "points": ("float[A,B,C] x, int64[D,2] i", "GatherND(x, i)", ["float[D,C]"]),
     "points of all axes": ("float[A,B] x, int64[D,2] i", "GatherND(x, i)", ["float[D]"]),
+    "points of one axis": ("float[A,B,C] x, int64[D,1] i", "GatherND(x, i)", ["float[D,B,C]"]),
+    "a point": ("float[A,B,C] x, int64[1] i", "GatherND(x, i)", ["float[B,C]"]),
     "points of too many axes": ("float[A,B] x, int64[D,3] i", "GatherND(x, i)", ["float[*]"]),
     "points of no axes": ("float[A,B] x, int64[D,0] i", "GatherND(x, i)", ["float[*]"]),
     "points in batches": ("float[A,B,C] x, int64[A,D,1] i", "GatherND<batch_dims = 1>(x, i)", ["float[A,D,C]"]),
@@ -243,6 +262,7 @@ CHOSEN: dict[str, tuple[str, str, list[str]]] = {
     "two numbers of the greatest": ("float[A,B] x", f"{ints('k', 2, 1)} y = TopK(x, k)", ["float[A,?]"]),
     "kept": ("float[A,B] x, bool[C] c", "Compress<axis = -1>(x, c)", ["float[A,?]"]),
     "kept of the first axis": ("float[A,B] x, bool[C] c", "Compress<axis = 0>(x, c)", ["float[?,B]"]),
+    "kept of the first axis, counted back": ("float[A,B] x, bool[C] c", "Compress<axis = -2>(x, c)", ["float[?,B]"]),
     "kept of all": ("float[A,B] x, bool[C] c", "Compress(x, c)", ["float[?]"]),
     "kept of no axis": ("float[A,B] x, bool[C] c", "Compress<axis = 2>(x, c)", ["float[*]"]),
     "kept of an axis before the first": ("float[A,B] x, bool[C] c", "Compress<axis = -3>(x, c)", ["float[*]"]),
@@ -314,6 +334,12 @@ def test_sizes_of_results(inputs: str, node: str, expected: list[str], tmp_path:
     assert results(tmp_path, inputs, node, len(expected)) == expected
 
 
+@pytest.mark.parametrize(("inputs", "node", "expected"), CASES.values(), ids=list(CASES))
+def test_an_operand_of_no_rank_leaves_sizes_open(inputs: str, node: str, expected: list[str], tmp_path: Path) -> None:
+    for less in without_a_rank(inputs):
+        assert all(map(agree, results(tmp_path, less, node, len(expected)), expected)), less
+
+
 RANKLESS: dict[str, str] = {
     "ReduceSum": "ReduceSum(x, i)", "ArgMax": "ArgMax(x)", "Gather": "Gather(x, i)", "GatherND": "GatherND(x, i)",
     "OneHot": "OneHot(x, i, v)", "TopK": "TopK(x, i)", "Compress": "Compress<axis = 0>(x, c)", "Det": "Det(x)",
@@ -332,6 +358,36 @@ def test_of_a_value_of_no_rank_no_rank_is_known(node: str, tmp_path: Path) -> No
     inputs = "float[] x, int64[1] i, float[2] v, bool[2] c, float[5,3,2,2] w"
     (found,) = results(tmp_path, inputs, node, 1, opset=18)
     assert found.endswith("[*]")
+
+
+SECOND: dict[str, tuple[str, str, str]] = {
+    "Gather": ("int64[] i", "Gather(x, i)", "float[*]"),
+    "GatherND": ("int64[] i", "GatherND(x, i)", "float[*]"),
+    "GatherElements": ("int64[] i", "GatherElements(x, i)", "float[*]"),
+    "GridSample": ("float[] i", "GridSample(x, i)", "float[*]"),
+    "TopK": ("int64[] i", "TopK(x, i)", "float[A,B,3,?]"),
+    "OneHot": ("int64[] i, int64[A,B] j, float[2] v", "OneHot(j, i, v)", "float[A,B,?]"),
+    "Compress": ("bool[] i", "Compress<axis = 1>(x, i)", "float[A,?,3,4]"),
+    "Tile": ("int64[] i", "Tile(x, i)", "float[?,?,?,?]"),
+    "Reshape": ("int64[] i", "Reshape(x, i)", "float[*]"),
+    "ReduceSum": ("int64[] i", "ReduceSum(x, i)", "float[?,?,?,?]"),
+    "Slice": ("int64[] i", "Slice(x, i, i)", "float[?,?,?,?]"),
+    "Pad": ("int64[] i", "Pad(x, i)", "float[?,?,?,?]"),
+    "Squeeze": ("int64[] i", "Squeeze(x, i)", "float[*]"),
+    "Unsqueeze": ("int64[] i", "Unsqueeze(x, i)", "float[*]"),
+    "Split": ("int64[] i", "Split<axis = 1>(x, i)", "float[A,?,3,4]"),
+    "Resize": ("float[] i", 'Resize(x, "", i)', "float[?,?,?,?]"),
+    "Resize to sizes": ("int64[] i", 'Resize(x, "", "", i)', "float[?,?,?,?]"),
+    "ConstantOfShape": ("int64[] i", "ConstantOfShape(i)", "float[*]"),
+    "MatMulInteger": (f"uint8[3,4] a, uint8[] b{POINTS}", "MatMulInteger(a, b, p, z)", "int32[*]"),
+    "MatMulInteger of no rank": (f"uint8[] a, uint8[4,5] b{POINTS}", "MatMulInteger(a, b, p, z)", "int32[*]"),
+}  # fmt: skip
+"""By name: an operand of no rank beside x, a node, and what is known of its result."""
+
+
+@pytest.mark.parametrize(("inputs", "node", "expected"), SECOND.values(), ids=list(SECOND))
+def test_sizes_beside_a_value_of_no_rank(inputs: str, node: str, expected: str, tmp_path: Path) -> None:
+    assert results(tmp_path, f"float[A,B,3,4] x, {inputs}", node, 1) == [expected]
 
 
 TEXTS: dict[str, tuple[str, str, list[str]]] = {
@@ -356,6 +412,11 @@ ASSUMED: dict[str, tuple[str, str, list[str]]] = {
     "a pool of an empty batch": ("float[0,3,W] x", POOL, [SOME_IMAGE]),
     "a normalization of what may be nothing": (
         "float[N,3,W] x, float[3] s", "InstanceNormalization(x, s, s)", [SOME_PIXELS]),
+    "a normalization of rows of what may be nothing": (
+        "float[N,3,9,W] x, float[3] s", "InstanceNormalization(x, s, s)", [SOME_PIXELS]),
+    "a normalization of channels that may be nothing": (
+        "float[N,C,9] x, float[C] s", "InstanceNormalization(x, s, s)", []),
+    "a normalization of one pixel": ("float[N,3,1] x, float[3] s", "InstanceNormalization(x, s, s)", []),
     "a normalization of an image": ("float[N,3,9] x, float[3] s", "InstanceNormalization(x, s, s)", []),
     "two batches of sums over what may be nothing": (
         "uint8[1,M,K] x, uint8[2,K,N] y", "MatMulInteger(x, y)", [SOME_TERMS]),
@@ -363,6 +424,9 @@ ASSUMED: dict[str, tuple[str, str, list[str]]] = {
         f"uint8[1,M,K] x, uint8[2,K,N] y{POINTS}", "MatMulInteger(x, y, p, z)", [SOME_TERMS]),
     "two batches of columns of sums over elements": (
         f"uint8[1,M,K] x, uint8[2,3,N] y{POINTS}", "MatMulInteger(x, y, p, z)", []),
+    "two batches of sums over nothing": (f"uint8[1,M,0] x, uint8[2,0,N] y{POINTS}", "MatMulInteger(x, y, p, z)", []),
+    "two batches of sums over one element": (
+        f"uint8[1,M,1] x, uint8[2,1,N] y{POINTS}", "MatMulInteger(x, y, p, z)", []),
     "one batch of sums over what may be nothing": ("uint8[2,M,K] x, uint8[2,K,N] y", "MatMulInteger(x, y)", []),
     "two batches of sums over elements": ("uint8[1,M,3] x, uint8[2,3,N] y", "MatMulInteger(x, y)", []),
     "two batches of sums over elements by one side": ("uint8[1,M,K] x, uint8[2,3,N] y", "MatMulInteger(x, y)", []),
@@ -389,6 +453,7 @@ STATED: dict[str, tuple[str, str, str]] = {
     "zeros": ("float[A,3] x", f"{SHAPE}y = ConstantOfShape(s)", "float[A,3]"),
     "zeros of no rank": ("float[] x", f"{SHAPE}y = ConstantOfShape(s)", "float[*]"),
     "zeros below 0": ("float x", f"{ints('c', 2, -3)}y = ConstantOfShape(c)", "float[2,?]"),
+    "zeros of one size below 0": ("float x", f"{ints('c', -3)}y = ConstantOfShape(c)", "float[?]"),
     "no zeros": ("float x", f"{ints('c', 2, 0)}y = ConstantOfShape(c)", "float[2,0]"),
     "zeros of a free shape": ("int64[3] x", "ConstantOfShape(x)", "float[?,?,?]"),
     "zeros of a free rank": ("int64[N] x", "ConstantOfShape(x)", "float[*]"),

@@ -9,6 +9,7 @@ import onnx
 import pytest
 from onnx import AttributeProto, helper
 
+from graphfix.checker.proof.onnx.reading import versions
 from graphfix.checker.proof.onnx.reading.versions import compared_attributes, effective, meaning, unlifted
 from tests.support.proof_graphs import floats, unary
 from tests.support.proving import prove
@@ -105,6 +106,18 @@ def test_a_version_that_only_takes_more_types_than_another_has_its_meaning() -> 
                 one.add((op, since))
     assert alike - one == READ_OTHERWISE
     assert one - alike == SAME_OPERANDS
+
+
+def test_another_operator_of_the_same_name_is_not_widened(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A `Relu` of another domain has its own version, whatever the standard one accepts later."""
+
+    def schema(op: str, _: str, version: int) -> OpSchema:
+        return onnx.defs.get_schema(op, version, "")
+
+    monkeypatch.setattr(versions, "schema", schema)
+    monkeypatch.setattr(versions, "since", lambda *asked: schema(*asked).since_version)
+    found = [meaning.__wrapped__("Relu", domain, 8, frozenset()) for domain in ("", "own")]
+    assert found == [14, 6]
 
 
 SAME = {

@@ -56,7 +56,7 @@ def _lstm(rank: int) -> SizesRule:
 
 def _grams(call: Call) -> tuple[int, int] | None:
     """Return the longest n-gram and the heads for each of its lengths."""
-    longest, heads = call.integer("max_ngram_size", 0), call.integer("n_head_per_ngram", 0)
+    longest, heads = (call.integer(name, 0) for name in ("max_ngram_size", "n_head_per_ngram"))
     return (longest, heads) if longest > 1 and heads > 0 else None
 
 

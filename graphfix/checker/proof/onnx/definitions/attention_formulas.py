@@ -66,8 +66,8 @@ def weighted(call: Call) -> Found | None:
 
 def _has_sense(call: Call) -> bool:
     """Return whether the scale and the flags are ones that the specification defines."""
-    flags = (call.integer(name, 0) for name in ("is_causal", "interleaved"))
-    return 0 < call.number("scale", 1.0) < math.inf and all(flag in (0, 1) for flag in flags)
+    flags = [call.flag(name) for name in ("is_causal", "interleaved")]
+    return 0 < call.number("scale", 1.0) < math.inf and None not in flags
 
 
 def _by_head(formula: Formula, name: str, sizes: list[int] | None, heads: int) -> tuple[str, list[int]] | None:

@@ -177,7 +177,7 @@ def _along(call: Call, data: View, parameters: Sequence[View]) -> View | None:
     uses = [(data.core, data.axes)]
     for view in parameters:
         follows = view.axes[0] if view.axes else None
-        uses.append((view.core, _padded((follows,), axis, len(data.sizes) - axis - 1)))
+        uses.append((view.core, tuple([follows if at == axis else None for at in range(len(data.sizes))])))
     return broadcast.aligned(call.table, call.key, uses, data.sizes, call.description)
 
 

@@ -88,9 +88,9 @@ def _top_k_sizes(call: Call, _: int) -> Dims:
 
 def _compress_sizes(call: Call) -> Dims:
     """Return the sizes of a Compress; without an axis it returns a vector."""
-    sizes, axis = call.sizes(0), call.integer("axis", 0)
     if "axis" not in call.attributes:
         return (None,)
+    sizes, axis = call.sizes(0), call.attributes["axis"].i
     if sizes is None or not -len(sizes) <= axis < len(sizes):
         return None
     return tuple(None if at == axis % len(sizes) else size for at, size in enumerate(sizes))

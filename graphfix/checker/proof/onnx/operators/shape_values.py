@@ -72,20 +72,23 @@ def _size_view(call: Call) -> View | None:
 
 def _filled_sizes(call: Call) -> Dims:
     """Return the sizes of a ConstantOfShape, which operand 0 states."""
-    sizes = call.partial_target(0) if call.views else None
+    sizes = call.partial_target(0)
     if sizes is None:
         return sizes_of_length(call.sizes(0))
     return tuple([None if isinstance(size, int) and size < 0 else size for size in sizes])
 
 
 def _filled_view(call: Call) -> View | None:
-    """Return the known integers of a ConstantOfShape that is a scalar or a short vector of integers."""
+    """Return the known integers of a ConstantOfShape that is a scalar or a short vector of a `value` without axes.
+
+    One with an axis is read by `filled`.
+    """
     target, given = call.vector(0), call.attributes.get("value")
     if given is None or target is None or len(target) > 1:
         return None
     tensor = given.t
     kind, length = SIZE_TYPES.get(tensor.data_type), numbers(target)
-    if kind is None or length is None or tuple(tensor.dims) not in ((), (1,)) or prod(length) > MOST_ELEMENTS:
+    if kind is None or length is None or tensor.dims or prod(length) > MOST_ELEMENTS:
         return None
     element = elements(tensor) if prod(length) >= 1 else None
     return (
@@ -95,7 +98,7 @@ def _filled_view(call: Call) -> View | None:
 
 def filled(constants: Constants, call: Call) -> View | None:
     """Return the result of a ConstantOfShape of known sizes: one stored element, stretched to them."""
-    sizes, given = call.vector(0) if call.views else None, _filling_element(call.attributes.get("value"))
+    sizes, given = call.vector(0), _filling_element(call.attributes.get("value"))
     if sizes is None or given is None or any(isinstance(size, int) and size < 0 for size in sizes):
         return None
     call.table.arithmetic.need(sizes)

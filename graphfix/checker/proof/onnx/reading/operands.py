@@ -121,7 +121,7 @@ class Call:
 
     def vector(self, index: int) -> Sizes | None:
         """Return the elements of an operand that has to be a vector of int64, such as a target or repeats."""
-        view = self.views[index] if index < len(self.views) else None
+        view = self.operand(index)
         return None if view is None or integer_type(view) != "int64" or self.rank(index) != 1 else view.content
 
     def indices(self, index: int) -> Sizes | None:
