@@ -9,9 +9,9 @@ from unittest import mock
 import pytest
 
 import graphfix
-from graphfix.engine.policy import Policy, _differ_in_rank, _fused_or, _read_when_run, unless_fused
+from graphfix.engine.policy import Policy, _differ_in_rank, _fused_or, _read_when_run, _without_lifts, unless_fused
 from graphfix.engine.request import Request, policy
-from graphfix.graph.edits import Assume, Bypass, Edit, Leave, Lift, Restate, Stretch
+from graphfix.graph.edits import Assume, Bypass, Edit, Fold, Leave, Lift, Restate, Stretch
 from graphfix.graph.protocols import Rewrite
 from graphfix.graph.view import Node, UnrankedOperand
 from graphfix.results import GraphfixError
@@ -273,3 +273,18 @@ def test_an_operand_of_a_fusion_is_left_with_the_change_that_would_end_it(
 )
 def test_a_stretch_to_numbers_reads_no_shape_when_it_is_run(by: Any, to: Shape, read: Any) -> None:  # noqa: ANN401
     assert _read_when_run(Stretch(0, by, to)) == read
+
+
+@pytest.mark.parametrize(
+    ("text", "edits", "left"),
+    [
+        ("y[2,3] = Expand(x[3], s:const{2,3})", [Lift(0, (0,)), Leave(0, "why", "GF202")], [Leave(0, "why", "GF202")]),
+        ("y[2,3] = Expand(x[3], s:const{2,3})", [Lift(0, (0,)), Fold()], [Lift(0, (0,)), Fold()]),
+        ("y[2,3] = Tile(x[1,3], r:const{2,1})", [Lift(0, (0,))], [Lift(0, (0,))]),
+        ("y[2,3] = Add(x[2,3], b[3])", [Lift(1, (0,))], [Lift(1, (0,))]),
+        ("y[2,3] = own.Expand(x[3], s:const{2,3})", [Lift(0, (0,))], [Lift(0, (0,))]),
+    ],
+    ids=["a stretch by a shape", "one that goes", "one by repeats", "no stretch", "one of another domain"],
+)
+def test_a_stretch_by_a_shape_that_stays_is_not_lifted(text: str, edits: list[Edit], left: list[Edit]) -> None:
+    assert _without_lifts(node(text), edits) == left

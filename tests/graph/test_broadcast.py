@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from graphfix.graph.broadcast import (
@@ -254,6 +256,15 @@ def test_an_operand_is_stretched_by_those_that_may_repeat_it(operands: str, by: 
     alignment = align_anyhow(about)
     assert alignment is not None
     assert alignment.run_time_shape(alignment.operands[0])[0] == by
+
+
+def test_where_no_rank_is_known_each_operand_that_adds_a_name_stretches() -> None:
+    about = node("z[*] = Sum(a[*], b[*], c[*])")
+    names = [("?a",), ("?b",), ("?b", "?c")]
+    given = tuple(replace(about.operand(at), shape=Shape(None, parts)) for at, parts in enumerate(names))
+    alignment = align_anyhow(replace(about, operands=given))
+    assert alignment is not None
+    assert alignment.run_time_shape(alignment.operands[0]) == ((1, 2), Shape(None, ("?a", "?b", "?c")))
 
 
 @pytest.mark.parametrize(

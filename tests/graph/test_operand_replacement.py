@@ -83,6 +83,13 @@ def test_a_matrix_product_keeps_its_matrices(text: str, sizes: tuple[int, ...], 
     assert keeps_result(product, before, other(product, 1, *sizes)) == keeps
 
 
+def test_each_of_two_operands_of_a_matrix_product_keeps_its_matrix() -> None:
+    product, before = aligned("y[2,1,1] = MatMul(a[2,1,4], b[2,4,1])")
+    assert keeps_result(product, before, {**other(product, 0, 1, 4), **other(product, 1, 2, 4, 1)})
+    assert not keeps_result(product, before, {**other(product, 0, 2, 1, 4), **other(product, 1, 2, 5, 1)})
+    assert not keeps_result(product, before, {**other(product, 0, 2, 3, 4), **other(product, 1, 2, 4, 1)})
+
+
 @pytest.mark.parametrize(
     ("text", "sizes", "keeps"),
     [

@@ -94,6 +94,7 @@ REFUSED = {
     "Reshape that copies an axis that is not there": (node("Reshape"), 18, [DATA, vector(4, 0)]),
     "Reshape to what is left of a copied 0": (node("Reshape"), 18, [DATA[:0], vector(0, -1)]),
     "Flatten behind the last axis but one more": (node("Flatten", axis=3), 18, [MATRIX]),
+    "Squeeze of an axis of 4 beside a unit axis": (node("Squeeze"), 18, [DATA.reshape(1, 4), vector(0, 1)]),
     "Squeeze of an axis of 2": (node("Squeeze"), 18, [MATRIX, vector(0)]),
     "Squeeze of an axis that is not there": (node("Squeeze"), 18, [DATA.reshape(1, 4), vector(2)]),
     "Squeeze of one axis twice": (node("Squeeze"), 18, [DATA.reshape(1, 4), vector(0, -2)]),

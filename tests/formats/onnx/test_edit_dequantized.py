@@ -82,6 +82,7 @@ def test_a_place_that_is_not_of_a_kind_any_more_is_forgotten_alone(gone: int, le
     group.leave(gone)
     assert group.places == {b"numbers": left}
     assert sorted(group.digests) == left
+    assert group.unread == set()
 
 
 def reads(lines: list[str], monkeypatch: pytest.MonkeyPatch) -> dict[str, int]:

@@ -14,6 +14,24 @@ y, p = Attention(x[*], w[8,12], b[12], num_heads=2)
     -> float32[?,?,4] float32[2,?,2,?,2]
 y, p = Attention(x[B,S,8], w[*], b[12], num_heads=2)
     -> float32[B,S,4] float32[2,B,2,S,2]
+y, p = Attention(x[B,S,8], w[8,18], b[*], num_heads=3)
+    -> float32[B,S,6] float32[2,B,3,S,2]
+y, p = Attention(x[B,S,8], w[8,3], b[3], num_heads=1, qkv_hidden_sizes=[1,1,1])
+    -> float32[B,S,1] float32[2,B,1,S,1]
+y, p = Attention(x[B,3,8], w[8,12], b[12], , k[2,B,2,9,2], , l:int32[1], num_heads=2, past_present_share_buffer=1)
+    -> float32[B,3,4] float32[2,B,2,9,2]
+y, p = Attention(x[B,S,8], w[8,12], b[12], num_heads=1)
+    -> float32[B,S,4] float32[2,B,1,S,4]
+y, p = Attention(x[B,S,8], w[8,12], b[12])
+    -> float32[B,S,4] float32[2,B,?,S,?]
+y, p = Attention(x[B,S,8], w[8,12], b[12], num_heads=0)
+    -> float32[B,S,4] float32[2,B,?,S,?]
+y, p = Attention(x[B,S,8], w[8,15], b[15], num_heads=2, qkv_hidden_sizes=[4,7,4])
+    -> float32[B,S,4] float32[2,B,2,S,2]
+y, p = Attention(x[B,S,8], w[8,12], b[12], num_heads=2, qkv_hidden_sizes=[4,4,4,4])
+    -> float32[B,S,?] float32[2,B,2,S,?]
+y, p = Attention(x[B,3,8], w[8,12], b[12], , k[2,B,2,9,2], num_heads=2)
+    -> float32[B,3,4] float32[2,B,2,12,2]
 y, p = Attention(x[B,S,8], w[*], b[*], num_heads=2)
     -> float32[B,S,?] float32[2,B,2,S,?]
 y, p = Attention(x[B,S,8], w[8,13], b[13], num_heads=2)

@@ -6,6 +6,8 @@ integer elements that a later node reads as a shape.
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from onnx import helper
 
@@ -180,6 +182,41 @@ y = LayerNormalization(x[N,4,5], s[5], axis=-4)  -> float32[N,4,5]
 y, m, d = LayerNormalization(x[N,4,5], s[4,5], axis=1)  -> float32[N,4,5] float32[N,1,1] float32[N,1,1]
 y, m, d = LayerNormalization(x[N,4,5], s[4,5], axis=-3)  -> float32[N,4,5] float32[1,1,1] float32[1,1,1]
 y, m, d = LayerNormalization(x[N,4,5], s[4,5], axis=3)  -> float32[N,4,5] float32[*] float32[*]
+y = Unsqueeze(x[*], a:const{0})  -> float32[*]
+y = Unsqueeze(x[*], a:int64[2])  -> float32[*]
+y = Squeeze(x[], a:int64[1])  -> float32[*]
+y = Squeeze(x[1,N,1], a:const[0]{})  -> float32[*]
+y = Transpose(x[*])  -> float32[*]
+y = Transpose(x[*], perm=[1,0])  -> float32[*]
+y = Transpose(x[2,3,N], perm=[1,2,0])  -> float32[3,N,2]
+y = Reshape(x[N,4], s:int64[3])  -> float32[?,?,?]
+y = Reshape(x[N,6], s:const{0,-1,3})  -> float32[N,2,3]
+y = Reshape(x[4,6], s:const{-1,8})  -> float32[3,8]
+y = Reshape(x[4,6], s:const{-1,-1})  -> float32[*]
+y = Reshape(x[4,6], s:const{-2,8})  -> float32[*]
+y = Reshape(x[*], s:const{-1,3})  -> float32[?,?]
+y = Reshape(x[*], s:const{-1,3}, allowzero=1)  -> float32[?,3]
+y = Flatten(x[2,3,5])  -> float32[2,15]
+y = Flatten(x[2,3,5], axis=-1)  -> float32[6,5]
+y = Flatten(x[2,3,5], axis=-3)  -> float32[1,30]
+y = Flatten(x[2,3,5], axis=3)  -> float32[30,1]
+y = Flatten(x[2,3,5], axis=4)  -> float32[?,?]
+y = Flatten(x[2,3,5], axis=-4)  -> float32[?,?]
+y = Flatten(x[*])  -> float32[?,?]
+y = DepthToSpace(x[N,12,3,5], blocksize=2)  -> float32[N,3,6,10]
+y = DepthToSpace(x[N,13,3,5], blocksize=2)  -> float32[N,?,6,10]
+y = DepthToSpace(x[N,12,3,5], blocksize=0)  -> float32[?,?,?,?]
+y = DepthToSpace(x[N,12,3], blocksize=1)  -> float32[?,?,?]
+y = DepthToSpace(x[*], blocksize=2)  -> float32[*]
+y = DepthToSpace(x[N,12,3,5], blocksize=1)  -> float32[N,12,3,5]
+y = SpaceToDepth(x[N,3,6,10], blocksize=2)  -> float32[N,12,3,5]
+y = SpaceToDepth(x[N,3,7,10], blocksize=2)  -> float32[N,12,?,5]
+y = SpaceToDepth(x[N,3,6,10], blocksize=0)  -> float32[?,?,?,?]
+y = SpaceToDepth(x[N,3,6,10], blocksize=1)  -> float32[N,3,6,10]
+y = SpaceToDepth(x[N,3,6], blocksize=2)  -> float32[?,?,?]
+y = SpaceToDepth(x[*], blocksize=2)  -> float32[*]
+y = ReduceSum(x[0,4,5], a:const{0,-1})  -> float32[?,?,?]
+y = ReduceSum(x[0,4,5], a:const{1,0})  -> float32[1,1,5]
 y, m = MaxPool(x[N,3,8], kernel_shape=[3])  -> float32[N,3,6] int64[N,3,6]
 y, m = Dropout(x[N,4])  -> float32[N,4] bool[N,4]
 y, i, j, c = Unique(x[N,6], axis=1)  -> float32[N,?] int64[?] int64[?] int64[?]
@@ -316,6 +353,40 @@ def test_elements_are_computed_where_they_are_known(text: str, found: str) -> No
     negated = "n:int64[*] = Neg(s)\n" if "(n)" in text else ""
     given = f"s:int64[*] = Shape(x[2,3,5])\n{negated}r:{dtype}[*] = {text}"
     assert results(f"{given}\ny = Expand(z[1], r)") == f"float32{found}"
+
+
+TURNED = {"": "[2,5,3,7]", "perm=[1,0]": "[2,5,3,7]", "perm=[0,1]": "[2,3,5,7]", "perm=[0,0]": "[*]"}
+
+
+@pytest.mark.parametrize(("options", "found"), TURNED.items(), ids=[*TURNED])
+def test_elements_change_their_order_as_the_axes_do(options: str, found: str) -> None:
+    given = "s:int64[*] = Shape(x[2,3,5,7])\nq:int64[*] = Reshape(s, a:const{2,2})\n"
+    given += f"t:int64[*] = Transpose(q{options and ', '}{options})"
+    assert results(f"{given}\nr:int64[*] = Reshape(t, b:const{{4}})\ny = Expand(z[1], r)") == f"float32{found}"
+
+
+OF_SIZES = """
+t:int64[*] = Sub(s, k:const{1,0}); y = Reshape(x, t)  -> float32[?,4]
+y = Reshape(z[A,B], s)  -> float32[N,4]
+n:int64[*] = Neg(e); m:int64[*] = Mod(n, k:const{4}, fmod=1); t:int64[*] = Neg(m); y = Expand(z[], t)  -> float32[2,3,1]
+n:int64[*] = Neg(e); m:int64[*] = Mod(n, k:const{4}); y = Expand(z[1], m)  -> float32[2,1,3]
+t:int64[*] = ReduceSum(q:int64[3]); y = Expand(z[1], t)  -> float32[?]
+t:int64[*] = ReduceMax(q:int64[3], a:int64[1]); y = Expand(z[1], t)  -> float32[*]
+q:int64[*] = Reshape(f, k:const{2,2}); t:int64[*] = ReduceSum(q, a:const{0}); y = Expand(z[1], t)  -> float32[*]
+q:int64[*] = Reshape(f, k:const{2,2}); t:int64[*] = ReduceMax(q); y = Tile(z[1,1], t)  -> float32[?,?]
+"""
+"""Of s, the sizes of x[N,4], e, those of w[2,7,5], and f, those of v[2,7,5,3]: what is computed of them."""
+
+
+@pytest.mark.parametrize(("text", "found"), rows(OF_SIZES))
+def test_results_of_nodes_that_are_given_sizes(text: str, found: str) -> None:
+    given = {
+        "s": "s:int64[*] = Shape(x[N,4])\n",
+        "e": "e:int64[*] = Shape(w[2,7,5])\n",
+        "f": "f:int64[*] = Shape(v[2,7,5,3])\n",
+    }
+    used = "".join(line for name, line in given.items() if re.search(rf"[( ]{name}[,)]", text))
+    assert results(used + text.replace("; ", "\n")) == found
 
 
 LOGIC = {

@@ -6,6 +6,7 @@ import pytest
 
 from graphfix.formats.onnx.infer.stored_names import Hypotheses, StoredNames
 from graphfix.shapes.dim import Dim, Shape, Size, symbol
+from graphfix.shapes.name_table import LONGEST
 from graphfix.shapes.terms import Terms
 
 N, M, FREE = symbol("N"), symbol("M"), Dim(("?z.0",))
@@ -76,6 +77,11 @@ LABELS = [
 @pytest.mark.parametrize("text", LABELS, ids=[text[:20] for text in LABELS])
 def test_what_is_no_such_arithmetic_says_nothing(text: str) -> None:
     assert hypotheses().size(text) is None
+
+
+@pytest.mark.parametrize(("length", "understood"), [(LONGEST, True), (LONGEST + 1, False)])
+def test_a_text_that_is_too_long_says_nothing(length: int, *, understood: bool) -> None:
+    assert (hypotheses().size("N".ljust(length)) == N) == understood
 
 
 def test_a_number_is_itself_and_nothing_says_nothing() -> None:

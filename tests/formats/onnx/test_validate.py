@@ -367,3 +367,11 @@ def test_an_operator_set_that_onnxruntime_imports_by_itself_is_of_version_1() ->
     made = model(ADD)
     with_nodes("z = com.microsoft.Gelu (x)")(made)
     assert [(node.op, node.version) for node in graphfix.load(made).graphs[0].nodes] == [("Add", 17), ("Gelu", 1)]
+
+
+def test_a_model_that_imports_nothing_may_have_what_version_1_alone_has() -> None:
+    nodes = [helper.make_node("Split", ["x", "sizes"], ["y", "z"])]  # version 2 has the sizes as an attribute
+    inputs = [value("x", [2]), value("sizes", [2])]
+    made = helper.make_model(helper.make_graph(nodes, "g", inputs, [value("y", [1])]), ir_version=2)
+    del made.opset_import[:]
+    assert [node.version for node in graphfix.load(made).graphs[0].nodes] == [1]
