@@ -30,7 +30,10 @@ SYSTEM = re.compile(r"sys\.platform|os\.name|hasattr\((os|sys|signal|socket|reso
 RELEASES = re.compile(r"\b(close|flush|release\w*|forget\w*|kill|terminate|join|collect|unlink|rmtree|sleep|cleanup)\(")
 FLAGS = frozenset("strict maxsize missing_ok exist_ok ignore_errors daemon copy timeout".split())
 SYMMETRICAL = frozenset(
-    "same same_shape min max gcd lcm union clashing add mul maximum minimum broadcast isinstance print zip".split()
+    (
+        "same same_shape _same_bytes min max gcd lcm union clashing add mul maximum minimum broadcast isinstance print"
+        " zip"
+    ).split()
 )
 COMPARED: dict[type[ast.cmpop], tuple[str, str]] = {
     ast.Lt: ("<", "<="), ast.LtE: ("<=", "<"), ast.Gt: (">", ">="), ast.GtE: (">=", ">"), ast.Eq: ("==", "!="),
