@@ -12,6 +12,9 @@ import pytest
 from onnx import helper
 
 import graphfix
+from graphfix.formats.onnx.infer.operators.generators import COUNTED_BY_FLOATS
+from graphfix.formats.onnx.infer.operators.reshaping import NO_SIZE_IS_0
+from graphfix.formats.onnx.infer.operators.windows import SOME_IMAGE
 from graphfix.shapes.shape import same_shape
 from tests.support import engine
 from tests.support.notation import model
@@ -361,8 +364,18 @@ y = LSTM(x[S,B,8], w[1,12,8], r[1,12,3], hidden_size=0)  -> float32[S,1,B,?]
 y, h = GRU(x[S,B,8], w[1,9,8], r[1,9,3], hidden_size=3)  -> float32[S,1,B,3] float32[1,B,3]
 y, h = RNN(x[S,B,8], w[1,3,8], r[1,3,3], hidden_size=3, direction="reverse")  -> float32[S,1,B,3] float32[1,B,3]
 y, h = GRU(x[*], w[1,9,8], r[1,9,3])  -> float32[?,1,?,?] float32[1,?,?]
+y = Det(x[N,3,3])  -> float32[N]
+y = Det(x[3,3])  -> float32[]
+y = Det(x[3])  -> float32[*]
+y = Det(x[*])  -> float32[*]
+y = Concat(z[*], x[N,4], axis=1)  -> float32[?,?]
+y = Einsum(x[3,4], equation="ii->i")  -> float32[?]
+y = Einsum(x[N,N], equation="ii->i")  -> float32[N]
 """
 OF_A_VERSION = """
+3: y = Concat(x[N,4], z[N,4])  -> float32[N,8]
+26: y = ai.onnx.preview.FlexAttention(q[B,4,S,8], k[B,2,L,8], v[B,2,L,6])  -> float32[B,4,S,6]
+26: y = ai.onnx.preview.FlexAttention(q[B,4,S,8], k[B,2,L,8], v[*])  -> float32[B,4,S,?]
 9: y = Slice(x[4,6], starts=[1,0], ends=[3,-1])  -> float32[2,5]
 9: y = Slice(x[4,6], starts=[1], ends=[3], axes=[1])  -> float32[4,2]
 10: y = Slice(x[4,6], s:const{1}, e:const{3}, a:const{1})  -> float32[4,2]
@@ -409,6 +422,24 @@ OF_A_VERSION = """
 20: y, n = StringSplit(x:string[N,4])  -> string[N,4,?] int64[N,4]
 """
 ELEMENTS = """
+Slice(s, b:int64[1], e:const{2})  -> [*]
+Slice(s, b:const{0}, e:const{3}, , t:const{2})  -> [2,5]
+Slice(s, b:const{0}, e:const{2}, a:const{-2})  -> [*]
+Slice(s, b:const{-2}, e:const{-9}, a:const{0}, t:const{-1})  -> [3,2]
+Slice(s, b:const{9}, e:const{0}, a:const{0}, t:const{-1})  -> [5,3]
+Slice(s, b:const{1}, e:const{9}, a:const{0}, t:const{2})  -> [3]
+Slice(s, b:const{-9}, e:const{-1})  -> [2,3]
+Concat(s, k:int64[*], axis=0)  -> [*]
+Concat(s, k:int64[K], axis=0)  -> [*]
+Concat(s, k:const[1,3]{1,2,3}, axis=0)  -> [*]
+Gather(k:const{5,6,7}, i:int64[2])  -> [?,?]
+Gather(s, i:const{-3,2})  -> [2,5]
+Neg(q:int64[3])  -> [?,?,?]
+Add(s, q:int64[3])  -> [?,?,?]
+Mod(s, q:int64[3])  -> [?,?,?]
+Where(c:bool[3], s, k:const{9})  -> [?,?,?]
+Expand(q:int64[1], e:const{3})  -> [?,?,?]
+Tile(q:int64[2], e:const{2})  -> [?,?,?,?]
 Slice(s, b:const{0}, e:const{2})  -> [2,3]
 Slice(s, b:const{-1}, e:const{-9}, a:const{0}, t:const{-1})  -> [5,3,2]
 Slice(s, b:const{0}, e:const{3}, a:const{-1}, t:const{2})  -> [2,5]
@@ -467,7 +498,7 @@ Flatten(s, axis=0)  -> [2,3,5]
 
 def rows(text: str) -> list[tuple[str, str]]:
     return [
-        (left.strip(), right.strip()) for left, _, right in (line.partition("->") for line in text.split("\n")[1:-1])
+        (left.strip(), right.strip()) for left, _, right in (line.rpartition("->") for line in text.split("\n")[1:-1])
     ]
 
 
@@ -495,6 +526,93 @@ def test_elements_are_computed_where_they_are_known(text: str, found: str) -> No
     assert results(f"{given}\ny = Expand(z[1], r)") == f"float32{found}"
 
 
+MATRICES = """
+Concat(q, l:const[2,2]{1,2,3,4}, axis=1)  -> [2,7,1,2,5,3,3,4]
+Concat(q, l:const[2,2]{1,2,3,4}, axis=-2)  -> [2,7,5,3,1,2,3,4]
+Concat(q, l:const[2,1]{1,2}, axis=-1)  -> [2,7,1,5,3,2]
+Slice(q, b:const{1}, e:const{2}, a:const{1})  -> [7,3]
+Slice(q, b:const{1}, e:const{2}, a:const{-2})  -> [5,3]
+Slice(q, b:const{1,0}, e:const{-9,2}, a:const{1,0}, w:const{-1,1})  -> [7,2,3,5]
+Tile(q, i:const{1,2})  -> [2,7,2,7,5,3,5,3]
+Tile(q, i:const{2,1})  -> [2,7,5,3,2,7,5,3]
+Add(q, l:const[2,1]{10,20})  -> [12,17,25,23]
+Sub(q, l:const[2]{1,2})  -> [1,5,4,1]
+Gather(q, i:const{1,0}, axis=1)  -> [7,2,3,5]
+"""
+"""Of q, which is [[2,7],[5,3]]: the elements, row by row."""
+
+
+@pytest.mark.parametrize(("text", "found"), rows(MATRICES))
+def test_elements_of_a_matrix_are_computed_where_they_are_known(text: str, found: str) -> None:
+    given = "s:int64[*] = Shape(x[2,7,5,3])\nq:int64[*] = Reshape(s, k:const{2,2})\n"
+    count = found.count(",") + 1
+    wanted = f"t:int64[*] = {text}\nr:int64[*] = Reshape(t, m:const{{{count}}})\ny = Expand(z[1], r)"
+    assert results(given + wanted) == f"float32{found}"
+
+
+ZEROS, FLOATS, IMAGES = [NO_SIZE_IS_0], [COUNTED_BY_FLOATS], [SOME_IMAGE]
+ASSUMED: dict[str, tuple[str, list[str]]] = {
+    "floats up to a size": (
+        "c:int64[*] = Shape(x[N]); f = Cast(c, to=1); q = Squeeze(f); y = Range(a:const[]{0.0}, q, d:const[]{1.0})",
+        FLOATS,
+    ),
+    "floats from a size": (
+        "c:int64[*] = Shape(x[N]); f = Cast(c, to=1); q = Squeeze(f); y = Range(q, a:const[]{0.0}, d:const[]{-1.0})",
+        FLOATS,
+    ),
+    "floats up to a number": ("y = Range(a:const[]{0.0}, b:const[]{5.0}, c:const[]{1.0})", []),
+    "whole numbers up to a size": (
+        "c:int64[*] = Shape(x[N]); q:int64[] = Squeeze(c); y:int64[*] = Range(a:const[]{0}, q, d:const[]{1})",
+        [],
+    ),
+    "a size of something else": (
+        "s:int64[*] = Shape(z[K]); c:int64[*] = Concat(s, k:const{-1}, axis=0); y = Reshape(x[N,4], c)",
+        ZEROS,
+    ),
+    "the size itself": (
+        "s:int64[*] = Shape(x[N,4], end=1); c:int64[*] = Concat(s, k:const{-1}, axis=0); y = Reshape(x, c)",
+        [],
+    ),
+    "a size that is no 0": (
+        (
+            "s:int64[*] = Shape(z[K]); t:int64[*] = Add(s, o:const{1}); c:int64[*] = Concat(t, k:const{-1}, axis=0); "
+            "y = Reshape(x[N,4], c)"
+        ),
+        [],
+    ),
+    "a size behind the last axis": (
+        "s:int64[*] = Shape(z[K]); c:int64[*] = Concat(k:const{-1}, s, axis=0); y = Reshape(x[N], c)",
+        [],
+    ),
+    "a size of which there is a multiple": (
+        (
+            "s:int64[*] = Shape(z[K]); d = Concat(z, z, axis=0); c:int64[*] = Concat(s, k:const{-1}, axis=0);"
+            " y = Reshape(d, c)"
+        ),
+        [],
+    ),
+    "a size that is one, and what is left": (
+        "s:int64[*] = Shape(z[K]); c:int64[*] = Concat(s, k:const{-1}, axis=0); y = Reshape(x[N,4], c, allowzero=1)",
+        ZEROS,
+    ),
+    "a size that is one": (
+        "s:int64[*] = Shape(z[K]); c:int64[*] = Concat(s, k:const{4}, axis=0); y = Reshape(x[N,4], c, allowzero=1)",
+        [],
+    ),
+    "a number that is one, and what is left": ("y = Reshape(x[N,4], c:const{2,-1}, allowzero=1)", []),
+    "an image that may be empty": ("y = MaxPool(x[N,3,W], kernel_shape=[1], strides=[2])", IMAGES),
+    "an image of a batch that is not": ("y = MaxPool(x[2,3,W], kernel_shape=[1], strides=[2])", []),
+    "an image in steps of 1": ("y = MaxPool(x[N,3,W], kernel_shape=[1])", []),
+    "an image with its padding": ("y = MaxPool(x[N,3,W], kernel_shape=[1], strides=[2], pads=[1,0])", []),
+}
+
+
+@pytest.mark.parametrize(("text", "assumed"), ASSUMED.values(), ids=ASSUMED)
+def test_what_a_size_relies_on_is_assumed_and_nothing_else(text: str, assumed: list[str]) -> None:
+    opened = engine.load(model(text.replace("; ", "\n").replace("y = ", "y[*] = ")))
+    assert list(opened.assumes) == assumed
+
+
 TURNED = {"": "[2,5,3,7]", "perm=[1,0]": "[2,5,3,7]", "perm=[0,1]": "[2,3,5,7]", "perm=[0,0]": "[*]"}
 
 
@@ -514,6 +632,12 @@ t:int64[*] = ReduceSum(q:int64[3]); y = Expand(z[1], t)  -> float32[?]
 t:int64[*] = ReduceMax(q:int64[3], a:int64[1]); y = Expand(z[1], t)  -> float32[*]
 q:int64[*] = Reshape(f, k:const{2,2}); t:int64[*] = ReduceSum(q, a:const{0}); y = Expand(z[1], t)  -> float32[*]
 q:int64[*] = Reshape(f, k:const{2,2}); t:int64[*] = ReduceMax(q); y = Tile(z[1,1], t)  -> float32[?,?]
+t:int64[] = Gather(s, k:const[]{0}); y = Range(a:const[]{0}, b:const[]{9}, t)  -> int64[?]
+t:int64[] = Gather(s, k:const[]{0}); y = Range(a:const[]{0}, t, c:const[]{1})  -> int64[N]
+t:int64[] = Gather(s, k:const[]{0}); y = Range(t, b:const[]{0}, c:const[]{-1})  -> int64[N]
+t:int64[*] = Gather(k:const{5,6,7}, s); y = Expand(z[1], t)  -> float32[?,?]
+q:int64[*] = Reshape(f, k:const{2,2}); t:int64[*] = Gather(q, i:const[]{1}, axis=1); y = Expand(z[], t)  -> float32[7,3]
+q:int64[*] = Reshape(f, k:const{2,2}); t:int64[*] = Gather(q, i:const[]{1}); y = Expand(z[1], t)  -> float32[5,3]
 """
 """Of s, the sizes of x[N,4], e, those of w[2,7,5], and f, those of v[2,7,5,3]: what is computed of them."""
 
