@@ -105,6 +105,7 @@ BROKEN = {
     "another key": ('form = "x"', "'form' is no key of a target; known: name, base, evidence, options, limits"),
     "another option": ("[options]\nranks = 3", "'options.ranks' is no key of a target"),
     "another limit": ("[limits]\nrank = 3", "'limits.rank' is no key of a target"),
+    "a name that is taken": ('name = "TOSA"', "'name' is 'TOSA', a target that there is: say another one"),
     "no such base": ('base = "moon"', "'base' is one of explicit, ranks, tosa"),
     "no such form": ('[options]\nbroadcasts = "all"', "'options.broadcasts' is one of keep, two-sided, explicit"),
     "stretches for a target that makes none": (

@@ -295,6 +295,30 @@ def test_what_is_said_of_an_operator_at_the_bounds_of_its_rule(text: str, said: 
         ("y[*], z[*] = Split(x[2,7], s:const:int64[2]{3,5}, axis=2)", None),
         ("y[*], z[*] = Split(x[2,7], s:const:int64[2]{3,5}, axis=-3)", None),
         ("y[*], z[*] = Split(x[N,7], s:const:int64[2]{3,5})", None),
+        ("y[*], z[*] = Split(x[7,2], s:const:int64[2]{3,4}, axis=-2)", None),
+        (
+            "y[*], z[*] = Split(x[7,2], s:const:int64[2]{3,5}, axis=-2)",
+            "Split 'Split#0' of x[7,2], s[2]: the parts [3,5] are not the 7 of axis -2",
+        ),
+        (
+            "y[*] = Conv(x[1,1,9], w:const[1,1,3,1])",
+            "Conv 'Conv#0' of x[1,1,9], w[1,1,3,1]: an image of rank 3 and weights of rank 4",
+        ),
+        (
+            "y[*] = Conv(x[1,1,2,9], w:const[1,1,5,1], pads=[1,3,0,4])",
+            "Conv 'Conv#0' of x[1,1,2,9], w[1,1,5,1]: a window of 5 is larger than the 2 of axis 2 and 1 of padding",
+        ),
+        ("y[*] = Conv(x[1,1,2,9], w:const[1,1,5,1], pads=[1,0])", None),
+        ("y[*] = Conv(x[1,1,2,9], w:const[1,1,5,1], dilations=[1])", None),
+        (
+            "y[*] = Conv(x[1,4,9,9], w:const[6,3,1,1], group=2)",
+            "Conv 'Conv#0' of x[1,4,9,9], w[6,3,1,1]: 4 channels, and the weights take 6",
+        ),
+        (
+            "y[*] = MaxPool(x[1,8,3,2], kernel_shape=[3,3])",
+            "MaxPool 'MaxPool#0' of x[1,8,3,2]: a window of 3 is larger than the 2 of axis 3",
+        ),
+        ("y[*] = MaxPool(x[1,8,3,2], kernel_shape=[3])", None),
         ("y[*] = MatMul(a[3], b[3,5])", None),
         ("y[*] = MatMul(a[3], b[3])", None),
         ("y[*] = MatMul(a[3], b[4])", "MatMul 'MatMul#0' of a[3], b[4]: it sums over 3 of the one and 4 of the other"),
