@@ -146,6 +146,8 @@ y, p, r = GroupQueryAttention(q[B,S,32], , , c[B,2,7,4], d[B,2,12,4], , t:int32:
     -> float32[B,S,16] float32[B,2,9,4] float32[B,2,12,4]
 y, p, r, s = DecoderMaskedMultiHeadAttention(q[B,1,24], , , , , c[B,2,5,4], num_heads=2, past_present_share_buffer=1)
     -> float32[B,1,8] float32[B,2,5,4] float32[B,2,5,4] float32[B,2,1,?]
+y, p, r, s = DecoderMaskedMultiHeadAttention(q[B,1,24], , , , , c[B,2,5,4], num_heads=2)
+    -> float32[B,1,8] float32[B,2,6,4] float32[B,2,6,4] float32[B,2,1,6]
 y, k, v = DecoderAttention(q[S,B,8], k1[T,B,8], num_heads=2)
     -> float32[S,B,8] float32[B,2,?,4] float32[B,2,?,4]
 y, k, v = DecoderAttention(q[*], k1[T,B,8], num_heads=2)
