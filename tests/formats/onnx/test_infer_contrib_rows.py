@@ -312,6 +312,22 @@ y, i = com.ms.internal.nhwc.MaxPool(x[N,8,9,3], kernel_shape=[3,2])  -> float32[
 com.ms.internal.nhwc.Conv(x[N,8,9,3], w[5,3,3,2])  -> float32[N,6,8,5]
 com.ms.internal.nhwc.Conv(x[N], w[5,3,3,2])  -> float32[*]
 com.ms.internal.nhwc.QLinearConvTranspose(x:uint8[N,4,5,3], , , w:uint8[3,6,2,2], , , , o:uint8[])  -> uint8[N,5,6,6]
+y, z = ai.onnx.ml.LinearClassifier(x[N,4], coefficients=[1.0], intercepts=[1.0])  -> int64[N] float32[N,1]
+ai.onnx.ml.FeatureVectorizer(x[N,2], z[N,1], inputdimensions=[2,1])  -> float32[N,3]
+y, m, d, t = com.microsoft.SkipLayerNormalization(x[*], s[N,4,8], g[8])  -> float32[*] float32[*] float32[*] float32[*]
+com.microsoft.HyperConnectionPreMix(x[N,3,8])  -> float32[N,8]
+com.microsoft.HyperConnectionPreMix(x[8])  -> float32[*]
+com.microsoft.HyperConnectionPreMix(x[N,24], num_branches=3)  -> float32[N,8]
+com.microsoft.HyperConnectionPreMix(x[N,25], num_branches=3)  -> float32[N,?]
+com.microsoft.HyperConnectionPreMix(x[N,24], num_branches=-1)  -> float32[*]
+com.microsoft.HyperConnectionPreMix(x[*])  -> float32[*]
+y, b, s = com.microsoft.HyperConnectionLowRankMix(x[N,24], num_branches=3)  -> float32[N,8] float32[N,3] float32[N,24]
+y, b, s = com.microsoft.HyperConnectionLowRankMix(x[*], num_branches=3)  -> float32[*] float32[*] float32[*]
+y, m, s = com.microsoft.EmbedLayerNormalization(w:int32[2,5], , t[9,8])  -> float32[2,5,8] int32[2] float32[2,5,8]
+y, m, s = com.microsoft.EmbedLayerNormalization(w:int32[*], , t[9,8])  -> float32[*] int32[*] float32[*]
+y, m, s = com.microsoft.EmbedLayerNormalization(w:int32[2,5], , t[*])  -> float32[*] int32[*] float32[*]
+y, d = SimplifiedLayerNormalization(x[N,4,8], s[8])  -> float32[N,4,8] float32[N,4,1]
+y, d = SimplifiedLayerNormalization(x[N,4,8], s[8], axis=1)  -> float32[N,4,8] float32[N,1,1]
 """
 
 
