@@ -7,6 +7,8 @@ import pytest
 import graphfix
 from graphfix.api import pipeline
 from graphfix.engine.request import Request
+from graphfix.engine.sites import Labels
+from tests.support.notation import model
 from tests.support.places import ROOT
 
 FILES = [
@@ -39,3 +41,17 @@ def test_what_edits_made_is_called_by_its_result() -> None:
     subtractions = [site.node for site in sites if site.op == "SUB"]
     assert len(subtractions) == 8  # one a trip of the loop
     assert all("gru_cell" in name for name in subtractions)
+
+
+def test_nodes_of_a_later_view_have_their_names_of_the_file_and_new_ones_those_of_their_results() -> None:
+    first = graphfix.load(model("a = Neg(x[2])\nb = Abs(a)")).graphs
+    proto = model("n = Exp(x[2])\nm = Floor(n)\na = Neg(m)\nb = Abs(a)")
+    proto.graph.node[1].name = "own"
+    later, labels = graphfix.load(proto).graphs, Labels(first)
+    names = labels.names(later)
+    assert names == {("main", "Exp#0"): "n", ("main", "Neg#2"): "Neg#0", ("main", "Abs#3"): "Abs#1"}
+    assert [labels.of(node, names) for node in later[0].nodes] == ["n", "own", "Neg#0", "Abs#1"]
+    assert labels.names(later) is names
+    assert labels.names(first) is None
+    assert [labels.of(node, None) for node in first[0].nodes] == ["Neg#0", "Abs#1"]
+    assert labels.names(graphfix.load(model("a = Neg(x[2])\nb = Abs(a)")).graphs) == {}

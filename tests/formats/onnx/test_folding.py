@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -14,7 +16,7 @@ from graphfix.formats.onnx.constants import folding
 from graphfix.graph.view import Value
 from tests.support import engine
 from tests.support.bits import same_bits
-from tests.support.notation import model
+from tests.support.notation import model, node
 from tests.support.runtimes.onnx_runs import run
 
 KNOWN = {
@@ -330,7 +332,7 @@ def test_every_rounding_gives_the_quotients_of_what_is_not_below_0(
     ],
 )
 def test_a_range_of_at_most_4096_elements_is_short(start: int, stop: int, step: int, *, short: bool) -> None:
-    assert folding._short(np.int64(start), np.int64(stop), np.int64(step)) is short  # type: ignore[arg-type]
+    assert folding._short(np.array(start), np.array(stop), np.array(step)) is short
 
 
 @pytest.mark.parametrize(("kind", "numbers"), [("value_floats", [1.5, 2.0]), ("value_ints", [3, 4])])
@@ -343,3 +345,28 @@ def test_the_numbers_of_a_constant_node_have_its_type(kind: str, numbers: list[f
     array = opened._views.evaluator.array(first(opened, "a"))
     assert array is not None
     assert (array.dtype.name, array.tolist()) == ("float32" if kind == "value_floats" else "int64", numbers)
+
+
+FITTING: dict[str, tuple[str, tuple[int, ...], str, dict[str, Any], bool]] = {
+    "its sizes": ("[2,3]", (2, 3), "float32", {}, True),
+    "another size": ("[2,3]", (2, 4), "float32", {}, False),
+    "another rank": ("[2,3]", (3,), "float32", {}, False),
+    "a rank more": ("[2,3]", (1, 2, 3), "float32", {}, False),
+    "any size of a free axis": ("[N,3]", (7, 3), "float32", {}, True),
+    "another size beside a free axis": ("[N,3]", (7, 4), "float32", {}, False),
+    "any sizes of an unknown rank": ("[*]", (7, 4), "float32", {}, True),
+    "another type": ("[2,3]", (2, 3), "int64", {}, False),
+    "any type of an unknown one": ("[2,3]", (2, 3), "int64", {"dtype": "?"}, True),
+    "its sizes, whose stored ones are others": ("[2,3]", (2, 3), "float32", {"stale": "why"}, False),
+    "as many elements as are computed": ("[4096]", (4096,), "float32", {}, True),
+    "one more": ("[4097]", (4097,), "float32", {}, False),
+}
+
+
+@pytest.mark.parametrize(("shape", "dims", "dtype", "said", "fits"), FITTING.values(), ids=FITTING)
+def test_an_array_fits_a_value_of_its_type_and_sizes(
+    shape: str, dims: tuple[int, ...], dtype: str, said: dict[str, Any], *, fits: bool
+) -> None:
+    result = node(f"y{shape} = Neg(x)").results[0]
+    assert result is not None
+    assert folding._fits(replace(result, **said), np.zeros(dims, dtype)) is fits
