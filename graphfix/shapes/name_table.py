@@ -187,7 +187,10 @@ class NameTable:
         others = tuple([term for term in polynomial if term not in rounded]) if rounded else polynomial
         if not rounded or (len(rounded) == 1 and poly.constant(others) is not None):
             return low, high  # the range of the rounded name says as much
-        return max(low, self._beyond(rounded, others, -1)), min(high, self._beyond(rounded, others, 1))
+        return (
+            max(low, self._beyond(rounded, others, above=False)),
+            min(high, self._beyond(rounded, others, above=True)),
+        )
 
     def _plain_interval(self, polynomial: Polynomial) -> Interval:
         low: Bound = 0
@@ -205,16 +208,16 @@ class NameTable:
             low, high = low + interval[0], high + interval[1]
         return low, high
 
-    def _beyond(self, rounded: list[tuple[poly.Monomial, int]], others: Polynomial, side: int) -> Bound:
-        """A bound by what rounding leaves: P - n + 1 <= n floor(P / n) <= P. Above for 1, below for -1."""
+    def _beyond(self, rounded: list[tuple[poly.Monomial, int]], others: Polynomial, *, above: bool) -> Bound:
+        """A bound by what rounding leaves: P - n + 1 <= n floor(P / n) <= P."""
         by = prod([self.made[monomial[0]].by for monomial, _ in rounded])
         parts = [poly.scaled(others, by)]
         for monomial, factor in rounded:
             made = self.made[monomial[0]]
-            limit = made.of if factor * side > 0 else poly.subtracted(made.of, poly.number(made.by - 1))
+            limit = made.of if (factor > 0) == above else poly.subtracted(made.of, poly.number(made.by - 1))
             parts.append(poly.scaled(limit, factor * by // made.by))
         low, high = self._plain_interval(poly.added(*parts))
-        if side > 0:
+        if above:
             return high if high == inf else high // by
         return low if low == -inf else -(-low // by)
 

@@ -29,7 +29,8 @@ def plan(node: Node) -> Iterator[Edit]:
         return
     data, axis = split.operand(0), split.attributes.get("axis", 0)
     shape = data.ranked
-    if optional_operand(split, 1) is not None and not split.attributes.get("keepdims", 1):
+    keeps = split.attributes.get("keepdims", True)
+    if optional_operand(split, 1) is not None and not keeps:
         return  # whether it drops the axis then is told in two ways
     if not isinstance(axis, int) or not -shape.rank <= axis < shape.rank or len(place) != 1:
         return
@@ -44,7 +45,7 @@ def plan(node: Node) -> Iterator[Edit]:
     sizes = (*shape.dims[:axis], parts[at], *shape.dims[axis + 1 :])
     limits = (vector([number]) for number in (end - parts[at], end, axis))
     part = New("Slice", (data, *limits), Shape(sizes), data.dtype)
-    if split.attributes.get("keepdims", 1):
+    if keeps:
         yield Replace(part, CODE)
         return
     yield Replace(New("Squeeze", (part, vector([axis])), Shape((*sizes[:axis], *sizes[axis + 1 :])), data.dtype), CODE)

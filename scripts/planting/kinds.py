@@ -32,7 +32,7 @@ SYSTEM = re.compile(r"sys\.platform|os\.name|os\.cpu_count|hasattr\((os|sys|sign
 RELEASES = re.compile(r"\b(close|flush|release\w*|forget\w*|kill|terminate|join|collect|unlink|rmtree|sleep|cleanup)\(")
 FLAGS = frozenset("strict maxsize missing_ok exist_ok ignore_errors daemon copy timeout".split())
 SYMMETRICAL = frozenset("same same_shape min max gcd lcm union clashing add mul maximum minimum broadcast".split()) | {
-    "isinstance", "print", "suppress", "zip",
+    "_same_bytes", "isinstance", "print", "suppress", "zip",
 }  # fmt: skip
 COMPARED: dict[type[ast.cmpop], tuple[str, str]] = {
     ast.Lt: ("<", "<="), ast.LtE: ("<=", "<"), ast.Gt: (">", ">="), ast.GtE: (">=", ">"), ast.Eq: ("==", "!="),

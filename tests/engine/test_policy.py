@@ -3,15 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 from unittest import mock
 
 import pytest
 
 import graphfix
-from graphfix.engine.policy import Policy, _differ_in_rank, _fused_or, _read_when_run, unless_fused
+from graphfix.engine.policy import (
+    Policy,
+    _differ_in_rank,
+    _fused_or,
+    _lasting_name,
+    _read_when_run,
+    _without_lifts,
+    unless_fused,
+)
 from graphfix.engine.request import Request, policy
-from graphfix.graph.edits import Assume, Bypass, Edit, Leave, Lift, Restate, Stretch
+from graphfix.graph.edits import Assume, Bypass, Canonicalize, Edit, Fold, Leave, Lift, Restate, Stretch
 from graphfix.graph.protocols import Rewrite
 from graphfix.graph.view import Node, UnrankedOperand
 from graphfix.results import GraphfixError
@@ -23,6 +32,7 @@ from tests.support.notation import model, node
 from tests.support.onnx.fixing import fixed
 
 EQUALIZE, MATERIALIZE = rules("equalize-ranks", "materialize-broadcasts")
+(NORMALIZE,) = rules("normalize-expand")
 TWO_SIDED = Policy("two-sided")
 
 
@@ -273,3 +283,52 @@ def test_an_operand_of_a_fusion_is_left_with_the_change_that_would_end_it(
 )
 def test_a_stretch_to_numbers_reads_no_shape_when_it_is_run(by: Any, to: Shape, read: Any) -> None:  # noqa: ANN401
     assert _read_when_run(Stretch(0, by, to)) == read
+
+
+@pytest.mark.parametrize(
+    ("text", "edits", "left"),
+    [
+        ("y[2,3] = Expand(x[3], s:const{2,3})", [Lift(0, (0,)), Leave(0, "why", "GF202")], [Leave(0, "why", "GF202")]),
+        ("y[2,3] = Expand(x[3], s:const{2,3})", [Lift(0, (0,)), Fold()], [Lift(0, (0,)), Fold()]),
+        ("y[2,3] = Tile(x[1,3], r:const{2,1})", [Lift(0, (0,))], [Lift(0, (0,))]),
+        ("y[2,3] = Add(x[2,3], b[3])", [Lift(1, (0,))], [Lift(1, (0,))]),
+        ("y[2,3] = own.Expand(x[3], s:const{2,3})", [Lift(0, (0,))], [Lift(0, (0,))]),
+    ],
+    ids=["a stretch by a shape", "one that goes", "one by repeats", "no stretch", "one of another domain"],
+)
+def test_a_stretch_by_a_shape_that_stays_is_not_lifted(text: str, edits: list[Edit], left: list[Edit]) -> None:
+    assert _without_lifts(node(text), edits) == left
+
+
+@pytest.mark.parametrize(
+    ("text", "asked", "edits"),
+    [
+        ("y[2,3] = Tile(x[1,3], r:const{2,1})", Policy(), [Canonicalize(Shape((2, 3)), "GF202")]),
+        ("y[2,3] = Tile(x[1,3], r:const{2,1})", Policy(movement={"Tile"}), []),
+        ("y[2,3] = Tile(x[1,3], r:const{2,1})", Policy(movement={"Expand"}), [Canonicalize(Shape((2, 3)), "GF202")]),
+        ("y[2,3] = Tile(x[1,3], r:const{2,1})", Policy(folds=True), [Canonicalize(Shape((2, 3)), "GF202")]),
+        ("y[2,3] = Expand(x[3], s:const{2,3})", Policy(movement={"Expand"}), [Lift(0, (0,), "GF202")]),
+        ("y[2,3] = Expand(x[3], s:const{2,3})", Policy(movement={"Expand"}, folds=True), []),
+        ("y[2,3] = Expand(x[1,3], s:const{2,3})", Policy(), []),
+    ],
+)
+def test_what_the_target_takes_as_it_is_stays(text: str, asked: Policy, edits: list[Edit]) -> None:
+    assert list(chosen(text, asked, NORMALIZE)) == edits
+
+
+def test_a_stretch_to_a_shape_of_the_run_stays_and_is_undecided_without_the_run_time_form() -> None:
+    text = "s:int64[*] = Shape(x[*])\ny[*] = Expand(z[3], s)"
+    stretch = graphfix.load(model(text)).graphs[0].nodes[-1]
+    assert isinstance(NORMALIZE, Rewrite)
+    assert list(Policy().edits(NORMALIZE, stretch)) == [
+        Leave(0, "its rank is known only at run time, where it takes the shape of another value", "GF104")
+    ]
+    for asked in (Policy(unknown="keep"), Policy("keep")):
+        with pytest.raises(UnrankedOperand, match="the rank of 'y' is not known"):
+            asked.edits(NORMALIZE, stretch)
+
+
+def test_a_node_is_called_by_its_name_else_by_its_first_result_else_by_its_place() -> None:
+    made = node("y[2] = Neg(x[2])")
+    others = replace(made, name="own"), replace(made, results=()), replace(made, results=(None,))
+    assert [_lasting_name(each) for each in (made, *others)] == ["y", "own", "Neg#0", "Neg#0"]

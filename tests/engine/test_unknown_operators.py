@@ -34,6 +34,11 @@ def notes(tmp_path: Path, text: str) -> list[str]:
             id="an operator that ONNX does not have",
         ),
         pytest.param(
+            "{ a = my.A(x) b = my.B(a) y = my.C(b) }",
+            "3 nodes have operators that graphfix does not know and did not check: my.A, my.B, my.C",
+            id="three",
+        ),
+        pytest.param(
             "{ a = my.A(x) b = my.A(a) c = my.B(b) d = my.C(c) e = my.D(d) y = my.E(e) }",
             "6 nodes have operators that graphfix does not know and did not check: my.A, my.B, my.C, 2 more",
             id="many",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from graphfix.graph.broadcast import (
@@ -11,6 +13,7 @@ from graphfix.graph.broadcast import (
     align_at_run_time,
     exemption,
     has_ranks,
+    is_run_time_form,
     over_limit,
     product_axes,
     taking_part,
@@ -18,7 +21,8 @@ from graphfix.graph.broadcast import (
 from graphfix.graph.view import UnrankedOperand
 from graphfix.operators.row import Exempt
 from graphfix.shapes.dim import Incompatible, Shape, Undecided
-from tests.support.notation import node
+from tests.support import engine
+from tests.support.notation import model, node
 
 N, Y, M = "no", "yes", "maybe"
 
@@ -256,6 +260,15 @@ def test_an_operand_is_stretched_by_those_that_may_repeat_it(operands: str, by: 
     assert alignment.run_time_shape(alignment.operands[0])[0] == by
 
 
+def test_where_no_rank_is_known_each_operand_that_adds_a_name_stretches() -> None:
+    about = node("z[*] = Sum(a[*], b[*], c[*])")
+    names = [("?a",), ("?b",), ("?b", "?c")]
+    given = tuple(replace(about.operand(at), shape=Shape(None, parts)) for at, parts in enumerate(names))
+    alignment = align_anyhow(replace(about, operands=given))
+    assert alignment is not None
+    assert alignment.run_time_shape(alignment.operands[0]) == ((1, 2), Shape(None, ("?a", "?b", "?c")))
+
+
 @pytest.mark.parametrize(
     ("shape", "under", "said"),
     [
@@ -272,3 +285,67 @@ def test_an_operand_is_stretched_by_those_that_may_repeat_it(operands: str, by: 
 )
 def test_a_shorter_shape_may_stand_under_ones_alone(shape: Shape, under: Shape, said: bool) -> None:
     assert _ends_in_ones(shape, under) == said
+
+
+@pytest.mark.parametrize(
+    ("text", "implicit"),
+    [
+        ("y[2,3] = Add(x[2,3], b[3])", [False, True]),
+        ("y[2,3] = Add(x[2,3], b[1,3])", [False, True]),
+        ("y[1,3] = Add(x[1,3], b[3])", [False, True]),
+        ("y[2,3] = Add(x[2,1], b[1,3])", [True, True]),
+        ("y[2,3] = Add(x[2,3], b[2,3])", [False, False]),
+        ("y[?] = Add(x[N], b[M])", [True, True]),
+        ("y[2,1,3,4] = Max(x[2,1,3,4], b[3,4], c[1,1,1,1])", [False, True, True]),
+    ],
+)
+def test_an_operand_is_implicit_where_the_operator_lifts_or_stretches_it(text: str, implicit: list[bool]) -> None:
+    alignment = align(node(text))
+    assert alignment is not None
+    assert [alignment.is_implicit(operand) for operand in alignment.operands] == implicit
+
+
+STACKS: dict[str, list[tuple[object, str]]] = {
+    "y[*] = MatMul(a[B,1,3,4], b[H,4,5])": [
+        ((((0, 0), (1, 0), 3, 4),), "[B, H, 3, 4]"),
+        ((((0, 0), (1, 0), 4, 5),), "[B, H, 4, 5]"),
+    ],
+    "y[*] = MatMul(a[B,1,T,4], b[H,4,S])": [
+        ((((0, 0), (1, 0), (0, 2), 4),), "[B, H, T, 4]"),
+        ((((0, 0), (1, 0), 4, (1, 2)),), "[B, H, 4, S]"),
+    ],
+    "y[*] = MatMul(a[N,3,4], b[M,4,5])": [((((1, 0), 3, 4),), "[?, 3, 4]"), ((((0, 0), 4, 5),), "[?, 4, 5]")],
+    "y[*] = MatMul(a[N,K,3,4], b[M,4,5])": [
+        ((((0, 0), (1, 0), 3, 4),), "[N, ?, 3, 4]"),
+        ((((0, 0), (0, 1), 4, 5),), "[N, ?, 4, 5]"),
+    ],
+    "y[*] = MatMul(a[2,1,3,4], b[7,4,5])": [(((2, 7, 3, 4),), "[2, 7, 3, 4]"), (((2, 7, 4, 5),), "[2, 7, 4, 5]")],
+    "y[*] = MatMul(a[B,3,4], b[4,5])": [((((0, 0), 3, 4),), "[B, 3, 4]"), ((((0, 0), 4, 5),), "[B, 4, 5]")],
+}
+
+
+@pytest.mark.parametrize(("text", "found"), STACKS.items(), ids=STACKS)
+def test_a_matrix_of_a_product_is_repeated_by_the_axes_that_have_the_sizes(
+    text: str, found: list[tuple[object, str]]
+) -> None:
+    alignment = align_anyhow(node(text))
+    assert alignment is not None
+    shapes = [alignment.run_time_shape(operand) for operand in alignment.operands]
+    assert [(by, str(shape)) for by, shape in shapes] == found
+
+
+RUN_TIME: dict[str, tuple[str, bool]] = {
+    "a run-time shape": ("s:int64[*] = Shape(x[*]); y[*] = Expand(z[3], s)", True),
+    "a computed shape": ("s:int64[*] = Concat(p:int64[*], p, axis=0); y[*] = Expand(z[3], s)", False),
+    "a given shape": ("y[*] = Expand(z[3], s:int64[*])", False),
+    "a known rank": ("s:int64[*] = Shape(x[2,3]); y[*] = Expand(z[3], s)", False),
+    "another domain": ("s:int64[*] = Shape(x[*]); y[*] = own.Expand(z[3], s)", False),
+    "repeats": ("s:int64[*] = Shape(x[*]); y[*] = Tile(z[*], s)", False),
+    "a shape of another domain": ("s:int64[*] = own.Shape(x[*]); y[*] = Expand(z[3], s)", False),
+}
+
+
+@pytest.mark.parametrize(("text", "such"), RUN_TIME.values(), ids=RUN_TIME)
+def test_the_run_time_form_takes_the_shape_of_a_value_of_unknown_rank(text: str, *, such: bool) -> None:
+    *_, last = engine.load(model(text.replace("; ", "\n"))).graphs[0].nodes
+    assert is_run_time_form(last) is such

@@ -74,6 +74,7 @@ WRONG = [
     (Lift("x", (0,)), "Lift: an operand is named by its number, not 'x'"),
     (Lift(1, (0, 0)), "Lift: axes are (0, 0), not distinct positions of a shape of rank 3"),
     (Lift(1, (2,)), "Lift: axes are (2,), not distinct positions of a shape of rank 2"),
+    (Lift(1, (0, 4)), "Lift: axes are (0, 4), not distinct positions of a shape of rank 3"),
     (Lift(1, (-1,)), "Lift: axes are (-1,), not distinct positions of a shape of rank 2"),
     (Lift(1, ("a",)), "Lift: axes are ('a',), not distinct positions of a shape of rank 2"),
     (Lift(3, (1, 1)), "Lift: axes are (1, 1), not distinct positions of a shape of rank 2"),

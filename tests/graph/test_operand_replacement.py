@@ -75,12 +75,20 @@ def test_a_product_of_8_bits_is_not_made_a_square() -> None:
         ("y[2,3,1] = MatMul(a[2,3,4], b[2,4,1])", (4,), False),
         ("y[2,3,5] = MatMul(a[2,3,4], b[2,4,5])", (2, 1, 5), False),
         ("y[2,3] = MatMul(a[2,3,4], b[4])", (4,), False),
+        ("y[3,5] = MatMul(a[3,4], b[4,5])", (4, 5), True),
     ],
-    ids=["no stack", "a stack of one", "a vector", "a row", "a vector in place of a vector"],
+    ids=["no stack", "a stack of one", "a vector", "a row", "a vector in place of a vector", "a matrix alone"],
 )
 def test_a_matrix_product_keeps_its_matrices(text: str, sizes: tuple[int, ...], keeps: bool) -> None:
     product, before = aligned(text)
     assert keeps_result(product, before, other(product, 1, *sizes)) == keeps
+
+
+def test_each_of_two_operands_of_a_matrix_product_keeps_its_matrix() -> None:
+    product, before = aligned("y[2,1,1] = MatMul(a[2,1,4], b[2,4,1])")
+    assert keeps_result(product, before, {**other(product, 0, 1, 4), **other(product, 1, 2, 4, 1)})
+    assert not keeps_result(product, before, {**other(product, 0, 2, 1, 4), **other(product, 1, 2, 5, 1)})
+    assert not keeps_result(product, before, {**other(product, 0, 2, 3, 4), **other(product, 1, 2, 4, 1)})
 
 
 @pytest.mark.parametrize(

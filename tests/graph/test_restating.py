@@ -69,3 +69,12 @@ def test_the_smallest_shapes_come_first_then_those_with_one_axis_uncut_or_one_ax
         (2, 3),
         (1, 2, 3),
     ]
+
+
+def test_a_shape_with_one_axis_uncut_comes_before_one_with_one_axis_cut() -> None:
+    found = [shape.dims for shape in _smaller(Shape((2, 3, 4)), Shape((1, 1, 1)), 3)]
+    assert list(dict.fromkeys(found)) == [
+        (), (1,), (1, 1), (1, 1, 1),
+        (2, 1, 1), (3, 1), (1, 3, 1), (4,), (1, 4), (1, 1, 4),
+        (3, 4), (1, 3, 4), (2, 1, 4), (2, 3, 1), (2, 3, 4),
+    ]  # fmt: skip

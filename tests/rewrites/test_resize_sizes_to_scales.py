@@ -11,8 +11,12 @@ import pytest
 from onnx import ModelProto, TensorProto, helper, numpy_helper
 
 import graphfix
+from graphfix.graph.edits import Replace, vector
+from graphfix.shapes.dim import Shape
+from rewrites.tosa.resize_sizes_to_scales import plan
 from tests.support import engine
 from tests.support.checked import verify
+from tests.support.notation import node
 from tests.support.runtimes.onnx_runs import run
 
 
@@ -105,3 +109,31 @@ def test_other_scales_are_not_proved(tmp_path: Path) -> None:
     held.CopyFrom(numpy_helper.from_array(scales, held.name))
     onnx.save(model, after)
     assert verify(before, after, proof="only").status == "undecided"
+
+
+def test_factors_take_the_place_of_sizes() -> None:
+    (edit,) = plan(node("y[1,3,8,10] = Resize(x[1,3,4,5], , , s:const:int64[4]{1,3,8,10}, mode='linear')"))
+    assert isinstance(edit, Replace)
+    made = edit.node
+    assert (edit.code, made.op, made.shape, made.dtype) == ("GF304", "Resize", Shape((1, 3, 8, 10)), "float32")
+    assert (made.operands[0], made.operands[2]) == (0, vector((1.0, 1.0, 2.0, 2.0), "float32"))
+    assert made.attributes == (("mode", "linear"),)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "y[1,3,8,10] = Resize(x[N,3,4,5], , , s:const:int64[4]{1,3,8,10}, mode='linear')",
+        "y[1,3,8,10] = Resize(x[1,3,4,5], , , s:const:int64[2]{8,10}, mode='linear', axes=[2,3])",
+        "y[1,3,8,10] = Resize(x[1,3,4,5], , , s:int64[4], mode='linear')",
+        "y[1,3,8,10] = Resize(x[1,3,4,5], , , s:const:int64[4]{1,3,8,10}, mode='nearest')",
+        "y[1,3,8,10] = Resize(x[1,3,4,5], , s:const[4]{1.0,1.0,2.0,2.0}, mode='linear')",
+        (
+            "y[1,3,8,10] = Resize(x[1,3,4,5], r[8], , s:const:int64[4]{1,3,8,10}, mode='linear', "
+            "coordinate_transformation_mode='tf_crop_and_resize')"
+        ),
+    ],
+    ids=["a free size", "some axes", "computed sizes", "another mode", "factors", "a part"],
+)
+def test_other_sizes_stay(text: str) -> None:
+    assert list(plan(node(text))) == []

@@ -11,7 +11,7 @@ from onnx import TensorProto, helper, numpy_helper
 
 import graphfix
 from graphfix.graph.edits import Replace, vector
-from graphfix.shapes.dim import Undecided
+from graphfix.shapes.dim import Shape, Undecided
 from rewrites.tosa.sequence_at_to_slice import plan
 from tests.support import engine
 from tests.support.checked import verify
@@ -174,3 +174,13 @@ def test_parts_of_no_element_of_no_element_are_undecided() -> None:
     model.graph.input[0].type.tensor_type.shape.dim[0].dim_value = 0
     with pytest.raises(Undecided, match="axis 0 are not known"):
         list(plan(engine.load(model).graphs[0].nodes[-1]))
+
+
+@pytest.mark.parametrize(
+    ("axis", "keepdims", "shape"), [(0, 1, (1, 7)), (1, 1, (2, 1)), (0, 0, (7,)), (1, 0, (2,)), (-2, 0, (7,))]
+)
+def test_a_part_has_the_sizes_of_the_other_axes(axis: int, keepdims: int, shape: tuple[int, ...]) -> None:
+    *_, taken = engine.load(split_model(None, (1,), axis=axis, keepdims=keepdims)).graphs[0].nodes
+    (edit,) = plan(taken)
+    assert isinstance(edit, Replace)
+    assert (edit.node.op, edit.node.shape) == ("Slice" if keepdims else "Squeeze", Shape(shape))

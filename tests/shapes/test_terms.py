@@ -171,6 +171,23 @@ def test_what_is_positive_is_not_below_0_inside_of_a_quotient() -> None:
     assert bounds(terms.floordiv(terms.maximum(terms.sub(Dim(("N",)), 1), 0), 8))[0] == 0
 
 
+def test_a_quotient_by_what_is_no_positive_number_is_exact_or_a_name_of_its_own() -> None:
+    terms = Terms()
+    assert terms.floordiv(7, 2) == 3
+    assert terms.floordiv(-7, 2) == -4
+    assert terms.floordiv(7, 2, 1) == 4
+    assert terms.floordiv(7, 1) == 7
+    assert terms.floordiv(8, -2) == -4
+    assert terms.text(terms.floordiv(7, -2)) == "{?=floordiv(7, -2)}"
+    assert terms.text(terms.floordiv(7, 0)) == "{?=floordiv(7, 0)}"
+    assert terms.text(terms.floordiv(5, 0, 2)) == "{?=floordiv(7, 0)}"
+    assert terms.text(terms.floordiv(N, M)) == "{?=floordiv({N}, {M})}"
+    assert terms.floordiv(terms.mul(N, M), M) == N
+    assert terms.floordiv(terms.sub(terms.mul(N, M), 3), M, 3) == N
+    assert terms.ceildiv(7, 2) == 4
+    assert terms.ceildiv(8, 2) == 4
+
+
 MISSING: dict[str, tuple[tuple[Size, ...], tuple[Size, ...], Callable[[Terms], Size]]] = {
     "numbers that divide": ((2, 6), (4,), lambda _: 3),
     "numbers that do not divide": ((2, 5), (4,), lambda _: UNKNOWN),

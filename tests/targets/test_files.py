@@ -105,6 +105,7 @@ BROKEN = {
     "another key": ('form = "x"', "'form' is no key of a target; known: name, base, evidence, options, limits"),
     "another option": ("[options]\nranks = 3", "'options.ranks' is no key of a target"),
     "another limit": ("[limits]\nrank = 3", "'limits.rank' is no key of a target"),
+    "a name that is taken": ('name = "TOSA"', "'name' is 'TOSA', a target that there is: say another one"),
     "no such base": ('base = "moon"', "'base' is one of explicit, ranks, tosa"),
     "no such form": ('[options]\nbroadcasts = "all"', "'options.broadcasts' is one of keep, two-sided, explicit"),
     "stretches for a target that makes none": (
@@ -123,6 +124,7 @@ BROKEN = {
     ),
     "no list": ('[options]\nskip = "tosa"', "'options.skip' is a list of names"),
     "no rank": ("[limits]\nmax-rank = 0", "'limits.max-rank' is a whole number from 1 to 1000, not 0"),
+    "too many axes": ("[limits]\nmax-rank = 1001", "'limits.max-rank' is a whole number from 1 to 1000, not 1001"),
     "no whole number": ("[limits]\nmax-rank = true", "'limits.max-rank' is a whole number"),
     "no truth value": ("[limits]\nstatic = 1", "'limits.static' is true or false, not 1"),
     "no movement": ('[limits]\nmovement = ["GATHER"]', "'limits.movement' is a list of names of BROADCAST_TO"),
@@ -286,3 +288,8 @@ def test_the_row_of_a_target_says_all_that_holds_and_nothing_else(tmp_path: Path
     bare = explaining.explain_file(written(tmp_path, 'name = "bare"\nbase = "ranks"\nevidence = []'))
     assert [line.split(":")[0] for line in bare.splitlines() if line.startswith("- ")] == ["- broadcasts", "- rewrites"]
     assert "Evidence" not in bare
+
+
+@pytest.mark.parametrize("rank", [1, 1000])
+def test_the_least_and_the_greatest_rank_are_taken(rank: int, tmp_path: Path) -> None:
+    assert target_files.read(written(tmp_path, f'base = "ranks"\n[limits]\nmax-rank = {rank}')).max_rank == rank

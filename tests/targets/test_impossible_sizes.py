@@ -246,6 +246,95 @@ def test_what_is_said_of_an_operator_at_the_bounds_of_its_rule(text: str, said: 
 @pytest.mark.parametrize(
     ("text", "said"),
     [
+        (
+            "a[2,3] = Clip(x[2,3], , m:const[]{5.0})\ny[*] = MatMul(a, b[4,5])",
+            "MatMul 'MatMul#1' of a[2,3], b[4,5]: it sums over 3 of the one and 4 of the other",
+        ),
+        (
+            "y[*] = Conv(x[1,4,9,9], w:const[1,3,1,1], )",
+            "Conv 'Conv#0' of x[1,4,9,9], w[1,3,1,1]: 4 channels, and the weights take 3",
+        ),
+        (
+            "y[*] = Reshape(x[2,3], s:const:int64[2]{0,-1}, allowzero=1)",
+            "Reshape 'Reshape#0' of x[2,3], s[2]: 6 elements do not fill [0,-1]",
+        ),
+        ("y[*] = Reshape(x[0,3], s:const:int64[2]{0,-1})", None),
+        ("y[*] = Reshape(x[2,3], s:const:int64[2]{0,3})", None),
+        ("y[*] = Reshape(x[2,3], s:const:int64[1]{-1})", None),
+        (
+            "y[*] = Reshape(x[2,3], s:const:int64[3]{2,3,0})",
+            "Reshape 'Reshape#0' of x[2,3], s[3]: 6 elements do not fill [2,3,0]",
+        ),
+        ("y[*] = Reshape(x[N,3], s:const:int64[2]{7,5})", None),
+        ("y[*] = Squeeze(x[2,3], a:const:int64[1]{2})", None),
+        ("y[*] = Squeeze(x[2,3], a:const:int64[1]{-3})", None),
+        ("y[*] = Squeeze(x[1,3], a:const:int64[1]{-2})", None),
+        ("y[*] = Squeeze(x[N,3], a:const:int64[1]{0})", None),
+        (
+            "y[*] = Squeeze(x[1,3], a:const:int64[2]{0,-1})",
+            "Squeeze 'Squeeze#0' of x[1,3], a[2]: axis -1 has the size 3, and only a size of 1 can go",
+        ),
+        ("y[*] = Expand(x[2,3], s:const:int64[2]{1,1})", None),
+        ("y[*] = Expand(x[2,3], s:const:int64[1]{3})", None),
+        ("y[*] = Expand(x[2,1], s:const:int64[2]{1,5})", None),
+        (
+            "y[*] = Expand(x[2,3], s:const:int64[3]{4,5,3})",
+            "Expand 'Expand#0' of x[2,3], s[3]: the size 2 does not stretch to 5 of [4,5,3]",
+        ),
+        ("y[*] = Concat(a[2,3], b[2,4], axis=-1)", None),
+        ("y[*] = Concat(a[N,3], b[2,4], axis=1)", None),
+        (
+            "y[*] = Concat(a[2,3], b[2,4], axis=-2)",
+            "Concat 'Concat#0' of a[2,3], b[2,4]: the sizes of axis 1 are 3 and 4",
+        ),
+        (
+            "y[*], z[*] = Split(x[2,7], s:const:int64[2]{3,5}, axis=-1)",
+            "Split 'Split#0' of x[2,7], s[2]: the parts [3,5] are not the 7 of axis -1",
+        ),
+        ("y[*], z[*] = Split(x[2,7], s:const:int64[2]{3,4}, axis=1)", None),
+        ("y[*], z[*] = Split(x[2,7], s:const:int64[2]{3,5}, axis=2)", None),
+        ("y[*], z[*] = Split(x[2,7], s:const:int64[2]{3,5}, axis=-3)", None),
+        ("y[*], z[*] = Split(x[N,7], s:const:int64[2]{3,5})", None),
+        ("y[*], z[*] = Split(x[7,2], s:const:int64[2]{3,4}, axis=-2)", None),
+        (
+            "y[*], z[*] = Split(x[7,2], s:const:int64[2]{3,5}, axis=-2)",
+            "Split 'Split#0' of x[7,2], s[2]: the parts [3,5] are not the 7 of axis -2",
+        ),
+        (
+            "y[*] = Conv(x[1,1,9], w:const[1,1,3,1])",
+            "Conv 'Conv#0' of x[1,1,9], w[1,1,3,1]: an image of rank 3 and weights of rank 4",
+        ),
+        (
+            "y[*] = Conv(x[1,1,2,9], w:const[1,1,5,1], pads=[1,3,0,4])",
+            "Conv 'Conv#0' of x[1,1,2,9], w[1,1,5,1]: a window of 5 is larger than the 2 of axis 2 and 1 of padding",
+        ),
+        ("y[*] = Conv(x[1,1,2,9], w:const[1,1,5,1], pads=[1,0])", None),
+        ("y[*] = Conv(x[1,1,2,9], w:const[1,1,5,1], dilations=[1])", None),
+        (
+            "y[*] = Conv(x[1,4,9,9], w:const[6,3,1,1], group=2)",
+            "Conv 'Conv#0' of x[1,4,9,9], w[6,3,1,1]: 4 channels, and the weights take 6",
+        ),
+        (
+            "y[*] = MaxPool(x[1,8,3,2], kernel_shape=[3,3])",
+            "MaxPool 'MaxPool#0' of x[1,8,3,2]: a window of 3 is larger than the 2 of axis 3",
+        ),
+        ("y[*] = MaxPool(x[1,8,3,2], kernel_shape=[3])", None),
+        ("y[*] = MatMul(a[3], b[3,5])", None),
+        ("y[*] = MatMul(a[3], b[3])", None),
+        ("y[*] = MatMul(a[3], b[4])", "MatMul 'MatMul#0' of a[3], b[4]: it sums over 3 of the one and 4 of the other"),
+        (
+            "y[*] = MatMul(a[4], b[2,3,5])",
+            "MatMul 'MatMul#0' of a[4], b[2,3,5]: it sums over 4 of the one and 3 of the other",
+        ),
+    ],
+)
+def test_what_is_said_of_a_node_in_whole(text: str, said: str | None) -> None:
+    assert impossible(engine.load(model(text))) == said
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
         ("y[2], z[2] = SPLIT(a:const:int32[]{0}, x[4], num_splits=2)", None),
         ("y[2,2], z[2,2] = SPLIT(a:const:int32[]{-1}, x[2,5], num_splits=2)", "the 5 of axis -1 are not 2 equal parts"),
         ("y[3], z[3] = SPLIT(a:int32[], x[5], num_splits=2)", None),

@@ -153,3 +153,8 @@ def test_two_lines_are_fused_in_the_versions_that_fuse_each_of_them() -> None:
     for fusion in convolutions:
         is_newer = re.search(r"Mul\(\w:channels~, ", fusion.pattern) is not None
         assert fusion.versions.since == ("1.30" if is_newer else ""), fusion.pattern
+
+
+def test_a_node_without_an_operand_of_a_pattern_is_none_of_its_lines() -> None:
+    graph = engine.load(model("a = Add(x[2,3,8], e[2,3,8])\ny = LayerNormalization(a, g:const[8])")).graphs[0]
+    assert [fused(node, 1, "sizes") for node in graph.nodes] == ["SkipLayerNormalization", None]

@@ -19,7 +19,7 @@ import tosa_values_tflite
 from graphfix import formats
 from graphfix.graph.edits import Leave
 from graphfix.targets.tosa import questions
-from tests.support.notation import node
+from tests.support.notation import model, node
 from tests.support.places import ROOT
 
 ROW = re.compile(
@@ -171,6 +171,31 @@ ONNX = {
     "a constant of int64": ("y[2] = Gather(x[4], i:const:int64[2]{0,1})", None),
     "a result of int64": ("y:int64[2] = Cast(x[2], to=7)", "nothing shows that its numbers fit"),
     "a type of an operand behind the first": ("y[2] = Where(c:bool[2], a:uint16[2], b:uint16[2])", "of uint16"),
+    "scales without a zero point": (
+        "y:int8[2,2] = QLinearMatMul(a:int8[2,2], s:const[], , b:int8[2,2], t:const[], u:const:int8[])",
+        None,
+    ),
+    "an average of nothing that is said": ("y[*] = AveragePool(x[1,1,2,2])", None),
+    "an average along three axes": ("y[*] = AveragePool(x[1,1,2,2,2], kernel_shape=[2,2,2])", "along 3 axes"),
+    "an average along one axis": ("y[*] = AveragePool(x[1,1,2], kernel_shape=[2])", "along one axis"),
+    "a maximum with dilations": ("y[*] = MaxPool(x[1,1,5,5], kernel_shape=[2,2], dilations=[1,2])", "with dilations"),
+    "random numbers, of nothing": ("y[2] = RandomNormal(shape=[2])", "torch-mlir has no form for it"),
+    "a type of an operator elsewhere": ("y:uint16[2] = com.microsoft.Gelu(x:uint16[2])", "'com.microsoft'"),
+    "the size of bytes": ("y:int8[2] = Abs(x:int8[2])", "no form for it of int8"),
+    "a pad of halves": ("y:int16[4] = Pad(x:int16[2], p:const:int64[2]{1,1})", "no form for it of int16"),
+    "a pad of bytes": ("y:int8[4] = Pad(x:int8[2], p:const:int64[2]{1,1})", None),
+    "what is positive of whole numbers": ("y:int32[2] = Relu(x:int32[2])", "no form for it of int32"),
+    "negated bytes": ("y:int8[2] = Neg(x:int8[2])", "something else"),
+    "negated halves": ("y:int16[2] = Neg(x:int16[2])", None),
+    "numbers that are normalized": ("y[2] = LpNormalization(x[2])", "of numbers that are all 0 TOSA makes NaN"),
+    "a slice whose steps are computed": (
+        "y[2] = Slice(x[4], s:const:int64[1]{0}, e:const:int64[1]{4}, a:const:int64[1]{0}, t:int32[1])",
+        None,
+    ),
+    "a linear resize by corners": (
+        "y[*] = Resize(x[1,1,2,2], , s:const[4], mode='linear', coordinate_transformation_mode='align_corners')",
+        None,
+    ),
     "a type of the result": ("y:uint32[2] = Cast(x[2], to=12)", "of uint32"),
 }
 
@@ -319,3 +344,10 @@ def test_a_condition_that_an_input_decides_is_named_and_tried(op: str, path: str
     assert found is not None
     assert "its condition is known only at run time" in found.reason
     assert not found.blocks
+
+
+@pytest.mark.parametrize(("op", "named"), [("Abs", False), ("Neg", True)])
+def test_a_power_of_what_an_operator_makes_is_named_where_it_may_be_negative(op: str, named: bool) -> None:
+    power = formats.load(model(f"a = {op}(x[2])\ny[2] = Pow(a, e[])")).graphs[0].nodes[1]
+    found = questions.unconvertible(power)
+    assert (found is not None and "may be negative" in found.reason) is named

@@ -75,9 +75,8 @@ def find(graph: Graph, version: str | None = None) -> Mapping[int, Fusions]:
     """
     found: dict[int, list[Place]] = {}
     for node in graph.nodes:
-        wanted = patterns().get((node.domain, node.op)) if node.operands else None
         known: dict[int, list[Match]] = {}
-        for pattern in _fitting(node) if wanted else ():
+        for pattern in _fitting(node) if (node.domain, node.op) in patterns() else ():
             if version is not None and not pattern.versions.include(version):
                 continue
             for match in _matches(pattern, node, known):

@@ -79,9 +79,13 @@ def test_a_place_that_is_not_of_a_kind_any_more_is_forgotten_alone(gone: int, le
     for place in (8, 1, 3):
         group.enter(place)
         group.read(place, b"numbers")
+    assert group.unread == set()
     group.leave(gone)
     assert group.places == {b"numbers": left}
     assert sorted(group.digests) == left
+    group.enter(5)
+    group.leave(5)
+    assert (group.unread, sorted(group.digests)) == (set(), left)
 
 
 def reads(lines: list[str], monkeypatch: pytest.MonkeyPatch) -> dict[str, int]:

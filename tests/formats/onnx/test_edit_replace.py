@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
 import onnx
 import pytest
 from onnx import helper
 
+from graphfix.formats.onnx import OnnxModel
 from graphfix.graph.edits import Edit, Evaluate, New, Numbers, Refused, Replace
 from graphfix.graph.protocols import Plan, Rewrite
 from graphfix.graph.view import Node
@@ -189,3 +191,18 @@ def test_the_stored_shape_of_what_is_a_constant_now_goes_and_open_ones_are_fille
     (info,) = result.after.graph.value_info
     assert (info.name, [dim.dim_value for dim in info.type.tensor_type.shape.dim]) == ("a", [2, 3])
     assert [dim.dim_value for dim in result.after.graph.output[0].type.tensor_type.shape.dim] == [2, 3]
+
+
+def test_a_value_that_takes_the_place_of_an_output_is_read_and_returned_in_its_place() -> None:
+    opened = engine.load(model("v[2,3] = Neg(x[2,3])\ny[2,3] = Abs(v)\nw[2,3] = Add(v, y)"))
+    assert isinstance(opened, OnnxModel)
+    state, (graph,) = opened._state, opened.graphs
+    old = graph.nodes[1].operand(0)
+    state.dead[old] = None
+    graph.outputs.add(old)
+    new = state.renew(old, replace(old, shape=Shape((6,))))
+    assert (old in graph.outputs, new in graph.outputs, old in state.dead) == (False, True, False)
+    assert [graph.nodes[at].operand(0) is new for at in (1, 2)] == [True, True]
+    assert graph.nodes[2].operand(1) is graph.nodes[1].results[0]
+    assert graph.nodes[0].results == (new,)
+    assert state.reshape(new, Shape((3, 2))).shape == Shape((3, 2))

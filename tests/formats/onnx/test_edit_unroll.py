@@ -9,7 +9,7 @@ from onnx import GraphProto, NodeProto, helper, numpy_helper
 
 from graphfix.formats.neutral.editing import FreshNames
 from graphfix.formats.onnx.edit.inline import rename_values
-from graphfix.formats.onnx.edit.unroll import check_loop, unrolled
+from graphfix.formats.onnx.edit.unroll import check_loop, each_number, scanned, unrolled
 from graphfix.graph.edits import Refused
 from tests.support.notation import parsed
 
@@ -196,3 +196,10 @@ def test_a_loop_stays_where_a_trip_can_not_take_its_place(node: NodeProto, trips
         assert str(caught.value) == why
     else:
         check_loop(node, trips)
+
+
+def test_numbers_of_a_scan_are_those_of_the_attribute_of_that_name() -> None:
+    node = helper.make_node("Scan", ["x"], ["y"], other=5, num_scan_inputs=2, axes=[4, 7], scan_input_axes=[1, 3])
+    assert (scanned(node), scanned(helper.make_node("Scan", ["x"], ["y"], other=5))) == (2, 0)
+    assert [each_number(node, name, 2) for name in ("axes", "scan_input_axes", "none")] == [[4, 7], [1, 3], [0, 0]]
+    assert [each_number(node, "axes", count) for count in (1, 3)] == [[0], [0, 0, 0]]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from onnx import TensorProto, helper
 
-from graphfix.formats.onnx.infer.element_types import _code, _quantized
+from graphfix.formats.onnx.infer.element_types import _code, _like, _quantized
 from tests.support.onnx.node_results import results
 
 
@@ -30,6 +30,26 @@ def test_a_quantized_type_is_the_zero_points_else_the_attributes_else_uint8() ->
     assert _quantized([1, 1, 0], stated) == TensorProto.INT4
     assert _quantized([1, 1], unstated) == TensorProto.UINT8
     assert _quantized([1, 1], None) == TensorProto.UINT8
+
+
+@pytest.mark.parametrize(
+    ("like", "operands", "count", "code"),
+    [
+        ((0,), [0, 7], 1, 7),  # the last operand of the schema stands for all that follow
+        ((0,), [5, 7], 1, 5),
+        ((0,), [0, 7], 2, 0),
+        ((1,), [5, 0, 7], 2, 7),
+        ((1,), [5, 0, 7], 3, 0),
+        ((0, 1), [0, 7, 9], 3, 7),
+        ((1, 0), [6, 7], 3, 7),
+        ((2,), [5], 3, 0),
+        ((), [5], 1, 0),
+    ],
+)
+def test_a_result_has_the_first_type_that_is_known_of_those_that_it_is_like(
+    like: tuple[int, ...], operands: list[int], count: int, code: int
+) -> None:
+    assert _like(like, operands, count) == code
 
 
 RESULTS = """

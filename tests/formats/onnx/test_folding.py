@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -14,7 +16,7 @@ from graphfix.formats.onnx.constants import folding
 from graphfix.graph.view import Value
 from tests.support import engine
 from tests.support.bits import same_bits
-from tests.support.notation import model
+from tests.support.notation import model, node
 from tests.support.runtimes.onnx_runs import run
 
 KNOWN = {
@@ -234,11 +236,20 @@ def test_operands_that_stretch_each_other_are_not_computed(op: str, monkeypatch:
     assert opened._views.evaluator.array(first(opened, "m")) is None
 
 
-def test_values_are_held_as_long_as_there_is_room(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(folding, "MOST_HELD", 3 * 8)
+@pytest.mark.parametrize(
+    ("most", "held"),
+    [
+        (2 * 8, [True, False, False]),
+        (3 * 8, [True, False, False]),
+        (5 * 8 - 1, [True, True, False]),
+        (5 * 8, [True, True, True]),
+    ],
+)
+def test_values_are_held_as_long_as_there_is_room(most: int, held: list[bool], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(folding, "MOST_HELD", most)
     opened = engine.load(model("a:int64[2] = Neg(k:const[2]{1,2})\ny:int64[2] = Neg(a)\nz:int64[1] = Shape(y)"))
     assert isinstance(opened, OnnxModel)
-    assert [opened._views.evaluator.array(first(opened, name)) is not None for name in "ayz"] == [True, False, False]
+    assert [opened._views.evaluator.array(first(opened, name)) is not None for name in "ayz"] == held
 
 
 @pytest.mark.parametrize(
@@ -287,3 +298,75 @@ def test_every_runtime_casts_alike_what_is_in_the_range_of_the_type(
     message = helper.make_node("Cast", ["x"], ["y"])
     message.attribute.extend(helper.make_attribute(name, value) for name, value in {**first, "to": to}.items())
     assert folding._casts(message, array) == casts
+
+
+@pytest.mark.parametrize(
+    ("left", "right", "fmod", "divides"),
+    [
+        ([7, 0], [4, 2], 0, True),
+        ([7], [4], 1, False),
+        ([7, 8], [4, 0], 0, False),
+        ([7, -8], [4, 2], 0, False),
+        ([7, 8], [4, -2], 0, False),
+        ([7.0, -8.0], [-4.0, 2.0], 0, True),
+        ([7.0, 8.0], [0.0, 2.0], 0, False),
+        ([7.0], [4.0], 1, False),
+    ],
+)
+def test_every_rounding_gives_the_quotients_of_what_is_not_below_0(
+    left: list[float], right: list[float], fmod: int, *, divides: bool
+) -> None:
+    message = helper.make_node("Mod", ["x", "z"], ["y"], fmod=fmod)
+    assert folding._divides(message, np.array(left), np.array(right)) is divides
+
+
+@pytest.mark.parametrize(
+    ("start", "stop", "step", "short"),
+    [
+        (0, 4096, 1, True),
+        (0, 4097, 1, False),
+        (4096, 0, -1, True),
+        (4097, 0, -1, False),
+        (0, 8192, -2, True),
+        (0, 4, 0, False),
+    ],
+)
+def test_a_range_of_at_most_4096_elements_is_short(start: int, stop: int, step: int, *, short: bool) -> None:
+    assert folding._short(np.array(start), np.array(stop), np.array(step)) is short
+
+
+@pytest.mark.parametrize(("kind", "numbers"), [("value_floats", [1.5, 2.0]), ("value_ints", [3, 4])])
+def test_the_numbers_of_a_constant_node_have_its_type(kind: str, numbers: list[float]) -> None:
+    nodes = [helper.make_node("Constant", [], ["a"], **{kind: numbers}), helper.make_node("Add", ["a", "a"], ["y"])]
+    code = TensorProto.FLOAT if kind == "value_floats" else TensorProto.INT64
+    graph = helper.make_graph(nodes, "g", [], [helper.make_tensor_value_info("y", code, [2])])
+    opened = engine.load(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)], ir_version=8))
+    assert isinstance(opened, OnnxModel)
+    array = opened._views.evaluator.array(first(opened, "a"))
+    assert array is not None
+    assert (array.dtype.name, array.tolist()) == ("float32" if kind == "value_floats" else "int64", numbers)
+
+
+FITTING: dict[str, tuple[str, tuple[int, ...], str, dict[str, Any], bool]] = {
+    "its sizes": ("[2,3]", (2, 3), "float32", {}, True),
+    "another size": ("[2,3]", (2, 4), "float32", {}, False),
+    "another rank": ("[2,3]", (3,), "float32", {}, False),
+    "a rank more": ("[2,3]", (1, 2, 3), "float32", {}, False),
+    "any size of a free axis": ("[N,3]", (7, 3), "float32", {}, True),
+    "another size beside a free axis": ("[N,3]", (7, 4), "float32", {}, False),
+    "any sizes of an unknown rank": ("[*]", (7, 4), "float32", {}, True),
+    "another type": ("[2,3]", (2, 3), "int64", {}, False),
+    "any type of an unknown one": ("[2,3]", (2, 3), "int64", {"dtype": "?"}, True),
+    "its sizes, whose stored ones are others": ("[2,3]", (2, 3), "float32", {"stale": "why"}, False),
+    "as many elements as are computed": ("[4096]", (4096,), "float32", {}, True),
+    "one more": ("[4097]", (4097,), "float32", {}, False),
+}
+
+
+@pytest.mark.parametrize(("shape", "dims", "dtype", "said", "fits"), FITTING.values(), ids=FITTING)
+def test_an_array_fits_a_value_of_its_type_and_sizes(
+    shape: str, dims: tuple[int, ...], dtype: str, said: dict[str, Any], *, fits: bool
+) -> None:
+    result = node(f"y{shape} = Neg(x)").results[0]
+    assert result is not None
+    assert folding._fits(replace(result, **said), np.zeros(dims, dtype)) is fits

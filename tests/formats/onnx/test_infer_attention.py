@@ -14,6 +14,24 @@ y, p = Attention(x[*], w[8,12], b[12], num_heads=2)
     -> float32[?,?,4] float32[2,?,2,?,2]
 y, p = Attention(x[B,S,8], w[*], b[12], num_heads=2)
     -> float32[B,S,4] float32[2,B,2,S,2]
+y, p = Attention(x[B,S,8], w[8,18], b[*], num_heads=3)
+    -> float32[B,S,6] float32[2,B,3,S,2]
+y, p = Attention(x[B,S,8], w[8,3], b[3], num_heads=1, qkv_hidden_sizes=[1,1,1])
+    -> float32[B,S,1] float32[2,B,1,S,1]
+y, p = Attention(x[B,3,8], w[8,12], b[12], , k[2,B,2,9,2], , l:int32[1], num_heads=2, past_present_share_buffer=1)
+    -> float32[B,3,4] float32[2,B,2,9,2]
+y, p = Attention(x[B,S,8], w[8,12], b[12], num_heads=1)
+    -> float32[B,S,4] float32[2,B,1,S,4]
+y, p = Attention(x[B,S,8], w[8,12], b[12])
+    -> float32[B,S,4] float32[2,B,?,S,?]
+y, p = Attention(x[B,S,8], w[8,12], b[12], num_heads=0)
+    -> float32[B,S,4] float32[2,B,?,S,?]
+y, p = Attention(x[B,S,8], w[8,15], b[15], num_heads=2, qkv_hidden_sizes=[4,7,4])
+    -> float32[B,S,4] float32[2,B,2,S,2]
+y, p = Attention(x[B,S,8], w[8,12], b[12], num_heads=2, qkv_hidden_sizes=[4,4,4,4])
+    -> float32[B,S,?] float32[2,B,2,S,?]
+y, p = Attention(x[B,3,8], w[8,12], b[12], , k[2,B,2,9,2], num_heads=2)
+    -> float32[B,3,4] float32[2,B,2,12,2]
 y, p = Attention(x[B,S,8], w[*], b[*], num_heads=2)
     -> float32[B,S,?] float32[2,B,2,S,?]
 y, p = Attention(x[B,S,8], w[8,13], b[13], num_heads=2)
@@ -82,6 +100,54 @@ y = PackedAttention(x[T,8], w[8,24], b[24], num_heads=2, qkv_hidden_sizes=[8,8,0
     -> float32[T,?]
 y = PackedAttention(x[T,8], w[8,24], b[24], num_heads=2, qkv_hidden_sizes=[8,8])
     -> float32[T,?]
+y, p, r, s = MultiHeadAttention(q[*], k[B,L,8], v[B,L,6], num_heads=2)
+    -> float32[*] float32[*] float32[*] float32[*]
+y, p, r, s = MultiHeadAttention(q[B,S,8], k[B,8], v[B,L,6], num_heads=2)
+    -> float32[B,S,6] float32[B,2,?,4] float32[B,2,?,3] float32[B,2,S,?]
+y, p, r, s = MultiHeadAttention(q[B,S,8], k[*], num_heads=2)
+    -> float32[B,S,?] float32[B,2,?,4] float32[B,2,?,?] float32[B,2,S,?]
+y, p, r, s = MultiHeadAttention(q[B,S,8], k[B,L,8], v[B,6], num_heads=2)
+    -> float32[B,S,?] float32[B,2,L,4] float32[B,2,L,?] float32[B,2,S,L]
+y, p, r, s = MultiHeadAttention(q[B,S,8], k[B,3,8], v[B,3,4], , , , c[B,2,5,4], d[B,2,5,2], num_heads=2)
+    -> float32[B,S,4] float32[B,2,8,4] float32[B,2,8,2] float32[B,2,S,8]
+y, p, r, s = MultiHeadAttention(q[B,S,8], k[B,3,8], v[B,3,4], , , , c[B,2,5,4], , l:int32[1], num_heads=2)
+    -> float32[B,S,4] float32[B,2,5,4] float32[B,2,5,2] float32[B,2,S,5]
+y, p, r, s = DecoderMaskedMultiHeadAttention(q[B,1,24], num_heads=2)
+    -> float32[B,1,8] float32[B,2,1,4] float32[B,2,1,4] float32[B,2,1,1]
+y, p, r, s = DecoderMaskedMultiHeadAttention(q[B,1,24], , , , , c[B,2,5,4], d[B,2,5,4], num_heads=2)
+    -> float32[B,1,8] float32[B,2,6,4] float32[B,2,6,4] float32[B,2,1,6]
+y, p, r = GroupQueryAttention(q[B,S,24], , , , , n:int32[B], t:int32:const[]{9}, HEADS)
+    -> float32[B,S,12] float32[B,2,9,3] float32[B,2,9,3]
+y, p, r = GroupQueryAttention(q[B,S,16], k[B,S,8], v[B,S,8], , , , t:int32:const[]{9}, HEADS, sliding_window_cache=1)
+    -> float32[B,S,16] float32[B,2,?,4] float32[B,2,?,4]
+y, p, r = GroupQueryAttention(q[B,S,16], k[B,S,8], v[B,S,8], , , , t:int32:const[]{9}, HEADS, v_quant_type='PER_TENSOR')
+    -> float32[B,S,16] float32[B,2,9,?] float32[B,2,9,?]
+y, p, r = GroupQueryAttention(q[B,S,16], k[B,S,8], v[B,S,8], c[B,2,7,4], d[B,2,6,4], n:int32[B], t:int32[], HEADS)
+    -> float32[B,S,16] float32[B,2,?,4] float32[B,2,?,4]
+y, p, r = SparseAttention(q[B,S,24], , , c[B,2,P,4], d[B,2,Q,5], HEADS)
+    -> float32[B,S,12] float32[B,2,P,4] float32[B,2,Q,5]
+y = PackedMultiHeadAttention(q[T,4,3,5])
+    -> float32[T,20]
+y = PackedMultiHeadAttention(q[T,8], k[T,8], v[T,6])
+    -> float32[T,6]
+y = PackedMultiHeadAttention(q[T,8], k[T,8], v[*])
+    -> float32[T,?]
+y = PackedMultiHeadAttention(q[T,8,3])
+    -> float32[*]
+y = PackedMultiHeadAttention(q[*])
+    -> float32[*]
+y = PackedAttention(x[T,8], w[8,24], b[24], qkv_hidden_sizes=[9,9,1])
+    -> float32[T,1]
+y, k, v = PagedAttention(q[T,16], k1[T,8], v1[T,8], c[9,16,2,4], d[8,16,2,5], HEADS, kv_cache_layout='LATENT')
+    -> float32[T,?] float32[9,16,2,4] float32[8,16,2,5]
+y, k, v = PagedAttention(q[T,24], , , c[9,16,2,4], d[8,16,2,5], HEADS)
+    -> float32[T,12] float32[9,16,2,4] float32[8,16,2,5]
+y, p, r = GroupQueryAttention(q[B,S,32], , , c[B,2,7,4], d[B,2,12,4], , t:int32:const[]{9}, HEADS)
+    -> float32[B,S,16] float32[B,2,9,4] float32[B,2,12,4]
+y, p, r, s = DecoderMaskedMultiHeadAttention(q[B,1,24], , , , , c[B,2,5,4], num_heads=2, past_present_share_buffer=1)
+    -> float32[B,1,8] float32[B,2,5,4] float32[B,2,5,4] float32[B,2,1,?]
+y, p, r, s = DecoderMaskedMultiHeadAttention(q[B,1,24], , , , , c[B,2,5,4], num_heads=2)
+    -> float32[B,1,8] float32[B,2,6,4] float32[B,2,6,4] float32[B,2,1,6]
 y, k, v = DecoderAttention(q[S,B,8], k1[T,B,8], num_heads=2)
     -> float32[S,B,8] float32[B,2,?,4] float32[B,2,?,4]
 y, k, v = DecoderAttention(q[*], k1[T,B,8], num_heads=2)

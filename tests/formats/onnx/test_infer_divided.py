@@ -8,8 +8,9 @@ from math import fmod
 import pytest
 
 from graphfix.formats.onnx.infer.operators.arithmetic import ARITHMETIC, c_remainder, floor_remainder
+from graphfix.formats.onnx.infer.sizes import normalized_axes, quotient
 from graphfix.shapes.dim import UNKNOWN, Dim, Size
-from graphfix.shapes.terms import Terms
+from graphfix.shapes.terms import Terms, as_size
 
 TERMS = Terms()
 N, M = Dim(("N",)), Dim(("M",))
@@ -129,3 +130,40 @@ LIMIT = 1 << 31
 )
 def test_an_extreme_of_a_number_of_more_than_32_bits_is_not_known(a: Size, b: Size, known: bool) -> None:
     assert [ARITHMETIC[op](TERMS, a, b) != UNKNOWN for op in ("Max", "Min")] == [known, known]
+
+
+QUOTIENTS: dict[str, tuple[Size, Size, Size]] = {
+    "numbers": (12, 4, 3),
+    "numbers with a remainder": (13, 4, UNKNOWN),
+    "by 1": (13, 1, 13),
+    "by 0": (12, 0, UNKNOWN),
+    "by less than 0": (12, -4, UNKNOWN),
+    "a size by a number": (N, 2, TERMS.floordiv(N, 2)),
+    "a size by 0": (N, 0, UNKNOWN),
+    "a size by less than 0": (N, -1, UNKNOWN),
+    "a multiple by a size": (TERMS.mul(N, 6), N, 6),
+    "a size by another": (N, M, UNKNOWN),
+    "what may be less than 0 by a number": (TERMS.sub(N, 8), 2, as_size(TERMS.floordiv(TERMS.sub(N, 8), 2))),
+    "what may be less than 0 by a size": (TERMS.mul(TERMS.sub(N, 8), M), M, as_size(TERMS.sub(N, 8))),
+}
+
+
+@pytest.mark.parametrize(("size", "by", "found"), QUOTIENTS.values(), ids=QUOTIENTS)
+def test_a_quotient_of_sizes_has_no_remainder_and_is_no_less_than_0(size: Size, by: Size, found: Size) -> None:
+    assert quotient(TERMS, size, by) == found
+
+
+@pytest.mark.parametrize(
+    ("axes", "rank", "found"),
+    [
+        ([0, -1], 3, [0, 2]),
+        ([2, -3], 3, [2, 0]),
+        ([], 3, []),
+        ([3], 3, None),
+        ([-4], 3, None),
+        ([1, -2], 3, None),
+        ([0], 0, None),
+    ],
+)
+def test_axes_are_counted_from_the_front(axes: list[int], rank: int, found: list[int] | None) -> None:
+    assert normalized_axes(axes, rank) == found

@@ -7,6 +7,7 @@ import time
 import onnx
 import pytest
 
+from graphfix.formats.onnx.infer.analysis import _callers_first
 from graphfix.formats.onnx.infer.functions import DEPTH, Calls
 from graphfix.formats.onnx.infer.scope import scope_of
 from tests.support import engine
@@ -229,3 +230,15 @@ def test_what_was_read_for_one_call_serves_for_the_same_call_again() -> None:
     for _ in range(2):
         assert len(calls.results(lambda *_: was.append(1), scope, proto.graph.node[0])) == 1
     assert was == [1]
+
+
+def test_functions_stand_behind_all_that_call_them_each_once() -> None:
+    made = parsed(f"""main (float[2] x) => (float[2] y) {{ y = local.f(x) }}
+        {HEAD} h (p) => (r) {{ r = Neg(p) }}
+        {HEAD} f (p) => (r) {{ s = local.g(p) t = local.g(s) u = local.h(t) r = local.missing(u) }}
+        {HEAD} g (p) => (r) {{ c = Cast <to = 9> (p)
+            r = If (c) <then_branch = a () => (float[2] q) {{ q = local.k(p) }},
+                else_branch = b () => (float[2] q) {{ q = local.h(p) }}> }}
+        {HEAD} k (p) => (r) {{ r = local.h(p) }}""")
+    bodies = {(function.domain, function.name): function for function in made.functions}
+    assert _callers_first(bodies) == [("local", name) for name in "fgkh"]

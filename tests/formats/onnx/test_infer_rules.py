@@ -6,10 +6,15 @@ integer elements that a later node reads as a shape.
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from onnx import helper
 
 import graphfix
+from graphfix.formats.onnx.infer.operators.generators import COUNTED_BY_FLOATS
+from graphfix.formats.onnx.infer.operators.reshaping import NO_SIZE_IS_0
+from graphfix.formats.onnx.infer.operators.windows import SOME_IMAGE
 from graphfix.shapes.shape import same_shape
 from tests.support import engine
 from tests.support.notation import model
@@ -180,12 +185,197 @@ y = LayerNormalization(x[N,4,5], s[5], axis=-4)  -> float32[N,4,5]
 y, m, d = LayerNormalization(x[N,4,5], s[4,5], axis=1)  -> float32[N,4,5] float32[N,1,1] float32[N,1,1]
 y, m, d = LayerNormalization(x[N,4,5], s[4,5], axis=-3)  -> float32[N,4,5] float32[1,1,1] float32[1,1,1]
 y, m, d = LayerNormalization(x[N,4,5], s[4,5], axis=3)  -> float32[N,4,5] float32[*] float32[*]
+y = Unsqueeze(x[*], a:const{0})  -> float32[*]
+y = Unsqueeze(x[*], a:int64[2])  -> float32[*]
+y = Squeeze(x[], a:int64[1])  -> float32[*]
+y = Squeeze(x[1,N,1], a:const[0]{})  -> float32[*]
+y = Transpose(x[*])  -> float32[*]
+y = Transpose(x[*], perm=[1,0])  -> float32[*]
+y = Transpose(x[2,3,N], perm=[1,2,0])  -> float32[3,N,2]
+y = Reshape(x[N,4], s:int64[3])  -> float32[?,?,?]
+y = Reshape(x[N,6], s:const{0,-1,3})  -> float32[N,2,3]
+y = Reshape(x[4,6], s:const{-1,8})  -> float32[3,8]
+y = Reshape(x[4,6], s:const{-1,-1})  -> float32[*]
+y = Reshape(x[4,6], s:const{-2,8})  -> float32[*]
+y = Reshape(x[*], s:const{-1,3})  -> float32[?,?]
+y = Reshape(x[*], s:const{-1,3}, allowzero=1)  -> float32[?,3]
+y = Flatten(x[2,3,5])  -> float32[2,15]
+y = Flatten(x[2,3,5], axis=-1)  -> float32[6,5]
+y = Flatten(x[2,3,5], axis=-3)  -> float32[1,30]
+y = Flatten(x[2,3,5], axis=3)  -> float32[30,1]
+y = Flatten(x[2,3,5], axis=4)  -> float32[?,?]
+y = Flatten(x[2,3,5], axis=-4)  -> float32[?,?]
+y = Flatten(x[*])  -> float32[?,?]
+y = DepthToSpace(x[N,12,3,5], blocksize=2)  -> float32[N,3,6,10]
+y = DepthToSpace(x[N,13,3,5], blocksize=2)  -> float32[N,?,6,10]
+y = DepthToSpace(x[N,12,3,5], blocksize=0)  -> float32[?,?,?,?]
+y = DepthToSpace(x[N,12,3], blocksize=1)  -> float32[?,?,?]
+y = DepthToSpace(x[*], blocksize=2)  -> float32[*]
+y = DepthToSpace(x[N,12,3,5], blocksize=1)  -> float32[N,12,3,5]
+y = SpaceToDepth(x[N,3,6,10], blocksize=2)  -> float32[N,12,3,5]
+y = SpaceToDepth(x[N,3,7,10], blocksize=2)  -> float32[N,12,?,5]
+y = SpaceToDepth(x[N,3,6,10], blocksize=0)  -> float32[?,?,?,?]
+y = SpaceToDepth(x[N,3,6,10], blocksize=1)  -> float32[N,3,6,10]
+y = SpaceToDepth(x[N,3,6], blocksize=2)  -> float32[?,?,?]
+y = SpaceToDepth(x[*], blocksize=2)  -> float32[*]
+y = ReduceSum(x[0,4,5], a:const{0,-1})  -> float32[?,?,?]
+y = ReduceSum(x[0,4,5], a:const{1,0})  -> float32[1,1,5]
 y, m = MaxPool(x[N,3,8], kernel_shape=[3])  -> float32[N,3,6] int64[N,3,6]
 y, m = Dropout(x[N,4])  -> float32[N,4] bool[N,4]
 y, i, j, c = Unique(x[N,6], axis=1)  -> float32[N,?] int64[?] int64[?] int64[?]
 y, p, q = BatchNormalization(x[N,4], s[4], b[4], m[6], v[7], training_mode=1)  -> float32[N,4] float32[6] float32[7]
+y = QLinearConv(x:uint8[N,3,8], s[], z:uint8[], w:uint8[5,3,3], t[], u:uint8[], v[], o:int8[])  -> int8[N,5,6]
+y = QLinearConv(x:uint8[N,3,8], s[], z:uint8[], w:uint8[*], t[], u:uint8[], v[], o:int8[])  -> int8[?,?,?]
+y = QLinearConv(x:uint8[*], s[], z:uint8[], w:uint8[5,3,3], t[], u:uint8[], v[], o:int8[])  -> int8[?,?,?]
+y = Conv(x[*], w[*])  -> float32[*]
+y = Conv(x[N,3,9,8], w[5,3,3,2], strides=[2,3], pads=[1,0,2,1], dilations=[2,1])  -> float32[N,5,4,3]
+y = Conv(x[N,3,W], w[5,3,3], pads=[1,1])  -> float32[N,5,W]
+y = Conv(x[N,3,9,8], w[5,3,3,2], strides=[2,3], auto_pad="SAME_UPPER")  -> float32[N,5,5,3]
+y = ConvTranspose(x[*], w[*])  -> float32[*]
+y = ConvTranspose(x[N,3,4], w[*])  -> float32[?,?,?]
+y = ConvTranspose(x[N,3,4,5], w[3,2,3,3], output_padding=[-1,0])  -> float32[N,2,?,7]
+y = ConvTranspose(x[N,3,4], w[3,2,1], pads=[2,2])  -> float32[N,2,?]
+y = ConvTranspose(x[N,3,4,5], w[3,2,3,3], output_shape=[1,9])  -> float32[N,2,1,9]
+y = MaxPool(x[N,3,9,8], kernel_shape=[3,2], strides=[2,3], pads=[1,0,2,1], dilations=[2,1])  -> float32[N,3,4,3]
+y = MaxPool(x[N,3,W], kernel_shape=[1])  -> float32[N,3,W]
+y = MaxPool(x[N,3,9], kernel_shape=[3], auto_pad="SAME")  -> float32[N,3,?]
+y = AveragePool(x[N], kernel_shape=[1])  -> float32[?]
+y = GlobalMaxPool(x[N,3,4,5,6])  -> float32[N,3,1,1,1]
+y = GlobalMaxPool(x[*])  -> float32[*]
+y = GridSample(x[N,3,8,9], g[*])  -> float32[?,?,?,?]
+y = GridSample(x[N,3,7,8,9], g[N,4,5,6,3])  -> float32[N,3,4,5,6]
+y = Col2Im(x[N,12,30], i:const{6,7}, b:const{1,2})  -> float32[N,6,6,7]
+y = Col2Im(x[N,12,30], i:const{6,7}, b:const{1,1})  -> float32[N,12,6,7]
+y = Resize(x[4,5], , , s:const{8}, axes=[1])  -> float32[4,8]
+y = Resize(x[4,5], , , s:const{8,9}, axes=[1,0])  -> float32[9,8]
+y = Resize(x[4,5], , s:const[2]{2.0,3.0}, axes=[1,0])  -> float32[12,10]
+y = Resize(x[4,5], , s:const[1]{2.0}, axes=[2])  -> float32[?,?]
+y = Resize(x[4,5], , , s:const{8,9}, axes=[0,0])  -> float32[?,?]
+y = RoiAlign(x[N,3,8,9], r[R,4], i:int64[R], output_height=0, output_width=5)  -> float32[R,3,0,5]
+y = RoiAlign(x[N,3,8,9], r[], i:int64[R])  -> float32[?,?,?,?]
+y = MaxRoiPool(x[N,3,8,9], r[], pooled_shape=[2,5])  -> float32[*]
+y = AffineGrid(t[N,2,3], s:const{2,3,4,5,6,7})  -> ?[*]
+y = AffineGrid(t[N,2,3], s:int64[3])  -> ?[*]
+y = AffineGrid(t[N,2,3], s:int64[5])  -> ?[?,?,?,?,?]
+y = GatherElements(x[N,4], i:int64[3,2])  -> float32[3,2]
+y = Gather(x[2,3,5], i:int64[6,7], axis=1)  -> float32[2,6,7,5]
+y = Gather(x[2,3,5], i:int64[6,7], axis=-1)  -> float32[2,3,6,7]
+y = Gather(x[2,3,5], i:int64[6,7], axis=-3)  -> float32[6,7,3,5]
+y = Gather(x[2,3,5], i:int64[6,7], axis=3)  -> float32[*]
+y = Gather(x[2,3,5], i:int64[6,7], axis=-4)  -> float32[*]
+y = Gather(x[2,3,5], i:int64[])  -> float32[3,5]
+y = Gather(x[*], i:int64[6,7])  -> float32[*]
+y = Gather(x[2,3,5], i:int64[*])  -> float32[*]
+y = Gather(x[], i:int64[6])  -> float32[*]
+y = GatherND(x[4,5,6], i:int64[7,2])  -> float32[7,6]
+y = GatherND(x[4,5,6], i:int64[7,3])  -> float32[7]
+y = GatherND(x[4,5,6], i:int64[7,4])  -> float32[*]
+y = GatherND(x[4,5,6], i:int64[7,N])  -> float32[*]
+y = GatherND(x[4,5,6], i:int64[])  -> float32[*]
+y = GatherND(x[4,5,6], i:int64[4,2], batch_dims=-1)  -> float32[*]
+y = GatherND(x[4,5,6], i:int64[4,1], batch_dims=1)  -> float32[4,6]
+y = GatherND(x[4,5,6], i:int64[4,5,1], batch_dims=2)  -> float32[4,5]
+y = Compress(x[4,5], c:bool[5], axis=-1)  -> float32[4,?]
+y = Compress(x[4,5], c:bool[5], axis=-3)  -> float32[*]
+y = Unique(x[4,5], axis=-2)  -> float32[?,5]
+y = Unique(x[*], axis=1)  -> float32[*]
+y = NonZero(x[2,3,4])  -> int64[3,?]
+y = OneHot(x:int64[N,6], d:const[1]{5}, v[2], axis=-3)  -> float32[5,N,6]
+y = OneHot(x:int64[N,6], d:const[1]{5}, v[2], axis=-4)  -> float32[?,?,?]
+y = OneHot(x:int64[], d:const[1]{5}, v[2])  -> float32[5]
+y, i = TopK(x[2,6,7], k:const[1]{3}, axis=1)  -> float32[2,3,7] int64[2,3,7]
+y, i = TopK(x[2,6,7], k:const[1]{3}, axis=-3)  -> float32[3,6,7] int64[3,6,7]
+y, i = TopK(x[2,6,7], k:const[1]{3}, axis=-4)  -> float32[?,?,?] int64[?,?,?]
+y = Concat(x[2,3,4], z[2,5,4], w[2,1,4], axis=1)  -> float32[2,9,4]
+y = Concat(x[2,3,4], z[2,5,4], axis=-2)  -> float32[2,8,4]
+y = Concat(x[2,3], z[2,3], axis=-1)  -> float32[2,6]
+y = Concat(x[2,N], z[2,M], axis=1)  -> float32[2,?]
+y = Concat(x[2,N], axis=1)  -> float32[2,N]
+y = Concat(x[2,3], axis=2)  -> float32[*]
+y = Concat(x[], z[], axis=0)  -> float32[*]
+y = Tile(x[2,3], r:const{3,0})  -> float32[6,0]
+y = Tile(x[2,3], r:const{3})  -> float32[?,?]
+y = Tile(x[2,3], r:const{3,-1})  -> float32[?,?]
+y = Tile(x[*], r:const{3,2})  -> float32[*]
+y = Tile(x[N,3], r:const{1,2})  -> float32[N,6]
+y = Expand(x[2,1,3], s:const{5,1})  -> float32[2,5,3]
+y = Expand(x[3], s:const{4,1,1})  -> float32[4,1,3]
+y = Expand(x[2,3], s:const{4,3})  -> float32[*]
+y = Expand(x[N,1], s:const{1,6})  -> float32[N,6]
+y = Expand(x[], s:const[0]{})  -> float32[]
+y = Expand(x[2,3], s:const{0,3})  -> float32[*]
+y = Expand(x[1,3], s:const{0,3})  -> float32[0,3]
+y, z, w = Split(x[2,7], s:const{1,2,4}, axis=-1)  -> float32[2,1] float32[2,2] float32[2,4]
+y, z, w = Split(x[2,7], axis=1, num_outputs=3)  -> float32[2,3] float32[2,3] float32[2,1]
+y, z = Split(x[2,7], axis=-2, num_outputs=2)  -> float32[1,7] float32[1,7]
+y, z = Split(x[2,7], axis=-3, num_outputs=2)  -> float32[*] float32[*]
+y = Pad(x[2,3], p:const{1,2,3,4})  -> float32[6,9]
+y = Pad(x[2,3], p:const{1,2,3})  -> float32[?,?]
+y = Pad(x[2,3], p:const{2,4}, , a:const{1})  -> float32[2,9]
+y = Pad(x[2,3], p:const{2,4}, , a:const{-2})  -> float32[8,3]
+y = Pad(x[2,3], p:const{2,4}, , a:const{2})  -> float32[?,?]
+y = Pad(x[2,3], p:const{1,2,3,4}, , a:const{1,0})  -> float32[8,7]
+y = Pad(x[2,3], p:const{1,2,3,4}, , a:const{1,1})  -> float32[?,?]
+y = Pad(x[2,3], p:const{2,4}, , a:int64[1])  -> float32[?,?]
+y = Pad(x[2,3], p:const{-3,0,0,0})  -> float32[?,3]
+y = Pad(x[*], p:const{1,2})  -> float32[*]
+y = Pad(x[2,N], p:const{0,1,0,0})  -> float32[2,?]
+y = Slice(x[8,9], s:const{1,2}, e:const{7,8}, a:const{1,0}, t:const{2,3})  -> float32[2,3]
+y = Slice(x[8,9], s:const{-3}, e:const{99}, a:const{-1})  -> float32[8,3]
+y = Slice(x[8,9], s:const{7}, e:const{1}, a:const{0}, t:const{-2})  -> float32[3,9]
+y = Slice(x[8,9], s:const{7}, e:const{1}, a:const{0})  -> float32[0,9]
+y = Slice(x[8,9], s:const{1,2}, e:const{7}, a:const{0,1})  -> float32[?,?]
+y = Slice(x[8,9], s:const{1}, e:const{7}, a:const{2})  -> float32[?,?]
+y = Slice(x[8,9], s:const{1}, e:const{7}, a:const{-3})  -> float32[?,?]
+y = Slice(x[8,9], s:const{1,2}, e:const{7,8}, a:const{0,0})  -> float32[?,?]
+y = Slice(x[8,9], s:const{1}, e:const{7}, a:const{0}, t:const{0})  -> float32[?,9]
+y = Slice(x[8,9], s:int64[1], e:const{7}, a:const{0})  -> float32[?,9]
+y = Slice(x[8,9], s:const{1}, e:int64[1], a:const{0})  -> float32[?,9]
+y = Slice(x[8,9], s:const{1}, e:const{7}, a:int64[1])  -> float32[?,?]
+y = Slice(x[8,9], s:const{1}, e:const{7}, a:const{0}, t:int64[1])  -> float32[?,9]
+y = Slice(x[8,9], s:int64[2], e:int64[2])  -> float32[?,?]
+y = Slice(x[*], s:const{1}, e:const{7})  -> float32[*]
+y = Slice(x[N,9], s:const{0}, e:const{9223372036854775807}, a:const{0})  -> float32[N,9]
+y = Where(c:bool[3,1], x[1,4], z[2,1,1])  -> float32[2,3,4]
+y = Where(c:bool[*], x[1,4], z[2,1,1])  -> float32[*]
+y = MatMul(x[N,M], w[K,L])  -> float32[N,L]
+y = MatMul(x[2,5,6], w[3,6,7])  -> float32[*]
+y = Gemm(x[2,3], w[5,3], transB=1)  -> float32[2,5]
+y = Gemm(x[3,2], w[3,5], c[5], transA=1)  -> float32[2,5]
+y = Gemm(x[2,3], w[3,5], transB=2)  -> float32[?,?]
+y = Einsum(x[2,3,4], w[2,4,5], equation="bij,bjk->bik")  -> float32[2,3,5]
+y = Einsum(x[2,3], w[3], equation="ij,j->i")  -> float32[2]
+y = Einsum(x[3,3], equation="ii->i")  -> float32[3]
+y = Einsum(x[2,3], equation="ij->ji")  -> float32[3,2]
+y = Einsum(x[2,3], equation="ij->")  -> float32[]
+y = Einsum(x[2,3], equation="ba")  -> float32[3,2]
+y = EyeLike(x[2,3], k=1)  -> float32[2,3]
+y = Range(a:const[]{2}, b:const[]{11}, c:const[]{4})  -> int64[3]
+y = Range(a:const[]{2}, b:const[]{10}, c:const[]{4})  -> int64[2]
+y = Range(a:const[]{9}, b:const[]{-2}, c:const[]{-5})  -> int64[3]
+y = Shape(x[2,3,4,5], start=1, end=3)  -> int64[2]
+y = Shape(x[2,3,4,5], start=-9, end=-1)  -> int64[3]
+y = Shape(x[2,3,4,5], start=3, end=1)  -> int64[0]
+y = Shape(x[2,3], start=2)  -> int64[0]
+y = ConstantOfShape(s:const{2,0,3})  -> float32[2,0,3]
+y = ConstantOfShape(s:const[0]{})  -> float32[]
+y = ReverseSequence(x[4,3], s:int64[3])  -> float32[4,3]
+y = LSTM(x[S,B,8], w[1,12,8], r[1,12,3], hidden_size=0)  -> float32[S,1,B,?]
+y, h = GRU(x[S,B,8], w[1,9,8], r[1,9,3], hidden_size=3)  -> float32[S,1,B,3] float32[1,B,3]
+y, h = RNN(x[S,B,8], w[1,3,8], r[1,3,3], hidden_size=3, direction="reverse")  -> float32[S,1,B,3] float32[1,B,3]
+y, h = GRU(x[*], w[1,9,8], r[1,9,3])  -> float32[?,1,?,?] float32[1,?,?]
+y = Det(x[N,3,3])  -> float32[N]
+y = Det(x[3,3])  -> float32[]
+y = Det(x[3])  -> float32[*]
+y = Det(x[*])  -> float32[*]
+y = Concat(z[*], x[N,4], axis=1)  -> float32[?,?]
+y = Einsum(x[3,4], equation="ii->i")  -> float32[?]
+y = Einsum(x[N,N], equation="ii->i")  -> float32[N]
 """
 OF_A_VERSION = """
+3: y = Concat(x[N,4], z[N,4])  -> float32[N,8]
+26: y = ai.onnx.preview.FlexAttention(q[B,4,S,8], k[B,2,L,8], v[B,2,L,6])  -> float32[B,4,S,6]
+26: y = ai.onnx.preview.FlexAttention(q[B,4,S,8], k[B,2,L,8], v[*])  -> float32[B,4,S,?]
 9: y = Slice(x[4,6], starts=[1,0], ends=[3,-1])  -> float32[2,5]
 9: y = Slice(x[4,6], starts=[1], ends=[3], axes=[1])  -> float32[4,2]
 10: y = Slice(x[4,6], s:const{1}, e:const{3}, a:const{1})  -> float32[4,2]
@@ -232,6 +422,24 @@ OF_A_VERSION = """
 20: y, n = StringSplit(x:string[N,4])  -> string[N,4,?] int64[N,4]
 """
 ELEMENTS = """
+Slice(s, b:int64[1], e:const{2})  -> [*]
+Slice(s, b:const{0}, e:const{3}, , t:const{2})  -> [2,5]
+Slice(s, b:const{0}, e:const{2}, a:const{-2})  -> [*]
+Slice(s, b:const{-2}, e:const{-9}, a:const{0}, t:const{-1})  -> [3,2]
+Slice(s, b:const{9}, e:const{0}, a:const{0}, t:const{-1})  -> [5,3]
+Slice(s, b:const{1}, e:const{9}, a:const{0}, t:const{2})  -> [3]
+Slice(s, b:const{-9}, e:const{-1})  -> [2,3]
+Concat(s, k:int64[*], axis=0)  -> [*]
+Concat(s, k:int64[K], axis=0)  -> [*]
+Concat(s, k:const[1,3]{1,2,3}, axis=0)  -> [*]
+Gather(k:const{5,6,7}, i:int64[2])  -> [?,?]
+Gather(s, i:const{-3,2})  -> [2,5]
+Neg(q:int64[3])  -> [?,?,?]
+Add(s, q:int64[3])  -> [?,?,?]
+Mod(s, q:int64[3])  -> [?,?,?]
+Where(c:bool[3], s, k:const{9})  -> [?,?,?]
+Expand(q:int64[1], e:const{3})  -> [?,?,?]
+Tile(q:int64[2], e:const{2})  -> [?,?,?,?]
 Slice(s, b:const{0}, e:const{2})  -> [2,3]
 Slice(s, b:const{-1}, e:const{-9}, a:const{0}, t:const{-1})  -> [5,3,2]
 Slice(s, b:const{0}, e:const{3}, a:const{-1}, t:const{2})  -> [2,5]
@@ -290,7 +498,7 @@ Flatten(s, axis=0)  -> [2,3,5]
 
 def rows(text: str) -> list[tuple[str, str]]:
     return [
-        (left.strip(), right.strip()) for left, _, right in (line.partition("->") for line in text.split("\n")[1:-1])
+        (left.strip(), right.strip()) for left, _, right in (line.rpartition("->") for line in text.split("\n")[1:-1])
     ]
 
 
@@ -316,6 +524,133 @@ def test_elements_are_computed_where_they_are_known(text: str, found: str) -> No
     negated = "n:int64[*] = Neg(s)\n" if "(n)" in text else ""
     given = f"s:int64[*] = Shape(x[2,3,5])\n{negated}r:{dtype}[*] = {text}"
     assert results(f"{given}\ny = Expand(z[1], r)") == f"float32{found}"
+
+
+MATRICES = """
+Concat(q, l:const[2,2]{1,2,3,4}, axis=1)  -> [2,7,1,2,5,3,3,4]
+Concat(q, l:const[2,2]{1,2,3,4}, axis=-2)  -> [2,7,5,3,1,2,3,4]
+Concat(q, l:const[2,1]{1,2}, axis=-1)  -> [2,7,1,5,3,2]
+Slice(q, b:const{1}, e:const{2}, a:const{1})  -> [7,3]
+Slice(q, b:const{1}, e:const{2}, a:const{-2})  -> [5,3]
+Slice(q, b:const{1,0}, e:const{-9,2}, a:const{1,0}, w:const{-1,1})  -> [7,2,3,5]
+Tile(q, i:const{1,2})  -> [2,7,2,7,5,3,5,3]
+Tile(q, i:const{2,1})  -> [2,7,5,3,2,7,5,3]
+Add(q, l:const[2,1]{10,20})  -> [12,17,25,23]
+Sub(q, l:const[2]{1,2})  -> [1,5,4,1]
+Gather(q, i:const{1,0}, axis=1)  -> [7,2,3,5]
+"""
+"""Of q, which is [[2,7],[5,3]]: the elements, row by row."""
+
+
+@pytest.mark.parametrize(("text", "found"), rows(MATRICES))
+def test_elements_of_a_matrix_are_computed_where_they_are_known(text: str, found: str) -> None:
+    given = "s:int64[*] = Shape(x[2,7,5,3])\nq:int64[*] = Reshape(s, k:const{2,2})\n"
+    count = found.count(",") + 1
+    wanted = f"t:int64[*] = {text}\nr:int64[*] = Reshape(t, m:const{{{count}}})\ny = Expand(z[1], r)"
+    assert results(given + wanted) == f"float32{found}"
+
+
+ZEROS, FLOATS, IMAGES = [NO_SIZE_IS_0], [COUNTED_BY_FLOATS], [SOME_IMAGE]
+ASSUMED: dict[str, tuple[str, list[str]]] = {
+    "floats up to a size": (
+        "c:int64[*] = Shape(x[N]); f = Cast(c, to=1); q = Squeeze(f); y = Range(a:const[]{0.0}, q, d:const[]{1.0})",
+        FLOATS,
+    ),
+    "floats from a size": (
+        "c:int64[*] = Shape(x[N]); f = Cast(c, to=1); q = Squeeze(f); y = Range(q, a:const[]{0.0}, d:const[]{-1.0})",
+        FLOATS,
+    ),
+    "floats up to a number": ("y = Range(a:const[]{0.0}, b:const[]{5.0}, c:const[]{1.0})", []),
+    "whole numbers up to a size": (
+        "c:int64[*] = Shape(x[N]); q:int64[] = Squeeze(c); y:int64[*] = Range(a:const[]{0}, q, d:const[]{1})",
+        [],
+    ),
+    "a size of something else": (
+        "s:int64[*] = Shape(z[K]); c:int64[*] = Concat(s, k:const{-1}, axis=0); y = Reshape(x[N,4], c)",
+        ZEROS,
+    ),
+    "the size itself": (
+        "s:int64[*] = Shape(x[N,4], end=1); c:int64[*] = Concat(s, k:const{-1}, axis=0); y = Reshape(x, c)",
+        [],
+    ),
+    "a size that is no 0": (
+        (
+            "s:int64[*] = Shape(z[K]); t:int64[*] = Add(s, o:const{1}); c:int64[*] = Concat(t, k:const{-1}, axis=0); "
+            "y = Reshape(x[N,4], c)"
+        ),
+        [],
+    ),
+    "a size behind the last axis": (
+        "s:int64[*] = Shape(z[K]); c:int64[*] = Concat(k:const{-1}, s, axis=0); y = Reshape(x[N], c)",
+        [],
+    ),
+    "a size of which there is a multiple": (
+        (
+            "s:int64[*] = Shape(z[K]); d = Concat(z, z, axis=0); c:int64[*] = Concat(s, k:const{-1}, axis=0);"
+            " y = Reshape(d, c)"
+        ),
+        [],
+    ),
+    "a size that is one, and what is left": (
+        "s:int64[*] = Shape(z[K]); c:int64[*] = Concat(s, k:const{-1}, axis=0); y = Reshape(x[N,4], c, allowzero=1)",
+        ZEROS,
+    ),
+    "a size that is one": (
+        "s:int64[*] = Shape(z[K]); c:int64[*] = Concat(s, k:const{4}, axis=0); y = Reshape(x[N,4], c, allowzero=1)",
+        [],
+    ),
+    "a number that is one, and what is left": ("y = Reshape(x[N,4], c:const{2,-1}, allowzero=1)", []),
+    "an image that may be empty": ("y = MaxPool(x[N,3,W], kernel_shape=[1], strides=[2])", IMAGES),
+    "an image of a batch that is not": ("y = MaxPool(x[2,3,W], kernel_shape=[1], strides=[2])", []),
+    "an image in steps of 1": ("y = MaxPool(x[N,3,W], kernel_shape=[1])", []),
+    "an image with its padding": ("y = MaxPool(x[N,3,W], kernel_shape=[1], strides=[2], pads=[1,0])", []),
+}
+
+
+@pytest.mark.parametrize(("text", "assumed"), ASSUMED.values(), ids=ASSUMED)
+def test_what_a_size_relies_on_is_assumed_and_nothing_else(text: str, assumed: list[str]) -> None:
+    opened = engine.load(model(text.replace("; ", "\n").replace("y = ", "y[*] = ")))
+    assert list(opened.assumes) == assumed
+
+
+TURNED = {"": "[2,5,3,7]", "perm=[1,0]": "[2,5,3,7]", "perm=[0,1]": "[2,3,5,7]", "perm=[0,0]": "[*]"}
+
+
+@pytest.mark.parametrize(("options", "found"), TURNED.items(), ids=[*TURNED])
+def test_elements_change_their_order_as_the_axes_do(options: str, found: str) -> None:
+    given = "s:int64[*] = Shape(x[2,3,5,7])\nq:int64[*] = Reshape(s, a:const{2,2})\n"
+    given += f"t:int64[*] = Transpose(q{options and ', '}{options})"
+    assert results(f"{given}\nr:int64[*] = Reshape(t, b:const{{4}})\ny = Expand(z[1], r)") == f"float32{found}"
+
+
+OF_SIZES = """
+t:int64[*] = Sub(s, k:const{1,0}); y = Reshape(x, t)  -> float32[?,4]
+y = Reshape(z[A,B], s)  -> float32[N,4]
+n:int64[*] = Neg(e); m:int64[*] = Mod(n, k:const{4}, fmod=1); t:int64[*] = Neg(m); y = Expand(z[], t)  -> float32[2,3,1]
+n:int64[*] = Neg(e); m:int64[*] = Mod(n, k:const{4}); y = Expand(z[1], m)  -> float32[2,1,3]
+t:int64[*] = ReduceSum(q:int64[3]); y = Expand(z[1], t)  -> float32[?]
+t:int64[*] = ReduceMax(q:int64[3], a:int64[1]); y = Expand(z[1], t)  -> float32[*]
+q:int64[*] = Reshape(f, k:const{2,2}); t:int64[*] = ReduceSum(q, a:const{0}); y = Expand(z[1], t)  -> float32[*]
+q:int64[*] = Reshape(f, k:const{2,2}); t:int64[*] = ReduceMax(q); y = Tile(z[1,1], t)  -> float32[?,?]
+t:int64[] = Gather(s, k:const[]{0}); y = Range(a:const[]{0}, b:const[]{9}, t)  -> int64[?]
+t:int64[] = Gather(s, k:const[]{0}); y = Range(a:const[]{0}, t, c:const[]{1})  -> int64[N]
+t:int64[] = Gather(s, k:const[]{0}); y = Range(t, b:const[]{0}, c:const[]{-1})  -> int64[N]
+t:int64[*] = Gather(k:const{5,6,7}, s); y = Expand(z[1], t)  -> float32[?,?]
+q:int64[*] = Reshape(f, k:const{2,2}); t:int64[*] = Gather(q, i:const[]{1}, axis=1); y = Expand(z[], t)  -> float32[7,3]
+q:int64[*] = Reshape(f, k:const{2,2}); t:int64[*] = Gather(q, i:const[]{1}); y = Expand(z[1], t)  -> float32[5,3]
+"""
+"""Of s, the sizes of x[N,4], e, those of w[2,7,5], and f, those of v[2,7,5,3]: what is computed of them."""
+
+
+@pytest.mark.parametrize(("text", "found"), rows(OF_SIZES))
+def test_results_of_nodes_that_are_given_sizes(text: str, found: str) -> None:
+    given = {
+        "s": "s:int64[*] = Shape(x[N,4])\n",
+        "e": "e:int64[*] = Shape(w[2,7,5])\n",
+        "f": "f:int64[*] = Shape(v[2,7,5,3])\n",
+    }
+    used = "".join(line for name, line in given.items() if re.search(rf"[( ]{name}[,)]", text))
+    assert results(used + text.replace("; ", "\n")) == found
 
 
 LOGIC = {

@@ -111,4 +111,6 @@ def test_a_quotient_of_what_may_be_below_0_is_known_by_a_positive_number_alone(d
 def test_a_number_that_is_not_negative_is_not_divided_by_0() -> None:
     terms, size = Terms(), Dim(("n",), 0, None)
     assert _divided(terms, size, 0) == UNKNOWN
+    assert _divided(terms, size, Dim(("d",), -3, 3)) == UNKNOWN
+    assert _divided(terms, 7, Dim(("d",), -3, 3)) == UNKNOWN
     assert _divided(terms, size, Dim(("m",), 0, None)) != UNKNOWN

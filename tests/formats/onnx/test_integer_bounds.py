@@ -9,11 +9,14 @@ import pytest
 from onnx import numpy_helper
 
 from graphfix.formats.onnx import OnnxModel
+from graphfix.formats.onnx.infer.operators import arithmetic
 from graphfix.formats.onnx.infer.operators.integers import TYPES, axis_positions, bounds_of, bounds_of_first, union
+from graphfix.formats.onnx.infer.operators.reductions import _bounds_of_sums
 from tests.support import engine
 from tests.support.notation import model, node
 from tests.support.runtimes.onnx_runs import run
 
+Given = tuple[int, int] | None
 I32 = (-(2**31), 2**31 - 1)
 I64 = (-(2**63), 2**63 - 1)
 BYTE = "x:int8[3]"
@@ -146,6 +149,9 @@ OF_BYTES = [
     ("y:int64[2,6] = Pad(c, p:const{0,1,0,1})", I8),
     ("y:int64[2,6] = Pad(c, p:const{0,1,0,1}, mode='edge')", I8),
     ("y:int64[2,6] = Pad(c, p:const{0,1,0,1}, v:const[]{-300})", (-300, 127)),
+    ("m:int64[2,4] = Max(c, k:const[]{5})\ny:int64[2,6] = Pad(m, p:const{1,1}, , a:const{1})", (0, 127)),
+    ("m:int64[2,4] = Max(c, k:const[]{5})\ny:int64[2,6] = Pad(m, p:const{1,1}, v:const[]{300}, a:const{1})", (5, 300)),
+    ("m:int64[2,4] = Max(c, k:const[]{5})\ny:int64[2,6] = Pad(m, p:const{0,1,0,1}, v:const[]{6})", (5, 127)),
     ("y:int64[2,4] = Mul(c, c)", (-16256, 16384)),
     ("y:int64[2,4] = Sub(c, c)", (-255, 255)),
     ("y:int64[2,4] = Div(c, d:int64[4])", (-128, 128)),
@@ -243,6 +249,29 @@ def test_a_result_has_no_bounds_where_one_of_its_parts_has_none() -> None:
     assert bounds_of_first(given, [], 0) is None
 
 
+SUMS: dict[str, tuple[str, Given, Given]] = {
+    "a running sum along the longest axis": (
+        "y:int64[2,4,3] = CumSum(c:int64[2,4,3], a:const[]{0})",
+        (-5, 7),
+        (-20, 28),
+    ),
+    "a running sum of one number": ("y:int64[] = CumSum(c:int64[], a:const[]{0})", (3, 7), (0, 7)),
+    "a running sum of numbers above 0": ("y:int64[3] = CumSum(c:int64[3], a:const[]{0})", (2, 7), (0, 21)),
+    "a running sum of numbers below 0": ("y:int64[3] = CumSum(c:int64[3], a:const[]{0})", (-7, -2), (-21, 0)),
+    "a sum of 4 of each 3": ("y:int64[1,3] = ReduceSum(c:int64[4,3], a:const{0})", (-5, 7), (-20, 28)),
+    "a sum of 3 of each 4": ("y:int64[4] = ReduceSum(c:int64[4,3], a:const{1}, keepdims=0)", (-5, 7), (-15, 21)),
+    "a sum of nothing": ("y:int64[0,1] = ReduceSum(c:int64[0,3], a:const{1})", (2, 7), (0, 7)),
+    "a sum of numbers that are not bounded": ("y:int64[1,3] = ReduceSum(c:int64[4,3], a:const{0})", None, None),
+    "a sum of a free size": ("y:int64[1,3] = ReduceSum(c:int64[N,3], a:const{0})", (-5, 7), None),
+    "a sum with a free size": ("y:int64[1,N] = ReduceSum(c:int64[4,3], a:const{0})", (-5, 7), None),
+}
+
+
+@pytest.mark.parametrize(("text", "given", "wanted"), SUMS.values(), ids=SUMS)
+def test_a_sum_is_within_as_many_times_the_bounds_as_it_has_terms(text: str, given: Given, wanted: Given) -> None:
+    assert _bounds_of_sums(node(text), [given, (0, 1)], 0) == wanted
+
+
 POSITIONS = {
     "the first axis by default": ("y:int64[1,7] = ArgMax(x[2,7])", (0, 1)),
     "an axis that is named": ("y:int64[2,1] = ArgMin(x[2,7], axis=1)", (0, 6)),
@@ -272,3 +301,71 @@ def test_each_element_type_has_its_own_bounds() -> None:
     }
     assert len(names) == 8
     assert TYPES["bool"] == (0, 1)
+
+
+ABOUT = "y:int64[2] = Op(a:int64[2], b:int64[2], c:int64[2])"
+RULES: dict[str, tuple[str, list[Given], Given]] = {
+    "Abs of both signs": ("Abs", [(-3, 5)], (0, 5)),
+    "Abs of both signs, more below 0": ("Abs", [(-6, 5)], (0, 6)),
+    "Abs above 0": ("Abs", [(3, 5)], (3, 5)),
+    "Abs below 0": ("Abs", [(-7, -2)], (2, 7)),
+    "Abs of anything": ("Abs", [None], None),
+    "Neg": ("Neg", [(-3, 5)], (-5, 3)),
+    "Neg of anything": ("Neg", [None], None),
+    "Sign": ("Sign", [None], (-1, 1)),
+    "Add": ("Add", [(1, 2), (10, 20)], (11, 22)),
+    "Sub": ("Sub", [(1, 2), (10, 20)], (-19, -8)),
+    "Mul": ("Mul", [(-2, 3), (4, 5)], (-10, 15)),
+    "Mul of both signs": ("Mul", [(-2, 3), (-7, 5)], (-21, 15)),
+    "Add of anything": ("Add", [None, (10, 20)], None),
+    "Add to anything": ("Add", [(1, 2), None], None),
+    "Max": ("Max", [(1, 9), (3, 4)], (3, 9)),
+    "Min": ("Min", [(1, 9), (3, 4)], (1, 4)),
+    "Max of three": ("Max", [(1, 2), (0, 9), (3, 4)], (3, 9)),
+    "Max of anything": ("Max", [(1, 2), None, (0, 5)], None),
+    "Min of anything": ("Min", [None, (0, 5)], None),
+    "Div": ("Div", [(-7, 3), (1, 2)], (-7, 7)),
+    "Div, more above 0": ("Div", [(-3, 7), (1, 2)], (-7, 7)),
+    "Div of what is not below 0": ("Div", [(0, 9), (0, 2)], (0, 9)),
+    "Div of what is above 0": ("Div", [(3, 9), (1, 2)], (0, 9)),
+    "Div by what may be below 0": ("Div", [(3, 9), (-1, 2)], (-9, 9)),
+    "Div of what may be below 0": ("Div", [(-1, 9), (1, 2)], (-9, 9)),
+    "Div by anything": ("Div", [(0, 9), None], (-9, 9)),
+    "Div of anything": ("Div", [None, (1, 2)], None),
+    "Mod": ("Mod", [None, (2, 5)], (0, 4)),
+    "Mod by either sign": ("Mod", [None, (-6, 3)], (-5, 5)),
+    "Mod by either sign, more above 0": ("Mod", [None, (-3, 6)], (-5, 5)),
+    "Mod by what is below 0": ("Mod", [None, (-6, -2)], (-5, 0)),
+    "Mod by 0": ("Mod", [None, (0, 0)], (0, 0)),
+    "Mod by what is not below 0": ("Mod", [None, (0, 3)], (0, 2)),
+    "Mod by what is not above 0": ("Mod", [None, (-3, 0)], (-2, 0)),
+    "Mod by anything": ("Mod", [(1, 2), None], None),
+    "Clip": ("Clip", [(-10, 10), (-2, 3), (4, 6)], (-2, 6)),
+    "Clip above all": ("Clip", [(-10, -5), (-2, 3), (4, 6)], (-2, 3)),
+    "Clip below all": ("Clip", [(20, 30), (-2, 3), (4, 6)], (4, 6)),
+    "Clip from anything": ("Clip", [(-10, 10), None, (4, 6)], None),
+    "Clip to anything": ("Clip", [(-10, 10), (-2, 3), None], None),
+    "Clip of anything": ("Clip", [None, (-2, 3), (4, 6)], None),
+    "Where": ("Where", [(0, 1), (-3, 4), (2, 9)], (-3, 9)),
+}
+
+
+@pytest.mark.parametrize(("op", "given", "wanted"), RULES.values(), ids=RULES)
+def test_the_rule_of_an_operator_bounds_its_results(op: str, given: list[Given], wanted: Given) -> None:
+    assert arithmetic.BOUNDS[op](node(ABOUT), given, 0) == wanted
+
+
+@pytest.mark.parametrize(
+    ("text", "given", "wanted"),
+    [
+        ("y:int64[2] = Mod(a:int64[2], b:int64[2], fmod=1)", [None, (2, 5)], (-4, 4)),
+        ("y:int64[2] = Mod(a:int64[2], b:int64[2], fmod=1)", [(1, 2), None], None),
+        ("y:int64[2] = Clip(a:int64[2], b:int64[])", [(-10, 10), (-2, 3)], (-2, 10)),
+        ("y:int64[2] = Clip(a:int64[2], , c:int64[])", [(-10, 10), None, (4, 6)], (-10, 6)),
+        ("y:int64[2] = Clip(a:int64[2])", [(-10, 10)], (-10, 10)),
+        ("y:int64[2] = Clip(a:int64[2], b:int64[])", [(-10, 10), None], None),
+    ],
+)
+def test_the_rule_of_an_operator_heeds_what_is_absent(text: str, given: list[Given], wanted: Given) -> None:
+    made = node(text)
+    assert arithmetic.BOUNDS[made.op](made, given, 0) == wanted

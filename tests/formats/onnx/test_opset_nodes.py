@@ -45,6 +45,18 @@ def test_a_new_node_stands_in_front_of_the_one_that_is_converted_or_behind_it() 
     assert [node.op_type for node in graph.holder.node] == ["A", "Front", "B", "Behind"]
 
 
+def test_new_nodes_of_several_places_stand_each_beside_its_own() -> None:
+    graph = converted(12, *(helper.make_node(op, ["x"], [op]) for op in "ABCD"))
+    for at in (3, 0, 2):
+        graph.at = at
+        graph.add(helper.make_node(f"behind{at}", ["x"], [f"w{at}"]), behind=True)
+        graph.add(helper.make_node(f"front{at}", ["x"], [f"v{at}"]))
+        graph.add(helper.make_node(f"next{at}", ["x"], [f"u{at}"]))
+    graph.place()
+    order = "front0 next0 A behind0 B front2 next2 C behind2 front3 next3 D behind3"
+    assert " ".join(node.op_type for node in graph.holder.node) == order
+
+
 @pytest.mark.parametrize("holder", [GraphProto(), FunctionProto()], ids=["a graph of old", "a function"])
 def test_where_no_initializer_can_be_a_constant_is_a_node_in_front_of_all(holder: GraphProto | FunctionProto) -> None:
     for op in ("A", "B"):

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
-from graphfix.formats.onnx.infer.stored_names import Hypotheses, StoredNames
+from graphfix.formats.onnx.infer.stored_faults import _fault, _is_wrong, _restated
+from graphfix.formats.onnx.infer.stored_names import Hypotheses, StoredNames, _within
 from graphfix.shapes.dim import Dim, Shape, Size, symbol
+from graphfix.shapes.name_table import LONGEST
 from graphfix.shapes.terms import Terms
 
 N, M, FREE = symbol("N"), symbol("M"), Dim(("?z.0",))
@@ -78,6 +82,11 @@ def test_what_is_no_such_arithmetic_says_nothing(text: str) -> None:
     assert hypotheses().size(text) is None
 
 
+@pytest.mark.parametrize(("length", "understood"), [(LONGEST, True), (LONGEST + 1, False)])
+def test_a_text_that_is_too_long_says_nothing(length: int, *, understood: bool) -> None:
+    assert (hypotheses().size("N".ljust(length)) == N) == understood
+
+
 def test_a_number_is_itself_and_nothing_says_nothing() -> None:
     assert (hypotheses().size(5), hypotheses().size(None)) == (5, None)
 
@@ -101,6 +110,10 @@ COMPARED: dict[str, tuple[str | int, str | int, bool, bool]] = {
     "a number that is stored, of a free size": ("N", 5, False, False),
     "a stored size of a further input": ("2*N", "N + M", False, False),
     "a size that no rule knows": ("?", "N", False, True),
+    "a number that is the size from a bound on": ("Min(N, 16)", 16, False, False),
+    "a number of a size that no rule knows": ("?", 5, False, True),
+    "a size of which another is a part": ("N + M", "N", True, False),
+    "a size that is a part of another": ("N", "N + M", False, False),
 }
 
 
@@ -176,3 +189,96 @@ def test_the_stored_shape_of_a_result_that_no_rule_knows_is_believed_as_far_as_i
     assert (first, second, fourth) == (N, terms.mul(N, 2), 7)
     assert third == Dim()
     assert held.shapes == {"v": ("N", "2*N", None, "7")}
+
+
+def test_a_name_is_refuted_by_a_size_that_is_made_of_it_and_more() -> None:
+    terms = Terms()
+    held = hypotheses(terms)
+    assert held.is_refuted(terms.add(N, M), "2*N")
+    assert not held.is_refuted(terms.mul(N, 2), "N + M")
+
+
+def test_a_bound_size_is_a_number_beside_the_free_ones() -> None:
+    terms, stored = Terms(), StoredNames.of({"x": ("N", "M"), "z": (None,)}, {})
+    held = Hypotheses.over(stored, terms, {"x": Shape((6, M)), "z": None})
+    assert held.symbols == {"N": 6, "M": M}
+    assert held.size("N + M") == terms.add(M, 6)
+    assert held.is_refuted(M, "N + M")
+    assert not held.is_refuted(M, "M")
+    assert held.is_open(terms.minimum(M, 16), M)
+
+
+@pytest.mark.parametrize(
+    ("shape", "symbols"), [(Shape((N,)), {"N": N}), (Shape(None), {}), (None, {}), (Shape((N, M, 3)), {"N": N, "M": M})]
+)
+def test_symbols_are_the_sizes_of_the_axes_that_an_input_has(shape: Shape | None, symbols: dict[str, Size]) -> None:
+    stored = StoredNames.of({"x": ("N", "M")}, {})
+    assert Hypotheses.over(stored, Terms(), {"x": shape}).symbols == symbols
+    assert Hypotheses.over(stored, Terms(), {}).symbols == {}
+
+
+def test_a_symbol_may_be_any_text() -> None:
+    stored = StoredNames.of({"x": ("batch size", "2x")}, {})
+    held = Hypotheses.over(stored, Terms(), {"x": Shape((N, M))})
+    assert [held.size(text) for text in ("batch size", "2x", "batch", "N")] == [N, M, None, None]
+
+
+FAULTS: dict[str, tuple[Size, int | str | None, str | None, str | None]] = {
+    "the number": (5, 5, None, None),
+    "another number": (5, 6, "another", "another"),
+    "a number of a free size": (N, 5, "varies", None),
+    "the name": (N, "N", None, None),
+    "the name of another size": (N, "M", "name", "name"),
+    "a name of a number": (5, "N", "name", "name"),
+    "a label": (N, "K", None, None),
+    "nothing": (N, None, None, None),
+    "nothing of a number": (5, None, None, None),
+}
+
+
+@pytest.mark.parametrize(("computed", "stored", "fault", "leaning"), FAULTS.values(), ids=FAULTS)
+def test_a_stored_size_has_a_fault(
+    computed: Size, stored: int | str | None, fault: str | None, leaning: str | None
+) -> None:
+    held = hypotheses()
+    assert _fault(computed, stored, held) == fault
+    assert _fault(computed, stored, held, leans=True) == leaning
+    assert _is_wrong((3, computed), (3, stored), held) is (fault is not None)
+    assert _is_wrong((3, computed), (3,), held)
+
+
+@pytest.mark.parametrize(
+    ("dims", "stored", "faults", "restated", "leaning"),
+    [
+        ((N, 4, 5), ("M", 3, 5), ["name", "another", None], ("N", 4, 5), (None, None, 5)),
+        ((N, Dim()), ("N", 7), [None, None], ("N", None), ("N", None)),
+        ((N, 4), ("K", None), [None, None], ("K", None), ("K", None)),
+        ((N, 4), ("N",), ["another"], ("N", 4), None),
+    ],
+)
+def test_sizes_are_restated_where_they_are_wrong(
+    dims: tuple[Size, ...],
+    stored: tuple[int | str | None, ...],
+    faults: list[Any],
+    restated: tuple[int | str | None, ...],
+    leaning: tuple[int | str | None, ...] | None,
+) -> None:
+    found = _restated(Shape(dims), stored, faults, leans=False)
+    assert found is not None
+    assert tuple(found) == restated
+    leant = _restated(Shape(dims), stored, faults, leans=True)
+    assert (None if leant is None else tuple(leant)) == leaning
+
+
+@pytest.mark.parametrize(
+    ("size", "number", "found"),
+    [
+        (Dim(("N",), 2, 5), 7, 5),
+        (Dim(("N",), 2, 5), 3, 5),
+        (Dim(("N",), 2, 5), 4, 2),
+        (Dim(("N",), 2), 7, 9),
+        (Dim(("N",), 3, 3), 4, 3),
+    ],
+)
+def test_a_number_that_is_tried_is_in_the_range_of_the_size(size: Dim, number: int, found: int) -> None:
+    assert _within(size, number) == found

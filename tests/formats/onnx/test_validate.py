@@ -367,3 +367,23 @@ def test_an_operator_set_that_onnxruntime_imports_by_itself_is_of_version_1() ->
     made = model(ADD)
     with_nodes("z = com.microsoft.Gelu (x)")(made)
     assert [(node.op, node.version) for node in graphfix.load(made).graphs[0].nodes] == [("Add", 17), ("Gelu", 1)]
+
+
+def test_a_model_that_imports_nothing_may_have_what_version_1_alone_has() -> None:
+    nodes = [helper.make_node("Split", ["x", "sizes"], ["y", "z"])]  # version 2 has the sizes as an attribute
+    inputs = [value("x", [2]), value("sizes", [2])]
+    made = helper.make_model(helper.make_graph(nodes, "g", inputs, [value("y", [1])]), ir_version=2)
+    del made.opset_import[:]
+    assert [node.version for node in graphfix.load(made).graphs[0].nodes] == [1]
+
+
+@pytest.mark.parametrize(("ir", "read"), [(0, False), (1, True)])
+def test_the_first_ir_version_is_1(ir: int, *, read: bool) -> None:
+    graph = helper.make_graph([node("Neg", "x", "y")], "g", [value("x", [2])], [value("y", [2])])
+    made = helper.make_model(graph, ir_version=ir)
+    del made.opset_import[:]
+    if read:
+        assert graphfix.load(made).graphs[0].nodes[0].version == 1
+    else:
+        with pytest.raises(GraphfixError, match="its IR version is 0"):
+            graphfix.load(made)

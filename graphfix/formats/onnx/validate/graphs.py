@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final, NoReturn
 
 from graphfix.formats.neutral.insertion import rearrange
-from graphfix.formats.onnx.file.container import OPSETS_SINCE, Container
+from graphfix.formats.onnx.file.container import Container
 from graphfix.formats.onnx.file.messages import Operator, Steps, steps, subgraphs
 from graphfix.formats.onnx.schemas import newest
 from graphfix.formats.onnx.validate.errors import (
@@ -75,9 +75,7 @@ def _model(container: Container) -> Steps:
         raise MalformedModelError(f"its IR version is {proto.ir_version}")
     functions = frozenset((standard(function.domain), function.name) for function in proto.functions)
     validator = _Validator(container, functions)
-    versions = _versions(proto.opset_import)
-    if not versions and proto.ir_version < OPSETS_SINCE:
-        versions = {"": 1}
+    versions = _versions(proto.opset_import) or {"": 1}  # an IR version of before imports
     nodes = validator.graph(proto.graph, "main", versions, ())
     for function in proto.functions:
         validator.function(function)

@@ -34,8 +34,6 @@ def _fused(call: Call) -> Results:
     flags = [call.flag(attribute, 0) for attribute in TRANSPOSES]
     if left is None or right is None or None in flags:
         return NOTHING
-    if not any(flags):
-        return multiplied(left, right)
     turned_left, turned_right, batch_left, batch_right = map(bool, flags)
     if (batch_left or batch_right) and len(left) != len(right):
         return NOTHING

@@ -39,9 +39,9 @@ def _padded_at_run_time(call: Call) -> Results:
     """ConvTransposeWithDynamicPads: with pads in operand 2 the spatial sizes are unknown."""
     (shape,) = windows.transposed(call) or (None,)
     dims = shape.axes if shape is not None else None
-    if dims is None or len(dims) < CHANNELS:
+    if dims is None or not call.has(2):
         return (shape,)
-    return (Shape((*dims[:CHANNELS], *[UNKNOWN] * (len(dims) - CHANNELS))),) if call.has(2) else (shape,)
+    return (Shape((*dims[:CHANNELS], *[UNKNOWN] * (len(dims) - CHANNELS))),)
 
 
 def _cropped_to(call: Call) -> Results:

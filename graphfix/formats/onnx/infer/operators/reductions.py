@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping
 from math import prod
 
@@ -54,7 +55,7 @@ def _reduced_by_unknown(call: Call, rank: int, *, keeps: bool) -> Results:
 
 def _without(dims: tuple[Size, ...], axes: tuple[int, ...], *, keeps: bool) -> Results:
     gone = normalized_axes(axes, len(dims))
-    if gone is None or (0 in dims and min(axes, default=0) < 0):
+    if gone is None or (0 in dims and any(axis < 0 for axis in axes)):
         # onnxruntime does not reduce an operand without elements along axes that count from the end
         return (unknowns(len(dims)),) if keeps else NOTHING
     if keeps:
@@ -77,10 +78,7 @@ def _reduced_element(call: Call, result: str) -> Elements | None:
         return None
     if call.op in ("ReduceProd", "ReduceSum"):
         return (terms.mul(*elements) if call.op == "ReduceProd" else terms.add(*elements),)
-    total, *others = elements
-    for element in others:
-        total = (terms.maximum if call.op == "ReduceMax" else terms.minimum)(total, element)
-    return (total,)
+    return (functools.reduce(terms.maximum if call.op == "ReduceMax" else terms.minimum, elements),)
 
 
 def _bounds_of_sums(node: Node, given: Given, _: int) -> Bounds | None:
