@@ -27,7 +27,7 @@ def plan(node: Node) -> Iterator[Edit]:
     """Replace a node with a negative step by a Slice of the other axes, and a Gather along each of these."""
     data, result = node.operand(0).ranked, node.results[0]
     starts, ends, axes, steps = (_numbers(node, at) for at in range(1, 5))
-    if result is None or not starts or not ends or axes is None or not steps or min(steps) > 0:
+    if result is None or not starts or not ends or axes is None or not steps or 0 in steps or min(steps) > 0:
         return
     axes = tuple(axis % data.rank for axis in axes or range(len(starts)))
     bounds = tuple(zip(axes, starts, ends, steps, strict=True))

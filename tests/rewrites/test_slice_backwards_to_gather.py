@@ -103,6 +103,7 @@ def test_nothing_is_done(text: str) -> None:
 
 
 BESIDE = {
+    "a step of 0, which runtimes refuse": text("2,5", "-1,0 -9,5 0,1 -1,0", "2,?"),
     "a free size": text("2,N", "-1,-1 -9,-9 0,1 -1,-1", "2,?"),
     "a start in front of the axis": text("2,5", "-1,-7 -9,-9 0,1 -1,-1", "2,?"),
     "nothing is taken": text("2,5", "-1,1 -9,3 0,1 -1,-1", "2,0"),
