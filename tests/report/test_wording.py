@@ -10,6 +10,7 @@ from typing import Literal
 import pytest
 
 from graphfix.report import listing as shown_listing
+from graphfix.report import table as table_module
 from graphfix.report import tosa
 from graphfix.report.diff import diff_lines
 from graphfix.report.doctor import environment_text
@@ -17,7 +18,7 @@ from graphfix.report.forms import markdown_escapes
 from graphfix.report.html import added_bytes, data, elements, evidence, sections
 from graphfix.report.summary import advice, statistics, totals
 from graphfix.report.table import answer, table
-from graphfix.report.text import Failure, cut, pair_text, shortened, sites_left_text
+from graphfix.report.text import Failure, change_text, cut, pair_text, seconds_text, shortened, sites_left_text
 from graphfix.report.verdict import (
     assumed,
     claims_text,
@@ -676,3 +677,28 @@ def test_an_operand_is_drawn_where_its_shapes_say_how_it_lies(site: Site, drawn:
         assert (space, operand.index, operand.shape) == (site.after, site.operand, site.before)
     empty = NodeExcerpt("n", "main", "n", "Add", 0, None, None)
     assert data._drawn(site, empty) == found
+
+
+def test_steps_below_a_hundredth_of_a_second_are_summed_only() -> None:
+    assert seconds_text({"load": 0.00499, "plan": 0.005, "verify": 1.2}) == "1.21 s: plan 0.01, verify 1.20"
+    assert seconds_text({"load": 0.004, "plan": 0.003}) == "0.01 s"
+
+
+WHOLE = Site("GF303", "n", "Shape", "main", None, None, None, "changed", "fold")
+
+
+@pytest.mark.parametrize(
+    ("site", "said", "row"),
+    [
+        (WHOLE, "computes what is known before the model runs (fold)", ""),
+        (replace(WHOLE, code="GF203"), "", ""),
+        (replace(WHOLE, after=(2, 3)), "[2,3]: computes what is known before the model runs (fold)", ""),
+        (replace(WHOLE, before=("N",), after=("N",), code="GF201"), "[N]", ""),
+        (replace(WHOLE, operand=0), "[*]: computes what is known before the model runs (fold)", "operand 0"),
+        (replace(WHOLE, operand=1, before=(3,), after=(1, 3), code="GF101"), "[3] -> [1,3]", "operand 1"),
+        (replace(WHOLE, operand=1, before=(3,), reason="why\n"), "why\\n", "operand 1"),
+    ],
+)
+def test_a_change_is_said_by_shapes_where_they_are_known_and_by_the_rewrite(site: Site, said: str, row: str) -> None:
+    assert change_text(site) == said
+    assert table_module._row("n", [site]) == ("", site.code, "Shape", "Shape 'n'", row, said)

@@ -54,6 +54,10 @@ X = ("N", 4, "M")
         pytest.param({"x": X}, {"x": None}, {"bindings": {"M": 7}}, (("N",), {"N"}, {"M": 7}), id="no rank after"),
         pytest.param({"x": X}, {"x": (3, 4, 5)}, {"bindings": {"N": 2}}, "'N' should be 2 and 3", id="two sizes"),
         pytest.param({"x": X}, {"x": ("N", 5, "M")}, {}, "a dim of 4 should be 5", id="two numbers") ,
+        pytest.param(
+            {"u": None, "x": X}, {"u": None, "x": X}, {"shapes": {"x": (2, 4, 6)}}, ((), {"N"}, {"N": 2, "M": 6}),
+            id="no rank",
+        ),
     ],
 )  # fmt: skip
 def test_free_dims_are_those_that_nobody_gives(
@@ -279,7 +283,20 @@ def test_the_long_search_tries_pictures_and_sequences_without_one_set_twice() ->
     assert len(sets) == len(found) <= 96
     assert {(3, 3, 3), (3, 224, 224), (1, 224, 256), (224, 224, 224), (224, 256, 288), (0, 3, 3), (3, 3, 0)} <= sets
     alone = [sizes["N"] for sizes in alternatives(free_of("N"), "distinct", None)]
-    assert [size for size in alone if size in (64, 3, 32, 0, 16)] == [64, 3, 32, 0, 16]
+    assert alone == [64, 3, 32, 224, 512, 0, 320, 576, 160, 48, 128, 256, 96, 16]
+    both = [tuple(sizes.values()) for sizes in alternatives(free_of("N", "M"), "distinct", None)]
+    assert both == [
+        (3, 64), (1, 64), (64, 5), (64, 3), (64, 1), (64, 96), (64, 64), (3, 3),
+        *(
+            (one, other)
+            for size in (32, 224, 512)
+            for one, other in (
+                (3, size), (1, size), (size, 5), (size, 3), (size, 1), (size, size + 32), (size, size)
+            )
+        ),
+        (0, 3), (3, 0),
+        *((batch, size) for size in (320, 576, 160, 48, 128, 256, 96, 16) for batch in (3, 1)),
+    ]  # fmt: skip
 
 
 FREE = free_of("N", "P", "T", "B", given={"G": 6})
@@ -331,6 +348,7 @@ def test_a_label_that_is_equal_to_a_batch_size_is_one() -> None:
     [
         pytest.param([{"N": 1}, {"P": 0}], {}, [{"N": 1}, {"P": 0}], id="all fit"),
         pytest.param([{"G": 1}, {"P": 0}], {}, [{"P": 0}], id="another size is given"),
+        pytest.param([{"G": 1, "N": 1}, {"N": 1, "G": 1}, {"P": 0}], {}, [{"P": 0}], id="a part has another size"),
         pytest.param([{"G": 6}, {"P": 0}], {}, [], id="what is given is a case"),
         pytest.param([{"G": 6, "N": 1}, {"P": 0}], {}, [{"G": 6, "N": 1}, {"P": 0}], id="a part of a case is given"),
         pytest.param([{"N": 1}, {"P": 0}], {"ranges": {"N": (2, 5)}}, [{"P": 0}], id="out of its range"),
