@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
+import struct
 from contextlib import ExitStack
 from pathlib import Path
-
-import struct
 
 import flatbuffers
 import numpy as np
@@ -115,10 +114,12 @@ def test_a_field_that_the_schema_does_not_know_is_not_passed_over(stride: int, t
     assert [op.name for op in graph.ops] == [op.name for op in original.ops]
 
 
-def made(path: Path, tensors: list[schema.TensorT], operators: list[schema.OperatorT]) -> Path:
+def made(
+    path: Path, tensors: list[schema.TensorT], operators: list[schema.OperatorT], *buffers: schema.BufferT
+) -> Path:
     """Write a model of one subgraph."""
     model, graph = schema.ModelT(), schema.SubGraphT()
-    model.version, model.buffers, model.subgraphs = 3, [schema.BufferT()], [graph]
+    model.version, model.buffers, model.subgraphs = 3, [schema.BufferT(), *buffers], [graph]
     code = schema.OperatorCodeT()
     code.builtinCode = code.deprecatedBuiltinCode = schema.BuiltinOperator.CONCAT_EMBEDDINGS
     model.operatorCodes = [code]
@@ -136,6 +137,9 @@ def made(path: Path, tensors: list[schema.TensorT], operators: list[schema.Opera
         ((-1, 3), (1, 3), (None, 3)),
         ((2, 4), (2, 3), (2, None)),
         ((2, 3), (2, -1), (2, None)),
+        (None, (0, 3), (0, 3)),
+        ((0, 3), (0, 1), (0, None)),
+        ((-1,), (), None),
         ((2,), (2, 3), None),
         ((2, 3, 4), (2, 3), None),
         ((2, -2), (2, 3), "below -1"),
@@ -213,3 +217,23 @@ def test_a_vtable_begins_in_the_file_at_an_even_byte(place: int, distance: int) 
         Tables(data).at(place)  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="a table at byte 6, where none can begin"):
         Tables(b"\4\0" * 3 + struct.pack("<i", 6) + b"\4\0").at(6)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("ranked", "data", "signature", "dims"),
+    [
+        (False, None, None, None),
+        (True, None, None, ()),
+        (False, [1, 2, 3, 4], None, ()),
+        (True, [1, 2, 3, 4], [2], None),
+    ],
+)
+def test_a_tensor_without_sizes_is_a_scalar_where_the_file_says_so_or_holds_it(
+    ranked: bool, data: list[int] | None, signature: list[int] | None, dims: tuple[int, ...] | None, tmp_path: Path
+) -> None:
+    tensor, buffer = schema.TensorT(), schema.BufferT()
+    tensor.shape, tensor.shapeSignature, tensor.hasRank, buffer.data = [], signature, ranked, data
+    tensor.buffer = 1 if data else 0
+    with ExitStack() as stack:
+        (found,) = read(made(tmp_path / "m.tflite", [tensor], [], buffer), stack)[0].subgraphs[0].tensors
+        assert (found.dims, found.payload is not None) == (dims, data is not None)
