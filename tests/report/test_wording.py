@@ -36,6 +36,7 @@ from graphfix.results import (
     Gap,
     GraphfixError,
     Load,
+    OpenSizes,
     Outcome,
     Run,
     Site,
@@ -702,3 +703,12 @@ WHOLE = Site("GF303", "n", "Shape", "main", None, None, None, "changed", "fold")
 def test_a_change_is_said_by_shapes_where_they_are_known_and_by_the_rewrite(site: Site, said: str, row: str) -> None:
     assert change_text(site) == said
     assert table_module._row("n", [site]) == ("", site.code, "Shape", "Shape 'n'", row, said)
+
+
+@pytest.mark.parametrize(("number", "more"), [(0, 0), (1, 0), (4, 0), (5, 1), (7, 3)])
+def test_no_more_open_sizes_are_shown_than_a_table_has_lines_for(number: int, more: int) -> None:
+    sizes = [OpenSizes(1, (), "--dim", f"size\t{at}") for at in range(number)]
+    outcome = Outcome("check", "m", "onnx", "ranks", open_sizes=sizes)
+    rest = [f"  ... and {more} more; -v or --report FILE.md lists all"] * bool(more)
+    assert table(outcome).splitlines()[1:] == [*(f"  size\\t{at}" for at in range(min(number, 4))), *rest]
+    assert table(outcome, whole=True).splitlines()[1:] == [f"  size\\t{at}" for at in range(number)]
