@@ -17,8 +17,10 @@ import pytest
 
 import graphfix as package
 from graphfix import api, checker
+from graphfix.checker import proof as proofs
 from graphfix.checker import verdict as module
 from graphfix.checker.files.pair import Pair
+from graphfix.checker.files.tflite import names
 from graphfix.checker.proof import ABOUT_SIZE_0, STORED_SHAPES, Proof
 from graphfix.checker.runs import early as early_runs
 from graphfix.checker.runs.comparing import exceptions
@@ -470,3 +472,55 @@ def test_a_verdict_says_how_it_was_found(
     assert (found.seed, found.newer) == (7, ("numpy", "is newer"))
     assert found.versions == {"numpy": np.__version__}
     assert found.sha256 == {"before": "of a.onnx", "after": "of b.onnx"}
+
+
+def test_sizes_are_asked_for_by_the_own_names_of_the_inputs(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[tuple[object, ...]] = []
+
+    def renamed(*given: Any) -> tuple[object, object]:  # noqa: ANN401
+        asked.append(given)
+        return {f"own {name}": size for name, size in given[1].items()}, {"own": given[2]}
+
+    monkeypatch.setattr(names, "renamed", renamed)
+    pair = Pair(Path("a"), Path("b"), bindings={"n": 2}, shapes={"x": (3,)}, signature="s")
+    found = module._renamed(pair)
+    assert found == replace(pair, tflite=True, bindings={"own n": 2}, shapes={"own": {"x": (3,)}})  # type: ignore[dict-item]
+    assert asked == [(Path("a"), {"n": 2}, {"x": (3,)}, "s")]
+    ranged = module._renamed(replace(pair, ranges={"m": (1, 4)}))
+    assert ranged == replace(found, ranges={"own m": (1, 4)})
+    assert asked[2:] == [(Path("a"), {"m": (1, 4)}, {}, "s")]
+
+
+def test_the_proof_is_asked_of_the_pair_and_how_long_it_took(monkeypatch: pytest.MonkeyPatch) -> None:
+    told: list[str] = []
+    monkeypatch.setattr(proofs, "prove", lambda pair: replace(PROVED, reason=str(pair.after)))
+    clock = iter((3.0, 3.25))
+    monkeypatch.setattr(module, "perf_counter", lambda: next(clock))
+    task = task_of(progress=lambda text, *_: told.append(text))
+    assert module._proof(replace(task, proof="without")) == (None, None)
+    proof, document = module._proof(task)
+    assert proof == replace(PROVED, reason="b.onnx")
+    assert document is not None
+    assert (document["status"], document["seconds"], told) == ("proved", 0.25, ["proving"])
+
+
+def test_sizes_that_the_proof_believes_and_what_is_observed_are_handed_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[object] = []
+    believing = replace(PROVED, believed=(ONE,))
+
+    def observed(task: Task, *rest: object) -> Verdict:
+        seen.extend((task.claims, *rest))
+        return EQUAL
+
+    def discharged(task: Task, *rest: object) -> frozenset[str]:
+        seen.extend((task.claims, *rest))
+        return frozenset()
+
+    monkeypatch.setattr(module, "_proof", lambda _: (believing, {}))
+    monkeypatch.setattr(module, "_observed", observed)
+    monkeypatch.setattr(module, "_discharged", discharged)
+    monkeypatch.setattr(module, "_digest", str)
+    early = Early(EQUAL)
+    assert module._judged(task_of(), early).status == "proved"  # type: ignore[arg-type]
+    claims = Claims({}, {}, believed=(ONE,))
+    assert seen == [claims, believing, early, claims, EQUAL, believing, early]
