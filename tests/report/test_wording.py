@@ -17,7 +17,7 @@ from graphfix.report.doctor import environment_text
 from graphfix.report.forms import markdown_escapes
 from graphfix.report.html import added_bytes, data, elements, evidence, sections
 from graphfix.report.summary import advice, statistics, totals
-from graphfix.report.table import answer, table
+from graphfix.report.table import answer, headline, table, unwritten
 from graphfix.report.text import Failure, change_text, cut, pair_text, seconds_text, shortened, sites_left_text
 from graphfix.report.verdict import (
     assumed,
@@ -712,3 +712,68 @@ def test_no_more_open_sizes_are_shown_than_a_table_has_lines_for(number: int, mo
     rest = [f"  ... and {more} more; -v or --report FILE.md lists all"] * bool(more)
     assert table(outcome).splitlines()[1:] == [*(f"  size\\t{at}" for at in range(min(number, 4))), *rest]
     assert table(outcome, whole=True).splitlines()[1:] == [f"  size\\t{at}" for at in range(number)]
+
+
+def test_the_lines_of_a_table_stand_in_their_order() -> None:
+    proof = {"status": "not proved", "reason": "no", "notes": ["a note"], "first": {"after": "Neg 'n'"}}
+    verdict = Verdict("undecided", reason="why", assumes=["v"], proof=proof)
+    outcome = Outcome(
+        "tosa", "m", "onnx", "tosa", "f", verdict=verdict, conversion=TOSA, seconds={"load": 1.5}, assumes=["a"],
+        notes=["n\t"], sites_left=2, open_sizes=[OpenSizes(1, (), "--dim", "size")],
+    )  # fmt: skip
+    said = "undecided: why; not proved: no"
+    open_ = ["  size", "  assumes a", "  n\\t"]
+    behind = ["  note: a note", "  after: Neg 'n'"]
+    conversion = [
+        "valid TOSA 1.0: 6 operators (tosa.mul 3, tosa.add 2, tosa.custom:Own 1), by torch-mlir 1, tosa-tools 2",
+        "custom operators are kept: tosa.custom:Own",
+        "run: agrees over 3 runs beside onnxruntime: at most 0.025 of an output's range",
+        "  'y': 0.5, 0.025 of its range",
+        "  'z': 0.25, constant, 1.5 quanta, the runtime's own kernels 0.12 apart, too far",
+    ]
+    last = ["1.50 s: load 1.50", "2 sites left for target tosa: graphfix check f lists them; --exit-zero accepts them"]
+    head = "m -> f: nothing to make explicit"
+    assert table(outcome).splitlines() == [head, *open_, said, "  assumes v", *behind, *conversion, *last]
+    fixed = replace(outcome, command="fix", conversion=None, sites_left=0)
+    assert table(fixed).splitlines() == [f"{head}, copied", *open_, said, "  assumes v", *behind, last[0]]
+    kept_back = replace(fixed, output=None, verdict=Verdict("undecided", reason="why"), seconds={})
+    assert table(kept_back).splitlines() == [
+        "m: nothing written: no operand had to be made explicit", *open_,
+        "undecided: why; --no-verify writes it unverified",
+    ]  # fmt: skip
+    verified = replace(fixed, command="verify", seconds={})
+    assert table(verified).splitlines() == [f"m, f: {said}", "  assumes v", *behind, *open_]
+    checked = replace(fixed, command="check", verdict=None, seconds={}, suppressed=2)
+    assert table(checked).splitlines() == [
+        "m: clean for target tosa, as far as it can be asked, 2 in the baseline",
+        *open_,
+    ]
+
+
+@pytest.mark.parametrize(("number", "shown", "more"), [(6, 6, None), (7, 6, 1), (9, 6, 3)])
+def test_as_many_gaps_are_shown_as_a_line_names(number: int, shown: int, more: int | None) -> None:
+    done = replace(TOSA, gaps=[Gap(f"y{at}", 0.5, 0.25, within=True) for at in range(number)])
+    lines = list(tosa.conversion_lines(Outcome("tosa", "m", "onnx", conversion=done)))
+    gaps = [f"  'y{at}': 0.5, 0.25 of its range" for at in range(shown)]
+    assert lines[3:] == gaps + [f"  ... and {more} more; --report FILE.md lists all"] * (more is not None)
+    assert list(tosa.conversion_lines(Outcome("tosa", "m", "onnx"))) == []
+
+
+@pytest.mark.parametrize(("number", "more"), [(6, 0), (7, 1), (9, 3)])
+def test_no_more_sites_stay_in_sight_than_a_table_has_lines_for(number: int, more: int) -> None:
+    sites = [replace(LEFT, node=f"n{at}", reason=f"why {at}") for at in range(number)]
+    lines = table(Outcome("check", "m", "onnx", "ranks", sites=sites)).splitlines()[1:]
+    rest = [f"  ... and {more} more; -v or --report FILE.md lists all"] * bool(more)
+    assert lines == [*(f"  left GF104 Add 'n{at}', operand 1: why {at}" for at in range(6)), *rest]
+
+
+def test_why_nothing_was_written_is_that_of_the_conversion_first() -> None:
+    outcome = Outcome("tosa", "m", "onnx", verdict=Verdict("equal", (EQUAL,)))
+    refused = replace(TOSA, status="refused", reason="no")
+    assert unwritten(replace(outcome, conversion=refused)) == "m: nothing written, not converted: no"
+    assert unwritten(outcome) == "m: nothing written, equal: 3 outputs bit-equal over 1 run (seed 0)"
+    assert unwritten(replace(outcome, verdict=None)) == "m: nothing written, not verified"
+    dry = Outcome("fix", "m", "onnx", dry_run=True)
+    assert headline(dry) == "m: nothing written (dry run): no operand had to be made explicit"
+    assert headline(replace(dry, dry_run=False)) == "m: nothing written: no operand had to be made explicit"
+    assert headline(replace(dry, rewrites={"fold-broadcasts": 0})).endswith(": nothing had to be taken out")
