@@ -777,3 +777,29 @@ def test_why_nothing_was_written_is_that_of_the_conversion_first() -> None:
     assert headline(dry) == "m: nothing written (dry run): no operand had to be made explicit"
     assert headline(replace(dry, dry_run=False)) == "m: nothing written: no operand had to be made explicit"
     assert headline(replace(dry, rewrites={"fold-broadcasts": 0})).endswith(": nothing had to be taken out")
+
+
+@pytest.mark.parametrize(
+    ("text", "painted"),
+    [
+        ("proved for all", "<good>proved</> for all"),
+        ("equal: 1 output", "<good>equal</>: 1 output"),
+        ("different: y", "<bad>different</>: y"),
+        ("contradicted by", "<bad>contradicted</> by"),
+        ("clean, as far", "<good>clean</>, as far"),
+        ("nothing that", "<good>nothing</> that"),
+        ("undecided: why", "<doubt>undecided</>: why"),
+        ("2 findings", "<doubt>2</> findings"),
+        ("equal", "<good>equal</>"),
+    ],
+)
+def test_the_first_word_of_an_answer_has_its_colour(text: str, painted: str) -> None:
+    assert table_module._coloured(text, lambda word, style: f"<{style}>{word}</>") == painted
+
+
+def test_a_refused_conversion_is_no_reason_to_write_it_unverified() -> None:
+    undecided = Outcome("tosa", "m", "onnx", verdict=Verdict("undecided", reason="why"))
+    assert table_module._fixed(undecided) == "undecided: why; --no-verify writes it unverified"
+    assert table_module._fixed(replace(undecided, conversion=TOSA)) == "undecided: why"
+    assert table_module._fixed(replace(undecided, output="f")) == "undecided: why"
+    assert table_module._fixed(replace(undecided, verdict=Verdict("different", reason="y"))) == "different: y"
