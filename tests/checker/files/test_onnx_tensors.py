@@ -87,6 +87,8 @@ AT = ("location", "w")
         (made(T.INT4, [3], raw_data=bytes(2)), None, None),
         (made(T.INT4, [3], raw_data=bytes(3)), None, BYTES),
         (made(T.STRING, [2], raw_data=bytes(2)), None, BYTES),
+        (made(T.STRING, [0], raw_data=b""), None, BYTES),
+        (made(T.UINT8, [2], raw_data=b"\2\3"), None, None),
         (made(T.FLOAT, [0, 3]), None, None),
         (made(T.FLOAT, [2]), None, "holds no elements"),
         (made(T.FLOAT, []), None, "holds no elements"),
@@ -143,7 +145,7 @@ AT = ("location", "w")
         (made(T.FLOAT, [2], string_data=[b"here"], float_data=[1]), (RAW, 8), "holds elements in two fields"),
         # in another file
         (external(T.FLOAT, AT), None, None),
-        (external(T.FLOAT, AT, ("offset", "0"), ("length", "8"), ("checksum", "012")), None, None),
+        (external(T.FLOAT, AT, ("offset", "0"), ("length", "80"), ("checksum", "012")), None, None),
         (external(T.FLOAT, ("location", "012")), None, None),
         (external(), None, BOTH),
         (external(T.FLOAT, AT, data_location=T.DEFAULT), None, BOTH),
