@@ -12,13 +12,25 @@ import pytest
 from graphfix.report import listing as shown_listing
 from graphfix.report import table as table_module
 from graphfix.report import tosa
+from graphfix.report.colour import plain
 from graphfix.report.diff import diff_lines
 from graphfix.report.doctor import environment_text
 from graphfix.report.forms import markdown_escapes
 from graphfix.report.html import added_bytes, data, elements, evidence, sections
 from graphfix.report.summary import advice, statistics, totals
 from graphfix.report.table import answer, headline, table, unwritten
-from graphfix.report.text import Failure, change_text, cut, pair_text, seconds_text, shortened, sites_left_text
+from graphfix.report.text import (
+    Failure,
+    change_text,
+    cut,
+    node_reason,
+    pair_text,
+    printable,
+    seconds_text,
+    shortened,
+    sites_left_text,
+    tally,
+)
 from graphfix.report.verdict import (
     assumed,
     claims_text,
@@ -803,3 +815,63 @@ def test_a_refused_conversion_is_no_reason_to_write_it_unverified() -> None:
     assert table_module._fixed(replace(undecided, conversion=TOSA)) == "undecided: why"
     assert table_module._fixed(replace(undecided, output="f")) == "undecided: why"
     assert table_module._fixed(replace(undecided, verdict=Verdict("different", reason="y"))) == "different: y"
+
+
+@pytest.mark.parametrize(
+    ("code", "op", "reason", "alike"),
+    [
+        ("GF302", "Add", "'a' is free", ("GF302", "", None)),
+        ("GF302", "input", "'a' is free", ("GF302", "", " is free")),
+        ("GF305", "Add", "'a' is float32", ("GF305", "", " is float32")),
+        ("GF305", "Add", None, ("GF305", "Add", None)),
+        ("GF104", "Add", "the rank of 'a'", ("GF104", "Add", "the rank of 'a'")),
+    ],
+)
+def test_sites_share_a_line_by_code_operator_and_reason(
+    code: str, op: str, reason: str | None, alike: tuple[str, str, str | None]
+) -> None:
+    site = replace(LEFT, code=code, op=op, reason=reason)
+    assert table_module._alike(site) == alike
+    two = Outcome("check", "m", "onnx", "ranks", sites=[site, replace(site, node="o")])
+    assert [len(table(two, whole=whole).splitlines()) for whole in (False, True)] == [2, 3]
+
+
+def test_of_many_rows_those_in_which_the_node_alone_differs_share_a_line() -> None:
+    rows = [("found", "GF101", "Add", f"Add 'n{at}'", "operand 1", "[4]") for at in range(2)]
+    others = [
+        ("found", "GF101", "Mul", "Mul 'a'", "operand 1", "[4]"),
+        ("found", "GF101", "Add", "Add 'b'", "operand 0", "[4]"),
+        ("found", "GF102", "Add", "Add 'c'", "operand 1", "[4]"),
+        ("found", "GF101", "Add", "Add 'd'", "operand 1", "[5]"),
+    ]
+    lines = [
+        "  found  GF101  Add 'n0' and 1 more  operand 1  [4]",
+        "  found  GF101  Mul 'a'              operand 1  [4]",
+        "  found  GF101  Add 'b'              operand 0  [4]",
+        "  found  GF102  Add 'c'              operand 1  [4]",
+        "  found  GF101  Add 'd'              operand 1  [5]",
+    ]
+    short = replace(table_module.SHORT, edited=5)
+    assert list(table_module._aligned([*rows, *others], short, plain)) == lines
+    fewer = list(table_module._aligned([*rows, *others], replace(short, edited=3), plain))
+    assert fewer == [*lines[:3], "  ... and 2 more; -v or --report FILE.md lists all"]
+    assert len(list(table_module._aligned([*rows, *others], replace(short, edited=6), plain))) == 6
+
+
+def test_the_first_operands_are_listed_with_all_their_steps() -> None:
+    steps = [replace(LIFTED, status="changed"), replace(LIFTED, status="changed", code="GF102")]
+    other, stays = replace(LIFTED, node="o"), replace(LIFTED, code="GF104", status="left")
+    sites = [steps[0], other, stays, steps[1], replace(LIFTED, node="p")]
+    found = table_module.first_operands(sites, 2)
+    assert found == {("main", "n", 1): steps, ("main", "o", 1): [other]}
+    assert list(table_module.first_operands(sites, 9)) == [("main", name, 1) for name in "nop"]
+
+
+def test_letters_that_do_not_print_are_written_out_and_no_others() -> None:
+    assert printable("aä\n\x1bü") == "aä\\n\\x1bü"
+    assert printable("'aä\\'") == "'aä\\'"
+    assert tally({"a": 0, "b": 2, "c": 1}) == " (b 2, c 1)"
+    assert tally({"a": 0}) == tally({}) == ""
+    assert node_reason(WHOLE) == "computes what is known before the model runs (fold)"
+    assert node_reason(replace(WHOLE, reason="why")) is None
+    assert node_reason(LIFTED) is None
