@@ -707,6 +707,8 @@ WHOLE = Site("GF303", "n", "Shape", "main", None, None, None, "changed", "fold")
         (replace(WHOLE, code="GF203"), "", ""),
         (replace(WHOLE, after=(2, 3)), "[2,3]: computes what is known before the model runs (fold)", ""),
         (replace(WHOLE, before=("N",), after=("N",), code="GF201"), "[N]", ""),
+        (replace(WHOLE, before=("N",), after=(2,), code="GF201"), "[N] -> [2]", ""),
+        (replace(WHOLE, operand=0, after=(2,), code="GF201"), "[*] -> [2]", "operand 0"),
         (replace(WHOLE, operand=0), "[*]: computes what is known before the model runs (fold)", "operand 0"),
         (replace(WHOLE, operand=1, before=(3,), after=(1, 3), code="GF101"), "[3] -> [1,3]", "operand 1"),
         (replace(WHOLE, operand=1, before=(3,), reason="why\n"), "why\\n", "operand 1"),

@@ -128,11 +128,10 @@ def test_lengths_that_are_inputs_are_those_of_past_and_new_positions() -> None:
     ],
 )
 def test_positions_are_rows_of_the_table(total: str, table: str, expected: dict[str, tuple[int, int]]) -> None:
-    nodes = f"y, a, b = com.microsoft.GroupQueryAttention<num_heads=4>(q,q,q,k,v,last,{total},cos,cos,at)"
+    nodes = f"y, a, b = com.microsoft.GroupQueryAttention<num_heads=4>(q,q,q,k,v,last,{total},cos,sin,at)"
     header = f'<ir_version: 8, opset_import: ["" : 21{MICROSOFT}]>'
-    inputs = (
-        f"float[2,3,64] q, float[2,2,4,16] k, float[2,2,4,16] v, int32[2] last, int32 stated, {table}, int64[2,3] at"
-    )
+    attended = "float[2,3,64] q, float[2,2,4,16] k, float[2,2,4,16] v"
+    inputs = f"{attended}, int32[2] last, int32 stated, {table}, float[30,8] sin, int64[2,3] at"
     model = parser.parse_model(f"{header} g ({inputs}) => (float[N] y) <int32 total = {{9}}> {{ {nodes} }}")
     assert dict(attention_limits(model)) == expected | ({} if total == "stated" else {"total": (9, 9)})
     without = parser.parse_model(f"{header} g (float[N] q) => (float[N] y) {{ y = Neg(q) }}")
