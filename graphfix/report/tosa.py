@@ -91,7 +91,7 @@ def _named(outcome: Outcome) -> str:
     """The findings of the fixed model that explain a refusal."""
     stoppers = [site for site in findings(outcome) if site.code in STOPPERS]
     stoppers = [site for site in stoppers if site.blocks] or stoppers
-    named = list(dict.fromkeys(map(_finding, sorted(stoppers, key=lambda site: -int(site.code[2:])))))
+    named = list(dict.fromkeys(map(_finding, sorted(stoppers, key=lambda site: site.code, reverse=True))))
     if not named:
         return ""
     more = f", and {len(named) - SHOWN // 2} more" if len(named) > SHOWN // 2 else ""

@@ -23,6 +23,10 @@ ALLOWED = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 
         ({"other/cpu.max": "50000 100000"}, ALLOWED),
         ({"cpu.max": f"{ALLOWED * 900_000} 100000"}, ALLOWED),
         ({"cpu.max": "nonsense"}, ALLOWED),
+        ({"cpu.max": "0 100000"}, 1),
+        ({"cpu.max": "100001 100000"}, min(ALLOWED, 2)),
+        ({"cpu.max": "50000 max"}, ALLOWED),
+        ({"cpu.max": "max 100000", "a/cpu.max": "100000 100000", "a/b/cpu.max": f"{ALLOWED * 900_000} 100000"}, 1),
     ],
 )
 def test_the_quotas_of_the_control_groups_count(tmp_path: Path, quotas: dict[str, str], expected: int) -> None:

@@ -496,3 +496,11 @@ def test_a_model_that_ends_its_child_is_one_failure_that_says_what_to_do(
         "fix", asked.source, f"{asked.source}: stopped: it had its reasons; {advice}", kind
     )
     assert files(there) == []
+
+
+def test_copies_of_data_files_are_called_after_the_output(tmp_path: Path, there: str) -> None:
+    asked = replace(job("in/m.onnx", there), name="b/out.onnx")
+    doing_it = work._Work(asked, tmp_path, None)
+    named = [Digest(name, 1, "") for name in ("m.onnx", "z.bin", "sub/a.bin")]
+    assert doing_it._copied(named) == {"z.bin": "out.onnx-2.data", "sub/a.bin": "out.onnx.data"}
+    assert doing_it._copied(named[:1]) == {}

@@ -57,7 +57,10 @@ def test_where_nothing_runs_it_waits_and_long_names_are_cut(
 ) -> None:
     shown(told, [], monkeypatch).tick()
     shown(told, ["n" * 99], monkeypatch).tick()
-    assert [text for text, _, _ in told] == ["0 a second: waiting", f"0 a second: {'n' * 23}…"]
+    shown(told, ["zoo/a.onnx", "zoo/b.onnx"], monkeypatch).tick()
+    assert [text for text, _, _ in told] == [
+        "0 a second: waiting", f"0 a second: {'n' * 23}…", "0 a second: a.onnx, b.onnx"
+    ]  # fmt: skip
 
 
 def test_hours_are_no_seconds(told: list[tuple[str, int, int]], monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import argparse
 import json
 import os
 import tomllib
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from graphfix.api import own_rewrites, pipeline
 from graphfix.api.own_rewrites import Own
+from graphfix.batch.globs import Glob
 from graphfix.cli import commands, parser
 from graphfix.cli.configuration import file, keys
+from graphfix.cli.configuration.file import Layer
+from graphfix.cli.configuration.settings import Settings
 from graphfix.engine.request import Request
 from graphfix.graph.protocols import Rewrite
 from graphfix.results import GraphfixError, Outcome, Site, Verdict
@@ -503,3 +508,52 @@ def test_where_another_user_s_file_names_python_it_is_refused(
         return
     with pytest.raises(GraphfixError, match=r"it is another user's, and 'rewrites' is Python that runs: --config "):
         file._refuse_a_strangers(path, tomllib.loads(text))
+
+
+# --- without a command ------------------------------------------------------------------------------------------------
+
+
+def test_the_nearest_file_is_named_from_the_working_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "a" / "b").mkdir(parents=True)
+    monkeypatch.chdir(tmp_path / "a" / "b")
+    for where, text, target in (
+        ("../../graphfix.toml", 'target = "1"', "1"),
+        ("../pyproject.toml", "[tool.other]\na = 1", "1"),
+        ("../pyproject.toml", '[tool.graphfix]\ntarget = "2"', "2"),
+        ("../graphfix.toml", 'target = "3"', "3"),
+        ("pyproject.toml", '[tool.graphfix]\ntarget = "4"', "4"),
+        ("graphfix.toml", 'target = "5"', "5"),
+    ):
+        Path(where).write_text(text)
+        found = file.nearest()
+        assert found is not None
+        assert found[1] == {"target": target}
+        assert found[0] == Path("../../graphfix.toml" if target == "1" else where)
+
+
+def test_what_is_said_later_wins_and_takes_back_what_can_not_stand_beside_it() -> None:
+    actions = {key: argparse.Action([], key.replace("-", "_")) for key in ("target", "target-file", "runs", "json")}
+    defaults = {"target": "explicit", "target_file": None, "runs": 4, "model": None}
+    layers = (
+        Layer("f", {"target": "tosa", "runs": 9}),
+        Layer("f: override 1", {"target-file": "t", "runs": None}, (Glob("*.tflite"),)),
+        Layer("f: override 2", {"runs": 2}, (Glob("n.*"),)),
+    )
+    alone = (frozenset({"target", "target_file", "absent"}), frozenset({"runs", "json"}))
+    made = Settings({key: actions[key] for key in ("target", "target-file", "runs")}, defaults, {}, layers, alone)
+
+    def said(settings: Settings, model: str | None) -> list[tuple[object, str]]:
+        return list(settings.origins(None if model is None else Path(model)).values())
+
+    assert said(made, None) == [("tosa", "f"), (None, "default"), (9, "f")]
+    assert said(made, "m.onnx") == said(made, None)
+    assert said(made, "m.tflite") == [("explicit", "default"), ("t", "f: override 1"), (4, "f: override 1")]
+    assert said(made, "n.tflite") == [("explicit", "default"), ("t", "f: override 1"), (2, "f: override 2")]
+    given = replace(made, given={"target": "ranks", "model": Path("n.tflite")})
+    assert said(given, "n.tflite") == [("ranks", "command line"), (None, "default"), (2, "f: override 2")]
+    assert (given.model, made.model) == (Path("n.tflite"), None)
+    assert replace(made, given={"model": [Path("m.onnx")]}).model is None
+    options = given.of(Path("n.onnx"))
+    assert (options.target, options.target_file, options.runs, options.settings) == ("ranks", None, 2, given)
+    assert layers[0].names(None)
+    assert not layers[1].names(None)

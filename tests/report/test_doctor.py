@@ -69,6 +69,9 @@ def test_the_document_holds_what_the_text_says() -> None:
     document = json.loads(environment_json(FOUND))
     assert (document["schema"], document["command"]) == (1, "doctor")
     assert (document["graphfix"], document["works"]) == (VERSION, True)
+    assert list(document)[:4] == ["schema", "graphfix", "command", "works"]
+    text = environment_json(FOUND)
+    assert (text[:16], text[-3:]) == ('{\n  "schema": 1,', "\n}\n")
     assert document["packages"][1] == {"name": "onnxruntime", "asked": "", "version": None}
     assert document["extras"][0]["status"] == "partly installed"
     assert document["probes"][1] == {

@@ -99,6 +99,11 @@ def test_where_no_form_of_the_operands_fits_the_shortest_is_cut_in_the_middle() 
     assert shown == {4: "..re", 8: "op..more", 12: "op... 2 more", 20: "op..g_..], .. 2 more"}
     whole = listing_module._fitted_operands(node, 400, plain)
     assert all(name in whole for name in names)
+    assert listing_module._fitted_operands(node, len(whole), plain) == whole
+    assert listing_module._fitted_operands(node, len(whole) - 1, plain) != whole
+    for width in range(24, len(whole)):
+        fitted = listing_module._fitted_operands(node, width, plain)
+        assert listing_module._fitted_operands(node, len(fitted), plain) == fitted
 
 
 @pytest.mark.parametrize("name", ["", "n", "a name that takes more than a quarter of it"])

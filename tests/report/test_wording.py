@@ -10,14 +10,27 @@ from typing import Literal
 import pytest
 
 from graphfix.report import listing as shown_listing
+from graphfix.report import table as table_module
 from graphfix.report import tosa
+from graphfix.report.colour import plain
 from graphfix.report.diff import diff_lines
 from graphfix.report.doctor import environment_text
 from graphfix.report.forms import markdown_escapes
 from graphfix.report.html import added_bytes, data, elements, evidence, sections
 from graphfix.report.summary import advice, statistics, totals
-from graphfix.report.table import answer, table
-from graphfix.report.text import Failure, cut, pair_text, shortened, sites_left_text
+from graphfix.report.table import answer, headline, table, unwritten
+from graphfix.report.text import (
+    Failure,
+    change_text,
+    cut,
+    node_reason,
+    pair_text,
+    printable,
+    seconds_text,
+    shortened,
+    sites_left_text,
+    tally,
+)
 from graphfix.report.verdict import (
     assumed,
     claims_text,
@@ -35,6 +48,7 @@ from graphfix.results import (
     Gap,
     GraphfixError,
     Load,
+    OpenSizes,
     Outcome,
     Run,
     Site,
@@ -676,3 +690,190 @@ def test_an_operand_is_drawn_where_its_shapes_say_how_it_lies(site: Site, drawn:
         assert (space, operand.index, operand.shape) == (site.after, site.operand, site.before)
     empty = NodeExcerpt("n", "main", "n", "Add", 0, None, None)
     assert data._drawn(site, empty) == found
+
+
+def test_steps_below_a_hundredth_of_a_second_are_summed_only() -> None:
+    assert seconds_text({"load": 0.00499, "plan": 0.005, "verify": 1.2}) == "1.21 s: plan 0.01, verify 1.20"
+    assert seconds_text({"load": 0.004, "plan": 0.003}) == "0.01 s"
+
+
+WHOLE = Site("GF303", "n", "Shape", "main", None, None, None, "changed", "fold")
+
+
+@pytest.mark.parametrize(
+    ("site", "said", "row"),
+    [
+        (WHOLE, "computes what is known before the model runs (fold)", ""),
+        (replace(WHOLE, code="GF203"), "", ""),
+        (replace(WHOLE, after=(2, 3)), "[2,3]: computes what is known before the model runs (fold)", ""),
+        (replace(WHOLE, before=("N",), after=("N",), code="GF201"), "[N]", ""),
+        (replace(WHOLE, before=("N",), after=(2,), code="GF201"), "[N] -> [2]", ""),
+        (replace(WHOLE, operand=0, after=(2,), code="GF201"), "[*] -> [2]", "operand 0"),
+        (replace(WHOLE, operand=0), "[*]: computes what is known before the model runs (fold)", "operand 0"),
+        (replace(WHOLE, operand=1, before=(3,), after=(1, 3), code="GF101"), "[3] -> [1,3]", "operand 1"),
+        (replace(WHOLE, operand=1, before=(3,), reason="why\n"), "why\\n", "operand 1"),
+    ],
+)
+def test_a_change_is_said_by_shapes_where_they_are_known_and_by_the_rewrite(site: Site, said: str, row: str) -> None:
+    assert change_text(site) == said
+    assert table_module._row("n", [site]) == ("", site.code, "Shape", "Shape 'n'", row, said)
+
+
+@pytest.mark.parametrize(("number", "more"), [(0, 0), (1, 0), (4, 0), (5, 1), (7, 3)])
+def test_no_more_open_sizes_are_shown_than_a_table_has_lines_for(number: int, more: int) -> None:
+    sizes = [OpenSizes(1, (), "--dim", f"size\t{at}") for at in range(number)]
+    outcome = Outcome("check", "m", "onnx", "ranks", open_sizes=sizes)
+    rest = [f"  ... and {more} more; -v or --report FILE.md lists all"] * bool(more)
+    assert table(outcome).splitlines()[1:] == [*(f"  size\\t{at}" for at in range(min(number, 4))), *rest]
+    assert table(outcome, whole=True).splitlines()[1:] == [f"  size\\t{at}" for at in range(number)]
+
+
+def test_the_lines_of_a_table_stand_in_their_order() -> None:
+    proof = {"status": "not proved", "reason": "no", "notes": ["a note"], "first": {"after": "Neg 'n'"}}
+    verdict = Verdict("undecided", reason="why", assumes=["v"], proof=proof)
+    outcome = Outcome(
+        "tosa", "m", "onnx", "tosa", "f", verdict=verdict, conversion=TOSA, seconds={"load": 1.5}, assumes=["a"],
+        notes=["n\t"], sites_left=2, open_sizes=[OpenSizes(1, (), "--dim", "size")],
+    )  # fmt: skip
+    said = "undecided: why; not proved: no"
+    open_ = ["  size", "  assumes a", "  n\\t"]
+    behind = ["  note: a note", "  after: Neg 'n'"]
+    conversion = [
+        "valid TOSA 1.0: 6 operators (tosa.mul 3, tosa.add 2, tosa.custom:Own 1), by torch-mlir 1, tosa-tools 2",
+        "custom operators are kept: tosa.custom:Own",
+        "run: agrees over 3 runs beside onnxruntime: at most 0.025 of an output's range",
+        "  'y': 0.5, 0.025 of its range",
+        "  'z': 0.25, constant, 1.5 quanta, the runtime's own kernels 0.12 apart, too far",
+    ]
+    last = ["1.50 s: load 1.50", "2 sites left for target tosa: graphfix check f lists them; --exit-zero accepts them"]
+    head = "m -> f: nothing to make explicit"
+    assert table(outcome).splitlines() == [head, *open_, said, "  assumes v", *behind, *conversion, *last]
+    fixed = replace(outcome, command="fix", conversion=None, sites_left=0)
+    assert table(fixed).splitlines() == [f"{head}, copied", *open_, said, "  assumes v", *behind, last[0]]
+    kept_back = replace(fixed, output=None, verdict=Verdict("undecided", reason="why"), seconds={})
+    assert table(kept_back).splitlines() == [
+        "m: nothing written: no operand had to be made explicit", *open_,
+        "undecided: why; --no-verify writes it unverified",
+    ]  # fmt: skip
+    verified = replace(fixed, command="verify", seconds={})
+    assert table(verified).splitlines() == [f"m, f: {said}", "  assumes v", *behind, *open_]
+    checked = replace(fixed, command="check", verdict=None, seconds={}, suppressed=2)
+    assert table(checked).splitlines() == [
+        "m: clean for target tosa, as far as it can be asked, 2 in the baseline",
+        *open_,
+    ]
+
+
+@pytest.mark.parametrize(("number", "shown", "more"), [(6, 6, None), (7, 6, 1), (9, 6, 3)])
+def test_as_many_gaps_are_shown_as_a_line_names(number: int, shown: int, more: int | None) -> None:
+    done = replace(TOSA, gaps=[Gap(f"y{at}", 0.5, 0.25, within=True) for at in range(number)])
+    lines = list(tosa.conversion_lines(Outcome("tosa", "m", "onnx", conversion=done)))
+    gaps = [f"  'y{at}': 0.5, 0.25 of its range" for at in range(shown)]
+    assert lines[3:] == gaps + [f"  ... and {more} more; --report FILE.md lists all"] * (more is not None)
+    assert list(tosa.conversion_lines(Outcome("tosa", "m", "onnx"))) == []
+
+
+@pytest.mark.parametrize(("number", "more"), [(6, 0), (7, 1), (9, 3)])
+def test_no_more_sites_stay_in_sight_than_a_table_has_lines_for(number: int, more: int) -> None:
+    sites = [replace(LEFT, node=f"n{at}", reason=f"why {at}") for at in range(number)]
+    lines = table(Outcome("check", "m", "onnx", "ranks", sites=sites)).splitlines()[1:]
+    rest = [f"  ... and {more} more; -v or --report FILE.md lists all"] * bool(more)
+    assert lines == [*(f"  left GF104 Add 'n{at}', operand 1: why {at}" for at in range(6)), *rest]
+
+
+def test_why_nothing_was_written_is_that_of_the_conversion_first() -> None:
+    outcome = Outcome("tosa", "m", "onnx", verdict=Verdict("equal", (EQUAL,)))
+    refused = replace(TOSA, status="refused", reason="no")
+    assert unwritten(replace(outcome, conversion=refused)) == "m: nothing written, not converted: no"
+    assert unwritten(outcome) == "m: nothing written, equal: 3 outputs bit-equal over 1 run (seed 0)"
+    assert unwritten(replace(outcome, verdict=None)) == "m: nothing written, not verified"
+    dry = Outcome("fix", "m", "onnx", dry_run=True)
+    assert headline(dry) == "m: nothing written (dry run): no operand had to be made explicit"
+    assert headline(replace(dry, dry_run=False)) == "m: nothing written: no operand had to be made explicit"
+    assert headline(replace(dry, rewrites={"fold-broadcasts": 0})).endswith(": nothing had to be taken out")
+
+
+@pytest.mark.parametrize(
+    ("text", "painted"),
+    [
+        ("proved for all", "<good>proved</> for all"),
+        ("equal: 1 output", "<good>equal</>: 1 output"),
+        ("different: y", "<bad>different</>: y"),
+        ("contradicted by", "<bad>contradicted</> by"),
+        ("clean, as far", "<good>clean</>, as far"),
+        ("nothing that", "<good>nothing</> that"),
+        ("undecided: why", "<doubt>undecided</>: why"),
+        ("2 findings", "<doubt>2</> findings"),
+        ("equal", "<good>equal</>"),
+    ],
+)
+def test_the_first_word_of_an_answer_has_its_colour(text: str, painted: str) -> None:
+    assert table_module._coloured(text, lambda word, style: f"<{style}>{word}</>") == painted
+
+
+def test_a_refused_conversion_is_no_reason_to_write_it_unverified() -> None:
+    undecided = Outcome("tosa", "m", "onnx", verdict=Verdict("undecided", reason="why"))
+    assert table_module._fixed(undecided) == "undecided: why; --no-verify writes it unverified"
+    assert table_module._fixed(replace(undecided, conversion=TOSA)) == "undecided: why"
+    assert table_module._fixed(replace(undecided, output="f")) == "undecided: why"
+    assert table_module._fixed(replace(undecided, verdict=Verdict("different", reason="y"))) == "different: y"
+
+
+@pytest.mark.parametrize(
+    ("code", "op", "reason", "alike"),
+    [
+        ("GF302", "Add", "'a' is free", ("GF302", "", None)),
+        ("GF302", "input", "'a' is free", ("GF302", "", " is free")),
+        ("GF305", "Add", "'a' is float32", ("GF305", "", " is float32")),
+        ("GF305", "Add", None, ("GF305", "Add", None)),
+        ("GF104", "Add", "the rank of 'a'", ("GF104", "Add", "the rank of 'a'")),
+    ],
+)
+def test_sites_share_a_line_by_code_operator_and_reason(
+    code: str, op: str, reason: str | None, alike: tuple[str, str, str | None]
+) -> None:
+    site = replace(LEFT, code=code, op=op, reason=reason)
+    assert table_module._alike(site) == alike
+    two = Outcome("check", "m", "onnx", "ranks", sites=[site, replace(site, node="o")])
+    assert [len(table(two, whole=whole).splitlines()) for whole in (False, True)] == [2, 3]
+
+
+def test_of_many_rows_those_in_which_the_node_alone_differs_share_a_line() -> None:
+    rows = [("found", "GF101", "Add", f"Add 'n{at}'", "operand 1", "[4]") for at in range(2)]
+    others = [
+        ("found", "GF101", "Mul", "Mul 'a'", "operand 1", "[4]"),
+        ("found", "GF101", "Add", "Add 'b'", "operand 0", "[4]"),
+        ("found", "GF102", "Add", "Add 'c'", "operand 1", "[4]"),
+        ("found", "GF101", "Add", "Add 'd'", "operand 1", "[5]"),
+    ]
+    lines = [
+        "  found  GF101  Add 'n0' and 1 more  operand 1  [4]",
+        "  found  GF101  Mul 'a'              operand 1  [4]",
+        "  found  GF101  Add 'b'              operand 0  [4]",
+        "  found  GF102  Add 'c'              operand 1  [4]",
+        "  found  GF101  Add 'd'              operand 1  [5]",
+    ]
+    short = replace(table_module.SHORT, edited=5)
+    assert list(table_module._aligned([*rows, *others], short, plain)) == lines
+    fewer = list(table_module._aligned([*rows, *others], replace(short, edited=3), plain))
+    assert fewer == [*lines[:3], "  ... and 2 more; -v or --report FILE.md lists all"]
+    assert len(list(table_module._aligned([*rows, *others], replace(short, edited=6), plain))) == 6
+
+
+def test_the_first_operands_are_listed_with_all_their_steps() -> None:
+    steps = [replace(LIFTED, status="changed"), replace(LIFTED, status="changed", code="GF102")]
+    other, stays = replace(LIFTED, node="o"), replace(LIFTED, code="GF104", status="left")
+    sites = [steps[0], other, stays, steps[1], replace(LIFTED, node="p")]
+    found = table_module.first_operands(sites, 2)
+    assert found == {("main", "n", 1): steps, ("main", "o", 1): [other]}
+    assert list(table_module.first_operands(sites, 9)) == [("main", name, 1) for name in "nop"]
+
+
+def test_letters_that_do_not_print_are_written_out_and_no_others() -> None:
+    assert printable("aä\n\x1bü") == "aä\\n\\x1bü"
+    assert printable("'aä\\'") == "'aä\\'"
+    assert tally({"a": 0, "b": 2, "c": 1}) == " (b 2, c 1)"
+    assert tally({"a": 0}) == tally({}) == ""
+    assert node_reason(WHOLE) == "computes what is known before the model runs (fold)"
+    assert node_reason(replace(WHOLE, reason="why")) is None
+    assert node_reason(LIFTED) is None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack
 from pathlib import Path
 
 import numpy as np
@@ -10,6 +11,7 @@ import pytest
 from onnx import ModelProto, TensorProto, helper, numpy_helper
 
 from graphfix.checker.files.onnx.external_data import checked, is_external, may_have_external, tensors
+from graphfix.checker.files.onnx.file import Source
 from graphfix.results import GraphfixError
 
 NUMBERS = np.arange(6, dtype=np.float32)
@@ -227,3 +229,12 @@ def test_a_model_that_may_have_external_data_shows_it_in_its_bytes() -> None:
     assert [is_external(each) for each in (plain, told, bare)] == [False, True, True]
     assert [may_have_external(each.SerializeToString()) for each in (plain, told, bare)] == [False, True, True]
     assert may_have_external(bytearray(b"..location.."))
+
+
+def test_a_data_file_of_a_tensor_that_no_node_reads_is_looked_at_too(tmp_path: Path) -> None:
+    path, _ = saved(tmp_path, external("a", location="w.bin"), external("b", location="none.bin"))
+    with ExitStack() as stack, pytest.raises(GraphfixError, match=r"none\.bin"):
+        Source(path, stack).read([])
+    (tmp_path / "none.bin").write_bytes(NUMBERS.tobytes())
+    with ExitStack() as stack:
+        assert [each.name for each in Source(path, stack).read([]).graph.initializer] == ["a", "b"]

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from graphfix.checker.runs.budget import Budget, memory_fault
+from graphfix.checker.runs.budget import LARGE, Budget, allowance, memory_fault
 from graphfix.checker.runs.comparing.comparison import Comparison, weigh
 from graphfix.checker.runs.inputs.input_limits import Limits
 from graphfix.checker.runs.inputs.interface import Interface, TensorSpec
@@ -165,6 +165,35 @@ def test_what_needs_more_memory_than_there_is_has_a_reason() -> None:
         "both models load and are not run: its weights need about 5120 MiB of memory in onnxruntime, "
         "and 4096 MiB are unused; --thorough runs them all the same"
     )
+
+
+def test_a_small_model_may_take_so_much_memory_and_a_large_one_any() -> None:
+    assert [allowance(size, thorough=False) for size in (0, 3, LARGE - 1)] == [
+        256 << 20, (256 << 20) + 3 * 1024, (256 << 20) + (LARGE - 1) * 1024,
+    ]  # fmt: skip
+    assert (allowance(LARGE, thorough=False), allowance(0, thorough=True)) == (None, None)
+    assert memory_fault(4 << 30, 4 << 30) is None
+
+
+@pytest.mark.parametrize(
+    ("sizes", "taken", "total", "said", "planned"),
+    [
+        ({"N": 1, "M": 2}, [60.0], 4, "60 s: run once at N=1, M=2", 1),
+        ({}, [60.0], 4, "60 s: run once at the sizes of the model", 1),
+        ({"N": 1}, [28.0, 8.0], 5, "28 s: run on 4 of 5 sets of sizes", 4),
+        ({"N": 1}, [28.0, 8.0], 4, None, 4),
+        ({"N": 1}, [0.25], 9, None, 160),
+    ],
+)
+def test_as_many_sets_are_planned_as_the_first_run_leaves_time_for(
+    sizes: Mapping[str, int], taken: list[float], total: int, said: str | None, planned: int
+) -> None:
+    told: list[str] = []
+    budget = Budget(lambda text, *_: told.append(text), 120.0, lambda: 0.0, taken=taken, total=total)
+    budget._plan(sizes)
+    assert budget.planned == planned
+    about = "one run of the original takes about"
+    assert told == ([] if said is None else [f"{about} {said}; --thorough runs all"])
 
 
 @pytest.fixture

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 import onnx
@@ -12,7 +13,7 @@ import pytest
 from onnx import TensorProto, helper
 
 import graphfix
-from graphfix.checker.runs.loads import OPTIMIZED, PLAIN, Loads
+from graphfix.checker.runs.loads import OPTIMIZED, PLAIN, Loads, without_runs
 from graphfix.cli import commands
 from graphfix.results import Load, Verdict
 from graphfix.runtimes import process
@@ -337,3 +338,97 @@ def test_a_large_model_is_loaded_with_optimizations_only_if_there_is_memory_for_
         assert verdict.load == Load((PLAIN,), f"in {OPTIMIZED}: {left_out}")
     thorough = graphfix.verify(before, after, proof="only", load=True, thorough=True)
     assert thorough.load == Load((PLAIN, OPTIMIZED))
+
+
+LATE = RefusedError("late", aborted=True, stopped=True)
+
+
+def test_each_way_is_tried_once_and_ways_of_one_reason_are_said_together() -> None:
+    told: list[str] = []
+    ways = {
+        "A": (_refusing(LATE), _refusing(None)),
+        "B": (_refusing(None), _refusing(LATE)),
+        "C": (_refusing(RefusedError("no")), _refusing(RefusedError("no"))),
+    }
+    loads = Loads(lambda text, *_: told.append(text))
+    verdict = loads.judge(Verdict("equal"), ways, {"D": "why", "E": "why"})
+    expected = Verdict("equal", load=Load(("A",), "in D, E: why; in B: late; in C: the first file does not load"))
+    assert verdict == expected
+    asked = [("second", "A"), *((which, way) for way in "BC" for which in ("second", "first"))]
+    assert told == [f"loading the {which} model in {way}" for which, way in asked]
+    assert loads.judge(Verdict("equal"), ways, {"D": "why", "E": "why"}) == expected
+    assert len(told) == 5
+
+
+def test_a_load_that_a_run_has_shown_is_not_tried_again() -> None:
+    loads = Loads(lambda *_: None)
+    loads.record_loaded("A")
+    found = loads.judge(Verdict("equal"), {"A": (_refusing(LATE), _refusing(LATE))}, {})
+    assert found.load == Load(("A",))
+
+
+def test_the_second_file_is_not_loaded_where_a_run_has_shown_that_the_first_is_refused() -> None:
+    told: list[str] = []
+    loads = Loads(lambda text, *_: told.append(text))
+    with pytest.raises(RefusedError):
+        loads.watched(0, lambda **_: _refusing(RefusedError("no"))())()  # type: ignore[arg-type, return-value]
+    found = loads.judge(Verdict("equal"), {PLAIN: (_refusing(None), _refusing(None))}, {})
+    assert (found.load, told) == (Load((), f"in {PLAIN}: the first file does not load"), [])
+
+
+def test_a_load_that_fails_is_the_reason_but_where_a_run_differs() -> None:
+    ways = {
+        "A": (_refusing(None), _refusing(None)),
+        "B": (_refusing(None), _refusing(RefusedError("no"))),
+        "C": (_refusing(None), _refusing(None)),
+    }
+    failure = "the second file does not load in B, the first does: no"
+    load = Load(("A",), "in D: why", failure)
+    for status, reason in (("equal", failure), ("undecided", failure), ("different", "of the run")):
+        found = Loads(lambda *_: None).judge(Verdict(status, reason="of the run"), ways, {"D": "why"})  # type: ignore[arg-type]
+        assert found == Verdict("different", reason=reason, load=load)
+
+
+@pytest.mark.parametrize("optimized", [False, True])
+@pytest.mark.parametrize("error", [None, RefusedError("no")])
+def test_loads_of_the_file_itself_are_recorded_and_those_of_a_copy_are_not(
+    optimized: bool, error: RefusedError | None
+) -> None:
+    asked: list[object] = []
+
+    def load(**options: object) -> object:
+        asked.append(options)
+        return _refusing(error)() or "a session"
+
+    way = OPTIMIZED if optimized else PLAIN
+    for side in (0, 1):
+        loads = Loads(lambda *_: None)
+        opened = loads.watched(side, load)  # type: ignore[arg-type]
+        for options in ({"expose": ("y",), "more": ()}, {"expose": (), "more": ()}):
+            assert loads._refusals == {}
+            asked.clear()
+            if error is None:
+                assert opened(optimized=optimized, **options) == "a session"
+            else:
+                with pytest.raises(RefusedError, match="no"):
+                    opened(optimized=optimized, **options)
+            assert asked == [{"optimized": optimized, **options}]
+        assert loads._refusals == {(way, side): error}
+        with suppress(RefusedError):
+            opened()
+        assert asked[1:] == [{"optimized": False}]
+        loads._refusals.pop((PLAIN, side))
+        assert loads._refusals == ({(way, side): error} if optimized else {})
+
+
+@pytest.mark.parametrize(
+    ("load", "said"),
+    [
+        (None, "nothing was run, and the load was not observed: None"),
+        (Load(reason="why"), "nothing was run, and the load was not observed: why"),
+        (Load(("A", "B"), "why"), "nothing was run; the second file loads in A, B"),
+        (Load(("A",), "why", "it fails"), "it fails"),
+    ],
+)
+def test_a_verdict_by_loads_alone_says_where_the_second_file_loads(load: Load | None, said: str) -> None:
+    assert without_runs(load) == said

@@ -72,6 +72,9 @@ def test_a_difference_is_an_error_at_the_file_that_was_made(status: Any, kind: s
     ((said, properties, message),) = read(Outcome("verify", "m.onnx", "onnx", output="f.onnx", verdict=verdict))
     assert (said, properties["file"]) == (kind, "f.onnx")
     assert message.startswith("m.onnx, f.onnx: ")
+    ((said, properties, message),) = read(Outcome("fix", "m.onnx", "onnx", verdict=verdict))
+    assert (said, properties) == (kind, {"file": "m.onnx", "line": "1", "title": "graphfix fix"})
+    assert message.startswith("m.onnx: ")
 
 
 def test_nothing_to_say_is_nothing() -> None:

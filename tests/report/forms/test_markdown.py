@@ -183,3 +183,12 @@ def test_what_is_left_out_is_said_in_the_last_line_alone(monkeypatch: pytest.Mon
         "",
         f"Left out, to fit a comment: {left_out} sites. A report as JSON or HTML (`--report FILE.json`) has all.",
     ]
+
+
+def test_the_summary_has_half_of_the_room_where_models_have_sections(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(markdown, "MOST", markdown.LAST_LINE + 1_500)
+    clean = [replace(CHECKED, source=f"m{at}.onnx", sites=()) for at in range(99)]
+    for entries, room in ((clean, 1_500), ([*clean, CHECKED], 750)):
+        summary = registry.TEXTS["markdown"](entries).split("\n## ")[0]
+        rows = [line for line in summary.splitlines() if line.startswith("|")]
+        assert room - 60 < sum(len(line) + 1 for line in rows) <= room

@@ -124,6 +124,8 @@ def test_a_tflite_operator_is_its_place_in_the_subgraph() -> None:
     assert keys(outcome) == {"main": ["7"], "yes": ["0"]}
     moved = replace(outcome, excerpt=replace(names, nodes=[at(9, sites[0])]))
     assert keys(moved)["main"] == ["9"]
+    unplaced = [replace(at(0, sites[0]), position=None), at(3, body)]
+    assert keys(replace(outcome, excerpt=replace(names, nodes=unplaced))) == {"main": ["7"], "yes": ["3"]}
 
 
 def test_an_input_is_found_by_its_name_and_the_model_is_no_node() -> None:

@@ -203,3 +203,57 @@ MANY = b"".join(number(at << 3) + b"\x01" for at in range(100, 100 + MOST_FIELDS
 )
 def test_the_fields_of_a_message_are_read_as_far_as_they_are_fields(data: bytes, fields: dict[int, int]) -> None:
     assert Content(io.BytesIO(data)).fields == fields
+
+
+def test_the_content_alone_says_what_a_file_is() -> None:
+    found = {name: foreign_kind(Content(io.BytesIO(wrong.data))) for name, wrong in WRONG.items()}
+    said = {name: kind and f"{kind.name}: {kind.advice}" for name, kind in found.items()}
+    assert said == {name: wrong.message for name, wrong in WRONG.items()}
+
+
+def said(*fields: int) -> bytes:
+    """A message with these fields: 1 and 2 are numbers, all others are bytes."""
+    return b"".join(number(at << 3) + b"\x01" if at < 3 else number(at << 3 | 2) + b"\x00" for at in fields)
+
+
+TENSOR, CORE_ML, SAVED_MODEL = (
+    "an ONNX tensor (test data)", "a Core ML model (.mlmodel)", "a TensorFlow SavedModel (saved_model.pb)"
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("data", "kind"),
+    [
+        *((said(2, at), TENSOR if at in (4, 5, 6, 7, 9, 10, 11) else None) for at in range(3, 17)),
+        (said(2, 4, 16), TENSOR),
+        (said(2, 4, 17), None),
+        (said(2), None),
+        (said(3, 4), None),
+        (said(1, 2, 8, 9), TENSOR),
+        (b"\x12\x00" + said(4), None),
+        (said(1, 200), CORE_ML),
+        (said(1, 199), None),
+        (said(1, 4095), CORE_ML),
+        (said(1, 4096), None),
+        (said(1, 8, 200), CORE_ML),
+        (said(1, 7, 200), None),
+        (said(200), None),
+        (b"\x0a\x00" + said(200), None),
+        (b"\x08\x01\x12\x02ab", SAVED_MODEL),
+        (b"\x08\x02\x12\x02ab", None),
+        (b"\x08\x01\x12\x02ab" + said(3), None),
+        (b"\x08\x01\x12\x03ab", None),
+        (b"\x0a\x08\x0a\x01a\x12\x01Xa", "a frozen TensorFlow graph (GraphDef)"),
+        (b"\x02\0\0\0\0\0\0\0{}", "a safetensors file (weights without a graph)"),
+        (b"\x02\0\0\0\0\0\0\0{a", None),
+        (b"\x02\0\0\0\0\0\1\0{}", None),
+        (bytes(257) + b"ustar", "a tar archive"),
+        (bytes(256) + b"ustar", None),
+        (b"\x18\0\0\0TFL3" + bytes(249) + b"ustar", None),
+        (bytes(4) + b"TOSA", "a TOSA flatbuffer (identifier TOSA)"),
+        (bytes(3) + b"TOSA", None),
+    ],
+)
+def test_a_message_is_what_its_fields_say(data: bytes, kind: str | None) -> None:
+    found = foreign_kind(Content(io.BytesIO(data)))
+    assert (found and found.name) == kind

@@ -170,14 +170,14 @@ def _stored(tensor: TensorProto, held: set[int], cut: tuple[int, int] | None) ->
 def holds_too_large(tensor: TensorProto) -> bool:
     """Whether int32_data has a number that the tensor's type can't hold: runtimes do not agree on what it is."""
     bits = max(_BITS.get(tensor.data_type, 32), 8)
-    return bool(tensor.int32_data) and not _in_range(tensor.int32_data, bits, tensor.data_type)
+    return not _in_range(tensor.int32_data, bits, tensor.data_type)
 
 
 def _typed(tensor: TensorProto, number: int, count: int) -> str | None:
     values, bits = getattr(tensor, _FIELDS[number]), _BITS.get(tensor.data_type, 32)
     if len(values) != (-(-count // 2) if bits < 8 else count):  # noqa: PLR2004 - two elements a byte
         return "holds another number of elements than its shape asks for"
-    return "holds numbers too large" if number == INT32S and holds_too_large(tensor) else None
+    return "holds numbers too large" if holds_too_large(tensor) else None
 
 
 def _in_range(values: Iterable[int], bits: int, data_type: int) -> bool:

@@ -151,7 +151,7 @@ def _tensor(tensor: Table, payloads: list[Payload | None]) -> Tensor:
         raise UnsupportedFieldError("a tensor has a signature of a size below -1")
     buffer = tensor.number(_BUFFER, _UNSIGNED)
     payload = payloads[buffer] if buffer else None
-    ranked = bool(stored or signature or tensor.number(_HAS_RANK, _FLAG) or payload is not None)
+    ranked = bool(stored or tensor.number(_HAS_RANK, _FLAG) or payload is not None)
     ranked = ranked and len(signature or stored) == len(stored)
     # LiteRT takes the stored shape; a size that the signature gives otherwise is any, and so is another rank.
     sizes = stored if not signature else (a if a == b else -1 for a, b in zip(signature, stored, strict=False))

@@ -121,7 +121,7 @@ def principal(free: Free, runs: int) -> list[tuple[str, Sizes]]:
         ("2", _all(free, 2)),
         ("0", _all(free, 0)),
     ]
-    more = [("distinct", _distinct(free, start)) for start in range(1, max(1, runs - 3))]
+    more = [("distinct", _distinct(free, start)) for start in range(1, runs)]
     cases = itertools.cycle(free.cases) if free.cases else itertools.repeat({})
     ordered = [(kind, sizes, next(cases) if kind != "1" else {}) for kind, sizes in (wanted + more)[:runs]]
     return [(kind, free.complete(_in_case(free, kind, sizes, case))) for kind, sizes, case in ordered]
@@ -201,7 +201,6 @@ def _batch(free: Free, base: Mapping[str, int]) -> list[str]:
 
 def _searched(free: Free) -> Iterator[Sizes]:
     """Yield small sizes for most labels and large ones for some: for pictures, recordings and sequences."""
-    batch = [label for label in free.labels if label in free.leading]
     rest = [label for label in free.labels if label not in free.leading]
     groups = [rest, *([label] for label in free.labels[:6]), list(free.labels)]
     for group in filter(None, groups):
@@ -212,7 +211,7 @@ def _searched(free: Free) -> Iterator[Sizes]:
     for label in free.labels:
         yield {**_all(free, 3), label: 0}
     for size in _LARGE[4:]:
-        yield from _mixed(free, rest or batch, size)
+        yield from _mixed(free, rest or free.labels, size)
 
 
 def _mixed(free: Free, group: Sequence[str], size: int) -> Iterator[Sizes]:

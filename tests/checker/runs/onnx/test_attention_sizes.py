@@ -13,7 +13,8 @@ from onnx import parser
 from graphfix.checker.files.onnx.skeleton import read
 from graphfix.checker.files.pair import Pair
 from graphfix.checker.runs.inputs.interface import onnx_interface
-from graphfix.checker.runs.onnx.attention_sizes import attention_sizes
+from graphfix.checker.runs.onnx import attention_sizes as attention_module
+from graphfix.checker.runs.onnx.attention_sizes import attention_limits, attention_sizes
 from graphfix.checker.runs.onnx.input_limits import limits
 from graphfix.checker.runs.sizes.free_sizes import Free, free_dims
 from graphfix.checker.runs.sizes.related_sizes import Relations, related
@@ -118,6 +119,48 @@ def test_lengths_that_are_inputs_are_those_of_past_and_new_positions() -> None:
     assert known.intervals == {"last": (6, 6), "total": (7, 7)}
 
 
+@pytest.mark.parametrize(
+    ("total", "table", "expected"),
+    [
+        ("total", "float[20,8] cos", {"last": (8, 8), "at": (0, 19)}),
+        ("stated", "float[20,8] cos", {"last": (6, 6), "stated": (7, 7), "at": (0, 19)}),
+        ("stated", "float[1,8] cos", {"last": (6, 6), "stated": (7, 7), "at": (0, 0)}),
+    ],
+)
+def test_positions_are_rows_of_the_table(total: str, table: str, expected: dict[str, tuple[int, int]]) -> None:
+    nodes = f"y, a, b = com.microsoft.GroupQueryAttention<num_heads=4>(q,q,q,k,v,last,{total},cos,sin,at)"
+    header = f'<ir_version: 8, opset_import: ["" : 21{MICROSOFT}]>'
+    attended = "float[2,3,64] q, float[2,2,4,16] k, float[2,2,4,16] v"
+    inputs = f"{attended}, int32[2] last, int32 stated, {table}, float[30,8] sin, int64[2,3] at"
+    model = parser.parse_model(f"{header} g ({inputs}) => (float[N] y) <int32 total = {{9}}> {{ {nodes} }}")
+    assert dict(attention_limits(model)) == expected | ({} if total == "stated" else {"total": (9, 9)})
+    without = parser.parse_model(f"{header} g (float[N] q) => (float[N] y) {{ y = Neg(q) }}")
+    assert list(attention_limits(without)) == []
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "numbers", "equal"),
+    [
+        ("A", "B", {}, [("A", "B")]),
+        ("A", 3, {"A": 3}, []),
+        (3, "A", {"A": 3}, []),
+        ("A", "A", {}, []),
+        ("A", None, {}, []),
+        (None, "A", {}, []),
+        (3, None, {}, []),
+        (3, 4, {}, []),
+    ],
+)
+def test_two_sizes_are_equal_where_both_are_known_and_one_is_free(
+    one: int | str | None, other: int | str | None, numbers: dict[str, int], equal: list[tuple[str, str]]
+) -> None:
+    found = attention_module._Collected()
+    found.same(one, other)
+    assert (found.numbers, list(found.equal)) == (numbers, equal)
+    found.same("A", 5)
+    assert found.numbers["A"] == numbers.get("A", 5)
+
+
 GROUPS = "com.microsoft.GroupQueryAttention<num_heads = 4, kv_num_heads = 2>"
 HEADS = "com.microsoft.MultiHeadAttention<num_heads = 4>"
 CASES = ({"N": 1}, {"S": 1}, {"P": 0})
@@ -177,6 +220,26 @@ CASES = ({"N": 1}, {"S": 1}, {"P": 0})
             f"y, a, b = {GROUPS[:-1]}, sliding_window_cache = 0, local_window_size = 32>(q, q, q, k, v, l, t)",
             Relations({"H": 16}, (), {}, CASES),
         ),
+        (
+            "float[1,S,64] q, float[1,2,P,H] k, float[1,2,P,H] v, int32[1] l, int32 t",
+            f"y, a, b = {GROUPS}(q, q, q, k, v, l, t)",
+            Relations({"H": 16}),
+        ),
+        (
+            "float[2,5,64] q, float[N,2,P,H] k, float[N,2,P,H] v, int32[2] l, int32 t, float[S,P] b",
+            f"y, a, b = {GROUPS}(q, q, q, k, v, l, t, , , , b)",
+            Relations({"N": 2, "H": 16}, (), {}, ({"P": 0},)),
+        ),
+        (
+            "float[N,S,64] q, float[N,4,P,H] k, float[N,G,R,I] v, int32[N,T] mask, float[N,4,S,U] bias",
+            f"y, a, b = {HEADS}(q, q, q, , mask, bias, k, v)",
+            Relations({"H": 16, "G": 4, "I": 16}, (("R", "P"),), {"T": ("P", "S"), "U": ("P", "S")}),
+        ),
+        (
+            "float[N,S,64] q, float[N,L,32] x, bool[S,T] mask, float[N,G,P,H] k, float[N,G,P,H] v",
+            "y, a, b = Attention<q_num_heads = 4, kv_num_heads = 2>(q, x, x, mask, k, v)",
+            Relations({"G": 2, "H": 16}, (), {"T": ("P", "L")}),
+        ),
     ],
     ids=[
         "packed queries: the head size is a part of all heads' sizes",
@@ -190,6 +253,10 @@ CASES = ({"N": 1}, {"S": 1}, {"P": 0})
         "no attention",
         "each size of an encoder's keys and values",
         "a window that does not slide",
+        "a batch of one",
+        "numbers are no cases, and what is past is no sum",
+        "two masks",
+        "new positions are those of the keys",
     ],
 )
 def test_relations_of_sizes(inputs: str, nodes: str, expected: Relations) -> None:

@@ -84,6 +84,7 @@ WEIGHTS = {
         ("y = Transpose(x)", (6, 4, "N")),
         ("y = Transpose<perm = [0, 1]>(x)", None),
         ("y = Constant<value = float[2,3] {1,2,3,4,5,6}>()", (2, 3)),
+        ("z, y = Constant<value = float[2,3] {1,2,3,4,5,6}>()", None),
         ("y = com.microsoft.GroupQueryAttention<num_heads = 1, kv_num_heads = 1>(x, , , b, b)", ("N", 4, 2)),
         ("y = com.microsoft.GroupQueryAttention<num_heads = 4, kv_num_heads = 1>(x, , , b, b)", ("N", 4, 4)),
         ("y = com.microsoft.GroupQueryAttention<num_heads = 2, kv_num_heads = 1>(x, x, x)", ("N", 4, 6)),

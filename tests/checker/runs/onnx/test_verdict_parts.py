@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import onnx
 import pytest
+from onnx import parser
 
 from graphfix.checker.files.pair import Pair
 from graphfix.checker.runs.inputs.seeded_inputs import Case
@@ -123,3 +126,22 @@ def test_models_that_are_not_run_are_loaded_the_first_one_first(
         found = verdict._loaded(Loads(), (opener("a", error), opener("b")), "no memory", fault)  # type: ignore[arg-type]
         assert (found.status, found.reason, list(found.versions)) == ("undecided", reason, ["onnxruntime"])
         assert asked == ["a", (3, fault)]
+
+
+@pytest.mark.parametrize("narrow", [False, True])
+def test_inputs_of_the_second_model_may_be_of_32_bits_and_constants_may_lack(tmp_path: Path, narrow: bool) -> None:
+    texts = {
+        "a": "g (int64[2] i, int32[2] j, int64[N] k, int64[2] c, int64[2] d) => (int64[2] y) {y = Add(i, k)}",
+        "b": "g (int32[2] i, int64[2] j, int64[N] k, int64[2] d) => (int64[2] y) {y = Identity(k)}",
+    }
+    for name, text in texts.items():
+        onnx.save(parser.parse_model(f'<ir_version: 8, opset_import: ["" : 18]> {text}'), tmp_path / f"{name}.onnx")
+    values = {"c": (3, 4), "d": (5, 6)}
+    asked = replace(task(), pair=Pair(tmp_path / "a.onnx", tmp_path / "b.onnx", values=values, narrow_inputs=narrow))
+    runs = verdict._Runs.of(asked)
+    assert (runs.narrow, runs.missing, runs.witness) == ({"i"} if narrow else set(), {"c"}, None)
+    types = [[(spec.name, str(spec.dtype)) for spec in each.inputs] for each in (*runs.declared, *runs.interfaces)]
+    first = [("i", "int64"), ("j", "int32"), ("k", "int64"), ("c", "int64"), ("d", "int64")]
+    second = [("i", "int64" if narrow else "int32"), ("j", "int64"), ("k", "int64"), ("d", "int64")]
+    assert types == [first, second, first[:3], second[:3]]
+    assert [node.op_type for each in runs.models for node in each.graph.node] == ["Add", "Identity"]

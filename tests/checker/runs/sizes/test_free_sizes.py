@@ -54,6 +54,10 @@ X = ("N", 4, "M")
         pytest.param({"x": X}, {"x": None}, {"bindings": {"M": 7}}, (("N",), {"N"}, {"M": 7}), id="no rank after"),
         pytest.param({"x": X}, {"x": (3, 4, 5)}, {"bindings": {"N": 2}}, "'N' should be 2 and 3", id="two sizes"),
         pytest.param({"x": X}, {"x": ("N", 5, "M")}, {}, "a dim of 4 should be 5", id="two numbers") ,
+        pytest.param(
+            {"u": None, "x": X}, {"u": None, "x": X}, {"shapes": {"x": (2, 4, 6)}}, ((), {"N"}, {"N": 2, "M": 6}),
+            id="no rank",
+        ),
     ],
 )  # fmt: skip
 def test_free_dims_are_those_that_nobody_gives(
@@ -69,6 +73,12 @@ def test_free_dims_are_those_that_nobody_gives(
     else:
         assert isinstance(found, Free)
         assert (found.labels, found.leading, found.given) == expected
+
+
+@pytest.mark.parametrize("shapes", [{"x": (2, 4)}, {"x": (2, 4, 3, 1)}, {"z": (2,)}])
+def test_a_shape_that_no_input_has_is_refused(shapes: Mapping[str, Sequence[int]]) -> None:
+    with pytest.raises(BindingError, match=next(iter(shapes))):
+        free_dims(interface(x=X), interface(x=X), pair(shapes=shapes))
 
 
 @pytest.mark.parametrize(
@@ -89,7 +99,8 @@ def test_a_dim_that_no_input_has_is_refused_with_those_that_there_are(
 
 def test_a_constant_input_gives_its_sizes() -> None:
     before = interface(x=("N", "M"))
-    before = replace(before, constant=((spec("c", "M", "K"), np.zeros((6, 2), np.float32)),))
+    unranked = replace(spec("u"), dims=None), np.zeros((7, 7), np.float32)
+    before = replace(before, constant=(unranked, (spec("c", "M", "K"), np.zeros((6, 2), np.float32))))
     found = free_dims(before, interface(x=("N", "M")), pair())
     assert isinstance(found, Free)
     assert (found.labels, found.given) == (("N",), {"M": 6, "K": 2})
@@ -178,12 +189,15 @@ def test_the_sizes_of_all_labels_follow(changes: Mapping[str, object], expected:
 def test_a_label_that_reads_as_a_sum_is_one_unless_it_is_given() -> None:
     sizes = {"N": 3, "N + 1": 7, "1+N + N": 7, "N + K": 7, "2": 7}
     assert free_of(*sizes).complete(sizes) == {"N": 3, "N + 1": 4, "1+N + N": 7, "N + K": 7, "2": 7}
+    assert free_of(" 2").complete({" 2": 7}) == {" 2": 7}
     assert free_of("N", given={"N + 1": 9}).complete({"N": 3}) == {"N": 3, "N + 1": 9}
 
 
 def test_inputs_are_small_enough_to_be_made() -> None:
     assert free_of("N", 4096).fits({"N": 4096})
     assert not free_of("N", 4096).fits({"N": 4097})
+    two = free_of("N", specs=(spec("x", "N", 4096), spec("y", "N", 4097), spec("z", "N")))
+    assert (two.fits({"N": 4095}), two.fits({"N": 4096})) == (True, False)
 
 
 @pytest.mark.parametrize(
@@ -279,7 +293,20 @@ def test_the_long_search_tries_pictures_and_sequences_without_one_set_twice() ->
     assert len(sets) == len(found) <= 96
     assert {(3, 3, 3), (3, 224, 224), (1, 224, 256), (224, 224, 224), (224, 256, 288), (0, 3, 3), (3, 3, 0)} <= sets
     alone = [sizes["N"] for sizes in alternatives(free_of("N"), "distinct", None)]
-    assert [size for size in alone if size in (64, 3, 32, 0, 16)] == [64, 3, 32, 0, 16]
+    assert alone == [64, 3, 32, 224, 512, 0, 320, 576, 160, 48, 128, 256, 96, 16]
+    both = [tuple(sizes.values()) for sizes in alternatives(free_of("N", "M"), "distinct", None)]
+    assert both == [
+        (3, 64), (1, 64), (64, 5), (64, 3), (64, 1), (64, 96), (64, 64), (3, 3),
+        *(
+            (one, other)
+            for size in (32, 224, 512)
+            for one, other in (
+                (3, size), (1, size), (size, 5), (size, 3), (size, 1), (size, size + 32), (size, size)
+            )
+        ),
+        (0, 3), (3, 0),
+        *((batch, size) for size in (320, 576, 160, 48, 128, 256, 96, 16) for batch in (3, 1)),
+    ]  # fmt: skip
 
 
 FREE = free_of("N", "P", "T", "B", given={"G": 6})
@@ -294,6 +321,16 @@ FREE = free_of("N", "P", "T", "B", given={"G": 6})
         pytest.param(Relations(equal=[("N", "P")]), "NTB", {"N": 3, "P": 3}, id="equal"),
         pytest.param(Relations(equal=[("N", "P"), ("P", "T")]), "NB", {"P": 3, "T": 3}, id="equal in turn"),
         pytest.param(Relations(equal=[("T", "P"), ("N", "T")]), "NB", {"P": 3, "T": 3}, id="equal in turn, backwards"),
+        pytest.param(
+            Relations(equal=[("T", "P"), ("N", "T"), ("B", "N")]), "B", {"P": 3, "T": 3, "N": 3}, id="four in turn"
+        ),
+        pytest.param(
+            Relations(equal=[("N", "P")], numbers={"N": 2}, sums={"G": ("P", "T")}),
+            "B",
+            {"P": 2, "T": 4},
+            id="a given sum of equals",
+        ),
+        pytest.param(Relations(equal=[("T", "P")], sums={"T": ("P", 1)}), "NTB", {}, id="a sum of its equal"),
         pytest.param(Relations(equal=[("N", "P"), ("P", "N")]), "NTB", {"P": 3}, id="equal twice"),
         pytest.param(Relations(equal=[("N", "G")]), "PTB", {"N": 6}, id="equal to what is given"),
         pytest.param(Relations(equal=[("G", "N")]), "PTB", {"N": 6}, id="what is given first"),
@@ -331,6 +368,7 @@ def test_a_label_that_is_equal_to_a_batch_size_is_one() -> None:
     [
         pytest.param([{"N": 1}, {"P": 0}], {}, [{"N": 1}, {"P": 0}], id="all fit"),
         pytest.param([{"G": 1}, {"P": 0}], {}, [{"P": 0}], id="another size is given"),
+        pytest.param([{"G": 1, "N": 1}, {"N": 1, "G": 1}, {"P": 0}], {}, [{"P": 0}], id="a part has another size"),
         pytest.param([{"G": 6}, {"P": 0}], {}, [], id="what is given is a case"),
         pytest.param([{"G": 6, "N": 1}, {"P": 0}], {}, [{"G": 6, "N": 1}, {"P": 0}], id="a part of a case is given"),
         pytest.param([{"N": 1}, {"P": 0}], {"ranges": {"N": (2, 5)}}, [{"P": 0}], id="out of its range"),
