@@ -122,9 +122,7 @@ def _in_range(full: Array, dtype: np.dtype[Any]) -> Array | None:
 
 
 def _quotient(one: Array, two: Array) -> Array | None:
-    """No division by 0; of whole numbers none that is below 0, where they are rounded in two ways."""
-    if not (two != 0).all():
-        return None
+    """Of floats by 0 none that is finite; of whole numbers none below 0, where they are rounded in two ways."""
     if one.dtype.kind == "f":
         return np.asarray(np.true_divide(one, two))
     return np.asarray(one // two) if (one >= 0).all() and (two > 0).all() else None
