@@ -9,6 +9,7 @@ from collections.abc import Callable
 import pytest
 
 from graphfix.checker.proof.core.arithmetic import ELEMENT, Arithmetic
+from graphfix.checker.proof.core.polynomials import MOST_TERMS
 from graphfix.checker.proof.core.sizes import Algebra, Size, Symbol, result_size
 
 Made = tuple[Size, Size | None]
@@ -42,6 +43,14 @@ ALIKE: dict[str, Callable[[Arithmetic, Size, Size], tuple[Size | None, Size | No
         a.floordiv(known(a.add(known(a.mul(n, 2)), known(a.mul(m, 4)), 2)), 6),
         a.floordiv(known(a.add(n, known(a.mul(m, 2)), 1)), 3),
     ),
+    "what is positive of a multiple": lambda a, n, _: (
+        a.greater(known(a.sub(known(a.mul(n, 4)), 2)), 0),
+        a.mul(known(a.greater(known(a.sub(known(a.mul(n, 2)), 1)), 0)), 2),
+    ),
+    "what is positive of three times": lambda a, n, m: (
+        a.greater(known(a.sub(known(a.mul(n, 3)), known(a.mul(m, 6)))), 0),
+        a.mul(known(a.greater(known(a.sub(n, known(a.mul(m, 2)))), 0)), 3),
+    ),
     "both halves": lambda a, n, _: (a.sub(n, known(a.floordiv(n, 2))), a.ceildiv(n, 2)),
 }
 
@@ -58,6 +67,44 @@ def test_other_functions_are_other_terms() -> None:
     assert arithmetic.lesser(n, 64) != n
     assert arithmetic.add(n, m) != arithmetic.add(n, n)
     assert arithmetic.quotient(known(arithmetic.add(n, 1)), 2) is None
+    twice = known(arithmetic.mul(known(arithmetic.floordiv(n, 2)), 2))
+    assert arithmetic.floordiv(twice, 3) != arithmetic.floordiv(n, 6)
+    assert arithmetic.floordiv(twice, 3) != arithmetic.floordiv(n, 3)
+
+
+def test_terms_are_shown_as_they_are_computed() -> None:
+    a, n, m = made()
+    found = [
+        a.add(n, m, 3),
+        a.sub(known(a.mul(n, m, 2)), known(a.add(n, 1))),
+        a.greater(known(a.sub(n, 1)), 0),
+        a.lesser(n, 64),
+        a.floordiv(known(a.add(n, 1)), 4),
+        a.ceildiv(n, 3),
+        a.mod(n, 3),
+    ]
+    assert list(map(repr, found)) == [
+        "M+N+3",
+        "2*N*M-N-1",
+        "max(0, N-1)",
+        "-max(0, N-64)+N",
+        "floor((N+1)/4)",
+        "floor((N+2)/3)",
+        "-3*floor((N)/3)+N",
+    ]
+
+
+def test_sums_and_products_are_followed_up_to_a_length() -> None:
+    a, n, _ = made()
+    terms = [a.algebra.symbol((at,), f"s{at}") for at in range(MOST_TERMS + 1)]
+    longest = a.add(*terms[1:])
+    assert longest is not None
+    assert a.mul(longest, n) is not None
+    assert a.mul(longest, 3) is not None
+    assert a.add(*terms) is None is a.add(longest, n)
+    half = [known(a.add(*terms[first : first + 5])) for first in (0, 5)]
+    assert a.mul(half[0], half[1]) is None
+    assert a.mul(known(a.add(*terms[:4])), half[1]) is not None
 
 
 BINARY: dict[str, tuple[str, Callable[[int, int], int]]] = {
