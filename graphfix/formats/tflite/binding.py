@@ -83,7 +83,7 @@ def state_free(container: Container) -> None:
     main, shapes = container.subgraphs[0], analyse(container, {})[0].shapes
     for tensor in _computed(main, 0):
         stored, sizes = declared(main.tensors[tensor]), shapes[tensor].axes
-        if FREE in stored and sizes is not None and len(sizes) == len(stored):
+        if sizes is not None and len(sizes) == len(stored):
             pairs = zip(stored, sizes, strict=True)
             _declare(
                 main, main.tensors[tensor], [new if old == FREE and isinstance(new, int) else old for old, new in pairs]

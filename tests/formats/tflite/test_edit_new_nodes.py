@@ -8,10 +8,10 @@ import pytest
 
 from graphfix.formats.tflite.edit.new_nodes import NodeBuilder
 from graphfix.formats.tflite.edit.new_records import NEW_SHAPE_RANK
-from graphfix.graph.edits import Numbers
+from graphfix.graph.edits import New, Numbers
 from graphfix.graph.view import Node, Value
 from graphfix.shapes.dim import Shape
-from models.builders.tflite.text import model
+from models.builders.tflite.text import Quantized, model
 from tests.support import engine
 
 
@@ -170,3 +170,26 @@ def test_a_second_tensor_on_a_buffer_has_a_signature_where_the_first_has_one() -
     builder.subgraph.tensor(constant).signature = (2,)
     other = builder.lifted_constant(constant, (1,))
     assert (builder.subgraph.tensor(other).signature, str(other)) == ((2, 1), "k_lifted_1[2,1]")
+
+
+def test_a_new_copy_is_quantized_as_what_it_reads_first() -> None:
+    scales = {"x": Quantized(0.5, 3), "z": Quantized(0.25, 1), "y": Quantized(2.0, 5)}
+    loaded = engine.load(model("y:int8[2,3] = ADD(x:int8[2,3], z:int8[1,3])", quantization=scales))
+    graph = loaded.graphs[0]
+    builder, node = loaded._state.builders[graph], graph.nodes[-1]
+    x, z = operand(node), operand(node, 1)
+    shape = Shape((3, 2))
+    for operands in ((x, z), (z, x)):
+        copy = builder.new(New("SLICE", (0, 1), shape, "int8"), operands, node)
+        record = builder.subgraph.tensor(copy)
+        assert record.quantization == builder.subgraph.tensor(operands[0]).quantization
+        assert (record.shape, record.type, copy.dtype, copy.kind) == ((3, 2), 9, "int8", "result")
+    other = builder.new(New("NEG", (0,), shape, "int8"), (x,), node)
+    assert builder.subgraph.tensor(other).quantization is None
+    names = ["y_slice", "y_slice_1", "y_neg"]
+    assert [value.name for new in graph.made for value in new.results if value is not None] == names
+    assert [[value.name for value in new.operands if value is not None] for new in graph.made] == [
+        ["x", "z"],
+        ["z", "x"],
+        ["x"],
+    ]

@@ -268,6 +268,10 @@ def test_a_node_becomes_the_stretch_that_the_format_has() -> None:
     loaded = opened("y[2,3] = STABLEHLO_BROADCAST_IN_DIM(x[1,3], broadcast_dimensions=[0,1])")
     assert refusal(loaded, "STABLEHLO_BROADCAST_IN_DIM", Canonicalize(Shape((2, 3)))) == ""
     assert [node.op for node in loaded.finish()[0].nodes] == ["TILE"]
+    loaded = opened("y:int32[2,3] = STABLEHLO_BROADCAST_IN_DIM(x:int32[3], broadcast_dimensions=[1])")
+    assert refusal(loaded, "STABLEHLO_BROADCAST_IN_DIM", Canonicalize(Shape((2, 3)))) == ""
+    (node,) = loaded.finish()[0].nodes
+    assert (node.op, node.version) == ("BROADCAST_TO", 2)
 
 
 MOVEMENTS = {

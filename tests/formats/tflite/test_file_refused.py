@@ -186,6 +186,22 @@ def test_a_subgraph_that_is_not_there_or_runs_itself_is_refused(bodies: tuple[in
         read(loop(*bodies))
 
 
+def test_of_subgraphs_that_run_one_another_the_first_is_named() -> None:
+    def calls(*others: int) -> Made:
+        made = [schema.CallOnceOptionsT() for _ in others]
+        for options, other in zip(made, others, strict=True):
+            options.initSubgraphIndex = other
+        return subgraph([], [operator(0, (), (), options) for options in made], (), ())
+
+    def refused(*graphs: Made) -> str:
+        return refusal(packed(model(graphs, [code(B.CALL_ONCE)], [buffer()])))
+
+    assert "subgraph 1 has an operator that runs itself" in refused(calls(), calls(1))
+    assert "subgraph 1 has an operator that runs itself" in refused(calls(3), calls(2), calls(1), calls())
+    assert "subgraph 0 has an operator that runs itself" in refused(calls(2, 1), calls(), calls(0))
+    assert "subgraph 1 has an operator that runs subgraph 3 of 3" in refused(calls(), calls(0, 3), calls())
+
+
 def test_a_chain_of_subgraphs_too_deep_to_follow_is_refused() -> None:
     def calls(other: int) -> Made:
         made = schema.CallOnceOptionsT()

@@ -5,17 +5,22 @@ from __future__ import annotations
 from dataclasses import replace
 
 from graphfix.formats.tflite.file.container import read
-from graphfix.formats.tflite.file.records import NEW, Options, Quantization, Tensor
+from graphfix.formats.tflite.file.records import NEW, Code, Options, Quantization, Signature, Tensor
+from graphfix.formats.tflite.file.tables import read_scales
 from tests.support.tflite.flat_files import (
     add_model,
+    code,
+    metadata,
     operator,
     packed,
     quantization,
     schema,
+    signature,
     subgraph,
     tensor,
     tree,
     unpacked,
+    with_outside,
 )
 from tests.support.tflite.reshaping import add_reshape, without_reshape
 
@@ -174,3 +179,88 @@ def test_only_the_changed_subgraph_is_written_anew() -> None:
     again = read(out)
     assert again.subgraphs[0].place == len(out) - len(data) + place
     assert again.subgraphs[1].place < len(out) - len(data)
+
+
+def test_all_that_a_file_says_is_read() -> None:
+    made = add_model()
+    made.operatorCodes.extend([code(B.CUSTOM, 3, "Own"), code(B.BROADCAST_TO, 2), code(B.NEG)])
+    x, c, y = made.subgraphs[0].tensors
+    x.shapeSignature, x.quantization = [-1, 3], quantization([0.5, 0.25, 2.0], [1, 2, 3], 1)
+    c.quantization = quantization([0.5], [7])
+    y.hasRank = True
+    node, plain = operator(1, (1, -1, 0), (2, 3)), operator(2, (0,), (4,))
+    tensors = [
+        tensor("p", (), hasRank=True),
+        tensor("q", (4,), "int8", isVariable=True),
+        *(tensor(name, (2,)) for name in "rst"),
+    ]
+    made.subgraphs.append(subgraph(tensors, [plain, node], (0, 1), (4, 3), "other"))
+    made.signatureDefs.append(signature("more", {"a": 1, "b": 0}, {"z": 4}, 1))
+    made.buffers[1] = schema.BufferT()
+    values = bytes(range(12))
+    data = with_outside(
+        made,
+        [
+            (made.buffers[1], "offset", "size", values),
+            (node, "largeCustomOptionsOffset", "largeCustomOptionsSize", b"the options"),
+        ],
+    )
+    container = read(data)
+    parts = container.parts
+    assert parts.codes == [Code(B.ADD, 1), Code(B.CUSTOM, 3, "Own"), Code(B.BROADCAST_TO, 2), Code(B.NEG, 1)]
+    assert parts.unused_codes == {3}
+    assert [code.place for code in parts.codes] == parts.code_places
+    one, two = parts.subgraphs
+    assert [(graph.name, graph.inputs, graph.outputs) for graph in (one, two)] == [
+        ("main", (0,), (2,)),
+        ("other", (0, 1), (4, 3)),
+    ]
+    found = [(each.name, each.shape, each.signature, each.has_rank, each.type, each.buffer) for each in one.tensors]
+    assert found == [
+        ("x", (2, 3), (-1, 3), False, 0, 0),
+        ("c", (3,), None, False, 0, 1),
+        ("y", (2, 3), None, True, 0, 0),
+    ]
+    assert [(each.name, each.has_rank, each.type, each.variable) for each in two.tensors] == [
+        ("p", True, 0, False),
+        ("q", False, 9, True),
+        *((name, False, 0, False) for name in "rst"),
+    ]
+    assert not any(each.sparse or each.external or each.changed for each in (*one.tensors, *two.tensors))
+    scales = [each.quantization and (each.quantization.scales, each.quantization.dimension) for each in one.tensors]
+    assert scales == [(3, 1), (1, 0), None]
+    bits = [0x3F000000, 0x3E800000, 0x40000000]
+    read_ones = [read_scales(container.flat, each.quantization) for each in one.tensors]
+    assert read_ones == [(tuple(bits), (1, 2, 3), 0, 0, 1), (tuple(bits[:1]), (7,), 0, 0, None), ()]
+    assert [(each.code, each.inputs, each.outputs) for each in one.operators] == [(0, (0, 1), (2,))]
+    assert [(each.code, each.inputs, each.outputs) for each in two.operators] == [
+        (2, (0,), (4,)),
+        (1, (1, -1, 0), (2, 3)),
+    ]
+    assert [each.present for each in parts.buffers] == [False, True, True]
+    assert [data[slice(*span)] for span in parts.payloads] == [b"", values, b"1.5.0"]
+    assert parts.outside == [1]
+    assert parts.custom_outside == {two.operators[1].place}
+    assert [data[slice(*span)] for span in parts.custom_spans] == [b"the options"]
+    assert parts.signatures == [
+        Signature("serving_default", 0, (("x", 0),), (("y", 2),)),
+        Signature("more", 1, (("a", 1), ("b", 0)), (("z", 4),)),
+    ]
+    assert parts.metadata == parts.metadata_read == [("min_runtime_version", 2)]
+    assert (parts.metadata_count, len(parts.metadata_places), len(parts.signature_places)) == (1, 1, 2)
+    assert (parts.external, parts.kept_signatures) == ([], None)
+
+
+def test_metadata_of_one_name_is_dropped_with_its_places() -> None:
+    made = add_model()
+    made.metadata = [metadata(name, at) for name, at in (("a", 0), ("b", 2), ("a", 1), ("c", 0))]
+    container = read(packed(made))
+    places = container.parts.metadata_places
+    container.note("new", "text")
+    container.parts.drop_metadata("a")
+    assert container.metadata == [("b", 2), ("c", 0), ("new", 3)]
+    assert container.parts.metadata_read == [("b", 2), ("c", 0)]
+    assert container.parts.metadata_places == [places[1], places[3]]
+    assert container.parts.metadata_count == 4
+    container.parts.drop_metadata("new")
+    assert container.metadata == container.parts.metadata_read == [("b", 2), ("c", 0)]

@@ -114,6 +114,15 @@ def test_notes_make_one_entry_and_are_never_written_twice() -> None:
     assert notes(again.tobytes())["graphfix.assumes"] == b"x[0] = 4; x[1] = 3; y"
 
 
+def test_a_note_is_written_behind_texts_that_are_not_empty() -> None:
+    made = add_model()
+    made.buffers[2] = buffer(np.frombuffer(b"; one; ; two; \0\0", np.uint8))
+    container = read(packed(made))
+    container.note("min_runtime_version", "three")
+    assert notes(container.tobytes()) == {"min_runtime_version": b"one; two; three"}
+    assert container.metadata == [("min_runtime_version", 3)]
+
+
 def test_a_note_is_written_into_a_model_without_metadata_or_buffers() -> None:
     made = model([subgraph([], [], (), ())], [code(0)], [])
     container = read(packed(made))

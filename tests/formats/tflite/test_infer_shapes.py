@@ -11,9 +11,11 @@ import pytest
 from graphfix.formats.tflite.file.container import read
 from graphfix.formats.tflite.infer.analysis import analyse
 from graphfix.formats.tflite.infer.names import unique_names
+from graphfix.formats.tflite.infer.operators.layout import MOST_AXES, unknowns
 from graphfix.formats.tflite.infer.operators.products import WINDOWS_FIT
+from graphfix.formats.tflite.infer.operators.sizes import EXACT_IN_FLOAT32
 from graphfix.formats.tflite.infer.operators.strided_slice import AxisSlice, kept
-from graphfix.shapes.dim import UNKNOWN, Dim, Shape, symbol
+from graphfix.shapes.dim import UNKNOWN, UNRANKED, Dim, Shape, symbol
 from graphfix.shapes.terms import Terms, bounds
 from models.builders.tflite.text import model, pack, tree
 from tests.support.tflite.operator_rows import BEHIND_BYTES, PARTS, SHAPES
@@ -265,3 +267,23 @@ def test_a_slice_up_to_a_computed_end_has_the_smaller_number_where_the_end_is_ne
     assert terms.number(found, {("n",): 2, ("b",): 3}) == 2
     assert kept(terms, size, AxisSlice(begin, symbol("c", -1, None), 1)) == UNKNOWN
     assert kept(terms, size, AxisSlice(begin, terms.sub(size, 1), 1)) == UNKNOWN
+
+
+@pytest.mark.parametrize(
+    ("dtype", "code", "assumed"), [("float32", "FLOAT32", True), ("int32", "INT32", False)], ids=["floats", "integers"]
+)
+def test_a_range_of_floats_to_a_free_size_assumes_that_it_is_no_large_one(dtype: str, code: str, assumed: bool) -> None:
+    text = f"""s:int32[1] = SHAPE(x[?], out_type=INT32)
+n:int32[] = SQUEEZE(s)
+f:{dtype}[] = CAST(n, in_data_type=INT32, out_data_type={code})
+y:{dtype}[?] = RANGE(o:const:{dtype}[]{{0}}, f, d:const:{dtype}[]{{1}})"""
+    container = read(model(text))
+    facts = analyse(container, {})[0]
+    names = unique_names(container.subgraphs[0])
+    assert facts.shapes[names.index("y")].axes == facts.shapes[names.index("x")].axes != (UNKNOWN,)
+    assert (EXACT_IN_FLOAT32 in facts.assumes) is assumed
+
+
+def test_a_rank_is_known_up_to_the_greatest_that_a_tensor_has() -> None:
+    assert [unknowns(rank) for rank in (0, 2, MOST_AXES)] == [Shape((UNKNOWN,) * rank) for rank in (0, 2, MOST_AXES)]
+    assert unknowns(MOST_AXES + 1) is UNRANKED

@@ -419,6 +419,11 @@ ELEMENTS = {
     "the first element, from the end": (cut("", begin="-4", more=", shrink_axis_mask=1"), "3"),
     "an element behind the last": (cut("", begin="4", more=", shrink_axis_mask=1"), "not known"),
     "an element before the first": (cut("", begin="-5", more=", shrink_axis_mask=1"), "not known"),
+    "one element from the masked begin": (cut("", begin="2", more=", begin_mask=1, shrink_axis_mask=1"), "3"),
+    "bounds of an unknown length": (
+        "y:int32[?] = STRIDED_SLICE(v:const:int32[4]{3,4,5,6}, b:int32[?], e:int32[?], t:int32[?])",
+        "not known",
+    ),
     "a part of an unknown length": (
         (
             "s:int32[?] = RESHAPE(w:int32[?], n:const:int32[1]{-1})\n"

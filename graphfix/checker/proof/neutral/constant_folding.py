@@ -51,7 +51,7 @@ def literal(view: View | None) -> Array | None:
 
 def is_number(view: View, number: int) -> bool:
     """Whether a value is a constant of one element, which is this number."""
-    array = literal(view) if is_constant(view) and view.sizes is not None and set(view.sizes) <= {1} else None
+    array = literal(view) if view.sizes is not None and set(view.sizes) <= {1} else None
     return array is not None and bool((array == number).all())
 
 
@@ -100,10 +100,6 @@ def reproducible(array: Array) -> bool:
     return bool(np.isfinite(array).all()) and not bool((np.signbit(array) & (array == 0)).any())
 
 
-def _finite(array: Array) -> bool:
-    return array.dtype.kind != "f" or bool(np.isfinite(array).all())
-
-
 def _integral(rule: Callable[[Array, Array], Array]) -> Callable[[Array, Array], Array | None]:
     """Whole numbers that fit their type; floats as IEEE 754 rounds one operation."""
 
@@ -122,9 +118,7 @@ def _in_range(full: Array, dtype: np.dtype[Any]) -> Array | None:
 
 
 def _quotient(one: Array, two: Array) -> Array | None:
-    """No division by 0; of whole numbers none that is below 0, where they are rounded in two ways."""
-    if not (two != 0).all():
-        return None
+    """Of floats by 0 none that is finite; of whole numbers none below 0, where they are rounded in two ways."""
     if one.dtype.kind == "f":
         return np.asarray(np.true_divide(one, two))
     return np.asarray(one // two) if (one >= 0).all() and (two > 0).all() else None
@@ -165,9 +159,8 @@ def paired(rule: str, one: Array, two: Array) -> Array | None:
         found = PAIRS[rule](one, two)
         if found is not None and found.dtype == np.float16 and not _exact(rule, one, two, found):
             return None  # onnxruntime computes a chain of these in float32, and rounds at its end
-    # a zero has the sign that IEEE 754 gives it; of two zeros kernels select the one or the other
-    sound = reproducible if rule in ("min", "max") else _finite
-    return found if found is not None and sound(found) else None
+    # a zero has the sign that IEEE 754 gives it
+    return found if found is not None and np.isfinite(found).all() else None
 
 
 def _exact(rule: str, one: Array, two: Array, found: Array) -> bool:
@@ -225,7 +218,7 @@ def converted(array: Array, to: str) -> Array | None:
     whole = np.trunc(array) if array.dtype.kind == "f" and np.dtype(to).kind in "iu" else array
     with np.errstate(all="ignore"):
         made = whole.astype(to)
-    if to in _ROUNDED and (array.dtype.kind in "iu" or array.dtype.name in _ROUNDED):
+    if to in _ROUNDED:
         return made if reproducible(made) else None
     return made if made.tolist() == whole.tolist() else None
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from math import inf
 from typing import TYPE_CHECKING
 
 from graphfix.checker.proof.core import polynomials as poly
@@ -193,7 +192,7 @@ def _place(arithmetic: Arithmetic, bound: Size, size: Size) -> Size | None:
     low, high = arithmetic.order(bound, 0)
     if low >= 0:
         return arithmetic.lesser(bound, size)
-    if high >= 0 or high == inf:
+    if high >= 0:
         return None
     back = arithmetic.add(bound, size)
     return None if back is None else arithmetic.greater(back, 0)

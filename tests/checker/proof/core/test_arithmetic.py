@@ -5,10 +5,12 @@ from __future__ import annotations
 import operator
 import random
 from collections.abc import Callable
+from math import inf
 
 import pytest
 
 from graphfix.checker.proof.core.arithmetic import ELEMENT, Arithmetic
+from graphfix.checker.proof.core.polynomials import MOST_TERMS
 from graphfix.checker.proof.core.sizes import Algebra, Size, Symbol, result_size
 
 Made = tuple[Size, Size | None]
@@ -42,6 +44,14 @@ ALIKE: dict[str, Callable[[Arithmetic, Size, Size], tuple[Size | None, Size | No
         a.floordiv(known(a.add(known(a.mul(n, 2)), known(a.mul(m, 4)), 2)), 6),
         a.floordiv(known(a.add(n, known(a.mul(m, 2)), 1)), 3),
     ),
+    "what is positive of a multiple": lambda a, n, _: (
+        a.greater(known(a.sub(known(a.mul(n, 4)), 2)), 0),
+        a.mul(known(a.greater(known(a.sub(known(a.mul(n, 2)), 1)), 0)), 2),
+    ),
+    "what is positive of three times": lambda a, n, m: (
+        a.greater(known(a.sub(known(a.mul(n, 3)), known(a.mul(m, 6)))), 0),
+        a.mul(known(a.greater(known(a.sub(n, known(a.mul(m, 2)))), 0)), 3),
+    ),
     "both halves": lambda a, n, _: (a.sub(n, known(a.floordiv(n, 2))), a.ceildiv(n, 2)),
 }
 
@@ -58,6 +68,44 @@ def test_other_functions_are_other_terms() -> None:
     assert arithmetic.lesser(n, 64) != n
     assert arithmetic.add(n, m) != arithmetic.add(n, n)
     assert arithmetic.quotient(known(arithmetic.add(n, 1)), 2) is None
+    twice = known(arithmetic.mul(known(arithmetic.floordiv(n, 2)), 2))
+    assert arithmetic.floordiv(twice, 3) != arithmetic.floordiv(n, 6)
+    assert arithmetic.floordiv(twice, 3) != arithmetic.floordiv(n, 3)
+
+
+def test_terms_are_shown_as_they_are_computed() -> None:
+    a, n, m = made()
+    found = [
+        a.add(n, m, 3),
+        a.sub(known(a.mul(n, m, 2)), known(a.add(n, 1))),
+        a.greater(known(a.sub(n, 1)), 0),
+        a.lesser(n, 64),
+        a.floordiv(known(a.add(n, 1)), 4),
+        a.ceildiv(n, 3),
+        a.mod(n, 3),
+    ]
+    assert list(map(repr, found)) == [
+        "M+N+3",
+        "2*N*M-N-1",
+        "max(0, N-1)",
+        "-max(0, N-64)+N",
+        "floor((N+1)/4)",
+        "floor((N+2)/3)",
+        "-3*floor((N)/3)+N",
+    ]
+
+
+def test_sums_and_products_are_followed_up_to_a_length() -> None:
+    a, n, _ = made()
+    terms = [a.algebra.symbol((at,), f"s{at}") for at in range(MOST_TERMS + 1)]
+    longest = a.add(*terms[1:])
+    assert longest is not None
+    assert a.mul(longest, n) is not None
+    assert a.mul(longest, 3) is not None
+    assert a.add(*terms) is None is a.add(longest, n)
+    half = [known(a.add(*terms[first : first + 5])) for first in (0, 5)]
+    assert a.mul(half[0], half[1]) is None
+    assert a.mul(known(a.add(*terms[:4])), half[1]) is not None
 
 
 BINARY: dict[str, tuple[str, Callable[[int, int], int]]] = {
@@ -210,3 +258,121 @@ def test_the_lesser_and_the_greater_of_sizes_that_are_ordered() -> None:
     assert (arithmetic.lesser(3, 5), arithmetic.greater(3, 5)) == (3, 5)
     assert (arithmetic.floordiv(7, 2), arithmetic.ceildiv(7, 2), arithmetic.mod(7, 2)) == (3, 4, 1)
     assert known(arithmetic.mod(known(arithmetic.mul(n, 4)), 2)) == 0
+
+
+def rest(a: Arithmetic, size: Size, by: int) -> Size:
+    return known(a.sub(size, known(a.mul(known(a.floordiv(size, by)), by))))
+
+
+INTERVALS: dict[str, tuple[Callable[[Arithmetic, Size, Size], Size | None], float, float]] = {
+    "a number": (lambda _a, _n, _m: 5, 5, 5),
+    "a size": (lambda _a, n, _m: n, 0, inf),
+    "a number less a size": (lambda a, n, _m: a.sub(3, n), -inf, 3),
+    "a size less a number": (lambda a, n, _m: a.sub(n, 3), -3, inf),
+    "two sizes": (lambda a, n, m: a.sub(n, m), -inf, inf),
+    "a rest": (lambda a, n, _m: rest(a, n, 3), 0, 2),
+    "a rest and a number": (lambda a, n, _m: a.add(rest(a, n, 3), 5), 5, 7),
+    "what is filled up": (lambda a, n, _m: a.sub(known(a.mul(known(a.ceildiv(n, 3)), 3)), n), 0, 2),
+    "rounded up less rounded down": (lambda a, n, _m: a.sub(known(a.ceildiv(n, 3)), known(a.floordiv(n, 3))), 0, 1),
+    "a half less a third": (lambda a, n, _m: a.sub(known(a.floordiv(n, 2)), known(a.floordiv(n, 3))), 0, inf),
+    "a third less a half": (lambda a, n, _m: a.sub(known(a.floordiv(n, 3)), known(a.floordiv(n, 2))), -inf, 0),
+    "all less a half and a third": (
+        lambda a, n, _m: a.sub(n, known(a.add(known(a.floordiv(n, 2)), known(a.floordiv(n, 3))))), 0, inf),
+    "half of a sum less both halves": (
+        lambda a, n, m: a.sub(
+            known(a.floordiv(known(a.add(n, m)), 2)), known(a.add(known(a.floordiv(n, 2)), known(a.floordiv(m, 2))))
+        ), 0, 1),
+    "the lesser": (lambda a, n, _m: a.lesser(n, 64), 0, inf),
+    "what the lesser lacks": (lambda a, n, _m: a.sub(64, known(a.lesser(n, 64))), -inf, 64),
+    "the greater": (lambda a, n, _m: a.greater(n, 64), 64, inf),
+    "what is positive of one less, less all": (
+        lambda a, n, _m: a.sub(known(a.greater(known(a.sub(n, 1)), 0)), n), -inf, 0),
+    "half of a number less a size": (lambda a, n, _m: a.floordiv(known(a.sub(3, n)), 2), -inf, 1),
+    "half of a size less a number": (lambda a, n, _m: a.floordiv(known(a.sub(n, 5)), 2), -3, inf),
+    "a product less than 0": (lambda a, n, m: a.sub(0, known(a.mul(n, m))), -inf, 0),
+    "a product of the lesser": (lambda a, n, m: a.mul(known(a.lesser(n, 64)), m), 0, inf),
+    "two that are positive": (
+        lambda a, n, m: a.sub(
+            known(a.greater(known(a.sub(n, 4)), 0)), known(a.greater(known(a.sub(m, 4)), 0))), -inf, inf),
+    "a rest by 7": (lambda a, n, _m: a.mod(n, 7), 0, 6),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("term", "low", "high"), INTERVALS.values(), ids=INTERVALS)
+def test_between_which_numbers_a_term_is(
+    term: Callable[[Arithmetic, Size, Size], Size | None], low: float, high: float
+) -> None:
+    a, n, m = made()
+    found = known(term(a, n, m))
+    assert a.order(found, 0) == (low, high)
+    assert a.order(0, found) == (-high, -low)
+    assert a.order(found, found) == (0, 0)
+    assert a.least(found) == low
+
+
+IN_RANGES: dict[str, tuple[Callable[[Arithmetic, Size, Size], Size | None], float]] = {
+    "a product": (lambda a, n, m: a.mul(n, m), 12),
+    "a square": (lambda a, n, _m: a.mul(n, n), 9),
+    "a difference": (lambda a, n, m: a.sub(n, m), -2),
+    "the other difference": (lambda a, n, m: a.sub(m, n), -6),
+    "twice a size": (lambda a, n, _m: a.mul(n, 2), 6),
+    "half a size": (lambda a, n, _m: a.floordiv(n, 2), 1),
+    "a size less than 4 times another": (lambda a, n, m: a.sub(n, known(a.mul(m, 4))), -17),
+}
+
+
+@pytest.mark.parametrize(("term", "least"), IN_RANGES.values(), ids=IN_RANGES)
+def test_the_least_of_a_term_in_ranges(term: Callable[[Arithmetic, Size, Size], Size | None], least: float) -> None:
+    a, n, m = made()
+    assert isinstance(n, Symbol)
+    assert isinstance(m, Symbol)
+    found = known(term(a, n, m))
+    before = a.least(found)
+    a.algebra.ranges.update({n: (3, 10), m: (4, 5)})
+    assert (a.least_in_ranges(found), a.least(found)) == (least, before)
+    assert bool(a.algebra.used_ranges) == (least > before)
+
+
+ONES: dict[str, tuple[Callable[[Arithmetic, Size, Size], Size | None], bool, bool]] = {
+    "the lesser of a number": (lambda a, n, _m: a.lesser(n, 64), True, False),
+    "the lesser of 4 rounded up": (lambda a, n, _m: a.lesser(n, known(a.mul(known(a.ceildiv(n, 8)), 4))), True, False),
+    "the lesser of two": (lambda a, n, m: a.lesser(n, m), False, False),
+    "the lesser of 1": (lambda a, n, _m: a.lesser(n, 1), False, False),
+    "the lesser of twice another": (lambda a, n, m: a.lesser(n, known(a.mul(m, 2))), False, False),
+    "the lesser of twice less 4": (lambda a, n, _m: a.lesser(n, known(a.sub(known(a.mul(n, 2)), 4))), False, False),
+    "the lesser of twice": (lambda a, n, _m: a.lesser(known(a.mul(n, 2)), 64), False, True),
+    "the lesser of a square": (lambda a, n, _m: a.lesser(known(a.mul(n, n)), 64), False, False),
+    "three times what 2 lacks": (
+        lambda a, n, _m: a.add(n, known(a.greater(known(a.sub(6, known(a.mul(n, 3)))), 0))), False, False),
+    "the greater of 1": (lambda a, n, _m: a.greater(n, 1), False, False),
+    "the greater of 2": (lambda a, n, _m: a.greater(n, 2), False, True),
+    "rounded up": (lambda a, n, _m: a.ceildiv(n, 2), False, False),
+    "a product": (lambda a, n, m: a.mul(n, m), False, False),
+    "twice": (lambda a, n, _m: a.mul(n, 2), False, True),
+    "one more": (lambda a, n, _m: a.add(n, 1), False, False),
+    "two more": (lambda a, n, _m: a.add(n, 2), False, True),
+    "three times and 1": (lambda a, n, _m: a.add(known(a.mul(n, 3)), 1), False, False),
+    "three times less 2": (lambda a, n, _m: a.sub(known(a.mul(n, 3)), 2), False, False),
+    "three times less 1": (lambda a, n, _m: a.sub(known(a.mul(n, 3)), 1), False, True),
+    "an even number": (lambda a, n, m: a.sub(known(a.mul(m, 4)), known(a.mul(n, 2))), False, True),
+    "an odd number": (lambda a, n, m: a.add(known(a.mul(m, 4)), known(a.mul(n, 2)), 1), False, False),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("term", "with_n", "never"), ONES.values(), ids=ONES)
+def test_where_a_term_is_1(term: Callable[[Arithmetic, Size, Size], Size | None], with_n: bool, never: bool) -> None:
+    a, n, m = made()
+    found = term(a, n, m)
+    assert isinstance(found, Symbol)
+    assert found.one is (n if with_n else found)
+    assert found.is_never_1 is never
+
+
+def test_numbers_too_large_for_a_product_are_not_followed() -> None:
+    a, n, m = made()
+    one, two, three = known(a.mul(n, 1 << 511)), known(a.mul(m, 1 << 511)), known(a.mul(m, 1 << 512))
+    assert a.mul(one, two) is not None
+    assert a.mul(one, three) is None is a.mul(three, one)
+    assert a.quotient(known(a.mul(n, 3)), 2) is None is a.quotient(n, known(a.mul(n, 2)))
+    ends = [a.order(number, 0) for number in (1 << 128, (1 << 128) + 1, -(1 << 128), -(1 << 128) - 1)]
+    assert ends == [(1 << 128, 1 << 128), (inf, inf), (-(1 << 128), -(1 << 128)), (-inf, -inf)]

@@ -222,3 +222,17 @@ def test_a_product_with_an_unknown_rank_or_a_scalar_is_read_as_it_is(one: Shape 
     table = TermTable(Algebra())
     found = product(table, ("matmul",), (value(table, one), value(table, two, "y")), "MatMul")
     assert (found.core.key[0], found.sizes, found.core.description) == ("product exactly", None, "MatMul")
+
+
+@pytest.mark.parametrize("kind", ["float32", ("float32", "more")])
+def test_of_a_constant_in_a_space_without_points_the_type_and_the_sizes_count(kind: object) -> None:
+    table = TermTable(Algebra())
+    core, _ = table.core(("constant", kind, b"data"), "c")
+    core.sizes = (1, 3)
+    x, nothing = value(table, (0, 3)), table.empty("float32", (1, 3))
+    assert nothing.core.key == ("nothing", "float32")
+    found = elementwise(table, ("f",), [x, whole(core)], "f")
+    assert found == elementwise(table, ("f",), [x, nothing], "f")
+    assert found != elementwise(table, ("f",), [x, table.empty("int32", (1, 3))], "f")
+    full = elementwise(table, ("f",), [value(table, (2, 3), "z"), whole(core)], "f")
+    assert core in full.core.key

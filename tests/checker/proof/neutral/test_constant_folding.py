@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from graphfix.checker.files.constant_bytes import held
-from graphfix.checker.proof.core.sizes import Algebra
+from graphfix.checker.proof.core.sizes import Algebra, Size
 from graphfix.checker.proof.core.terms import TermTable, View, whole
 from graphfix.checker.proof.neutral.constant_folding import (
     as_constant,
@@ -25,6 +25,7 @@ from graphfix.checker.proof.neutral.constant_folding import (
     small,
 )
 from graphfix.checker.proof.neutral.constants import Constants
+from graphfix.results.runtime_facts import MOST_AXES
 
 INF, NAN = math.inf, math.nan
 MOST, LEAST = 2**31 - 1, -(2**31)
@@ -47,6 +48,22 @@ PAIRS: list[tuple[str, str, Numbers, Numbers, Numbers | None]] = [
     ("add", "int8", [], [], []),
     ("sub", "int8", [-100], [28], [-128]),
     ("sub", "uint8", [1], [2], None),
+    ("sub", "float32", [5, 2], [2, 5], [3.0, -3.0]),
+    ("sub", "int64", [5, 2], [2, 5], [3, -3]),
+    ("div", "float16", [1], [4], [0.25]),
+    ("div", "float16", [1], [3], None),
+    ("div", "float32", [0], [0], None),
+    ("div", "int64", [0, 1], [1, 0], None),
+    ("div", "uint8", [7, 200], [2, 3], [3, 66]),
+    ("mod", "int32", [7], [1], [0]),
+    ("mod", "uint8", [200], [7], [4]),
+    ("min", "int64", [MOST + 1, 1], [2], None),
+    ("max", "float32", [3e9], [1], [np.float32(3e9).item()]),
+    ("min", "float32", [0.0], [-0.0], None),
+    ("max", "float16", [2048, 1], [2, 3], [2048.0, 3.0]),
+    ("greater", "float32", [NAN], [1], None),
+    ("less", "float16", [2048], [2049], [False]),
+    ("and", "bool", [True], [True, False], [True, False]),
     ("mul", "int64", [2**62], [2], None),
     ("mul", "int64", [2**61], [2], [2**62]),
     ("mul", "float32", [3, 0.5], [2], [6.0, 1.0]),
@@ -141,6 +158,15 @@ SINGLE: list[tuple[str, str, Numbers, Numbers | None]] = [
     ("sqrt", "float16", [4], None),
     ("not", "bool", [True, False], [False, True]),
     ("floor", "float32", [NAN], None),
+    ("abs", "float32", [-0.0], None),
+    ("abs", "float32", [INF], None),
+    ("sign", "float32", [-2.5, 3e9], [-1.0, 1.0]),
+    ("neg", "int64", [], []),
+    ("neg", "uint8", [1, 0], [255, 0]),
+    ("abs", "int64", [-(2**63)], None),
+    ("abs", "int64", [-(2**63) + 1], [2**63 - 1]),
+    ("sign", "int64", [-(1 << 31), 5], None),
+    ("sign", "int64", [1 - (1 << 31), 5], [-1, 1]),
 ]
 
 
@@ -162,6 +188,12 @@ REDUCED: list[tuple[str, str, Numbers, tuple[int, ...] | None, bool, Numbers | f
     ("max", "int64", [1 << 31], None, False, None),
     ("sum", "int64", [1 << 30, 1 << 30], None, False, None),
     ("sum", "int64", [1 << 30, (1 << 30) - 1], None, False, (1 << 31) - 1),
+    ("sum", "int64", [5, 1 << 31], (0,), True, None),
+    ("min", "float32", [3e9, 2.5], None, True, [2.5]),
+    ("prod", "bool", [True, False], None, False, None),
+    ("prod", "int8", [[2, 3], [4, 5]], (1,), False, [6, 20]),
+    ("prod", "int8", [[2, 3], [4, 50]], (1,), False, None),
+    ("min", "int32", [], None, False, None),
     ("sum", "uint8", [200, 56], None, False, None),
     ("sum", "uint8", [200, 55], None, False, 255),
     ("max", "float32", [0.0, -0.0], None, False, None),
@@ -192,6 +224,17 @@ CONVERTED: list[tuple[str, Numbers, str, Numbers | None]] = [
     ("float16", [0.5], "float32", [0.5]),
     ("bool", [True, False], "float32", [1.0, 0.0]),
     ("bool", [True], "int64", [1]),
+    ("float32", [-0.0], "bool", None),
+    ("float32", [NAN], "bool", None),
+    ("float32", [-0.0], "int32", None),
+    ("float32", [INF], "int32", None),
+    ("int64", [2**53 + 1], "int64", [2**53 + 1]),
+    ("int64", [2**53 + 1], "uint64", [2**53 + 1]),
+    ("int64", [-1], "uint64", None),
+    ("uint8", [0, 3], "bool", [False, True]),
+    ("float16", [0.5], "float64", [0.5]),
+    ("bool", [True, False], "float16", [1.0, 0.0]),
+    ("int64", [2049], "float16", None),
     ("float32", [-0.0], "float64", None),
     ("float32", [NAN], "float64", None),
     ("float32", [1], "bfloat16", None),
@@ -217,6 +260,15 @@ RANGES: list[tuple[str, Any, Any, Any, Numbers | None]] = [
     ("int64", 0, -(1 << 31), -(1 << 30), None),
     ("int64", 1 << 53, (1 << 53) + 1, 1, None),
     ("int64", (1 << 53) - 2, (1 << 53) - 1, 1, [(1 << 53) - 2]),
+    ("int64", (1 << 53) - 2, 1 << 53, 1, None),
+    ("int64", 1 << 53, (1 << 53) - 2, -1, None),
+    ("int64", 2, 0, -1, [2, 1]),
+    ("int64", -3, 4, 5, [-3, 2]),
+    ("float64", 0, 3, 2, [0.0, 2.0]),
+    ("float32", 3, 0, -1, [3.0, 2.0, 1.0]),
+    ("float32", 0, 3, 0.5, None),
+    ("float32", 0.5, 3, 1, None),
+    ("float32", 0, 3, 0, None),
     ("float32", 0, 3, 1, [0.0, 1.0, 2.0]),
     ("float32", 0, 2.5, 1, None),
     ("float32", -0.0, 3, 1, None),
@@ -287,6 +339,10 @@ def test_only_the_elements_of_small_constants_are_read() -> None:
     assert literal(View(one.core, (None,), ((1 << 16) + 1,))) is None
     terms = made.table.integers((n, 2), "int64")
     assert literal(terms) is None
+    assert literal(View(view.core, None, (2, 3))) is None is literal(View(view.core, (0, 1), None))
+    for rank in (MOST_AXES, MOST_AXES + 1):
+        assert (literal(View(one.core, (None,) * rank, (1,) * rank)) is None) == (rank > MOST_AXES)
+    assert not is_number(View(one.core, None, None), 2)
     core, _ = made.table.core(("input", "x"), "x")
     core.sizes = (2,)
     assert literal(whole(core)) is None
@@ -305,3 +361,25 @@ def test_bytes_that_are_no_truth_value_are_not_read() -> None:
 )
 def test_a_constant_of_one_element_is_a_number(given: object, number: int, expected: bool) -> None:
     assert is_number(as_constant(constants(), np.array(given, np.float32), "c"), number) is expected
+
+
+def test_a_constant_whose_bytes_or_sizes_do_not_say_its_elements_is_not_read() -> None:
+    made = constants()
+    n = made.table.algebra.symbol(("N",), "N")
+
+    def read(dtype: str, sizes: tuple[Size, ...] | None, data: bytes | None, seen: tuple[Size, ...]) -> object:
+        core, _ = made.table.core(("constant", dtype, data, sizes), "c")
+        core.sizes, core.payload = sizes, None if data is None else held(data)
+        found = literal(View(core, tuple(range(len(seen))), seen))
+        return None if found is None else found.tolist()
+
+    assert read("int32", (2, 1), bytes([1, 0, 0, 0, 2, 0, 0, 0]), (2, 1)) == [[1], [2]]
+    assert read("int32", (2, 1), bytes(12), (2, 1)) is None
+    assert read("int32", (2, 1), bytes(4), (2, 1)) is None
+    assert read("int32", (2, 1), None, (2, 1)) is None
+    assert read("int32", None, bytes(8), (2, 1)) is None
+    assert read("int32", (n, 2), bytes(8), (1, 2)) is None
+    assert read("int32", (2, 1), bytes(8), (2,)) is None
+    assert read("complex64", (2, 1), bytes(16), (2, 1)) is None
+    assert read("int4", (2, 1), bytes(1), (2, 1)) is None
+    assert read("int8", (1,) * 70, bytes(1), ()) is None

@@ -7,6 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from graphfix.checker.proof.core.arithmetic import Arithmetic
+from graphfix.checker.proof.core.polynomials import MOST_TERMS
 from graphfix.checker.proof.core.sizes import Algebra, Size
 from graphfix.checker.proof.core.terms import TermTable, View, whole
 from graphfix.checker.proof.neutral.integer_values import (
@@ -114,6 +115,16 @@ TERMS: dict[str, tuple[str, str, Rule, int, Rule, list[str]]] = {
         "div", "int64", lambda a, n: a.sub(n, 1), 8,
         lambda a, n: a.floordiv(known(a.greater(known(a.sub(n, 1)), 0)), 8), []),
     "all of one less": ("div", "int64", lambda a, n: a.sub(n, 1), 1, lambda a, n: a.sub(n, 1), []),
+    "all of a size": ("div", "int64", lambda _a, n: n, 1, lambda _a, n: n, []),
+    "one less by no number above 0": ("div", "int64", lambda a, n: a.sub(n, 1), 0, lambda _a, _n: None, []),
+    "one less by a number below 0": ("div", "int64", lambda a, n: a.sub(n, 1), -2, lambda _a, _n: None, []),
+    "a product that just may not": ("mul", "int64", lambda _a, n: n, 1 << 31, lambda a, n: a.mul(n, 1 << 31), [LARGE]),
+    "a sum with 0": ("add", "int64", lambda _a, n: n, 0, lambda _a, n: n, []),
+    "one factor of two out of the type": (
+        "add", "int32", lambda a, n: a.mul(n, 1 << 31), 5, lambda _a, _n: None, []),
+    "a rest by 1": ("mod", "int64", lambda _a, n: n, 1, lambda _a, _n: 0, []),
+    "a rest by 0": ("mod", "int64", lambda _a, n: n, 0, lambda _a, _n: None, []),
+    "a rest by a number below 0": ("mod", "int64", lambda _a, n: n, -3, lambda _a, _n: None, []),
     "a rest": ("mod", "int64", lambda _a, n: n, 3, lambda a, n: a.mod(n, 3), []),
     "a rest of one less": ("mod", "int64", lambda a, n: a.sub(n, 1), 3, lambda _a, _n: None, []),
 }  # fmt: skip
@@ -138,6 +149,32 @@ def test_a_division_by_a_size_assumes_that_it_is_not_0() -> None:
     assert computed(table, "div", [negative, negative], "int64") is None
 
 
+def test_a_number_beside_a_term() -> None:
+    table, n, m = made()
+    a = table.arithmetic
+
+    def found(rule: str, one: Size | None, two: Size | None, dtype: str = "int64") -> object:
+        pair = [table.integers((known(each),), dtype) for each in (one, two)]
+        return known_content(computed(table, rule, pair, dtype))
+
+    assert found("sub", 3, n) == (a.sub(3, n),)
+    assert found("max", 3, n) == (a.greater(3, n),)
+    assert found("mod", 3, n) is None is found("mod", n, m)
+    assert found("div", a.mul(known(a.sub(n, 1)), m), m) is None
+    assert found("div", 0, a.sub(m, 1)) is None
+    assert found("add", a.add(a.mul(n, 1 << 31) or 0, m), 1, "int32") is None
+    one = table.integers((n,), "int64")
+    assert computed(table, "add", [None, one], "int64") is None is computed(table, "add", [one, None], "int64")
+    assert computed(table, "add", [one, one], None) is None is computed(table, "add", [one, one, one], "int64")
+
+
+def test_no_divisor_is_assumed_to_be_another_where_nothing_is_computed() -> None:
+    table, n, _ = made()
+    pair = [table.integers((each,), "int64") for each in (n, 0)]
+    assert computed(table, "div", pair, "int64") is computed(table, "mod", pair, "int64") is None
+    assert not table.assumes
+
+
 def known_content(view: View | None) -> object:
     return None if view is None else view.content
 
@@ -158,6 +195,7 @@ DECIDED: list[tuple[str, Rule, int | None]] = [
     ("equal", lambda _a, n: n, None),
     ("equal", lambda a, n: a.add(n, 1), 0),
     ("equal", lambda a, n: a.sub(-1, n), 0),
+    ("equal", lambda a, n: a.sub(0, n), None),
     ("equal", lambda _a, _n: 0, 1),
     ("greater", lambda a, n: a.add(n, 1), 1),
     ("greater", lambda _a, n: n, None),
@@ -201,6 +239,8 @@ def test_a_range_of_terms() -> None:
     assert span_of(a, 0, MOST + 1, 1) is None
     assert span_of(a, 1 << 53, (1 << 53) + 5, 1) is None
     assert span_of(a, (1 << 53) - 6, (1 << 53) - 1, 1) == 5
+    assert span_of(a, (1 << 53) - 6, (1 << 53) + 5, 1) is None is span_of(a, (1 << 53) - 6, 1 << 53, 1)
+    assert span_of(a, 1 << 53, (1 << 53) - 6, -1) is None
 
 
 CUTS: list[tuple[int, int, int, int, list[int] | None]] = [
@@ -239,8 +279,24 @@ def test_the_size_of_a_slice_of_terms() -> None:
     assert cut_size(a, n, 0, m, 1) is a.lesser(m, n)
     assert cut_size(a, n, 0, MOST, 2) is a.ceildiv(n, 2)
     assert cut_size(a, n, 0, less, 1) is None  # it counts from the back where N is 0 or 1
-    assert cut_size(a, n, 0, known(a.sub(-1, m)), 1) is not None
+    behind = known(a.greater(known(a.sub(n, known(a.add(m, 1)))), 0))
+    assert cut_size(a, n, 0, known(a.sub(-1, m)), 1) is a.greater(behind, 0)
+    assert cut_size(a, n, 0, known(a.sub(0, m)), 1) is None  # all of it where M is 0
     assert cut_size(a, n, less, n, 1) is None
     assert cut_size(a, n, 0, n, -1) is None
     assert cut_size(a, n, 0, n, 0) is None
     assert cut_size(a, n, 0, n, m) is None
+
+
+def test_a_slice_between_two_long_sums_is_not_followed() -> None:
+    table, n, _ = made()
+    a = table.arithmetic
+    sums = [
+        known(a.add(*(table.algebra.symbol((name, at), f"{name}{at}") for at in range(MOST_TERMS - 2))))
+        for name in "ab"
+    ]
+    assert cut_size(a, n, 0, sums[0], 1) is a.lesser(sums[0], n)
+    assert cut_size(a, n, sums[0], sums[0], 1) == 0
+    assert cut_size(a, n, *sums, 1) is None
+    assert span_of(a, *sums, 1) is None
+    assert cut_size(a, sums[1], 0, known(a.sub(-1, sums[0])), 1) is None

@@ -223,3 +223,76 @@ def test_several_numbers_are_not_neutral() -> None:
     assert beside(table.algebra, "MUL", value(table, (2,)), constant) is None
     assert beside(table.algebra, "MUL", value(table, (2,)), value(table, None, "u")) is None
     assert beside(table.algebra, "MUL", value(table, None, "u"), value(table, (2,))) is None
+
+
+def test_a_value_of_unknown_rank_or_map_is_seen_by_no_operator() -> None:
+    table = TermTable(Algebra())
+    core, _ = table.core(("input", "x"), "x")
+    core.sizes = (1, 3)
+    full = View(core, (0, 1), (1, 3))
+
+    def seen(view: View) -> list[View | None]:
+        return [
+            views.unsqueezed(view, (0,)),
+            views.squeezed(view, (0,)),
+            views.reshaped(view, (3,), zero_copies=False),
+            views.flattened(view, 1),
+            views.expanded(table.algebra, view, (2, 3)),
+            views.broadcast_to(table.algebra, view, (2, 3)),
+            views.tiled(view, (2, 1)),
+        ]
+
+    assert None not in seen(full)
+    for view in (View(core, None, (1, 3)), View(core, (0, 1), None), View(core, None, None)):
+        assert seen(view) == [None] * 7
+
+
+def test_axes_are_all_within_the_rank() -> None:
+    table = TermTable(Algebra())
+    core, _ = table.core(("input", "x"), "x")
+    n = table.algebra.symbol(("N",), "N")
+    core.sizes = (1, 3, 1, n)
+    view = View(core, (0, 1, 2, 3), core.sizes)
+    assert views.unsqueezed(view, (0, 6)) is None is views.unsqueezed(view, (0, -7))
+    assert views.unsqueezed(view, (0, -1)) == View(core, (None, 0, 1, 2, 3, None), (1, 1, 3, 1, n, 1))
+    assert views.unsqueezed(view, (1, -5)) is None
+    assert views.squeezed(view, (0, 1)) is None is views.squeezed(view, (2, 3))
+    assert views.squeezed(view, (0, 4)) is None is views.squeezed(view, (0, -5))
+    assert views.squeezed(view, (0,)) == View(core, (1, 2, 3), (3, 1, n))
+    assert views.squeezed(view, (-2, 0)) == View(core, (1, 3), (3, n))
+    assert views.squeezed(view, ()) == view
+    more = [table.arithmetic.add(n, each) for each in (0, 1, 2)]
+    found = [views.unit_axes(table.arithmetic, (1, size or 0, 3, 1)) for size in more]
+    assert found == [None, None, [0, 3]]
+    assert views.unit_axes(table.arithmetic, None) is None
+    assert views.unit_axes(table.arithmetic, ()) == []
+
+
+def test_one_size_of_a_target_may_be_open() -> None:
+    table = TermTable(Algebra())
+    core, _ = table.core(("input", "x"), "x")
+
+    def seen(sizes: tuple[int, ...], *target: int) -> tuple[object, object] | None:
+        found = views.reshaped(View(core, tuple(range(len(sizes))), sizes), target, zero_copies=False)
+        return None if found is None else (found.axes, found.sizes)
+
+    assert seen((2, 3), 1, -1, 3) == ((None, 0, 1), (1, 2, 3))
+    assert seen((2, 3), 2, -1, 3) == ((0, None, 1), (2, 1, 3))
+    assert seen((2, 1, 3), 2, 1, -1) == ((0, None, 2), (2, 1, 3))
+    assert seen((2, 3), 2, 3, -1) == ((0, 1, None), (2, 3, 1))
+    assert seen((2, 0), -1, 2, 0) is None
+    assert seen((2, 3), -1) is None
+    assert seen((2, 3), 3, -1) is None
+    assert seen((2, 3), -1, -1) is None
+
+
+def test_a_number_is_the_size_of_what_fits_it() -> None:
+    table = TermTable(Algebra())
+    n = table.algebra.symbol(("N",), "N")
+    core, _ = table.core(("input", "x"), "x")
+    view = View(core, (0,), (n,))
+    assert views.broadcast_to(table.algebra, view, (5,)) == View(core, (0,), (table.algebra.broadcast_size((n, 5)),))
+    assert views.broadcast_to(table.algebra, view, (1,)) is None
+    assert views.broadcast_to(table.algebra, view, (-1,)) is None
+    assert views.broadcast_to(table.algebra, view, ()) is None
+    assert views.broadcast_to(table.algebra, view, (7, n)) == View(core, (None, 0), (7, n))

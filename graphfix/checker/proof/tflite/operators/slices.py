@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from graphfix.checker.proof.core.sizes import numbers
 from graphfix.checker.proof.neutral.integer_values import cut_size
 from graphfix.checker.proof.tflite.operators.entry import Folding, Integers, Rules
 
@@ -134,11 +133,9 @@ def _entries(call: Call, rank: int, count: int) -> list[tuple[int | None, int | 
 
 def _cut(call: Call, size: Size, first: Size | None, last: Size | None, stride: Size) -> Size | None:
     """Return the size of a cut of an axis, as numpy computes it; a bound of None is open."""
-    known = numbers(tuple(each for each in (size, first, last, stride) if each is not None))
-    if known is not None:
-        begin, end = (bound if isinstance(bound, int) else None for bound in (first, last))
-        cut = slice(begin, end, stride if isinstance(stride, int) else 1)
-        return len(range(*cut.indices(size))) if isinstance(size, int) else None
+    bounds = (isinstance(first, int | None), isinstance(last, int | None), isinstance(stride, int))
+    if isinstance(size, int) and all(bounds):
+        return len(range(*slice(first, last, stride).indices(size)))
     return cut_size(call.table.arithmetic, size, 0 if first is None else first, size if last is None else last, stride)
 
 
