@@ -67,7 +67,8 @@ class Fault:
 
 def faults(source: bytes) -> list[Fault]:
     """Return every fault that can be planted in a module, in the order of the text; `is_another` checks one."""
-    found = set(_Finder(source).found_in(ast.parse(source)))
+    tree = ast.parse(source)
+    found = set(_Finder(source, tree).found_in(tree))
     return sorted(found, key=lambda fault: (fault.start, fault.end, fault.kind, fault.after))
 
 
@@ -82,12 +83,12 @@ def is_another(fault: Fault, source: bytes) -> bool:
 class _Finder:
     """Finds the faults of one module."""
 
-    def __init__(self, source: bytes) -> None:
+    def __init__(self, source: bytes, tree: ast.Module) -> None:
         self.source = source
         self.starts = [0]
         for line in source.splitlines(keepends=True):
             self.starts.append(self.starts[-1] + len(line))
-        self.asked_if_0 = frozenset(_asked_if_0(ast.parse(source)))
+        self.asked_if_0 = frozenset(_asked_if_0(tree))
         self.rules: dict[type[ast.AST], Callable[..., Iterator[tuple[str, ast.AST | tuple[int, int], str]]]] = {
             ast.Compare: self.compare, ast.BoolOp: self.junction, ast.If: self.branch, ast.IfExp: self.choice,
             ast.comprehension: self.filter, ast.Constant: self.constant, ast.Call: self.call, ast.Set: self.elements,

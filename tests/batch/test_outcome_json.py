@@ -12,7 +12,6 @@ from typing import Any, Final, Literal, Union, get_args, get_origin, get_type_hi
 
 import onnx
 import pytest
-from _pytest.mark import ParameterSet
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -21,7 +20,8 @@ from graphfix.batch.jobs.outcome_json import TAGS, converter
 from graphfix.engine.request import Request
 from graphfix.results import Outcome, Run, Site, Verdict
 from graphfix.tosa import command
-from tests.support.places import ROOT
+from tests.support.places import ROOT, model_id
+from tests.support.tiers import in_turn, of_ci
 
 FLOATS = st.floats().map(lambda number: number + 0.0)
 """All but -0.0, which is the default 0.0, and so left out."""
@@ -89,21 +89,7 @@ MODELS = sorted(
 )
 
 
-def in_turn() -> list[ParameterSet]:
-    """One model in 40, with an excerpt and without; CI takes one of both in turn."""
-    return [
-        pytest.param(
-            path,
-            excerpt,
-            id=f"{'excerpt-' * excerpt}{path.name}",
-            marks=pytest.mark.ci if excerpt == at % 2 else pytest.mark.full,
-        )
-        for at, path in enumerate(MODELS[::40])
-        for excerpt in (False, True)
-    ]
-
-
-@pytest.mark.parametrize(("path", "excerpt"), in_turn())
+@pytest.mark.parametrize(("path", "excerpt"), in_turn(of_ci(MODELS[::40], model_id), [False, True]))
 def test_what_is_said_of_real_models_comes_back(tmp_path: Path, path: Path, excerpt: bool) -> None:
     request = Request(excerpt=excerpt, unknown="assume")
     for outcome in (pipeline.check(path, request), pipeline.fix_file(path, tmp_path / path.name, request)):

@@ -11,7 +11,6 @@ import time
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import onnx
 import pytest
@@ -21,9 +20,7 @@ from graphfix.runtimes import tosa
 from tests.support.asking import listing
 from tests.support.notation import model
 from tests.support.places import ROOT
-
-if TYPE_CHECKING:
-    from _pytest.mark import ParameterSet
+from tests.support.tiers import in_turn, of_ci
 
 PHASES = ("reading the model", "planning", "writing the result", "proving", "running the first model")
 """What -v says when a phase begins, in order; before the last one ends, every one of them is over."""
@@ -63,22 +60,15 @@ def is_there(pid: int) -> bool:
 HAS_PROC = pytest.mark.skipif(not Path("/proc/self/task").is_dir(), reason="no /proc to find child processes in")
 
 
-def in_turn() -> list[ParameterSet]:
-    """Each phase with both signals; CI takes one in turn, and both in the last phase, where another process runs."""
-    return [
-        pytest.param(
-            phase,
-            number,
-            status,
-            marks=pytest.mark.ci if turn == at % 2 or phase == PHASES[-1] else pytest.mark.full,
-        )
-        for at, phase in enumerate(PHASES)
-        for turn, (number, status) in enumerate([(signal.SIGINT, 130), (signal.SIGTERM, 143)])
-    ]
+SIGNALS = [pytest.param(signal.SIGINT, 130, id="SIGINT"), pytest.param(signal.SIGTERM, 143, id="SIGTERM")]
 
 
 @HAS_PROC
-@pytest.mark.parametrize(("phase", "number", "status"), in_turn())
+@pytest.mark.parametrize(
+    ("phase", "number", "status"),
+    # in the last phase, where another process runs, CI sends both
+    in_turn(of_ci(PHASES[:-1]), SIGNALS) + in_turn(of_ci(PHASES[-1:]), SIGNALS, share=1),
+)
 def test_a_stopped_fix_leaves_nothing(tmp_path: Path, slow: Path, phase: str, number: int, status: int) -> None:
     scratch, folder = tmp_path / "scratch", tmp_path / "out"
     scratch.mkdir()

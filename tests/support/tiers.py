@@ -9,14 +9,12 @@ from collections.abc import Callable, Hashable, Iterable, Sequence
 from math import ceil
 from pathlib import Path
 from random import Random
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
 import pytest
+from _pytest.mark import ParameterSet
 
 from tests.support.places import MODELS, model_id
-
-if TYPE_CHECKING:
-    from _pytest.mark import ParameterSet
 
 Value = TypeVar("Value")
 Case = TypeVar("Case", bound=Hashable)
@@ -74,27 +72,54 @@ def all_but_one_in(share: int, values: Sequence[Case]) -> Callable[[Case], bool]
     return frozenset(values).difference(sampled(values, ceil(len(values) / share))).__contains__
 
 
+def ci_or_full(of_ci: bool) -> pytest.MarkDecorator:
+    """The mark of a case that CI takes, or of one that it leaves to `full`."""
+    return pytest.mark.ci if of_ci else pytest.mark.full
+
+
 def quick_in_ci(models: Iterable[ParameterSet]) -> list[ParameterSet]:
     """Mark parameters of real models: `full` for the slow ones, `ci` for all others."""
-    return [
-        pytest.param(*it.values, id=it.id, marks=[*it.marks, pytest.mark.full if it.id in SLOW else pytest.mark.ci])
-        for it in models
-    ]
+    return [pytest.param(*it.values, id=it.id, marks=[*it.marks, ci_or_full(it.id not in SLOW)]) for it in models]
 
 
-def in_turn(models: Iterable[ParameterSet], targets: Sequence[str]) -> list[ParameterSet]:
-    """Each model for each target in the tier of the model, but those of `ci` there for one target each, in turn."""
+def of_ci(values: Iterable[Value], name: Callable[[Value], str] = str) -> list[ParameterSet]:
+    """Parameters of one value each, all marked `ci`."""
+    return tiered(values, lambda _: False, name=name)
+
+
+def in_turn(
+    rows: Iterable[ParameterSet], columns: Iterable[ParameterSet | object], share: int | None = None
+) -> list[ParameterSet]:
+    """Each row with each column, in the tier of the row; but of the rows in `ci` only one case in `share` stays there.
+
+    `full` takes the rest. One row after the other begins with the next column, so each column has its turn. Without
+    `share`, each row of `ci` stays there with one column.
+    """
+    crossing = [each if isinstance(each, ParameterSet) else pytest.param(each, id=str(each)) for each in columns]
     found: list[ParameterSet] = []
-    at = 0
-    for it in models:
-        of_ci = pytest.mark.ci in it.marks
-        others = [mark for mark in it.marks if mark != pytest.mark.ci] if of_ci else it.marks
-        for turn, target in enumerate(targets):
-            left = of_ci and turn != at % len(targets)
-            marks = [*others, pytest.mark.full] if left else it.marks
-            found.append(pytest.param(*it.values, target, id=f"{it.id}-{target}", marks=marks))
-        at += of_ci
+    turn = 0
+    for row in rows:
+        rest = [mark for mark in row.marks if mark != pytest.mark.ci]
+        in_ci = len(rest) < len(row.marks)
+        for at, column in enumerate(crossing):
+            marks = [*rest, ci_or_full((at - turn) % (share or len(crossing)) == 0)] if in_ci else row.marks
+            found.append(pytest.param(*row.values, *column.values, id=f"{row.id}-{column.id}", marks=marks))
+        turn += in_ci
     return found
+
+
+def some_in_ci(cases: Iterable[ParameterSet], some: object, everything: object) -> list[ParameterSet]:
+    """Each case with how much of it is asked: `some` for those in `ci`, and `everything` for each of them in `full`."""
+    listed = list(cases)
+    rest = [[mark for mark in it.marks if mark.name not in {"ci", "full"}] for it in listed]
+    return [
+        pytest.param(*it.values, some, id=f"{it.id}-some", marks=it.marks)
+        for it in listed
+        if pytest.mark.ci in it.marks
+    ] + [
+        pytest.param(*it.values, everything, id=it.id, marks=[*marks, pytest.mark.full])
+        for it, marks in zip(listed, rest, strict=True)
+    ]
 
 
 def tiered(
@@ -105,9 +130,7 @@ def tiered(
 ) -> list[ParameterSet]:
     """Parameters of a test: those that plain `pytest` runs, those of scripts/full_check.sh, the others marked `ci`."""
     return [
-        pytest.param(
-            value, id=name(value), marks=() if plain(value) else pytest.mark.full if full(value) else pytest.mark.ci
-        )
+        pytest.param(value, id=name(value), marks=() if plain(value) else ci_or_full(not full(value)))
         for value in values
     ]
 

@@ -15,11 +15,11 @@ import graphfix
 from graphfix.runtimes import tosa
 from graphfix.runtimes.session import RefusedError
 from tests.support.runtimes.tosa_loop import fed, feeds_of, litert_reference, prepared, tflite, validated
+from tests.support.tiers import in_turn, of_ci
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from _pytest.mark import ParameterSet
 
 pytestmark = pytest.mark.tosa
 
@@ -144,18 +144,7 @@ def combined(dtype: str, pair: str) -> str:
     return "\n".join(alike + [f"{op.lower()}:bool{y} = {op}(a:{dtype}{a}, b:{dtype}{b})" for op in compared])
 
 
-def in_turn() -> list[ParameterSet]:
-    """Each type with each pair of shapes; CI takes every second, so each pair has two types, and each type five."""
-    return [
-        pytest.param(
-            dtype, pair, id=f"{dtype} {pair}", marks=pytest.mark.full if (row + column) % 2 else pytest.mark.ci
-        )
-        for row, dtype in enumerate(ALIKE)
-        for column, pair in enumerate(PAIRS)
-    ]
-
-
-@pytest.mark.parametrize(("dtype", "pair"), in_turn())
+@pytest.mark.parametrize(("dtype", "pair"), in_turn(of_ci(ALIKE), PAIRS, share=2))
 def test_elementwise_operators_convert_and_compute_the_same_for_every_spelling(
     dtype: str, pair: str, tmp_path: Path
 ) -> None:

@@ -18,12 +18,10 @@ from graphfix.runtimes.process import Child
 from graphfix.runtimes.session import RefusedError
 from tests.support.places import ROOT, ZOO, zoo_models
 from tests.support.runtimes.tosa_loop import convert
-from tests.support.tiers import SLOW
+from tests.support.tiers import quick_in_ci, some_in_ci
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
-    from _pytest.mark import ParameterSet
+    from collections.abc import Mapping, Sequence
 
     from graphfix.results import Outcome
 
@@ -59,25 +57,11 @@ def name_of(path: Path) -> str:
     return str(path.relative_to(ZOO))
 
 
-def in_ci_with_one_run(models: Iterable[ParameterSet]) -> list[ParameterSet]:
-    """Real models and the seeds of their inputs: CI takes one seed, and leaves out the slow models."""
-    listed = list(models)
-    quick = [
-        pytest.param(*it.values, SEEDS[:1], id=f"{it.id}-1", marks=[*it.marks, pytest.mark.ci])
-        for it in listed
-        if it.id not in SLOW
-    ]
-    return quick + [
-        pytest.param(*it.values, SEEDS, id=f"{it.id}-{len(SEEDS)}", marks=[*it.marks, pytest.mark.full])
-        for it in listed
-    ]
-
-
 # --- TFLite ---------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.alike(2)
-@pytest.mark.parametrize(("path", "seeds"), in_ci_with_one_run(zoo_models("tflite")))
+@pytest.mark.parametrize(("path", "seeds"), some_in_ci(quick_in_ci(zoo_models("tflite")), SEEDS[:1], SEEDS))
 def test_a_real_tflite_model_becomes_valid_tosa_that_computes_the_same(
     path: Path, seeds: Sequence[int], tmp_path: Path
 ) -> None:
@@ -112,7 +96,7 @@ def test_what_is_listed_as_broken_before_is(path: Path, tmp_path: Path) -> None:
 # --- ONNX -----------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("path", "seeds"), in_ci_with_one_run(zoo_models("onnx")))
+@pytest.mark.parametrize(("path", "seeds"), some_in_ci(quick_in_ci(zoo_models("onnx")), SEEDS[:1], SEEDS))
 def test_a_real_onnx_model_becomes_valid_tosa_that_computes_the_same(
     path: Path, seeds: Sequence[int], tmp_path: Path
 ) -> None:

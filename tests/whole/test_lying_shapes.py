@@ -19,7 +19,7 @@ from graphfix.cli.commands import main
 from models.builders.tflite import text as notation
 from tests.support.bits import same_bits
 from tests.support.lying import onnx_models, onnx_runs, tflite_models, tflite_runs
-from tests.support.lying.templates import by_target, cases, in_turn
+from tests.support.lying.templates import a_share, by_target, cases
 from tests.support.pairs.tflite_file import code_of, unpacked
 from tests.support.runtimes.onnx_runs import run
 
@@ -105,7 +105,7 @@ def test_an_onnx_model_that_lies_runs(text: str) -> None:
         assert_all_equal(onnx_outputs(lying), onnx_outputs(onnx_runs.without_stored(lying)))
 
 
-@pytest.mark.parametrize("text", in_turn(onnx_models.WAYS, 0))
+@pytest.mark.parametrize("text", a_share(onnx_models.WAYS, 0))
 def test_an_onnx_model_that_lies(text: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     lying = onnx_models.built(text)
     out = written_onnx(lying, "explicit", tmp_path, capsys)
@@ -134,14 +134,14 @@ def operators(model: onnx.ModelProto) -> list[str]:
     return [node.op_type for graph in graphs for node in graph.node]
 
 
-@pytest.mark.parametrize("text", in_turn(onnx_models.WAYS, 1))
+@pytest.mark.parametrize("text", a_share(onnx_models.WAYS, 1))
 def test_an_onnx_model_that_lies_and_has_no_broadcast(
     text: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     written_onnx(onnx_models.built(text, broadcasts=False), "explicit", tmp_path, capsys)
 
 
-@pytest.mark.parametrize("text", in_turn(onnx_models.WAYS, 2))
+@pytest.mark.parametrize("text", a_share(onnx_models.WAYS, 2))
 def test_an_honest_onnx_model(text: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """With a broadcast its symbols are kept; without one the file is copied."""
     written_onnx(onnx_models.built(text, lies=False), "explicit", tmp_path, capsys)
@@ -222,7 +222,7 @@ def test_a_tflite_file_that_lies_runs(text: str) -> None:
         assert_all_equal(tflite_outputs(lying), tflite_outputs(honest))
 
 
-@pytest.mark.parametrize("text", in_turn(tflite_models.WAYS, 0))
+@pytest.mark.parametrize("text", a_share(tflite_models.WAYS, 0))
 def test_a_tflite_file_that_lies(text: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     lying = tflite_models.built(text)
     out = written_tflite(lying, "explicit", tmp_path, capsys)
@@ -249,14 +249,14 @@ def test_a_tflite_file_that_lies_for_another_target(
     written_tflite(tflite_models.built(text), target, tmp_path, capsys)
 
 
-@pytest.mark.parametrize("text", in_turn(tflite_models.WAYS, 1))
+@pytest.mark.parametrize("text", a_share(tflite_models.WAYS, 1))
 def test_a_tflite_file_that_lies_and_has_no_broadcast(
     text: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     written_tflite(tflite_models.built(text, broadcasts=False), "explicit", tmp_path, capsys)
 
 
-@pytest.mark.parametrize("text", in_turn(tflite_models.WAYS, 2))
+@pytest.mark.parametrize("text", a_share(tflite_models.WAYS, 2))
 def test_an_honest_tflite_file(text: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     written_tflite(tflite_models.built(text, lies=False), "explicit", tmp_path, capsys)
     twin = tflite_models.built(text, lies=False, broadcasts=False)

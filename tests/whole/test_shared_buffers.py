@@ -9,31 +9,16 @@ import pytest
 from tests.support import engine
 from tests.support.tflite.fixing import fixed_file
 from tests.support.tflite.shared_buffers import LIFTING, SHARING, TWINS, WRITING, differs, pair, twin
+from tests.support.tiers import in_turn, of_ci
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from _pytest.mark import ParameterSet
 
 TARGETS = ("explicit", "ranks")
-QUARTER = 4
 
 
-def in_turn() -> list[ParameterSet]:
-    """Each sharing node with each writing one; CI takes a quarter, with each of them twice at least."""
-    return [
-        pytest.param(
-            sharing,
-            writing,
-            id=f"{sharing}-{writing}",
-            marks=pytest.mark.ci if (row + column) % QUARTER == 0 else pytest.mark.full,
-        )
-        for row, sharing in enumerate(SHARING)
-        for column, writing in enumerate(WRITING)
-    ]
-
-
-@pytest.mark.parametrize(("sharing", "writing"), in_turn())
+@pytest.mark.parametrize(("sharing", "writing"), in_turn(of_ci(SHARING), WRITING, share=4))
 def test_the_operand_is_left_with_the_reason(sharing: str, writing: str, tmp_path: Path) -> None:
     file, _ = pair(SHARING[sharing], LIFTING["RESHAPE"], WRITING[writing])
     for target in TARGETS:

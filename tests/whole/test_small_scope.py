@@ -46,11 +46,9 @@ from tests.support.small_scope.onnx.left import LEFT, NO_KERNEL, Left, without_k
 from tests.support.small_scope.onnx.models import feeds, made, result_names
 from tests.support.small_scope.onnx.rows import ROWS, Row, anywhere
 from tests.support.small_scope.onnx.runs import Results, Source, computed
-from tests.support.tiers import SAMPLE, sampled
+from tests.support.tiers import SAMPLE, ci_or_full, sampled, some_in_ci
 
 TARGETS = ("explicit", "ranks")
-TIERS = {True: pytest.mark.ci, False: pytest.mark.full}
-"""Whether a row is in the sample, and its tier."""
 FORMS = (7, 8, 12, 13, NEWEST)
 """Versions of ONNX's operators between which what `fix` writes has another form: no Expand, axes as an attribute."""
 
@@ -108,7 +106,7 @@ STYLES = [key for at, key in enumerate(KINDS) if row_of(key).style not in {row_o
 def asked(keys: Iterable[Key], chosen: Callable[[int, Key, str], bool]) -> list[ParameterSet]:
     """Rows and targets; CI asks those that are chosen."""
     return [
-        pytest.param(key, target, id=f"{name_of(key)}-{target}", marks=TIERS[chosen(at, key, target)])
+        pytest.param(key, target, id=f"{name_of(key)}-{target}", marks=ci_or_full(chosen(at, key, target)))
         for at, key in enumerate(keys)
         for target in TARGETS
     ]
@@ -121,12 +119,7 @@ def asked_by_size(keys: Iterable[Key], chosen: Callable[[int, Key, str], bool]) 
 
 def by_size(questions: Sequence[ParameterSet]) -> list[ParameterSet]:
     """Questions and how many cases: some of each question of CI, all of all in the full check."""
-    some = [
-        pytest.param(*it.values, SAMPLE, id=f"{it.id}-some", marks=it.marks)
-        for it in questions
-        if TIERS[True] in it.marks
-    ]
-    return some + [pytest.param(*it.values, None, id=str(it.id), marks=TIERS[False]) for it in questions]
+    return some_in_ci(questions, SAMPLE, None)
 
 
 def in_turn(at: int, _: Key, target: str) -> bool:
@@ -211,7 +204,7 @@ def test_the_smaller_scope_of_the_other_rows(key: Key, target: str, most: int | 
                 version,
                 target,
                 id=f"{name_of(key)}-at-{version}-{target}",
-                marks=TIERS[one_of_each_style(at, key, target)],
+                marks=ci_or_full(one_of_each_style(at, key, target)),
             )
             for at, key in enumerate(KINDS)
             for version in forms(key)
@@ -259,7 +252,7 @@ def test_what_does_not_meet_is_refused_as_before(key: Key, target: str, most: in
 
 @pytest.mark.parametrize(
     ("target", "most"),
-    by_size([pytest.param(target, id=target, marks=TIERS[target == "explicit"]) for target in TARGETS]),
+    by_size([pytest.param(target, id=target, marks=ci_or_full(target == "explicit")) for target in TARGETS]),
 )
 @pytest.mark.parametrize("op", ["MatMul", "MatMulInteger16"])
 def test_empty_stacks_of_matrices_that_ran_run_still(op: str, target: str, most: int | None, tmp_path: Path) -> None:
@@ -279,7 +272,7 @@ def test_empty_stacks_of_matrices_that_ran_run_still(op: str, target: str, most:
 
 @pytest.mark.parametrize(
     "key",
-    [pytest.param(key, id=name_of(key), marks=TIERS[at % 6 == 0]) for at, key in enumerate([*LEFT, *NO_KERNEL])],
+    [pytest.param(key, id=name_of(key), marks=ci_or_full(at % 6 == 0)) for at, key in enumerate([*LEFT, *NO_KERNEL])],
 )
 def test_a_row_with_a_rule_of_its_own_is_left_in_a_model_that_changes(key: Key, tmp_path: Path) -> None:
     left = LEFT[key] if key in LEFT else without_kernel(key)

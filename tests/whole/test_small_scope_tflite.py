@@ -46,7 +46,7 @@ from tests.support.small_scope.tflite.cases import Case, Model, N, Shape, Sizes,
 from tests.support.small_scope.tflite.table import SCOPES, Scope
 from tests.support.tflite.kept import place_of
 from tests.support.tflite.tree import text, tree
-from tests.support.tiers import SAMPLE, sampled
+from tests.support.tiers import SAMPLE, ci_or_full, sampled, some_in_ci
 
 TARGETS = ("explicit", "ranks")
 MEET = ("BROADCAST_ARGS ends the process where they do not", "the broadcast of sizes that are known only at run time")
@@ -269,13 +269,17 @@ def asked() -> list[ParameterSet]:
     """
     ops = list(dict.fromkeys(scope.op for scope in SCOPES))
     first = {scope.id for at, scope in enumerate(SCOPES) if scope.op not in {other.op for other in SCOPES[:at]}}
-    both = [(scope, one) for scope in SCOPES for one in (False, True)]
-    chosen = [(scope, one) for scope, one in both if scope.id in first and one == ops.index(scope.op) % 2]
-    ways = {False: "apart", True: "one"}
-    return [
-        *(pytest.param(it, one, SAMPLE, id=f"{it.id}-{ways[one]}-some", marks=pytest.mark.ci) for it, one in chosen),
-        *(pytest.param(it, one, None, id=f"{it.id}-{ways[one]}", marks=pytest.mark.full) for it, one in both),
+    both = [
+        pytest.param(
+            scope,
+            one,
+            id=f"{scope.id}-{'one' if one else 'apart'}",
+            marks=ci_or_full(scope.id in first and one == ops.index(scope.op) % 2),
+        )
+        for scope in SCOPES
+        for one in (False, True)
     ]
+    return some_in_ci(both, SAMPLE, None)
 
 
 # --- the tests --------------------------------------------------------------------------------------------------------

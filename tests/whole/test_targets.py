@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from _pytest.mark import ParameterSet
 
 import graphfix
 from graphfix.graph.view import Node
@@ -17,33 +16,18 @@ from tests.support.fuzz import round_trip_gaps as gaps
 from tests.support.fuzz.round_trip import UNLIKE, compared, folded
 from tests.support.places import MODELS as FOLDER
 from tests.support.places import zoo_models
-from tests.support.tiers import SLOW, quick_in_ci
+from tests.support.tiers import in_turn, quick_in_ci
 
 TARGETS = ("compact", "onnxruntime", "litert-gpu", "ethos-u")
 MODELS = [*zoo_models("onnx"), *zoo_models("tflite")]
-CI, FULL = pytest.mark.ci, pytest.mark.full
 
 
 def findings(path: Path, target: str) -> list[Site]:
     return [site for site in graphfix.check(path, target=target).sites if site.status == "found"]
 
 
-def in_turn() -> list[ParameterSet]:
-    """Each real model for each target; CI takes one target a model, in turn, and leaves out the slow models."""
-    return [
-        pytest.param(
-            *it.values,
-            target,
-            id=f"{it.id}-{target}",
-            marks=[*it.marks, CI if turn == at % len(TARGETS) and it.id not in SLOW else FULL],
-        )
-        for at, it in enumerate(MODELS)
-        for turn, target in enumerate(TARGETS)
-    ]
-
-
 @pytest.mark.alike(2)
-@pytest.mark.parametrize(("path", "target"), in_turn())
+@pytest.mark.parametrize(("path", "target"), in_turn(quick_in_ci(MODELS), TARGETS))
 def test_a_real_model_is_proved_and_equal(path: Path, target: str, fixed: FixedFiles) -> None:
     _, outcome = fixed(path, target, verified=True)
     assert outcome.verdict is not None

@@ -19,11 +19,9 @@ from tests.support.tflite import kept as kept_tflite
 from tests.support.tflite.cut import without_custom
 from tests.support.tflite.seen import BINDINGS, SETS, Change, is_free, stated_inputs, watched
 from tests.support.tflite.tree import text, tree
-from tests.support.tiers import SLOW, quick_in_ci
+from tests.support.tiers import quick_in_ci, some_in_ci
 
 if TYPE_CHECKING:
-    from _pytest.mark import ParameterSet
-
     from tests.support.runtimes.litert_witness import Ran, Sizes
 
 MODELS = zoo_models("tflite")
@@ -170,20 +168,8 @@ def at_batches(path: Path, folder: Path, *, every: bool) -> list[Ran]:
     return run([Job(str(file), sizes, kernels) for sizes in batches(path) for kernels, file in kinds])
 
 
-def in_turn() -> list[ParameterSet]:
-    """CI runs each kernel set of half of the models at one of both batches; `full` runs the rest."""
-    half = [
-        pytest.param(*it.values, False, id=f"{it.id}-in turn", marks=it.marks)
-        for it in quick_in_ci(MODELS)
-        if it.id not in SLOW
-    ]
-    return half + [
-        pytest.param(*it.values, True, id=f"{it.id}-every", marks=[*it.marks, pytest.mark.full]) for it in MODELS
-    ]
-
-
 @pytest.mark.alike(2)
-@pytest.mark.parametrize(("path", "every"), in_turn())
+@pytest.mark.parametrize(("path", "every"), some_in_ci(quick_in_ci(MODELS), False, True))
 def test_a_batch_that_a_model_takes_is_taken_after_ranks_or_the_report_of_explicit_names_the_input(
     path: Path, every: bool, fixed: FixedFiles, tmp_path: Path
 ) -> None:

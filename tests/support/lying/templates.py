@@ -12,6 +12,8 @@ from collections.abc import Mapping, Sequence
 import pytest
 from _pytest.mark import ParameterSet
 
+from tests.support.tiers import ci_or_full, in_turn
+
 _LIE = re.compile(r"~([^~|]*)\|([^~|]*)~")
 _BROADCAST = re.compile(r"\^([^^|]*)\|([^^|]*)\^")
 
@@ -29,13 +31,13 @@ SHARE = 3
 """CI takes one in so many of the models of each way."""
 
 
-def in_turn(ways: Mapping[str, Mapping[str, str]], first: int) -> list[ParameterSet]:
+def a_share(ways: Mapping[str, Mapping[str, str]], first: int) -> list[ParameterSet]:
     """Return a parameter for each model: of each way CI takes one in `SHARE`, from number `first` on.
 
     Tests with another `first` take other models of each way, so that together they take all.
     """
     return [
-        pytest.param(text, id=f"{way}: {name}".replace(" ", "-"), marks=_tier(number % SHARE == first))
+        pytest.param(text, id=f"{way}: {name}".replace(" ", "-"), marks=ci_or_full(number % SHARE == first))
         for way, models in ways.items()
         for number, (name, text) in enumerate(models.items())
     ]
@@ -43,15 +45,8 @@ def in_turn(ways: Mapping[str, Mapping[str, str]], first: int) -> list[Parameter
 
 def by_target(ways: Mapping[str, Mapping[str, str]], targets: Sequence[str]) -> list[ParameterSet]:
     """Return the first model of each way with each target: CI takes one target a way, in turn."""
-    return [
-        pytest.param(*each.values, target, id=f"{each.id}-{target}", marks=_tier(turn == at % len(targets)))
-        for at, each in enumerate(cases(ways, first=True))
-        for turn, target in enumerate(targets)
-    ]
-
-
-def _tier(of_ci: bool) -> pytest.MarkDecorator:
-    return pytest.mark.ci if of_ci else pytest.mark.full
+    first = [pytest.param(*it.values, id=it.id, marks=pytest.mark.ci) for it in cases(ways, first=True)]
+    return in_turn(first, targets)
 
 
 def cases(ways: Mapping[str, Mapping[str, str]], *, first: bool = False) -> list[ParameterSet]:

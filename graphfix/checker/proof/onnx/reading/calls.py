@@ -66,7 +66,7 @@ def call_of(
     written = constants.attributes(attributes) if attributes else ()
     given = len(operands) if "" not in operands else pattern(operands)
     made = len(named) if "" not in named else pattern(named)
-    parts = op, stated, node.overload, version, bool(environment.depth), written, given, made
+    parts = op, stated, node.overload, version, environment.depth > 0, written, given, made
     memo = constants.world.nodes.get(parts) or constants.world.signature_memo(parts)
     kinds = tuple([None if view is None else view.core.dtype or dtype(view.core) for view in views])
     names = named if not named or named[-1] or op not in IDLE_RESULTS else trimmed(named)
@@ -172,6 +172,6 @@ def enter_call(
     full = ends == (len(function.input), len(function.output)) and version != NOT_IMPORTED
     if not full or set(function.attribute) - attributes.keys() or attributes.keys() - declared_by(function):
         constants.world.odd(
-            NodeSignature(node.op_type, node.domain, node.overload, version, bool(environment.depth), written, *ends),
+            NodeSignature(node.op_type, node.domain, node.overload, version, environment.depth > 0, written, *ends),
             f"a call of the function {function.name!r} of the second file gives more or less than that takes",
         )

@@ -218,7 +218,7 @@ class Reading:
         In the second file, a result that is the definition of an operator of the first file is replaced by that
         operator's result.
         """
-        inside = bool(environment.depth)
+        inside = environment.depth > 0
         if self.table.closed:
             return self.definitions.replaced(call, results, inside=inside) if self.definitions.defined else results
         self.definitions.enter(call, results, self.among, inside=inside)
