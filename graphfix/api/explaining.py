@@ -29,15 +29,17 @@ def explain(topic: str, rewrites: Sequence[object] = ()) -> str:
     if topic.lower() in TARGETS:
         target = named(topic.lower())
         return f"{page(target.name)}\n{_tables(target)}"
-    if topic.upper() in pages.codes():
-        return pages.page(topic.upper())
+    code = pages.code_named(topic) or topic.upper()
+    if code in pages.codes():
+        return pages.page(code)
     installed = own_rewrites.installed(topic)
     if installed is not None:
         return _page(next(flat((installed.step,))))
     file = "; a target file is shown by --target-file" if topic.endswith(".toml") else ""
-    known = (*REWRITES, *pages.codes(), *TARGETS, *own_rewrites.names(owns))
+    titles = (word for code in pages.codes() for word in pages.title(code).split())
+    known = (*REWRITES, *titles, *TARGETS, *own_rewrites.names(owns))
     how = file or hint(topic, known, "; `graphfix explain` lists them")
-    raise GraphfixError(f"explain {topic}: no such rule, code or target{how}")
+    raise GraphfixError(f"explain {topic}: no such rewrite, finding code or target{how}")
 
 
 def contents(rewrites: Sequence[object] = ()) -> str:

@@ -16,7 +16,7 @@ class Parser(argparse.ArgumentParser):
     """argparse prints an error in two lines or more; its `error` method is where that can be changed."""
 
     def error(self, message: str) -> NoReturn:
-        """Say what is wrong in one line on stderr, and end with status 2."""
+        """Print the error as one line on stderr and exit with status 2."""
         line = " ".join(message.split())
         self.exit(2, f"graphfix: {line}{'' if line.endswith('?') else ';'} see {self.prog} --help\n")
 
@@ -73,10 +73,7 @@ def model(command: Parser, what: str, name: str = "model", metavar: str = "MODEL
 
 def data_root(command: Parser) -> None:
     """Add --data-root: further folders in which a model's external data may lie."""
-    what = (
-        "ONNX: external data may also lie in this folder or below it, where a link or a name leads out of the "
-        "model's folder"
-    )
+    what = "ONNX: another folder that may hold external data"
     repeatable(command, "--data-root", "DIR", what, read_path)
 
 
@@ -88,28 +85,27 @@ def choices(command: Parser) -> None:
         "--target",
         type=_target,
         choices=registry.TARGETS,
+        metavar="TARGET",
         default="explicit",
-        help="explicit (default): no operator broadcasts; ranks: operands have equal ranks, size-1 axes stay; "
-        "tosa: the form that the converters to TOSA read, all inputs bound; compact: the other way, what an operator's "
-        "own broadcasting makes redundant goes; onnxruntime: compact, but for what its fusions match by shape; "
-        "litert-gpu, ethos-u: ranks, in the operators that those take (`graphfix explain TARGET`)",
+        help=f"one of {', '.join(registry.TARGETS)} (default explicit): graphfix explain TARGET",
     )
-    target_file(either, "a target of your own: base, options and limits in a TOML file")
+    target_file(either, "your own target, described in a TOML file")
     group.add_argument(
         "--broadcasts",
         choices=registry.BROADCASTS,
-        help="size-1 axes: leave them, stretch where more than one operand needs it, or stretch all "
-        "(default: what the target says)",
+        metavar="WHICH",
+        help="size-1 axes to stretch: keep (none), two-sided (if both operands have some), explicit (all) "
+        "(default: the target decides)",
     )
     group.add_argument(
         "--unknown",
         choices=registry.UNKNOWN,
         default="expand",
-        help="sizes known only at run time: a run-time Expand (default), leave and report, "
-        "assume that they are equal, or an error",
+        metavar="HOW",
+        help="sizes known only at run time: expand (default), keep (and report), assume (that they are equal), error",
     )
     rules(group)
-    what = "leave the operands by whose shapes onnxruntime fuses operators on a CPU (Gelu, Gemm ..)"
+    what = "don't change operands that onnxruntime's CPU fusions match"
     group.add_argument("--keep-fusions", action="store_true", help=what)
 
 
@@ -137,53 +133,46 @@ def _own_rewrite(text: str) -> Path | str:
 
 def rules(group: argparse._ArgumentGroup) -> None:
     """Offer the rewrites, the default sizes and the bound on constants."""
-    known = ", ".join(registry.REWRITES)
-    repeatable(group, "--only", "RULE", f"only this rewrite, of {known}, or one of your own (--rewrites)")
-    repeatable(group, "--skip", "RULE", "not this rewrite")
-    own_rewrites(group, "run a rewrite of your own too: a Python file, or the name of an installed one")
+    repeatable(group, "--only", "REWRITE", "run only this rewrite (`graphfix explain` lists them)")
+    repeatable(group, "--skip", "REWRITE", "do not run this rewrite")
+    own_rewrites(group, "also run your rewrite: a Python file or an installed name")
     group.add_argument(
         "--bind-defaults",
         action="store_true",
-        help="bind every size that is still free: what the file stores beside it (TFLite), 1 for a first axis, and the "
-        "least at which the model runs for the others",
+        help="bind each free size: to the size that a TFLite file stores, to 1 (first axis), or to the least that runs",
     )
     group.add_argument(
         "--max-expand-bytes",
         metavar="N",
         type=Whole(0),
-        help="TFLite: a constant is written out stretched if it then takes at most N bytes (default 1048576), and all "
-        "of them together at most twice the file's size; else an operator stretches it",
+        help="TFLite: store stretched constants of at most N bytes (default 1048576), else add an operator",
     )
 
 
 def binding(command: Parser) -> None:
     """Offer what binds the inputs: sizes, and values."""
     group = command.add_argument_group("free dims and values")
-    what = "bind a free dim: N=4, or narrow its range: N=2..64; in TFLite axis 0 of input x is 'x[0]=4'"
+    what = "bind a free dim: N=4, a range: N=2..64, TFLite: 'x[0]=4'"
     repeatable(group, "--dim", "N=S", what, named("SIZE"), "dims")
-    what = "bind the shape of an input: x=1,3,224,224; a scalar's has no size: sr="
+    what = "bind the shape of an input: x=1,3,224,224; a scalar: sr="
     repeatable(group, "--shape", "I=S,S,..", what, named("SIZES", least=0), "shapes")
-    what = "sizes of inputs that are equal, axes or symbols: 'ids[0]=mask[0]', batch=batch2, total=past+seq"
+    what = "equal sizes of inputs: batch=batch2, total=past+seq"
     repeatable(group, "--same", "A=B", what)
     group.add_argument(
         "--trust-stored",
         action=argparse.BooleanOptionalAction,
         default=None,
-        help="believe stored sizes of inner values, such as 's0 + 1', that can neither be proved nor refuted (ONNX); "
-        "with --no-trust-stored none (default: only the stored shapes of results of custom operators); "
-        "they are listed as assumed, and compared with the runs",
+        help="ONNX: rely on stored sizes that are neither proved nor refuted, and list them as assumed "
+        "(default: those of custom operators only)",
     )
-    what = "ONNX: inputs of int64 become int32: they are assumed to hold numbers of 32 bits"
+    what = "ONNX: make int64 inputs int32; values must fit 32 bits"
     group.add_argument("--narrow-inputs", action="store_true", help=what)
-    what = "TFLite: the signature that is the model, with its names for inputs and outputs (default: the main subgraph)"
+    what = "TFLite: the signature to use (default: the main subgraph)"
     group.add_argument("--signature", metavar="NAME", help=what)
-    what = (
-        "take an input for a constant: sr=16000, flag=true, sizes=1,2,3; it stays an input that nothing reads; "
-        "what is proved and run is the model at this value"
-    )
+    what = "make an input this constant: sr=16000, sizes=1,2,3"
     repeatable(group, "--set", "I=V", what, named("VALUE"), "values")
     if command.prog.endswith((" fix", " tosa", " batch")):
-        what = "inputs whose value --set says are no inputs of the result"
+        what = "remove the inputs that --set makes constant"
         group.add_argument("--drop-set-inputs", action="store_true", help=what)
 
 
@@ -193,13 +182,9 @@ def runs(command: Parser) -> None:
         "--runs",
         metavar="N",
         type=Whole(1),
-        help="sets of inputs and sizes to run, and one of larger sizes where nothing is proved (default: 4; where the "
-        "models are proved equal, 1, and each model runs once)",
+        help="sets of inputs and sizes to run (default 4; if proved equal, 1)",
     )
-    what = (
-        "run a large model (1 GiB and more), or one that is proved equal, as often as any other, and without limits of "
-        "time and memory"
-    )
+    what = "all runs, without limits of time and memory, for large (1 GiB) and proved models too"
     command.add_argument("--thorough", action="store_true", help=what)
     seed(command)
 
@@ -222,17 +207,12 @@ def unverified(command: Parser, what: str) -> None:
 
 def strict(command: Parser) -> None:
     """Offer to ask for a proof."""
-    command.add_argument(
-        "--strict-proof", action="store_true", help="what is equal by runs only is not enough: exit status 3"
-    )
+    command.add_argument("--strict-proof", action="store_true", help="exit with status 3 unless the proof succeeds")
 
 
 def answer(command: Parser) -> argparse._MutuallyExclusiveGroup:
     """Offer the forms of the answer; what stands in the group that is returned can't be said together."""
-    what = (
-        "write a report too, in the form of its suffix: .json, .md, .html, .sarif, .xml (JUnit) or "
-        ".node_data.json (Model Explorer)"
-    )
+    what = "also write a report: .json, .md, .html, .sarif, .xml (JUnit) or .node_data.json (Model Explorer)"
     repeatable(command, "--report", "FILE", what, new_file)
     group = command.add_mutually_exclusive_group()
     group.add_argument("--json", action="store_true", help="print one JSON document instead of the table")
@@ -247,10 +227,10 @@ def quiet(command: argparse._ActionsContainer) -> None:
 
 def spoken(command: Parser) -> None:
     """Offer to say more, and colours."""
-    what = "say more on stderr: versions, what is in force, where the time goes; and list all in the table"
+    what = "print versions, settings and times on stderr, and all rows"
     command.add_argument("-v", "--verbose", action="store_true", help=what)
-    what = "colours: auto (default) on a terminal; NO_COLOR and FORCE_COLOR count where this is not said"
-    command.add_argument("--color", choices=("auto", "always", "never"), default="auto", help=what)
+    what = "auto (default), always or never"
+    command.add_argument("--color", choices=("auto", "always", "never"), metavar="WHEN", default="auto", help=what)
 
 
 def read_path(text: str) -> Path:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -13,8 +14,9 @@ from graphfix.cli.batch import options as batch
 from graphfix.cli.configuration import options as configuration
 from graphfix.cli.lint import options as lint
 from graphfix.cli.options import HelpText, Parser, file_or_stream, read_path
-from graphfix.targets import registry
 
+CHECK = "check"
+"""The command that a model alone stands for."""
 CONFIG = "config"
 """The command that has all options of the others."""
 UNCONFIGURED = ("doctor", "completion")
@@ -29,17 +31,22 @@ SEVERAL: Mapping[str, str] = MappingProxyType(
 )
 """By command: the error for more models than it takes. The braces are replaced by the models."""
 STATUS = """exit status:
-  0  done, clean, proved or equal
+  0  done: clean, proved or equal
   1  the answer is no: check has findings, verify found a difference, fix found its own result different,
      fix --dry-run or --diff would change something, tosa --run found that the converted model computes
      something else, doctor that a runtime does not work or that a package has a version that is not allowed
   2  it could not be done: usage, a model that can't be read, shapes that can't be broadcast,
      a model that can't be converted to TOSA
-  3  not decided: what could be neither proved nor run
+  3  undecided: the models could be neither proved equal nor run
   4  fix: written and verified, but `graphfix check OUT` still has findings, with the same options but without
      those that bind sizes and values
      (for several models the worst status, in the order 2, 1, 3, 4, 0)
   130  interrupted by Ctrl-C; 143: terminated by SIGTERM; 141: the reader of stdout closed the pipe"""
+SHORT_STATUS = """exit status: 0 done, clean or equal; 1 findings or a difference; 2 error; 3 undecided;
+  4 fixed, but findings remain; 130 interrupted by Ctrl-C (all of it: graphfix --help)"""
+"""The exit statuses as the help of a command lists them."""
+HELP = "help"
+"""The word that prints a command's help: `graphfix help fix`."""
 
 
 def parser(asked: str | None = None) -> Parser:
@@ -52,7 +59,7 @@ def parser(asked: str | None = None) -> Parser:
         formatter_class=HelpText,
         allow_abbrev=False,
     )
-    whole.add_argument("--version", action="version", version=f"graphfix {__version__}")
+    whole.add_argument("-V", "--version", action="version", version=f"graphfix {__version__}")
     commands = whole.add_subparsers(prog="graphfix", dest="command", metavar="COMMAND")
     everything = asked in (None, CONFIG)
     for name, (what, offer) in COMMANDS.items():
@@ -60,7 +67,7 @@ def parser(asked: str | None = None) -> Parser:
             name,
             help=what,
             description=f"{what[0].upper()}{what[1:]}.",
-            epilog=STATUS,
+            epilog=SHORT_STATUS,
             formatter_class=HelpText,
             allow_abbrev=False,
         )
@@ -69,11 +76,28 @@ def parser(asked: str | None = None) -> Parser:
             options.spoken(command)
             if name not in UNCONFIGURED:
                 configuration.configured(command)
+            command.usage = usage(command)
     if everything:
         config = commands.choices[CONFIG]
         for other in commands.choices.values():
             configuration.borrow(config, other)
     return whole
+
+
+def usage(command: Parser) -> str:
+    """Return the usage line of a command: its arguments and required options; `[options]` stands for the others."""
+    required = [
+        f"{action.option_strings[0]} {action.metavar}" if action.option_strings else _metavar(action)
+        for action in command._actions  # noqa: SLF001  # argparse has no public list of actions
+        if action.required or not action.option_strings
+    ]
+    return " ".join([command.prog, "[options]", *required])
+
+
+def _metavar(argument: argparse.Action) -> str:
+    """Return an argument as a usage line shows it: `[PATH]` if it is optional, `PATH ...` if it is repeatable."""
+    metavar = str(argument.metavar or "|".join(map(str, argument.choices or ())))
+    return {"?": f"[{metavar}]", "+": f"{metavar} ..."}.get(str(argument.nargs), metavar)
 
 
 def commands_of(whole: argparse.ArgumentParser) -> Mapping[str, Parser]:
@@ -95,6 +119,7 @@ class Said(NamedTuple):
 
 def said(argv: Sequence[str]) -> Said:
     """Read a command line; only the options of its command are looked at. Ends the process for a wrong one."""
+    argv = _with_command(argv)
     whole = parser(next((word for word in argv if word in COMMANDS), ""))
     commands = commands_of(whole)
     defaults: dict[str, dict[str, object]] = {}
@@ -108,12 +133,36 @@ def said(argv: Sequence[str]) -> Said:
     if given.get("command") is None:
         whole.error(f"name a command: {', '.join(COMMANDS)}")
     if unknown:
+        _refuse_output(commands[given["command"]], unknown)
         _refuse_several(commands[given["command"]], given, unknown)
         commands[given["command"]].refuse(unknown)
     if given.get("quiet") and given.get("verbose"):
         whole.error("-q/--quiet: not allowed with -v/--verbose")
     name = given["command"]
     return Said(name, commands[name], defaults[name], given)
+
+
+def _with_command(argv: Sequence[str]) -> Sequence[str]:
+    """Return the command line with the command that it implies.
+
+    `help` becomes `--help`, `help fix` becomes `fix --help`, and a file or folder alone is checked: `check m.onnx`.
+    """
+    if argv and argv[0] == HELP:
+        return [*argv[1:2], "--help"]
+    if argv and argv[0] not in COMMANDS and _may_be_model(argv[0]):
+        return [CHECK, *argv]
+    return argv
+
+
+def _may_be_model(word: str) -> bool:
+    """Return whether a word names an existing file or folder, or ends like a model's file name."""
+    return word.endswith((".onnx", ".tflite")) or (not word.startswith("-") and Path(word).exists())
+
+
+def _refuse_output(command: Parser, words: Sequence[str]) -> None:
+    """Exit with an error if the words ask `check` to write a model; the error names the command that does."""
+    if command.prog.endswith(f" {CHECK}") and any(word in ("-o", "--output") for word in words):
+        command.error("check writes no model: graphfix fix MODEL -o OUT does")
 
 
 def _refuse_several(command: Parser, given: Mapping[str, Any], words: Sequence[str]) -> None:
@@ -127,13 +176,13 @@ def _refuse_several(command: Parser, given: Mapping[str, Any], words: Sequence[s
 def _fix(command: Parser) -> None:
     options.model(command, "the ONNX or TFLite file to fix")
     command.add_argument("-o", "--output", metavar="OUT", type=file_or_stream, help="the file to write; - is stdout")
-    command.add_argument("--in-place", action="store_true", help="let the output be the input; without -o it is")
+    command.add_argument("--in-place", action="store_true", help="write the result over the input file")
     either = command.add_mutually_exclusive_group()
-    what = "say what would be done, and write nothing; it is not verified either"
+    what = "print the planned changes; write and verify nothing"
     either.add_argument("--dry-run", action="store_true", help=what)
-    what = "print the nodes before and after as a unified diff, and write nothing; it is not verified either"
+    what = "print a unified diff of the nodes; write and verify nothing"
     either.add_argument("--diff", action="store_true", help=what)
-    what = "exit status 0 in place of 4 (sites are left), and of 1 (--dry-run or --diff would change something)"
+    what = "exit with 0 instead of 4, and instead of 1 for --dry-run and --diff"
     command.add_argument("--exit-zero", action="store_true", help=what)
     options.data_root(command)
     options.choices(command)
@@ -227,13 +276,13 @@ def _explain(command: Parser) -> None:
     either = command.add_mutually_exclusive_group()
     either.add_argument(
         "topic",
-        metavar="RULE|CODE|TARGET",
+        metavar="TOPIC",
         nargs="?",
-        help=f"one of {', '.join(registry.REWRITES)}; a code such as GF101; or a target: {', '.join(registry.TARGETS)};"
-        " without it: the list of all codes, rewrites and targets, a line each",
+        help="a rewrite (equalize-ranks), a finding code or its name (GF101, rank-mismatch), or a target (tosa); "
+        "without TOPIC: the list of all of them, one line each",
     )
-    options.target_file(either, "the row of a target of your own")
-    options.own_rewrites(command, "look among rewrites of your own too: a Python file, or an installed one")
+    options.target_file(either, "print the settings of your own target")
+    options.own_rewrites(command, "also look in your rewrites: a Python file, or an installed name")
     options.quiet(command)
 
 

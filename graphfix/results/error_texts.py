@@ -26,6 +26,22 @@ def hint(name: str, known: Collection[str], otherwise: str = "") -> str:
     return f"; did you mean {' or '.join(map(repr, near))}?" if near else otherwise
 
 
+def no_input(name: str, known: Collection[str]) -> str:
+    """Return the error for an unknown name of an input; `known` are the names of the model's inputs."""
+    return f"there is no input '{name}'{_among('inputs', name, known)}"
+
+
+def no_dim(name: str, known: Collection[str]) -> str:
+    """Return the error for an unknown name of a dim; `known` are the names of the free dims of the model's inputs."""
+    return f"no input has a dim of that name{_among('free', name, known)}"
+
+
+def _among(what: str, name: str, known: Collection[str]) -> str:
+    """Return `; did you mean 'batch'? WHAT: batch, sequence`; the question only if a known name is near."""
+    near = hint(name, known)
+    return f"{f'{near} ' if near else '; '}{what}: {', '.join(known) or 'none'}"
+
+
 def not_one_of(what: str, name: object, known: Collection[str]) -> str:
     """Return `WHAT 'NAME' is not one of ...`, with the known names and a hint at those that are near."""
     return f"{what} {name!r} is not one of {', '.join(known)}{hint(str(name), known)}"

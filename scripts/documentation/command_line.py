@@ -6,7 +6,6 @@ import argparse
 from collections.abc import Iterator
 
 from graphfix.cli.parser import commands_of, parser
-from graphfix.targets.registry import REWRITES
 
 
 def page() -> str:
@@ -34,18 +33,13 @@ def _statuses(whole: argparse.ArgumentParser) -> str:
 
 
 def _command(name: str, command: argparse.ArgumentParser) -> Iterator[str]:
-    yield f"\n## graphfix {name}\n\n{command.description}\n\n```text\n{_usage(command)}\n```\n"
+    yield f"\n## graphfix {name}\n\n{command.description}\n\n```text\n{command.usage}\n```\n"
     for group in command._action_groups:  # noqa: SLF001
         actions = [action for action in group._group_actions if not isinstance(action, argparse._HelpAction)]  # noqa: SLF001
         if actions:
             title = {"positional arguments": "", "options": ""}.get(group.title or "", group.title)
             yield f"**{title}**\n" if title else ""
             yield from _table(actions)
-
-
-def _usage(command: argparse.ArgumentParser) -> str:
-    positional = [_metavar(action) for action in command._actions if not action.option_strings]  # noqa: SLF001
-    return " ".join([command.prog, *positional, "[options]"])
 
 
 def _table(actions: Iterator[argparse.Action] | list[argparse.Action]) -> Iterator[str]:
@@ -72,9 +66,8 @@ def _metavar(action: argparse.Action) -> str:
 
 
 def told(action: argparse.Action) -> str:
-    """The help of an option, for a cell of a table; the list of all rewrites is a link."""
-    text = _escaped(action.help or "")
-    return text.replace(", ".join(REWRITES), "[all rewrites](rewrites/index.md)")
+    """Return the help of an option for a cell of a Markdown table."""
+    return _escaped(action.help or "")
 
 
 def _escaped(text: str) -> str:

@@ -24,6 +24,7 @@ import pytest
 import graphfix
 from graphfix.api import pipeline
 from graphfix.cli import answers, commands, options, progress
+from graphfix.cli.status import FAILED, NO
 from graphfix.engine.extracts.selection import NodeSelection
 from graphfix.engine.request import Request
 from graphfix.results import GraphfixError, Outcome, Site, Verdict, VerdictStatus
@@ -380,7 +381,59 @@ def test_every_help_page_lists_the_status_of_an_interrupt(capsys: pytest.Capture
     for words in (["--help"], ["verify", "--help"]):
         with pytest.raises(SystemExit):
             commands.main(words)
-        assert re.search(r"^  130  .*Ctrl-C", capsys.readouterr().out, re.MULTILINE)
+        assert re.search(r"^  .*130 +interrupted by Ctrl-C", capsys.readouterr().out, re.MULTILINE)
+
+
+@pytest.mark.parametrize("words", [["help", "fix"], ["fix", "-h"], ["fix", "--help"]])
+def test_help_of_a_command(capsys: pytest.CaptureFixture[str], words: list[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        commands.main(words)
+    assert (ended.value.code, capsys.readouterr().out.startswith("usage: graphfix fix [options] MODEL\n")) == (0, True)
+
+
+@pytest.mark.parametrize("words", [["help"], ["-h"], ["--help"]])
+def test_help_of_all_commands(capsys: pytest.CaptureFixture[str], words: list[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        commands.main(words)
+    assert (ended.value.code, capsys.readouterr().out.startswith("usage: graphfix [-h] [-V] COMMAND")) == (0, True)
+
+
+def test_help_of_an_unknown_command_offers_near_names(capsys: pytest.CaptureFixture[str]) -> None:
+    assert "did you mean 'check'?" in usage_error(["help", "chekc"], capsys)
+
+
+def test_the_help_of_fix_fits_two_screens(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    assert len(helped(["fix"], capsys).splitlines()) <= 2 * 42
+
+
+@pytest.mark.parametrize("options", [[], ["--json"], ["--target", "ranks"]])
+def test_a_model_alone_is_checked(capsys: pytest.CaptureFixture[str], options: list[str]) -> None:
+    model = str(ROOT / "models" / "encoder.onnx")
+    answers = []
+    for words in ([model, *options], ["check", model, *options]):
+        status = commands.main(words)
+        answers.append((status, re.sub(r"\d+\.\d+", "", capsys.readouterr().out)))  # without the seconds
+    assert answers[0] == answers[1]
+    assert answers[0][0] == NO
+
+
+@pytest.mark.parametrize("word", ["no_such_model.onnx", "no_such_model.tflite"])
+def test_a_missing_model_alone_is_named(capsys: pytest.CaptureFixture[str], word: str) -> None:
+    assert commands.main([word]) == FAILED
+    assert capsys.readouterr().err.startswith(f"graphfix: {word}: no such file or directory")
+
+
+def test_a_folder_alone_is_checked(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    assert commands.main([str(tmp_path)]) == FAILED
+    assert str(tmp_path) in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("words", [["check", "m.onnx", "-o", "f.onnx"], ["m.onnx", "--output", "f.onnx"]])
+def test_check_with_an_output_names_the_command_that_writes(
+    capsys: pytest.CaptureFixture[str], words: list[str]
+) -> None:
+    assert "check writes no model: graphfix fix MODEL -o OUT does" in usage_error(words, capsys)
 
 
 # --- what is offered ------------------------------------------------------------------------------------------------
@@ -436,10 +489,15 @@ def test_help_lists_exactly_the_commands_that_exist(capsys: pytest.CaptureFixtur
     assert re.findall(r"^    ([a-z]+)(?: |$)", helped([], capsys), re.MULTILINE) == list(OFFERED)
 
 
-@pytest.mark.parametrize("command", ["fix", "explain"])
-def test_help_names_every_rewrite_in_one_piece(capsys: pytest.CaptureFixture[str], command: str) -> None:
-    words = re.split(r"[\s,;]+", helped([command], capsys))
-    assert [rule for rule in registry.REWRITES if rule not in words] == []
+def test_explain_lists_every_rewrite_in_one_piece(capsys: pytest.CaptureFixture[str]) -> None:
+    assert commands.main(["explain"]) == 0
+    words = capsys.readouterr().out.split()
+    assert [rewrite for rewrite in registry.REWRITES if rewrite not in words] == []
+
+
+def test_help_names_every_target_in_one_piece(capsys: pytest.CaptureFixture[str]) -> None:
+    words = re.split(r"[\s,;]+", helped(["fix"], capsys))
+    assert [target for target in registry.TARGETS if target not in words] == []
 
 
 @pytest.mark.parametrize("command", OFFERED)
@@ -448,9 +506,10 @@ def test_help_names_no_page_that_there_is_not(capsys: pytest.CaptureFixture[str]
     assert [page for page in sorted(named) if not (ROOT / page).is_file()] == []
 
 
-def test_version_is_the_package_s(capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize("option", ["--version", "-V"])
+def test_version_is_the_package_s(capsys: pytest.CaptureFixture[str], option: str) -> None:
     with pytest.raises(SystemExit) as ended:
-        commands.main(["--version"])
+        commands.main([option])
     assert (ended.value.code, capsys.readouterr().out) == (0, f"graphfix {graphfix.__version__}\n")
 
 

@@ -339,7 +339,7 @@ def test_config_says_what_is_in_force_and_who_said_it(run: Run) -> None:
 @pytest.mark.usefixtures("asked")
 def test_config_shows_the_effect_of_options_that_have_no_value(run: Run) -> None:
     lines = [" ".join(line.split()) for line in run("config", "--isolated")[1].splitlines()]
-    only = "# trust-stored # default: only the stored shapes of results of custom operators"
+    only = "# trust-stored # default: those of custom operators only"
     assert only in lines
     assert "# jobs # default: as many as there are processors" in lines
     assert "# target-file # default: not set" in lines
@@ -363,7 +363,7 @@ def test_config_is_json_where_asked(run: Run) -> None:
     options = document["options"]
     assert options["dim"] == {"value": ["N=4"], "origin": "graphfix.toml: override 1"}
     assert options["target"] == {"value": "tosa", "origin": "graphfix.toml: target"}
-    assert options["broadcasts"] == {"value": None, "origin": "default", "effect": "what the target says"}
+    assert options["broadcasts"] == {"value": None, "origin": "default", "effect": "the target decides"}
     assert "effect" not in options["unknown"]
     assert options["json"] == {"value": True, "origin": "command line"}
     assert json.loads(run("config", "--json", "--isolated")[1])["file"] is None

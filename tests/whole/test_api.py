@@ -165,7 +165,7 @@ REFUSED = {
     "a range upside down": ({"dims": {"N": "8..2"}}, "--dim N=8..2"),
     "a dim that is not there": ({"dims": {"K": 2}}, "--dim K: no input has a dim of that name; free: N"),
     "a shape that is none": ({"shapes": {"x": "2,N"}}, "--shape x=2,N: give sizes such as"),
-    "a shape of no input": ({"shapes": {"q": (2,)}}, "--shape q: no such input; inputs: x, b"),
+    "a shape of no input": ({"shapes": {"q": (2,)}}, "--shape q: there is no input 'q'; inputs: x, b"),
 }
 
 
@@ -549,17 +549,26 @@ def test_every_code_has_a_page(code: str) -> None:
     assert code.upper() in graphfix.explain(code)
 
 
+@pytest.mark.parametrize("code", pages.codes())
+def test_the_name_of_a_code_explains_it_too(code: str) -> None:
+    name = pages.title(code).split()[1]
+    assert graphfix.explain(name) == graphfix.explain(name.upper()) == graphfix.explain(code)
+
+
 @pytest.mark.parametrize(
     ("topic", "how"),
     [
         ("GF999", "`graphfix explain` lists them"),
         ("equalise-ranks", "did you mean 'equalize-ranks'"),
+        ("rank-mismach", "did you mean 'rank-mismatch'"),
         ("ethos-u55", "did you mean 'ethos-u'"),
         ("npu.toml", "a target file is shown by --target-file"),
     ],
 )
 def test_an_unknown_topic_says_where_the_known_ones_are(topic: str, how: str) -> None:
-    with pytest.raises(GraphfixError, match=rf"explain {topic}: no such rule, code or target; {how}") as raised:
+    with pytest.raises(
+        GraphfixError, match=rf"explain {topic}: no such rewrite, finding code or target; {how}"
+    ) as raised:
         graphfix.explain(topic)
     assert len(str(raised.value)) < 200
 

@@ -65,5 +65,5 @@ def test_a_range_that_decides_nothing_is_not_assumed(tmp_path: Path) -> None:
 
 def test_a_range_of_an_unknown_symbol_is_refused_by_verify_too(tmp_path: Path) -> None:
     path = written(tmp_path)
-    with pytest.raises(GraphfixError, match="no input has the dim 'M'"):
+    with pytest.raises(GraphfixError, match="--dim M: no input has a dim of that name"):
         graphfix.verify(path, path, dims={"M": (2, 64)})

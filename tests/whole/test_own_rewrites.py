@@ -191,7 +191,7 @@ def test_pages_are_found_by_name_and_code(capsys: pytest.CaptureFixture[str]) ->
         assert run("explain", topic, *more) == 0
         assert "A number times one is that number, bit for bit." in capsys.readouterr().out
     assert run("explain", "MY101") == 2
-    assert capsys.readouterr().err.startswith("graphfix: explain MY101: no such rule, code or target")
+    assert capsys.readouterr().err.startswith("graphfix: explain MY101: no such rewrite, finding code or target")
 
 
 # --- where it runs --------------------------------------------------------------------------------------------------

@@ -236,7 +236,7 @@ def test_another_constant_in_the_place_of_the_input_is_not_proved(tmp_path: Path
 # --- what is refused, in one line -----------------------------------------------------------------------------------
 
 REFUSED = {
-    "no such input": ({"z": "1"}, "--set z: no such input; inputs: x, sizes"),
+    "no such input": ({"z": "1"}, "--set z: there is no input 'z'; inputs: x, sizes"),
     "no number": ({"sizes": "3,b"}, "--set sizes=3,b: give a number such as 16000, true or false, or a flat list"),
     "a float for an integer": ({"sizes": "3,4.0"}, "4.0 does not fit: the input holds int"),
     "a truth value for a number": ({"x": "true"}, "true does not fit: the input holds float32; give a number"),

@@ -139,7 +139,7 @@ def test_an_unknown_signature_is_refused_with_those_that_there_are(two: Path, tm
 def test_errors_about_a_signature_name_the_file_that_was_given(two: Path) -> None:
     with pytest.raises(GraphfixError) as caught:
         api.check(two, signature="choose", shapes={"y": (2, 3)})
-    assert str(caught.value) == f"{two}: --shape y: no such input; inputs: z, flag, image, invert"
+    assert str(caught.value) == f"{two}: --shape y: there is no input 'y'; inputs: z, flag, image, invert"
 
 
 def test_an_onnx_model_has_none() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from graphfix.results import GraphfixError
+from graphfix.results.error_texts import no_input
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -17,7 +18,7 @@ class BindingError(GraphfixError):
 def check_shape(name: str, shape: Sequence[int], inputs: Mapping[str, Sequence[int | str] | None]) -> None:
     """Raise BindingError if no input has this name, or if the input has another rank than the shape."""
     if name not in inputs:
-        raise BindingError(f"there is no input '{name}'; the inputs are: {', '.join(inputs) or 'none'}")
+        raise BindingError(no_input(name, inputs))
     dims = inputs[name]
     if dims is not None and len(dims) != len(shape):
         raise BindingError(

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 
 from graphfix.checker.files.binding_error import BindingError
+from graphfix.results.error_texts import no_input
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -34,8 +35,7 @@ def refuse_unknown(values: Mapping[str, InputValue], inputs: Sequence[str]) -> N
     """Raise GraphfixError for a name that no input has."""
     for name in values:
         if name not in inputs:
-            known = ", ".join(inputs) or "none"
-            raise BindingError(f"--set {name}: there is no input '{name}'; the inputs are: {known}")
+            raise BindingError(f"--set {name}: {no_input(name, inputs)}")
 
 
 def typed(name: str, value: InputValue, dtype: np.dtype[Any] | None, dims: Sequence[int | str | None] | None) -> Array:

@@ -12,9 +12,9 @@ def configured(command: Parser) -> None:
     """Offer where the options stand that are said once for all."""
     group = command.add_argument_group("configuration")
     either = group.add_mutually_exclusive_group()
-    what = "the options' file instead of the nearest graphfix.toml or pyproject.toml ([tool.graphfix])"
+    what = "read options from FILE, not the nearest graphfix.toml or pyproject.toml"
     either.add_argument("--config", metavar="FILE", type=read_path, help=what)
-    either.add_argument("--isolated", action="store_true", help="read no such file")
+    either.add_argument("--isolated", action="store_true", help="read no configuration file")
 
 
 def borrow(command: Parser, other: Parser) -> None:

@@ -16,6 +16,7 @@ from graphfix.formats.tflite.infer.value_dependence import determined
 from graphfix.results import GraphfixError
 from graphfix.results.axis_names import axis_fault
 from graphfix.results.claims import SHAPES_INFERRED
+from graphfix.results.error_texts import no_dim, no_input
 from graphfix.runtimes.session import RefusedError
 from graphfix.shapes.dim import Shape, Size
 from graphfix.shapes.terms import GREATEST
@@ -98,7 +99,7 @@ def _bound(container: Container, dims: Mapping[str, Size], shapes: Mapping[str, 
     for label, size in dims.items():
         if label not in labels:
             why = axis_fault(label, {name: declared(tensors[tensor]) for name, tensor in inputs.items()})
-            why = why or f"no input has a free size of that name; free: {', '.join(free(container)) or 'none'}"
+            why = why or no_dim(label, free(container))
             raise GraphfixError(f"{where}: --dim {label}: {why}")
         tensor, axis = labels[label]
         if isinstance(size, int):
@@ -106,7 +107,7 @@ def _bound(container: Container, dims: Mapping[str, Size], shapes: Mapping[str, 
             sizes[axis] = _one(f"{where}: --dim {label}", sizes[axis], size, sizes)
     for name, whole in shapes.items():
         if name not in inputs:
-            raise GraphfixError(f"{where}: --shape {name}: no such input; inputs: {', '.join(inputs) or 'none'}")
+            raise GraphfixError(f"{where}: --shape {name}: {no_input(name, inputs)}")
         tensor = inputs[name]
         have = bound.get(tensor, list(declared(tensors[tensor])))
         bound[tensor] = _whole(f"{where}: --shape {name}", tensors[tensor], have, whole)

@@ -11,6 +11,7 @@ from graphfix.formats.tflite.file.records import NEW
 from graphfix.formats.tflite.file.schema import TENSOR_TYPES
 from graphfix.formats.tflite.infer.names import FREE, declared, named_inputs
 from graphfix.results import GraphfixError, InputValue
+from graphfix.results.error_texts import no_input
 
 
 def shapes_of(container: Container, values: Mapping[str, InputValue]) -> dict[str, list[int]]:
@@ -80,7 +81,7 @@ def _arrays(container: Container, values: Mapping[str, InputValue]) -> dict[str,
     found = {}
     for name, value in values.items():
         if name not in inputs:
-            raise GraphfixError(f"{where}: --set {name}: no such input; inputs: {', '.join(inputs) or 'none'}")
+            raise GraphfixError(f"{where}: --set {name}: {no_input(name, inputs)}")
         tensor = main.tensors[inputs[name]]
         dims = [None if size == FREE else size for size in declared(tensor)] if tensor.states_rank else None
         found[name] = inputs[name], array_of(where, name, value, TENSOR_TYPES[tensor.type][0], dims)

@@ -25,6 +25,11 @@ def page(code: str) -> str:
     return resources.files(__name__).joinpath(f"{code}{SUFFIX}").read_text(encoding="utf-8")
 
 
+def code_named(name: str) -> str | None:
+    """Return the finding code of this name in any case: `GF101` for `rank-mismatch`; None if no code has this name."""
+    return next((code for code in codes() if title(code).partition(" ")[2] == name.lower()), None)
+
+
 def title(code: str) -> str:
     """`GF101 rank-mismatch`, or the code alone where it has no page."""
     return page(code).partition("\n")[0].removeprefix("# ") if code in codes() else code

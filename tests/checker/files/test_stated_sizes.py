@@ -165,11 +165,11 @@ def test_a_value_that_is_set_has_the_type_and_the_shape_of_its_input(
 def test_names_and_shapes_that_no_input_has_are_refused() -> None:
     refuse_unknown({"x": 1}, ["x", "y"])
     for known, said in (["x", "y"], "x, y"), ([], "none"):
-        with pytest.raises(BindingError, match=f"--set q: there is no input 'q'; the inputs are: {said}"):
+        with pytest.raises(BindingError, match=f"--set q: there is no input 'q'; inputs: {said}"):
             refuse_unknown({"q": 1}, known)
     check_shape("x", (1, 2, 4), INPUTS)
     check_shape("u", (1,), INPUTS)
-    for name, said in (("q", "there is no input 'q'; the inputs are: x, y, u"), ("x", "'x' has rank 3; the shape")):
+    for name, said in (("q", "there is no input 'q'; inputs: x, y, u"), ("x", "'x' has rank 3; the shape")):
         with pytest.raises(BindingError, match=said):
             check_shape(name, (1, 2), INPUTS)
     assert named_sizes(("N", 2, "M"), np.zeros((3, 2, 5))) == {"N": 3, "M": 5}

@@ -300,8 +300,8 @@ def test_a_copy_whose_weights_are_gone_is_refused(tmp_path: Path, capsys: pytest
 
 
 ASKED = {
-    "a-dim-of-no-input": (("--dim", "nope=3"), "no input has the dim 'nope'; the symbols are: "),
-    "a-shape-of-no-input": (("--shape", "nope=3"), "there is no input 'nope'; the inputs are: "),
+    "a-dim-of-no-input": (("--dim", "nope=3"), "--dim nope: no input has a dim of that name; free: "),
+    "a-shape-of-no-input": (("--shape", "nope=3"), "there is no input 'nope'; inputs: "),
     "inputs": (("--inputs", "x.npz"), "--proof-only runs nothing: leave out --inputs, --atol and --rtol"),
     "a-tolerance": (("--atol", "0.1"), "--proof-only runs nothing: leave out --inputs, --atol and --rtol"),
 }

@@ -161,7 +161,7 @@ def test_what_differs_at_first_sight_is_looked_into(pair: Models, monkeypatch: p
 
 
 def test_the_runs_raise_what_is_wrong_with_the_request(pair: Models) -> None:
-    with pytest.raises(GraphfixError, match="no input has the dim 'M'"):
+    with pytest.raises(GraphfixError, match="--dim M: no input has a dim of that name"):
         graphfix.verify(pair.before, pair.equal, dims={"M": 3})
 
 

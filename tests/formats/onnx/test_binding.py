@@ -129,7 +129,7 @@ REFUSED = {
     ),
     "an axis with a name": ({"x[1]": 2}, {}, r"--dim x\[1\]: axis 1 of 'x' has the name T: say --dim T=<size>"),
     "no such axis": ({"b[2]": 2}, {}, r"--dim b\[2\]: 'b' has 2 axes, numbered from 0"),
-    "an unknown input": ({}, {"q": [2]}, r"--shape q: no such input; inputs: x, b"),
+    "an unknown input": ({}, {"q": [2]}, r"--shape q: there is no input 'q'; inputs: x, b"),
     "another rank": ({}, {"x": [2]}, r"--shape x: 1 dims given, the input has \[N,T\]"),
     "another number": ({}, {"b": [7, 4]}, r"--shape b: 7 contradicts the input's \[1,T\]"),
     "two numbers for one symbol": ({"T": 5}, {"x": [2, 4]}, r"--shape x: 4 contradicts the input's \[N,T\]"),
@@ -149,7 +149,7 @@ def test_a_model_without_free_dims_says_so() -> None:
 
 
 def test_an_initializer_that_is_an_input_is_not_free() -> None:
-    with pytest.raises(GraphfixError, match="--shape b: no such input; inputs: x"):
+    with pytest.raises(GraphfixError, match="--shape b: there is no input 'b'; inputs: x"):
         bound(model("y[2,3] = Add(x[2,3], b:overridable[3])"), shapes={"b": [3]})
 
 

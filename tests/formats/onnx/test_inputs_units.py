@@ -60,8 +60,8 @@ GIVEN: dict[str, tuple[dict[str, list[int | str | None] | None], dict[str, Input
         "the model: --set z: it gives N as 1, another one as 2; let them agree",
     ),
     "two sizes without names": ({"x": [None], "z": [None]}, {"x": (1, 2), "z": (3,)}, {"x": [2], "z": [1]}),
-    "an unknown input": ({"x": [2], "z": [1]}, {"w": 1}, "the model: --set w: no such input; inputs: x, z"),
-    "no inputs": ({}, {"w": 1}, "the model: --set w: no such input; inputs: none"),
+    "an unknown input": ({"x": [2], "z": [1]}, {"w": 1}, "the model: --set w: there is no input 'w'; inputs: x, z"),
+    "no inputs": ({}, {"w": 1}, "the model: --set w: there is no input 'w'; inputs: none"),
 }
 
 

@@ -103,7 +103,7 @@ def test_a_set_value_binds_the_free_size_of_its_input_everywhere() -> None:
 
 
 WRONG = {
-    "an unknown input": ({"q": 1}, "--set q: no such input; inputs: x, s, t"),
+    "an unknown input": ({"q": 1}, "--set q: there is no input 'q'; inputs: x, s, t"),
     "two sizes for one name": (
         {"s": (1.0, 2.0), "t": (1.0, 2.0, 3.0)},
         "--set t: it gives N as 3, another one as 2; let them agree",

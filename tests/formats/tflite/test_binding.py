@@ -96,14 +96,18 @@ def test_the_sizes_that_a_static_file_has_already_change_nothing() -> None:
 
 
 REFUSED = {
-    "unknown label": ({"q[0]": 2}, {}, "--dim q[0]: no input has a free size of that name; free: x[0], x[2], z[0]"),
+    "unknown label": (
+        {"q[0]": 2},
+        {},
+        "--dim q[0]: no input has a dim of that name; did you mean 'z[0]' or 'x[0]'? free: x[0], x[2], z[0]",
+    ),
     "a static axis": (
         {"x[1]": 3},
         {},
         "--dim x[1]: axis 1 of 'x' is static: its size is 3 in the file; leave this option out",
     ),
     "no such axis": ({"x[3]": 3}, {}, "--dim x[3]: 'x' has 3 axes, numbered from 0"),
-    "unknown input": ({}, {"q": [1]}, "--shape q: no such input; inputs: x, z"),
+    "unknown input": ({}, {"q": [1]}, "--shape q: there is no input 'q'; inputs: x, z"),
     "wrong rank": ({}, {"x": [1, 3]}, "--shape x: 2 dims given, the input has [?, 3, ?]"),
     "a static size": ({}, {"x": [1, 4, 1]}, "--shape x: 4 contradicts the input's [?, 3, ?]"),
     "two numbers": ({"x[0]": 2}, {"x": [3, 3, 1]}, "--shape x: 3 contradicts the input's [2, 3, ?]"),

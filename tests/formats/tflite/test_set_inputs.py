@@ -56,7 +56,7 @@ def test_a_name_that_is_taken_gets_a_line_behind_it_as_often_as_needed() -> None
 
 def test_a_value_has_the_shape_that_the_input_declares() -> None:
     assert shapes_of(opened(), {"factor": 2.5}) == {"factor": []}
-    with pytest.raises(GraphfixError, match="--set other: no such input; inputs: "):
+    with pytest.raises(GraphfixError, match="--set other: there is no input 'other'; inputs: "):
         shapes_of(opened(), {"other": 2.5})
 
 

@@ -14,6 +14,7 @@ from graphfix.checker.proof.core.sizes import result_sizes
 from graphfix.checker.proof.core.terms import Core, shown
 from graphfix.checker.proof.neutral.explain import given_by
 from graphfix.results.axis_names import axis_fault
+from graphfix.results.error_texts import no_dim
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -45,8 +46,8 @@ def refuse_unknown(one: InputDims, two: InputDims, pair: Pair) -> None:
     }
     for name in (*pair.bindings, *pair.ranges):
         if name not in symbols and name not in places:
-            known = ", ".join(dim for dim in symbols if isinstance(dim, str)) or "none"
-            raise BindingError(axis_fault(name, one) or f"no input has the dim '{name}'; the symbols are: {known}")
+            known = [dim for dim in symbols if isinstance(dim, str)]
+            raise BindingError(axis_fault(name, one) or f"--dim {name}: {no_dim(name, known)}")
     for name, shape in pair.shapes.items():
         check_shape(name, shape, one)
         dims = one[name] or ()

@@ -9,6 +9,7 @@ import numpy as np
 
 from graphfix.checker.runs.inputs.seeded_inputs import Case
 from graphfix.results import GraphfixError
+from graphfix.results.error_texts import no_input
 from graphfix.results.files.regular_files import refuse_pipe
 
 if TYPE_CHECKING:
@@ -44,7 +45,7 @@ def _named(path: Path, given: Mapping[str, object], interface: Interface) -> dic
     names, known = [spec.name for spec in interface.inputs], {spec.name for spec in interface.declared}
     for name in feeds:
         if name not in known:
-            raise GraphfixError(f"{path}: the model has no input '{name}'; its inputs are: {', '.join(names)}")
+            raise GraphfixError(f"{path}: {no_input(name, names)}")
     for name, constant in interface.constant_feeds.items():
         if not np.array_equal(np.asarray(feeds.setdefault(name, constant)), constant):
             raise GraphfixError(f"{path}: '{name}' is another value than --set says; leave one of the two out")

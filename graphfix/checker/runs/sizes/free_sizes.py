@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from graphfix.checker.files.binding_error import BindingError, check_shape
 from graphfix.checker.files.equal_sizes import equal_sizes
 from graphfix.results.axis_names import axis_fault
+from graphfix.results.error_texts import no_dim
 from graphfix.results.records import dataclass, field
 
 if TYPE_CHECKING:
@@ -266,7 +267,7 @@ def _check_names(
     for name in bindings:
         if name not in dims:
             labels = sorted(d for d in dims if isinstance(d, str))
-            known = ", ".join([d for d in labels if "[" not in d] or labels) or "none"
-            raise BindingError(axis_fault(name, inputs) or f"no input has the dim '{name}'; the symbols are: {known}")
+            known = [d for d in labels if "[" not in d] or labels
+            raise BindingError(axis_fault(name, inputs) or f"--dim {name}: {no_dim(name, known)}")
     for name, shape in shapes.items():
         check_shape(name, shape, inputs)

@@ -14,6 +14,7 @@ from graphfix.formats.onnx.file.messages import declared, is_standard, subgraphs
 from graphfix.formats.onnx.infer.scope import GraphScope, unknown_name, versions_of
 from graphfix.results import GraphfixError
 from graphfix.results.axis_names import axis_fault
+from graphfix.results.error_texts import no_dim, no_input
 from graphfix.results.onnx_messages import GraphProto, ModelProto, NodeProto, ValueInfoProto
 from graphfix.shapes.dim import Size, never_one
 
@@ -51,13 +52,13 @@ def bind(
     for name in dims:
         if name not in known:
             why = axis_fault(name, {each: declared(value) for each, value in inputs.items()})
-            why = why or f"no input has a dim of that name; free: {', '.join(known) or 'none'}"
+            why = why or no_dim(name, known)
             raise GraphfixError(f"{where}: --dim {name}: {why}")
     before = [value.SerializeToString() for value in proto.graph.input]
     bound = {name: size for name, size in dims.items() if isinstance(size, int)}
     for name, sizes in shapes.items():
         if name not in inputs:
-            raise GraphfixError(f"{where}: --shape {name}: no such input; inputs: {', '.join(inputs) or 'none'}")
+            raise GraphfixError(f"{where}: --shape {name}: {no_input(name, inputs)}")
         _bind_input(inputs[name], where, sizes, bound)
     _rename(proto, bound)
     for group in (group for _ in same for group in _equal(container, same)):  # what is bound may bind others

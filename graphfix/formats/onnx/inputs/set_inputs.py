@@ -15,6 +15,7 @@ from graphfix.formats.onnx.file.container import Container
 from graphfix.formats.onnx.file.messages import INITIALIZER_ALONE_SINCE_IR, declared, holds_initializers
 from graphfix.formats.onnx.view import dtype_name
 from graphfix.results import GraphfixError, InputValue
+from graphfix.results.error_texts import no_input
 from graphfix.results.onnx_messages import ModelProto, TensorProto, ValueInfoProto
 
 
@@ -76,8 +77,7 @@ def _tensors(container: Container, values: Mapping[str, InputValue]) -> dict[str
     found = {}
     for name, value in values.items():
         if name not in inputs:
-            known = ", ".join(inputs) or "none"
-            raise GraphfixError(f"{where}: --set {name}: no such input; inputs: {known}")
+            raise GraphfixError(f"{where}: --set {name}: {no_input(name, inputs)}")
         if not inputs[name].type.HasField("tensor_type"):
             raise GraphfixError(f"{where}: --set {name}: the input is no tensor; only tensors can be set")
         dtype = dtype_name(inputs[name].type.tensor_type.elem_type)

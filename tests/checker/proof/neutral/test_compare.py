@@ -43,8 +43,8 @@ FITS: dict[str, tuple[dict[str, Any], str | None]] = {
     "an axis": ({"bindings": {"x[0]": 2}}, None),
     "an axis with a number": ({"bindings": {"x[1]": 3}}, "axis 1 of 'x' is static"),
     "an axis of another rank": ({"bindings": {"z[0]": 2}}, "z[0]"),
-    "no symbol": ({"bindings": {"M": 2}}, "no input has the dim 'M'; the symbols are: N, x[4], P"),
-    "a range of none": ({"ranges": {"M": (1, 2)}}, "no input has the dim 'M'"),
+    "no symbol": ({"bindings": {"M": 2}}, "--dim M: no input has a dim of that name; free: N, x[4], P"),
+    "a range of none": ({"ranges": {"M": (1, 2)}}, "--dim M: no input has a dim of that name"),
     "a shape": ({"shapes": {"x": (5, 3)}}, None),
     "a shape of an unknown rank": ({"shapes": {"z": (5, 3)}}, None),
     "another shape": ({"shapes": {"x": (5, 4)}}, "no size fits: the input 'x' is ['N', 3], and [5, 4] is asked for"),
@@ -64,7 +64,7 @@ def test_what_is_asked_for_is_of_some_input(stated: dict[str, Any], reason: str 
 
 
 def test_without_symbols_none_is_listed() -> None:
-    with pytest.raises(GraphfixError, match="the symbols are: none"):
+    with pytest.raises(GraphfixError, match="--dim N: no input has a dim of that name; free: none"):
         refuse_unknown({"x": (2, 3)}, {}, pair(bindings={"N": 2}))
 
 

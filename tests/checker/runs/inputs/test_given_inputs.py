@@ -120,7 +120,7 @@ def test_the_values_have_the_own_names_of_the_inputs_and_give_the_sizes(tmp_path
     [
         ({"x": X}, "no value for the input 'i'; add it under that name"),
         ({"i": I}, "no value for the input 'x'; add it under that name"),
-        ({"x": X, "i": I, "": I}, "the model has no input ''; its inputs are: x, i"),
+        ({"x": X, "i": I, "": I}, "there is no input ''; inputs: x, i"),
         ({"x": X, "i": X}, "'i' is float32, the model takes int64; convert it"),
         ({"x": X[0], "i": I}, "'x' has rank 1, the model takes ['N', 2]; reshape it"),
         ({"x": X[:, :1], "i": I}, "'x' is [3, 1], the model takes ['N', 2]; give these sizes"),

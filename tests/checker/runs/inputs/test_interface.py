@@ -100,7 +100,7 @@ NAMED = spec("serving_x:0", "N", 2, alias="x")
         ({"x": (1, 2)}, {"N": 1}, {}, [[1, 2]]),
         ({"x": (1, 2)}, {"N": 2}, {}, "2 elements do not fill [2, 2]"),
         ({"x": (1, 2)}, {}, {"serving_x:0": (2, 1)}, [[1], [2]]),
-        ({"q": (1, 2)}, {}, {}, "there is no input 'q'; the inputs are: serving_x:0, y"),
+        ({"q": (1, 2)}, {}, {}, "there is no input 'q'; inputs: serving_x:0, y"),
         ({"y": True}, {}, {}, "--set y: true does not fit float32"),
     ],
 )

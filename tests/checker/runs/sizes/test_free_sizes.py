@@ -84,10 +84,10 @@ def test_a_shape_that_no_input_has_is_refused(shapes: Mapping[str, Sequence[int]
 @pytest.mark.parametrize(
     ("dims", "name", "said"),
     [
-        (X, "K", "no input has the dim 'K'; the symbols are: M, N"),
-        (("x[0]", "N"), "K", "the symbols are: N"),
-        (("x[0]", 3), "K", "the symbols are: x\\[0\\]"),
-        ((3,), "K", "the symbols are: none"),
+        (X, "K", "--dim K: no input has a dim of that name; free: M, N"),
+        (("x[0]", "N"), "K", "no input has a dim of that name; free: N"),
+        (("x[0]", 3), "K", "no input has a dim of that name; free: x\\[0\\]"),
+        ((3,), "K", "no input has a dim of that name; free: none"),
     ],
 )
 def test_a_dim_that_no_input_has_is_refused_with_those_that_there_are(

@@ -431,7 +431,7 @@ def test_a_bound_second_model_is_compared_at_its_sizes(saved: Saved) -> None:
 
 
 def test_a_name_that_no_input_has_is_an_error(saved: Saved) -> None:
-    with pytest.raises(GraphfixError, match=r"no input has the dim 'N'; the symbols are: x\[0\]"):
+    with pytest.raises(GraphfixError, match=r"--dim N: no input has a dim of that name; free: x\[0\]"):
         verify(saved(add()), saved(add()), bindings={"N": 3})
 
 
