@@ -82,7 +82,17 @@ def rewrite_file(source: Path, output: Path, request: Request) -> Outcome:
     if request.target_file is not None:
         publish.refuse_overwrite(output, "the output", [("the target file", Path(request.target_file))])
     with _process(source, request) as process:
-        return _rewritten(source, output, request, policy, steps, process)
+        outcome = _rewritten(source, output, request, policy, steps, process)
+    return _with_files(outcome, request, source, *([output] if outcome.output is not None else []))
+
+
+def _with_files(outcome: Outcome, request: Request, *paths: Path) -> Outcome:
+    """Return the outcome with facts about these files, if a report was asked for that shows them."""
+    if not request.excerpt:
+        return outcome
+    from graphfix.formats.file_facts import file_facts
+
+    return replace(outcome, files=[file_facts(path, request.data_roots) for path in paths])
 
 
 def _process(source: Path, request: Request) -> AbstractContextManager[Child | None]:
@@ -148,7 +158,7 @@ def plan_file(source: Path, output: Path | None, request: Request) -> Outcome:
         report.sites[:0] = loading.function_sites(source, request)
         pairs = excerpt.changes(before, excerpt.snapshot(model.graphs)) if before is not None else ()
         outcome = _outcome("fix", source, model, report, request, seconds, sizes)
-        return replace(outcome, dry_run=True, changes=list(pairs))
+        return _with_files(replace(outcome, dry_run=True, changes=list(pairs)), request, source)
 
 
 def _good_enough(verdict: Verdict, request: Request, *, changed: bool) -> bool:
@@ -167,7 +177,8 @@ def check(source: Path, request: Request) -> Outcome:
     with named(source), timed(seconds, "plan"):
         report = _run(model, request, policy, steps, "found")
         report.sites[:0] = [*loading.function_sites(source, request), *binding.free_sites(model, request.goal)]
-    return replace(_outcome("check", source, model, report, request, seconds, sizes), changed=False)
+    outcome = _outcome("check", source, model, report, request, seconds, sizes)
+    return _with_files(replace(outcome, changed=False), request, source)
 
 
 def verify(before: Path, after: Path, request: Request) -> Outcome:
@@ -178,7 +189,8 @@ def verify(before: Path, after: Path, request: Request) -> Outcome:
     format_ = formats.format_of(before)
     for path in (before, after):
         _note_name(path, format_, request)
-    return Outcome("verify", str(before), format_, output=str(after), verdict=verdict, seconds=seconds)
+    outcome = Outcome("verify", str(before), format_, output=str(after), verdict=verdict, seconds=seconds)
+    return _with_files(outcome, request, before, after)
 
 
 def show(source: Path, request: Request, selection: NodeSelection) -> Listing:

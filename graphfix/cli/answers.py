@@ -75,7 +75,7 @@ def write_reports(options: Namespace, entries: Sequence[Entry]) -> None:
     for path in options.report:
         from graphfix.report.forms import registry  # imported here because few commands write reports
 
-        registry.write(path, entries)
+        registry.write(path, entries, terminal.run_facts())
 
 
 def _is_accepted(entry: Entry, result: int) -> bool:

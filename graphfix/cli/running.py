@@ -41,7 +41,8 @@ def run(said: Said) -> int:
 
 
 def _say_what_is_in_force(options: Namespace) -> None:
-    terminal.say(terminal.versions(), options.color, "aside")
+    versions = ", ".join(f"{name} {version}" for name, version in terminal.versions().items())
+    terminal.say(versions, options.color, "aside")
     file = options.settings.file
     terminal.say(f"configuration: {file}" if file is not None else "no configuration file", options.color, "aside")
 

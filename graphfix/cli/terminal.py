@@ -16,10 +16,11 @@ from graphfix.report import colour
 from graphfix.report.text import printable
 from graphfix.results import GraphfixError, RewriteError
 from graphfix.results.progress import Progress
+from graphfix.results.run_facts import RunFacts
 from graphfix.version import VERSION
 
 PACKAGES = ("numpy", "onnx", "onnxruntime", "flatbuffers", "tflite", "ai-edge-litert")
-"""What every command may ask."""
+"""The packages that read and run models."""
 
 
 def paint(asked: str, stream: TextIO) -> colour.Paint:
@@ -127,15 +128,26 @@ def one_phase(options: Namespace, subject: str, phase: str) -> Iterator[None]:
         yield
 
 
-def versions() -> str:
-    """`graphfix 0.1.0, Python 3.11.2, onnx 1.19.0 ...`: what answers, and what it asks."""
+def versions() -> dict[str, str]:
+    """Return the versions of graphfix, Python and the installed ones of PACKAGES, by name."""
     from importlib.metadata import PackageNotFoundError, version
 
-    found = [f"graphfix {VERSION}", f"Python {sys.version.split(maxsplit=1)[0]}"]
+    found = {"graphfix": VERSION, "Python": sys.version.split(maxsplit=1)[0]}
     for name in PACKAGES:
         with contextlib.suppress(PackageNotFoundError):
-            found.append(f"{name} {version(name)}")
-    return ", ".join(found)
+            found[name] = version(name)
+    return found
+
+
+def run_facts() -> RunFacts:
+    """Return the facts about this process for the head of an HTML report."""
+    import re
+    import shlex
+    from datetime import datetime
+
+    words = [re.sub(r"(?<=://)[^/@\s]+@", "***@", word) for word in sys.argv[1:]]
+    now = datetime.now().astimezone()
+    return RunFacts(shlex.join(["graphfix", *words]), f"{now:%Y-%m-%d %H:%M} {now.tzname()}", versions())
 
 
 def drop_stdout() -> None:

@@ -66,6 +66,16 @@ def cut(text: str, letters: int) -> str:
     return plain if len(plain) <= letters else f"{plain[: letters - 1]}…"
 
 
+def bytes_text(number: int) -> str:
+    """Return a number of bytes in the largest unit that it fills: `812 B`, `1.5 kB`, `51.7 MB`."""
+    value, unit = float(number), "B"
+    for larger in ("kB", "MB", "GB", "TB"):
+        if value < 1000:  # noqa: PLR2004 -- the step between two units
+            break
+        value, unit = value / 1000, larger
+    return f"{number} B" if unit == "B" else f"{value:.1f} {unit}"
+
+
 def shape_text(shape: JsonShape) -> str:
     """`[2,N,?]`; `[*]` when the rank is not known."""
     if shape is None:

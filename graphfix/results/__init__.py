@@ -237,6 +237,18 @@ class OpenSizes:
     """All of that in one sentence."""
 
 
+@dataclass(frozen=True, slots=True)
+class FileFacts:
+    """A model file of an outcome, as the HTML report lists it."""
+
+    size: int
+    """Bytes of the file and of the data files that it names."""
+    nodes: int | None = None
+    """Number of nodes in all graphs, bodies and functions; None if the file can't be read as a model."""
+    operator_sets: str = ""
+    """ONNX: the imported operator sets, such as `17, com.microsoft 1`; TFLite: empty."""
+
+
 @described
 @dataclass(slots=True)
 class Change:
@@ -302,6 +314,9 @@ class Outcome:
     """The options of the `check` command that lists these sites."""
     model: Any = field(default=None, repr=False, compare=False)
     """For `graphfix.fix`: the rewritten `graphfix.Model`; None for other commands. JSON does not have it."""
+    files: Sequence[FileFacts] = ()
+    """The model that was read and, if one was written, the result; only for a report that shows them. JSON does not
+    have it."""
     reused: bool = False
     """Of a batch: whether it was made before, of the same bytes, with the same options and version."""
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from graphfix.api import arguments, format_of, loading, pipeline
 from graphfix.engine.request import NONE, Dims, Request, Same, Shapes, Values
 from graphfix.formats.neutral import publish
-from graphfix.results import GraphfixError, Outcome
+from graphfix.results import FileFacts, GraphfixError, Outcome
 from graphfix.results.files.regular_files import file_path
 from graphfix.results.progress import Progress
 from graphfix.targets.tosa import questions
@@ -101,7 +101,7 @@ def fix_and_convert(source: Path, output: Path, request: Request) -> Outcome:
         original = _original(source, folder, request)
         files = convert.Files(original, folder / f"fixed{source.suffix}", folder / "made.mlirbc", folder / "made.tosa")
         fixed = pipeline.rewrite_file(source, files.fixed, _of_the_fix(request))
-        outcome = replace(fixed, command="tosa", output=None)
+        outcome = replace(fixed, command="tosa", output=None, files=fixed.files[:1])
         if fixed.output is None:
             blocked = any(site.blocks for site in fixed.sites)
             return replace(outcome, conversion=convert.blocked(tool)) if blocked else outcome
@@ -111,4 +111,7 @@ def fix_and_convert(source: Path, output: Path, request: Request) -> Outcome:
         if done.status not in WRITTEN:
             return outcome
         publish.publish_pair((files.bytecode, bytecode), (files.tosa, output))
+    if outcome.files:
+        made = FileFacts(output.stat().st_size, sum(done.operators.values()))
+        outcome = replace(outcome, files=[*outcome.files, made])
     return replace(outcome, output=str(output), conversion=replace(done, bytecode=str(bytecode)))

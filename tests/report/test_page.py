@@ -134,7 +134,7 @@ def test_sites_are_counted_by_status_and_code() -> None:
 def test_models_lead_to_their_parts_and_a_failure_says_why() -> None:
     read = Reader(html.page(page_models.several()))
     assert {"models", "m0", "m1", "m2"} <= set(read.ids)
-    assert "error: bad.onnx: no ONNX model; give one" in read.text
+    assert "✗ error bad.onnx: no ONNX model; give one" in read.text
     assert "clean for target ranks" in read.text
     assert "made explicit" not in read.text, "no model has such a site: no column"
 
@@ -185,7 +185,7 @@ def test_a_report_of_a_model_holds_its_graph(tmp_path: Path) -> None:
 
 def test_other_reports_do_not_ask_for_the_graph(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     seen: list[Excerpt | None] = []
-    monkeypatch.setattr(registry, "write", lambda _, entries: seen.extend(entry.excerpt for entry in entries))
+    monkeypatch.setattr(registry, "write", lambda _, entries, __: seen.extend(entry.excerpt for entry in entries))
     for name in ("r.json", "r.html"):
         commands.main(["check", str(ROOT / "models" / "encoder.onnx"), "--report", str(tmp_path / name), "-q"])
     assert [found is None for found in seen] == [True, False]

@@ -291,6 +291,46 @@ def test_several_models_are_shown_one_at_a_time_and_printed_all(browser: Browser
         assert page.locator("section.model:visible h2").count() == 3
 
 
+def shown_models(found: Opened) -> list[str]:
+    return found.page.locator("#models tbody tr:visible th").all_inner_texts()
+
+
+@pytest.mark.ci
+def test_models_are_filtered_by_result_and_by_words(browser: Browser, write: Write) -> None:
+    with opened(browser, write("check")) as found:
+        assert shown_models(found) == ["b.onnx", "c.onnx", "bad.onnx"]
+        found.page.get_by_role("button", name="error").click()
+        assert shown_models(found) == ["bad.onnx"]
+        found.page.get_by_role("button", name="clean").click()
+        assert shown_models(found) == ["c.onnx", "bad.onnx"]
+        found.page.get_by_role("searchbox").first.fill("NO onnx")
+        assert shown_models(found) == ["bad.onnx"]
+        assert found.text("#models .matches") == "1 of 3 models"
+        found.page.get_by_role("searchbox").first.fill("")
+        found.page.get_by_role("button", name="clean").click()
+        found.page.get_by_role("button", name="error").click()
+        assert found.text("#models .matches") == "3 models"
+
+
+@pytest.mark.ci
+def test_models_are_sorted_up_then_down_then_as_they_came(browser: Browser, write: Write) -> None:
+    with opened(browser, write("check")) as found:
+        head = found.page.locator("#models").get_by_role("columnheader", name="model")
+        orders = []
+        for _ in range(3):
+            head.get_by_role("button").click()
+            orders.append((head.get_attribute("aria-sort"), shown_models(found)))
+        assert orders == [
+            ("ascending", ["b.onnx", "bad.onnx", "c.onnx"]),
+            ("descending", ["c.onnx", "bad.onnx", "b.onnx"]),
+            (None, ["b.onnx", "c.onnx", "bad.onnx"]),
+        ]
+        head.get_by_role("button").click()
+        found.page.get_by_role("link", name="c.onnx").click()
+        found.page.locator("#m1-name:visible").wait_for()
+        assert found.page.locator("#models [aria-current]").all_inner_texts() == ["c.onnx"]
+
+
 @pytest.mark.ci
 @pytest.mark.parametrize("name", ["fix", "verify", "check", "hostile"])
 def test_what_is_printed_fits_a_sheet_in_light_colours(browser: Browser, write: Write, name: str) -> None:

@@ -42,7 +42,7 @@ def _checked(options: Namespace, opened: Streams) -> int:
     for path in options.report:
         from graphfix.report.forms import registry
 
-        registry.write(path, entries)
+        registry.write(path, entries, terminal.run_facts())
     worst = max((answers.status(entry) for entry in entries), key=WORST.index, default=DONE)
     return DONE if worst == NO and options.exit_zero else worst
 

@@ -19,12 +19,15 @@ from graphfix.report.forms.sarif import sarif_text
 from graphfix.report.text import Entry
 from graphfix.results import GraphfixError
 from graphfix.results.files.regular_files import refuse_pipe, refuse_stream
+from graphfix.results.run_facts import RunFacts
+
+HTML = ".html"
 
 
-def _page(entries: Sequence[Entry]) -> str:
+def _page(entries: Sequence[Entry], run: RunFacts | None = None) -> str:
     from graphfix.report import html  # its assets are read where a page is asked for
 
-    return html.page(entries)
+    return html.page(entries, run)
 
 
 Form: TypeAlias = Callable[[Sequence[Entry]], str]
@@ -39,14 +42,14 @@ FORMS: Mapping[str, Form] = MappingProxyType(
     {
         ".json": TEXTS["json"],
         ".md": TEXTS["markdown"],
-        ".html": _page,
+        HTML: _page,
         ".sarif": TEXTS["sarif"],
         ".xml": TEXTS["junit"],
         NODE_DATA: node_data_text,
     }
 )
 """Suffix of a report file -> what makes it; of two that fit the longer one counts."""
-DRAWN = frozenset({".html", NODE_DATA})
+DRAWN = frozenset({HTML, NODE_DATA})
 """The forms that show where in the model a site is."""
 
 
@@ -97,10 +100,15 @@ def _refuse_stream(path: Path, wanted: str) -> None:
         refuse_pipe(path, f"a file for {wanted}")
 
 
-def write(path: Path, entries: Sequence[Entry]) -> None:
-    """Write a report in the form that the suffix names; it appears whole or not at all. Raises GraphfixError."""
+def write(path: Path, entries: Sequence[Entry], run: RunFacts | None = None) -> None:
+    """Write a report in the form that the suffix names; it appears whole or not at all. Raises GraphfixError.
+
+    `run` stands at the head of an HTML page; the other forms do not have it.
+    """
     _refuse_name(path, len(entries))
-    publish(path, FORMS[_suffix(path) or ""](entries), "report")
+    suffix = _suffix(path) or ""
+    text = _page(entries, run) if suffix == HTML else FORMS[suffix](entries)
+    publish(path, text, "report")
 
 
 @contextmanager

@@ -8,18 +8,22 @@ from hashlib import sha256
 from importlib import resources
 
 from graphfix.report import drawing
-from graphfix.report.html import data, sections
-from graphfix.report.html.elements import escaped
+from graphfix.report.html import data, models, sections
+from graphfix.report.html.elements import escaped, facts, option
 from graphfix.report.text import Entry, counted, own_codes
 from graphfix.results import Outcome
+from graphfix.results.run_facts import RunFacts
 from graphfix.version import VERSION
 
-SCRIPTS = ("data", "filters", "grid", "notation", "neighbours", "layers", "detail", "page")
+SCRIPTS = ("data", "filters", "grid", "notation", "neighbours", "layers", "detail", "models", "page")
 """In the order in which one uses what the others define."""
 
 
-def page(entries: Sequence[Entry]) -> str:
-    """Write the page of all models. Everything is in it: styles, scripts, data, the pages of the codes that occur."""
+def page(entries: Sequence[Entry], run: RunFacts | None = None) -> str:
+    """Return the page of all models, which contains its styles, scripts, data and the pages of the codes that occur.
+
+    `run`: the facts about the command that made the page; None if no command line did.
+    """
     command = entries[0].command if entries else ""
     title = f"graphfix {command}".rstrip()
     named = f"{title}: {entries[0].source}" if len(entries) == 1 else title
@@ -37,13 +41,23 @@ def page(entries: Sequence[Entry]) -> str:
             f"<header><h1>{escaped(title)}</h1>",
             f'<p class="muted">graphfix {VERSION}, {counted(len(entries), "model")}</p>',
             '<button type="button" id="scheme" hidden>Dark</button></header><main id="content" tabindex="-1">',
-            sections.models(entries),
+            _run(run),
+            models.models(entries),
             *(sections.model(number, entry) for number, entry in enumerate(entries)),
             sections.code_pages(codes, own_codes(entries)),
             f'</main><script type="application/json" id="data">{data.block(entries)}</script>',
             f"<script>{script}</script></body></html>\n",
         )
     )
+
+
+def _run(run: RunFacts | None) -> str:
+    """Return when, by which command line and with which versions the page was made."""
+    if run is None:
+        return ""
+    versions = ", ".join(f"{name} {version}" for name, version in run.versions.items())
+    pairs = [("Command", option(run.command_line)), ("Date", escaped(run.date)), ("Versions", escaped(versions))]
+    return f'<section id="run" aria-label="This run">{facts(pairs)}</section>'
 
 
 def _policy(script: str) -> str:

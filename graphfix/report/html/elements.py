@@ -32,9 +32,20 @@ def option(text: str) -> str:
     return f"<code><bdi>{escaped(text)}</bdi></code>"
 
 
-def table(heads: Sequence[str], rows: Iterable[Sequence[str]], *, caption: str) -> str:
-    """Write a table with its caption; cells are HTML, the first of each row is its heading; no column is empty."""
-    kept = [column for column in zip(heads, *rows, strict=True) if any(column[1:])]
+def number_cell(number: int, text: str = "") -> str:
+    """Return a number, or a text for it, that the page's script sorts by the number."""
+    return f'<span data-value="{number}">{escaped(text or f"{number:,}")}</span>'
+
+
+def table(heads: Sequence[str], rows: Iterable[Sequence[str]], *, caption: str, foot: Sequence[str] = ()) -> str:
+    """Return a table with its caption; empty columns are left out.
+
+    Cells are HTML; the first cell of each row is the row's heading. `foot` is the last row, with one cell per column.
+    """
+    columns = list(zip(heads, *rows, strict=True))
+    shown = [any(column[1:]) for column in columns]
+    kept = [column for column, has_cells in zip(columns, shown, strict=True) if has_cells]
+    last = [cell for cell, has_cells in zip(foot, shown, strict=bool(foot)) if has_cells]
     head = "".join(f'<th scope="col">{escaped(each)}</th>' for each, *_ in kept)
     cells = zip(*(column[1:] for column in kept), strict=True)
     body = "".join(
@@ -43,8 +54,15 @@ def table(heads: Sequence[str], rows: Iterable[Sequence[str]], *, caption: str) 
     region = f'role="region" tabindex="0" aria-label="{escaped(caption)}"'
     return (
         f'<div class="scroll" {region}><table><caption>{escaped(caption)}</caption>'
-        f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>"
+        f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody>{_foot(last)}</table></div>"
     )
+
+
+def _foot(cells: Sequence[str]) -> str:
+    if not cells:
+        return ""
+    first, *rest = cells
+    return f'<tfoot><tr><th scope="row">{first}</th>{"".join(f"<td>{cell}</td>" for cell in rest)}</tr></tfoot>'
 
 
 def facts(pairs: Iterable[tuple[str, str]]) -> str:

@@ -13,12 +13,20 @@ from graphfix.results import Outcome, Run, Verdict
 RUNS = ("sizes", "ran by", "status", "outputs", "largest difference", "reason")
 
 
+OPTIMIZED = (
+    "Runs with optimizations never decide the verdict: the runtime then fuses operators and rounds differently, in "
+    "both models and not in the same places. A difference there does not show an error of the rewrite."
+)
+
+
 def verdict(found: Verdict | None) -> Iterator[str]:
     """Yield the parts of the verdict that there are."""
     if found is None:
         return
     yield section("Proof", _proof(found.proof or {}))
-    runs = [table(RUNS, map(_run, found.runs), caption="Runs")] if found.runs else ()
+    runs = [table(RUNS, map(_run, found.runs), caption="Runs")] if found.runs else []
+    if any(run.optimizations == "on" for run in found.runs):
+        runs.append(f'<p class="muted">{OPTIMIZED}</p>')
     yield section(runs_heading(found), runs)
     yield section("Exceptions of the runtime", _exceptions(found.exceptions))
     yield section("The verdict assumes", [listed(map(words, found.assumes), "assumptions")])

@@ -10,28 +10,15 @@ from itertools import chain, groupby
 
 from graphfix.report import pages
 from graphfix.report.html import added_bytes, evidence
-from graphfix.report.html.elements import escaped, facts, listed, option, section, table, words
+from graphfix.report.html.elements import escaped, facts, listed, option, section, words
+from graphfix.report.html.models import BAD, COUNTED, GOOD, change
 from graphfix.report.table import answer
 from graphfix.report.text import Entry, Failure, counted, folds, printable, seconds_text
 from graphfix.report.verdict import verdict_text
-from graphfix.results import OpenSizes, Outcome
-
-COUNTED = (("changed", "made explicit"), ("found", "found"), ("left", "left"), ("exempt", "exempt"))
-GOOD = {"proved", "equal", "converted", "agrees"}
-BAD = {"different", "contradicted", "differs"}
-
+from graphfix.results import FileFacts, OpenSizes, Outcome
 
 FENCE = "    "
 HEADINGS, TITLE = re.compile(r"(#+) (.*)"), r"\2"
-
-
-def models(entries: Sequence[Entry]) -> str:
-    """Write the table of models, where there are several; each leads to its part."""
-    if len(entries) < 2:  # noqa: PLR2004 -- several
-        return ""
-    heads = ("model", *(name for _, name in COUNTED), "answer", "seconds")
-    rows = table(heads, (_row(number, entry) for number, entry in enumerate(entries)), caption="Models")
-    return f'<nav id="models" aria-label="Models"><h2>Models</h2>{rows}</nav>'
 
 
 def model(number: int, entry: Entry) -> str:
@@ -45,16 +32,6 @@ def model(number: int, entry: Entry) -> str:
     if isinstance(entry, Failure):
         return f'{head}{title}</h2><p class="verdict bad">{words(entry.error)}</p></section>'
     return f"{head}{title}</h2>{''.join(_outcome(number, entry))}</section>"
-
-
-def _row(number: int, entry: Entry) -> list[str]:
-    name = f'<a href="#m{number}">{words(entry.source)}</a>'
-    if isinstance(entry, Failure):
-        return [name, *("" for _ in COUNTED), f'<span class="error">{words(f"error: {entry.error}")}</span>', ""]
-    statuses = Counter[str](site.status for site in entry.sites)
-    counts = [str(statuses[status] or "") for status, _ in COUNTED]
-    said = verdict_text(entry.verdict) if entry.verdict is not None else answer(entry)
-    return [name, *counts, words(said), f"{sum(entry.seconds.values()):.2f}"]
 
 
 def _outcome(number: int, outcome: Outcome) -> Iterator[str]:
@@ -87,6 +64,7 @@ def _facts(outcome: Outcome) -> Iterator[tuple[str, str]]:
         yield "Target", f"{words(outcome.target)} ({escaped(outcome.format)})"
     if outcome.command in ("fix", "tosa") and outcome.output is None:
         yield "Written", "nothing"
+    yield from _files(outcome)
     yield from _counts(outcome)
     rewrites = ", ".join(f"{escaped(name)} {count:,}" for name, count in outcome.rewrites.items() if count)
     if rewrites:
@@ -96,6 +74,24 @@ def _facts(outcome: Outcome) -> Iterator[tuple[str, str]]:
         yield "Not bit-exact", counted(inexact, "site")
     if outcome.seconds:
         yield "Time", words(seconds_text(outcome.seconds))
+
+
+def _files(outcome: Outcome) -> Iterator[tuple[str, str]]:
+    """Yield the operator sets, the size and the number of nodes, each before and after the edits."""
+    files = outcome.files
+    for name, text in (
+        ("Opset", change(files, "operator_sets")),
+        ("Size", change(files, "size") + _growth(files)),
+        ("Nodes", change(files, "nodes")),
+    ):
+        if text:
+            yield name, escaped(text)
+
+
+def _growth(files: Sequence[FileFacts]) -> str:
+    """Return by how many bytes the result is larger: ` (+1,024 bytes)`; "" if the size is the same."""
+    grown = files[-1].size - files[0].size if files else 0
+    return f" ({grown:+,} bytes)" if grown else ""
 
 
 def _counts(outcome: Outcome) -> Iterator[tuple[str, str]]:

@@ -22,8 +22,9 @@ VARIES = re.compile(
     r"|\"(load|infer|plan|write|check|prove|proof|verify|run|seconds\w*)\": [\d.e-]+"
     r"|\b(time|timestamp)=\"[\d.:T+-]+\""
     r"|\b0\.1\.0\+?[\w.]*|, Python 3\.\d+.*"
+    r"|<section id=\"run\".*?</section>"
 )
-"""Durations, the time of day, graphfix's version, and those of Python and the packages."""
+"""Durations, the time of day, graphfix's version, those of Python and the packages, and the run block of a page."""
 
 Answers = Mapping[str, bytes]
 """What is answered, by the question."""

@@ -51,8 +51,8 @@ function explore(host, number) {
 
 function showModel(number) {
   sections.forEach((section, at) => { section.hidden = at !== number; });
-  document.querySelectorAll("#models a").forEach((link, at) => {
-    if (at === number) link.setAttribute("aria-current", "true");
+  document.querySelectorAll("#models a").forEach((link) => {
+    if (link.getAttribute("href") === `#m${number}`) link.setAttribute("aria-current", "true");
     else link.removeAttribute("aria-current");
   });
   const host = sections[number] && sections[number].querySelector("section.sites");
@@ -102,6 +102,8 @@ function schemes(button) {
 }
 
 schemes(document.getElementById("scheme"));
+const overview = document.getElementById("models");
+if (overview) modelTable(overview);
 for (const button of document.querySelectorAll("button.copy")) {
   button.hidden = false;
   button.addEventListener("click", () => copy(button));
