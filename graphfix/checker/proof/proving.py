@@ -24,9 +24,9 @@ if TYPE_CHECKING:
 def prove(pair: Pair) -> Proof:
     """Return the proof that two files of one format compute the same, without running them.
 
-    The pair's statements about inputs (sizes, shapes, values) are assumed. No payload of a constant is loaded
-    completely into memory. A file that can't be proved returns a `not proved` result with a reason, also if a node has
-    no meaning. Raises GraphfixError if a file is not a model, or if a data file that it names is missing.
+    The pair's statements about inputs (sizes, shapes, values) are assumed. Large constants are read in pieces, never
+    completely. If the files can't be proved equal, the result is `not proved` with a reason, also if a node is invalid.
+    Raises GraphfixError if a file is not a model, or if a data file that it names is missing.
     """
     compared, _, refuse = _comparison(pair)
     try:

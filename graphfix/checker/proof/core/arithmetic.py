@@ -79,6 +79,7 @@ class Arithmetic:
         return self._once(self._product, *sizes)
 
     def _product(self, *sizes: Size) -> Size | None:
+        """Return the product of sizes, uncached; None if it has too many terms or factors, or too large numbers."""
         whole: Polynomial = poly.number_term(1)
         for size in sizes:
             factor = poly.polynomial(size)
@@ -98,8 +99,8 @@ class Arithmetic:
         """Return the size that a Reshape infers for the -1 of its target; None if this size can't be written as a term.
 
         `sizes` is the operand's shape, and `others` are the target's sizes except the -1. The caller makes sure that no
-        size in `others` is 0. If the quotient is not exact for all sizes, it is rounded down, because the model fails
-        at sizes that leave a remainder.
+        size in `others` is 0. If the product of `others` is a number that does not divide the other product for all
+        sizes, the quotient is rounded down, because the model fails at sizes that leave a remainder.
         """
         remaining, others_left = list(sizes), []
         for size in others:
@@ -129,6 +130,7 @@ class Arithmetic:
         return -(-size // by) if isinstance(size, int) else self._once(self._divided, size, by, by - 1)
 
     def _divided(self, size: Size, by: int, added: int) -> Size | None:
+        """Return floor((size + added) / by); None if the result has too many terms."""
         return self._term(self._floor(poly.total((poly.polynomial(size), poly.number_term(added))), by))
 
     def mod(self, size: Size, by: int) -> Size | None:
@@ -185,7 +187,8 @@ class Arithmetic:
     def need(self, sizes: Sizes) -> None:
         """Record that the present place fails if one of these sizes is negative.
 
-        The first such size that may be negative in the second file alone becomes `newly_needed`.
+        A number or a size that is certainly not negative is ignored. The first size that only the second file needs
+        becomes `newly_needed`.
         """
         for size in sizes:
             if isinstance(size, int) or (size.key[0] != ELEMENT and self.is_size(size)):
@@ -242,6 +245,7 @@ class Arithmetic:
         return self._symbol(poly.POSITIVE, whole, 1)
 
     def _symbol(self, kind: str, whole: Polynomial, by: int) -> Polynomial:
+        """Return a polynomial of one symbol, for floor(P / n) or max(0, P); `whole` is P and `by` is n."""
         key = kind, whole, by
         symbol = self.algebra.known.get(key)
         if symbol is None:
@@ -257,12 +261,14 @@ class Arithmetic:
         return self._answers[asked]
 
     def _term(self, whole: Polynomial) -> Size | None:
+        """Return a polynomial as a size; None if it has too many terms. Equal polynomials return one object."""
         found = self._terms.get(whole)
         if found is None and len(whole) <= poly.MOST_TERMS:
             found = self._terms[whole] = self._new(whole)
         return found
 
     def _new(self, whole: Polynomial) -> Size:
+        """Return a polynomial as a number, as its only symbol, or as a new symbol for the sum."""
         if not whole or whole[-1][0] == ():
             return whole[-1][1] if whole else 0
         if len(whole) == 1 and whole[0][1] == 1 and len(whole[0][0]) == 1:

@@ -93,6 +93,7 @@ def reads_of(note: Note) -> Reads:
 
 
 def _reads(note: Note) -> tuple[Read, ...] | None:
+    """Return how a node reads each operand of its broadcast; None if it does not broadcast or its sizes do not fit."""
     found = None if note.isolated is None else broadcast_of(note.isolated)
     if note.isolated is None or found is None or any(map(clashing, found[2])):
         return None
@@ -122,8 +123,8 @@ def linalg(axes: Axes, sizes: Sizes, space: Sizes, exact: int = 0) -> str:
     """Return the indexing map of an operand of these sizes, printed: `(d0, d1, d2) -> (0, d2)`.
 
     `axes` contains for each axis of `space` the operand's axis that follows it, or None. An operand's axis of size 1
-    under another size is read at 0. An axis that may have size 1 under another size at run time is marked `?`. The last
-    `exact` axes of the space are not broadcast.
+    under another size, or under no axis, is read at 0. An axis that may have size 1 under another size at run time is
+    marked `?`. The last `exact` axes of the space are not broadcast.
     """
     followed = {axis: place for place, axis in enumerate(axes) if axis is not None}
     parts = []
@@ -139,6 +140,12 @@ def linalg(axes: Axes, sizes: Sizes, space: Sizes, exact: int = 0) -> str:
 
 
 def _part(place: int, size: Size, broadcast: Size) -> str:
+    """Return the printed coordinate at which an operand's axis is read: `0`, `d1` or `d1?`.
+
+    `d1?` means that the operand's size may be 1 under another size.
+
+    `place` is the axis of the iteration space. `size` and `broadcast` are the sizes of the operand and the space there.
+    """
     if size == 1 != broadcast:
         return "0"
     return f"d{place}?" if isinstance(size, Symbol) and size != broadcast else f"d{place}"
@@ -154,6 +161,7 @@ def _notation(note: Note) -> str:
 
 
 def _named(name: str, view: View | None) -> str:
+    """Return a value as `name[sizes]`; `name[*]` if the rank is unknown, and `name` alone if there is no value."""
     if view is None:
         return name
     return f"{name}[*]" if view.sizes is None else f"{name}[{_listed(view.sizes)}]"

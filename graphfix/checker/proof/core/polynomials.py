@@ -62,6 +62,10 @@ def number_term(number: int) -> Polynomial:
 
 
 def _collected(terms: Sequence[tuple[Factors, int]]) -> Polynomial:
+    """Return the sum of these terms as a polynomial.
+
+    The coefficients of equal products are added, and terms of coefficient 0 are dropped.
+    """
     if len(terms) == 1 and terms[0][1]:
         return tuple(terms)
     total: dict[Factors, int] = {}
@@ -98,16 +102,17 @@ def times(one: Polynomial, two: Polynomial) -> Polynomial:
 
 
 def _joined(one: Factors, two: Factors) -> Factors:
+    """Return the product of two products of symbols, with the symbols sorted by number."""
     if not one or not two:
         return one or two
     return tuple(sorted((*one, *two), key=lambda symbol: symbol.number))
 
 
 def exact_quotient(dividend: Polynomial, divisor: Polynomial) -> Polynomial | None:
-    """Return the polynomial that times `divisor` is `dividend`; None if there is no such polynomial.
+    """Return the polynomial q with integer coefficients for which q * divisor = dividend; None if none is found.
 
-    None also if `divisor` is 0, or if the quotient has too many terms. The terms are divided from the highest degree
-    down.
+    Return None also if `divisor` is 0, or if q has too many terms. The division starts with the terms of highest
+    degree.
     """
     found: list[tuple[Factors, int]] = []
     while dividend and divisor:
@@ -121,6 +126,7 @@ def exact_quotient(dividend: Polynomial, divisor: Polynomial) -> Polynomial | No
 
 
 def _cancelled(factors: Factors, by: Factors) -> Factors | None:
+    """Return `factors` without the factors `by`; None if one of them is missing."""
     left = list(factors)
     for symbol in by:
         if symbol not in left:
@@ -132,8 +138,8 @@ def _cancelled(factors: Factors, by: Factors) -> Factors | None:
 def cases(whole: Polynomial) -> Sequence[Polynomial]:
     """Return the polynomials that arise if each symbol for max(0, P) is replaced by 0 or by P, in all combinations.
 
-    For all sizes, one of the results has the same value as `whole`. A property that every result has is therefore a
-    property of `whole`. With more than MOST_CASES symbols of this kind, only `whole` itself is returned.
+    For all sizes, one of the results has the same value as `whole`. A bound that is true for every result is therefore
+    true for `whole`. With more than MOST_CASES symbols of this kind, only `whole` itself is returned.
     """
     split = dict.fromkeys([s for factors, _ in whole for s in factors if s.key[0] == POSITIVE])
     if not split or len(split) > MOST_CASES:
@@ -168,7 +174,10 @@ def bits(whole: Polynomial, each: int) -> int:
 
 
 def from_the_top(whole: Polynomial) -> list[int]:
-    """Return the coefficients of all products from the highest degree down, then the constant term (0 if missing)."""
+    """Return the coefficients of all products from the highest degree down, then the constant term (0 if missing).
+
+    Of two equal forms of a quotient, the one with the lesser list is used.
+    """
     return [number for factors, number in reversed(whole) if factors] + [dict(whole).get((), 0)]
 
 

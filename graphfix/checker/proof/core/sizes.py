@@ -72,7 +72,7 @@ class Algebra:
     """A cache of `broadcast_shape`, by place, `closed` and shapes. Most nodes of a model are alike."""
 
     def asked_range(self, symbol: Symbol) -> tuple[float, float]:
-        """Return the least and the greatest size that the user requested; without a request, 0 and infinity.
+        """Return the least and the greatest size that the user requested for a symbol, by default 0 and infinity.
 
         A requested range is recorded in `used_ranges`, because the proof then assumes it.
         """
@@ -84,7 +84,7 @@ class Algebra:
     def symbol(self, key: tuple[object, ...], name: str = "") -> Symbol:
         """Return the symbol with the term `key`, creating it if it is new. Equal keys return one object.
 
-        `name` is how a new symbol is printed. A name that is empty or too long is replaced by the symbol's number.
+        `name` is how a new symbol is printed. A name that is empty or too long is replaced by `s` and a number.
         """
         found = self.known.get(key)
         if found is None:
@@ -95,10 +95,10 @@ class Algebra:
     def broadcast_size(self, sizes: Sizes) -> Size:
         """Return the size of an axis over which operands of these sizes are broadcast, by numpy's rule.
 
-        Sizes of 1 are dropped. If several sizes remain, the result is one symbol for the set of all of them, so nesting
-        and order do not matter. A symbol beside a number stays in the set although the number is the result's size,
-        because the operands fit only if the symbol is 1 or that number. The place that needs these sizes to fit is
-        recorded.
+        Sizes of 1 are dropped. If several different sizes remain, the result is one symbol for the set of all of them,
+        so nesting and order do not matter. A symbol beside a number stays in the set although the number is the
+        result's size, because the operands fit only if the symbol is 1 or that number. The place that needs these sizes
+        to fit is recorded.
         """
         parts: set[Size] = set()
         for size in sizes:
@@ -180,7 +180,7 @@ def result_size(size: Size) -> Size:
 
     For a broadcast with one number, this is the number. If exactly one of the symbols is never 1, it is that symbol.
     Symbols that are always 1 at the same time can't stretch one another, so they are equal and one of them is returned.
-    In all other cases the broadcast itself is returned.
+    In all other cases, and if `size` is not a broadcast, `size` itself is returned.
     """
     if not isinstance(size, Symbol) or size.key[0] != "broadcast":
         return size

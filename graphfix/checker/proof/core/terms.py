@@ -58,12 +58,12 @@ class Core:
 class View(NamedTuple):
     """A value of the proof: a core, and the indexing map by which the value reads the core.
 
-    `axes` contains for each axis of the value the core's axis that it follows, or None. Element i of the value is the
-    core's element at the followed coordinates of i. On a core's axis of size 1, and on one that no axis follows, that
-    coordinate is 0.
+    `axes` contains for each axis of the value the core's axis that it follows, or None for an axis along which the core
+    is repeated. For a core b[3], the value with sizes (4, 3) and axes (None, 0) has the element b[j] at [i,j]. The core
+    is read at 0 on its axes of size 1 and on those that no axis follows.
 
-    If the rank is unknown, `sizes` is None. `axes` is None too, unless the core's own rank is known. `more` then
-    contains the shapes to which the core is stretched, right-aligned: tuples of sizes, or values that have those
+    If the value's rank is unknown, `sizes` is None. `axes` is None too, unless the core's own rank is known. `more`
+    then contains the shapes with which the core is broadcast, right-aligned: tuples of sizes, or values that have those
     shapes.
     """
 
@@ -118,7 +118,7 @@ class Split(NamedTuple):
 
 @dataclass(slots=True, eq=False)
 class TermTable:
-    """The terms of both files. Two values are equal if their core is one object and their maps and sizes are equal.
+    """The terms of both files. Two values are equal if they have the same core and equal maps and sizes.
 
     The first file is read first; after `close`, terms of the second file are compared with it.
     """
@@ -315,7 +315,7 @@ class TermTable:
 def _implies(one: frozenset[Extent], two: frozenset[Extent]) -> bool:
     """Return whether shapes `two` certainly fit together wherever shapes `one` do.
 
-    For example, [N,1] and [N,4] fit if [N,4] fits other shapes. False means that this is not known.
+    For example, if x (of unknown rank) and [N,4] fit, then x and [N,1] fit too. False means that this is not known.
     """
     if two <= one:
         return True
@@ -376,8 +376,9 @@ def extent(view: View) -> Extent:
 def composed(outer: View, inner: View) -> View:
     """Return the core of `inner` read by both maps: first the map of `outer`, then the map of `inner`.
 
-    An elementwise operator of one operand uses this: its result reads the core as the operand did. If one map is
-    unknown, the result has an unknown rank.
+    `inner` must have the shape of the core of `outer`. For example, `outer` is the operand x[4,3] of a Relu, which
+    repeats a core x[3], and `inner` is the Relu of that core. The result is the Relu of x[4,3]. If one map is unknown,
+    the result has an unknown rank.
     """
     more = outer.more | inner.more
     if outer.axes is None or inner.axes is None:

@@ -39,9 +39,10 @@ def broadcast_of(core: Core) -> Broadcast | None:
 def elementwise(table: TermTable, key: Key, views: Sequence[View], description: str) -> View:
     """Return the result of an operator that computes each element from one element of each operand, right-aligned.
 
-    The term contains the operands' cores with their maps, and the sizes of the space, but only for axes that some
-    operand follows. The other axes belong to the result's own map. Lifting or stretching all operands therefore lifts
-    or stretches the result. If a rank is unknown, the result has an unknown rank.
+    `key` is the operator with its attributes, and `views` are the operands. The term contains the operands' cores with
+    their maps, and the sizes of the space, but only for axes that some operand follows. The other axes belong to the
+    result's own map. Lifting or stretching all operands therefore lifts or stretches the result. If a rank is unknown,
+    the result has an unknown rank.
     """
     form = tuple([(view.axes, view.sizes) for view in views])
     known = (table.algebra.place, form)
@@ -87,6 +88,7 @@ def aligned(table: TermTable, key: Key, uses: Sequence[tuple[Core, Axes]], space
 
 
 def _right_aligned(table: TermTable, form: Sequence[tuple[Axes | None, Sizes | None]]) -> Frame:
+    """Return how operands, each a map and sizes, are broadcast together by numpy's rule."""
     shapes = [(axes or (), sizes or ()) for axes, sizes in form]
     rank = max((len(axes) for axes, _ in shapes), default=0)
     maps = [(None,) * (rank - len(axes)) + axes for axes, _ in shapes]

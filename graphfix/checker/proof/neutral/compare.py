@@ -68,7 +68,7 @@ def assumed_ranges(algebra: Algebra) -> list[str]:
 
 
 def check_asked(name: str, declared: Dims, sizes: Sequence[int | None]) -> None:
-    """Raise UnprovedError if an input's declared shape contradicts the requested sizes. None is a free size."""
+    """Raise UnprovedError if an input's declared shape contradicts the requested `sizes`. A size of None is free."""
     own = declared if declared is not None else sizes
     if len(own) != len(sizes) or any(None not in (a, b) and a != b for a, b in zip(own, sizes, strict=True)):
         raise UnprovedError(f"the input {name!r} is declared with other sizes than {list(sizes)}")
@@ -126,6 +126,7 @@ def _contradicts(one: Dims, two: Dims) -> bool:
 
 
 def _shape(dims: Dims) -> str:
+    """Return a declared shape as reports print it, with `?` for a free size."""
     return f"[{','.join('?' if size is None else str(size) for size in dims or ())}]"
 
 
@@ -181,6 +182,7 @@ def concluded(table: TermTable, outputs: Sequence[tuple[str, View, View]], assum
 
 
 def _otherwise(one: View, two: View) -> str:
+    """Return how the output of the second file differs from that of the first, as a phrase."""
     if one.core is not two.core:
         return f"is another value: {given_by(one)} before, {given_by(two)} after"
     return f"is {given_by(one)} before and after, in another shape or along other axes"

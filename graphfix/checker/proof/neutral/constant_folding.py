@@ -30,7 +30,7 @@ TYPES: Final = frozenset("bool int8 int16 int32 int64 uint8 uint16 uint32 uint64
 
 
 def is_constant(view: View) -> bool:
-    """Return whether a value is a constant with elements."""
+    """Return whether a value is a constant with elements, or a vector of integers that are known as terms."""
     return view.core.key[0] in CONSTANTS
 
 
@@ -127,9 +127,10 @@ def _in_range(full: Array, dtype: np.dtype[Any]) -> Array | None:
 
 
 def _quotient(one: Array, two: Array) -> Array | None:
-    """Return the quotient of floats, or of integers rounded down; None for a negative dividend or a divisor below 1.
+    """Return the quotient of floats, or of integers rounded down; None for a negative integer or a divisor 0.
 
-    Runtimes round negative integers in two ways. A float divided by 0 is not finite, so `paired` drops it.
+    Runtimes round negative integers in two ways, and an integer divided by 0 is undefined. A float divided by 0 is not
+    finite, so `paired` drops it.
     """
     if one.dtype.kind == "f":
         return np.asarray(np.true_divide(one, two))

@@ -104,7 +104,7 @@ def difference(one: Note, two: Note) -> str | None:
 
 
 def not_a_view(note: Note) -> str | None:
-    """Return why a data-movement operator changes more than unit axes, as a phrase; None for any other operator."""
+    """Return that a data-movement operator may change more than unit axes, as a phrase; None for other operators."""
     if note.op not in MAY_BE_VIEWS:
         return None
     moved = ", ".join(f"{name}{_listed(view)}" for name, view in zip(note.names[0], note.operands, strict=False))
@@ -192,8 +192,8 @@ def _views(one: Note, two: Note) -> str | None:
 def _maps(one: Note, two: Note) -> str | None:
     """Return a phrase about an operand that the nodes read by different maps; None if all printed maps are equal.
 
-    Printed maps may be equal although the maps differ: a constant that is stretched to no elements has no axis to
-    follow. In that case the sizes of the operands differ.
+    Return None also if a node does not broadcast. Printed maps may be equal although the maps differ: a constant that
+    is stretched to no elements has no axis to follow. In that case the sizes of the operands differ.
     """
     mine, other = _broadcast(one), _broadcast(two)
     if mine is None or other is None:
@@ -236,4 +236,5 @@ def _broadcast(note: Note) -> Broadcast | None:
 
 
 def _shape(view: View | None) -> str:
+    """Return the sizes of a value, printed as a list; `[*]` if they are unknown."""
     return "[*]" if view is None or view.sizes is None else str(list(view.sizes))

@@ -76,10 +76,11 @@ def _base(core: Core) -> tuple[Core, tuple[int, ...]]:
 
 
 def merged(table: TermTable, view: View, target: Sequence[int], description: str) -> View | None:
-    """Return a reshaped value if the Reshape only merges stretched axes into the axis in front of them, or unit axes.
+    """Return `view` reshaped to `target` if the Reshape only joins repeated axes to the axis in front of them.
 
-    Such a Reshape repeats each element of the axis in front. Return None if the Reshape does more, if a size is not a
-    number, or if there are no elements.
+    For example, [4,3] that repeats a core of 4 elements along axis 1 becomes [12], in which each element occurs three
+    times in a row. Unit axes may be added or dropped. Return None if the Reshape does more, if a size is not a number,
+    or if there are no elements.
     """
     sizes = numbers(view.sizes)
     if sizes is None or view.axes is None or 0 in sizes or prod(sizes) != prod(target):

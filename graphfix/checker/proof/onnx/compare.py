@@ -167,6 +167,7 @@ def _check_versions(one: ModelProto, two: ModelProto) -> None:
 
 
 def _older(ours: Mapping[str, int], theirs: Mapping[str, int]) -> bool:
+    """Return whether an operator set that both import has a lower version in `theirs`."""
     return any(theirs.get(domain, version) < version for domain, version in ours.items())
 
 

@@ -56,6 +56,7 @@ def declared(infos: Iterable[ValueInfoProto]) -> list[Declared]:
 
 @lru_cache(maxsize=1 << 12)
 def _type(data: bytes) -> DeclaredType:
+    """Return a type, parsed from its serialized message."""
     given = TypeProto()
     given.ParseFromString(data)
     is_tensor, is_nothing = given.HasField("tensor_type"), given.WhichOneof("value") is None

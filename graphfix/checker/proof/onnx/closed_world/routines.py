@@ -55,6 +55,10 @@ _HALF_BYTES = frozenset({TensorProto.INT4, TensorProto.UINT4})
 
 
 def _ranks(rank: int, *operands: tuple[str, tuple[int, ...]]) -> dict[str, dict[int, int]]:
+    """Return by operator, for each of the operand indices, the given rank.
+
+    Each of `operands` contains operators, separated by spaces, and the indices of their operands.
+    """
     return {op: dict.fromkeys(places, rank) for ops, places in operands for op in ops.split()}
 
 

@@ -34,10 +34,12 @@ def is_suspect(node: NodeProto, environment: Environment) -> bool:
 
 
 def _text(node: NodeProto, name: str) -> str:
+    """Return a text attribute; "" if the node does not have it."""
     return next((each.s.decode(errors="replace") for each in node.attribute if each.name == name), "")
 
 
 def _numbers(node: NodeProto, name: str) -> list[int]:
+    """Return an attribute of one or several integers as a list; an empty list if the node does not have it."""
     return next((list(each.ints) or [each.i] for each in node.attribute if each.name == name), [])
 
 

@@ -75,4 +75,5 @@ def _normalized(formula: Formula, call: Call, name: str, axes: range) -> str:
 
 
 def _mean(formula: Formula, name: str, axes: range) -> str:
+    """Return the name of the mean of a value over `axes`, which are kept with size 1."""
     return formula.add("ReduceMean", name, formula.integers(*axes), keepdims=1)
