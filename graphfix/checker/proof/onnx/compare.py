@@ -167,7 +167,7 @@ def _check_versions(one: ModelProto, two: ModelProto) -> None:
 
 
 def _older(ours: Mapping[str, int], theirs: Mapping[str, int]) -> bool:
-    """Return whether an operator set that both import has a lower version in `theirs`."""
+    """Return whether an operator set has a lower version in `theirs` than in `ours`. A missing set is ignored."""
     return any(theirs.get(domain, version) < version for domain, version in ours.items())
 
 
@@ -284,7 +284,10 @@ def _as_int32(table: TermTable, core: Core, name: str) -> Core:
 
 
 def _alike(ours: tuple[Size, ...] | None, theirs: tuple[Size, ...] | None) -> bool:
-    """Return whether two shapes of an input agree: equal ranks, and equal sizes except where both are symbols."""
+    """Return whether two shapes of an input agree: the ranks are equal, and a number faces the same number.
+
+    Two symbols always agree. Two unknown ranks agree.
+    """
     if ours is None or theirs is None:
         return ours is theirs
     return len(ours) == len(theirs) and all(

@@ -38,11 +38,11 @@ _READS_FLOATS = frozenset("Resize Upsample Range OneHot Identity Loop Scan".spli
 
 
 def moved_operand(one: ModelProto, two: ModelProto) -> str | None:
-    """Return why the second model may not load: only this model has a certain constant in a data file.
+    """Return why the second model may not load; None if no reason is found.
 
-    That is a constant which onnx's inference may read. Return None if there is no such constant. Constants of the two
-    models match if their names, types and dims without unit axes are equal. Integers count for every operator, because
-    they also reach operators through Identity, bodies and functions.
+    The reason is a constant that onnx's inference may read, if only the second model stores it in a data file.
+    Constants of the two models match if their names, types and dims without unit axes are equal. Integers count for
+    every operator, because they also reach operators through Identity, bodies and functions.
     """
     theirs = _external(two)
     found = next(iter(theirs - _external(one)), None) if theirs else None

@@ -7,7 +7,8 @@ shape does no harm if the file runs. In the second file a new node may read a va
 the file does not load, or fails when it runs.
 
 So each size that onnx infers and the proof does not is compared with the first file, and with the shapes of other
-values. Only files that contain a suspect operator, such a stored shape, or a body are passed to onnx's inference.
+values. Only files with a suspect operator, a stored shape that the proof can't confirm, or a body are passed to onnx's
+inference.
 """
 
 from __future__ import annotations
@@ -52,7 +53,7 @@ def expect_questions(model: ModelProto) -> None:
 
 
 def objection(one: ModelProto, two: ModelProto, reading: Reading) -> str | None:
-    """Return why onnx's inference may make the second file fail although the first file runs; None if it can't.
+    """Return why onnx's inference may make the second file fail although the first runs; None without such a risk.
 
     `reading` is the proof's reading of the second file, after its `run`.
     """
@@ -106,7 +107,10 @@ def _suspects(reading: Reading) -> set[str]:
 
 
 def _calls(reading: Reading, name: str) -> Iterator[str]:
-    """Yield the names of the results of all nodes that call a function of this name."""
+    """Yield the names of the results of all nodes whose operator has this name, in any domain.
+
+    These nodes may call the function of this name.
+    """
     for graph, _ in reading.scopes:
         for node in graph.node:
             if node.op_type == name:
@@ -256,9 +260,9 @@ def _stated(outer: GraphProto) -> Shapes:
 
 
 def _drop_stored(graph: GraphProto, names: Collection[str] | None) -> None:
-    """Drop the stored shapes of these values, but keep those of outputs.
+    """Drop the stored shapes of the values `names`, but keep the declared shapes of outputs.
 
-    If `names` is None, drop all, outputs included.
+    If `names` is None, drop the shapes of all values and outputs.
     """
     kept = [] if names is None else [value for value in graph.value_info if value.name not in names]
     if len(kept) < len(graph.value_info):

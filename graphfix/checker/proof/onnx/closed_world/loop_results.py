@@ -1,8 +1,8 @@
 """The sizes that onnxruntime infers for a loop's results when it loads a file, and results that it returns uncopied.
 
-A Loop without iterations returns stacks of the sizes that its body declares, with 0 for any undeclared size. A Scan
-needs the rank. onnxruntime infers sizes that the body does not declare, but fewer than the proof's rules: for example,
-it infers no number for a size that goes through a Cast.
+A Loop without iterations returns stacks of the sizes that its body declares, with 0 for any undeclared size. For a
+Scan, onnxruntime needs the rank of each result. onnxruntime infers sizes that the body does not declare, but fewer than
+the proof's rules: for example, it infers no number for a size that goes through a Cast.
 
 onnxruntime does not copy an output of a body that no node computes. A Loop that stacks its iteration number therefore
 returns [3, 3, 3] instead of [0, 1, 2], because it counts in that buffer. A Scan whose body returns a slice or a state
@@ -53,8 +53,9 @@ def inference_basis(
 ) -> object:
     """Return everything on which the inferred size of a body's output depends; None if the body declares enough.
 
-    Equal results in both files mean that a runtime infers equal sizes. `sizes` is the output's shape in the proof, and
-    `functions` are the functions of the file.
+    Equal results in both files mean that a runtime infers equal sizes. Unless the body declares the exact shape, the
+    assumption INFERRED is recorded. `sizes` is the output's shape in the proof, and `functions` are the functions of
+    the file.
     """
     loop = call.op == "Loop"
     if _is_declared(output, sizes, numbers=loop):

@@ -101,8 +101,8 @@ def _functions(one: ModelProto, two: ModelProto, called: Called) -> Iterator[str
     """Yield each fault of the second file's functions.
 
     A function must equal one of the first file byte for byte, or have been read because a node calls it. The model must
-    import the operator sets that the function imports. Runtimes check only functions that are called. So if the first
-    file does not call a function, that it loads does not show that the function is valid.
+    import the operator sets that the function imports. Runtimes check only functions that are called. So an uncalled
+    function of the first file may be invalid although that file loads.
     """
     known = {key_of(each): each for each in one.functions}
     twice = Counter(map(key_of, two.functions)) - Counter(map(key_of, one.functions))
@@ -139,7 +139,10 @@ def _not_imported(
 
 
 def _changed(function: FunctionProto, *, is_called: bool) -> str | None:
-    """Return the fault of a function that is not in the first file, as a phrase; None if there is none."""
+    """Return the fault of a new or changed function, or of one that only the second file calls, as a phrase.
+
+    Return None if it has no fault.
+    """
     if not is_called:
         return "is none of the first file, and nothing calls it"
     if is_of_runtimes(function.domain):

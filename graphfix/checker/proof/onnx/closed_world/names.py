@@ -45,11 +45,10 @@ Place: TypeAlias = "tuple[str, str, View, int]"
 
 
 def enter_node_names(world: Oddities, graph: str, nodes: Sequence[NodeProto], *, inlined: bool) -> None:
-    """Record names that several nodes of a graph share.
+    """Record in `world` names that several nodes of a graph share.
 
-    Constant nodes are ignored, because onnxruntime makes them initializers.
-
-    `inlined` says that the file contains a name that begins like the names that runtimes generate.
+    Constant nodes are ignored, because onnxruntime makes them initializers. If `inlined`, the file contains a name that
+    looks like one that runtimes generate. Names of nodes that look so are then recorded too.
     """
     names = [name for node in nodes if (name := node.name)]
     if inlined:
@@ -62,21 +61,21 @@ def enter_node_names(world: Oddities, graph: str, nodes: Sequence[NodeProto], *,
 
 
 def enter_devices(world: Oddities, graph: str, node: NodeProto) -> None:
-    """Record the devices that a node names, if there are any."""
+    """Record in `world` the devices that a node names, if there are any."""
     held = tuple([each.SerializeToString(deterministic=True) for each in node.device_configurations])
     if held:
         world.odd(("devices", graph, held), f"a node of the second file names devices: {node.name!r}")
 
 
 def _enter_made(world: Oddities, names: Iterable[str]) -> None:
-    """Record names that contain the prefix of the names that onnxruntime generates for parts of functions."""
+    """Record in `world` names with the prefix of the names that onnxruntime generates for parts of functions."""
     for name in names:
         if INLINED.decode() in str(name):
             world.odd(("inlined", name), f"the second file has a name as runtimes make them: {name!r}")
 
 
 def enter_body_names(world: Oddities, graph: GraphProto, outer: Environment) -> None:
-    """Record the names of a body that shadow a name outside the body, and other unusual names of a body."""
+    """Record in `world` the names of a body that shadow a name outside the body, and other unusual names of a body."""
     if not graph.name:
         world.odd("a body without a name", "a body of the second file has no name")
     inputs, initializers = {info.name for info in graph.input}, _initializers(graph)
@@ -99,12 +98,12 @@ def enter_graph_names(
     body: bool,
     inlined: bool,
 ) -> None:
-    """Record values of a graph without a name or type, and declarations of values that do not exist.
+    """Record in `world` values of a graph without a name or type, and declarations of values that do not exist.
 
     In a body, an output that is returned twice is recorded too.
 
     `infos` are the declarations of the inputs and outputs, and those of the other values. `body` says that the graph is
-    a body. `inlined` says that the file contains a name that begins like the names that runtimes generate.
+    a body. If `inlined`, names of values that look like names that runtimes generate are recorded too.
     """
     named = [*(info.name for info in (*graph.input, *graph.output)), *_initializers(graph)]
     if inlined:
@@ -173,9 +172,9 @@ class SizeNames:
         return self.first.get((graph, value), {}).get((view, axis))
 
     def unknown(self) -> str | None:
-        """Return why the second file's names of sizes may be wrong: one name has two sizes that may differ.
+        """Return that a name in the second file has two sizes that may differ, as a sentence; None without such a name.
 
-        None if it is right.
+        A name of the first file counts as correct.
         """
         several = ((name, places) for name, places in self.second.items() if not _are_one(places))
         return next(filter(None, (self._apart(name, places) for name, places in several)), None)

@@ -123,7 +123,10 @@ class ClosedWorld:
     """Why the second file may not load."""
 
     def refuse(self, reason: str) -> None:
-        """Record a part that no second file may have, even if the first file has it."""
+        """Record a part that no second file may have, even if the first file has it.
+
+        In the first file it is ignored.
+        """
         if self.closed and self.reason is None:
             self.reason = reason
 

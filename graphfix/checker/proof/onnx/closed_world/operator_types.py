@@ -133,7 +133,10 @@ def _element(kind: int | bytes | None) -> int | bytes | None:
 
 
 def _optional(call: Call) -> bytes | None:
-    """Return the type of an Optional: an optional of the operand's type, or of the type that an attribute states."""
+    """Return the type of an Optional: an optional of the operand's type, or of the type that an attribute states.
+
+    Return None if that type is unknown.
+    """
     given, inner, first = TypeProto(), call.attributes.get("type"), call.operand(0)
     kind = dtype(first.core) if first is not None else None if inner is None else element_type(inner.tp)
     if isinstance(kind, bytes):

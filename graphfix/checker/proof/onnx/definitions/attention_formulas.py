@@ -28,9 +28,10 @@ HIDDEN = -math.inf
 
 
 def weighted(call: Call) -> Found | None:
-    """Return Attention (since 23) as nodes that compute softmax(q k / sqrt(size) + bias) v.
+    """Return Attention (since 23) as nodes that compute softmax(scale * q k + bias) v.
 
-    Return None for an unsupported node. The result of a query that sees no key is 0.
+    The scale is 1 / sqrt(size) if the node states none. Queries and keys are each multiplied by its square root, as in
+    the specification. Return None for an unsupported node. The result of a query that sees no key is 0.
     """
     sizes = [float_sizes(call, at) for at in range(3)]
     if any(view is not None for view in call.views[4:]) or any(call.outputs[1:]) or not _has_sense(call):
@@ -106,7 +107,7 @@ def _bias(formula: Formula, call: Call, near: tuple[int, int]) -> str | None:
     """Return the name of the bias that is added to the scores: "" without a bias, None for an unsupported node.
 
     `near` is the number of queries and the number of keys. The bias contains the mask and, if `is_causal`, -infinity
-    for each key behind its query.
+    for each key whose position is after that of the query.
     """
     asked, keys = near
     order = ""

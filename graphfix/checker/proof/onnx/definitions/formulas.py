@@ -112,11 +112,9 @@ class Definitions:
             known[name] = self.defined[view].view if view in self.defined else view
 
     def replaced(self, call: Call, results: Sequence[View | None], *, inside: bool) -> Sequence[View | None]:
-        """Return a node's results.
+        """Return a node's results, in which a formula's result is replaced by the first file's result of the operator.
 
-        If the second file computes a formula's result, return the first file's result in its place.
-
-        Each replacement is recorded in `sites`.
+        This is called for nodes of the second file. Each replacement is recorded in `sites`.
         """
         found = self.defined.get(results[0]) if len(results) == 1 and results[0] is not None else None
         if found is None:
