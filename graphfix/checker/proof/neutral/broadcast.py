@@ -107,7 +107,7 @@ def _frame(maps: Sequence[Axes], space: Sizes) -> Frame:
         tuple(space[axis] for axis in followed),
         tuple(result_size(space[axis]) for axis in followed),
         tuple(places.get(axis) for axis in range(len(space))),
-        # No operand stretches an axis that no operand follows. Its readers see the sizes that have to fit.
+        # An axis that no operand follows keeps all its sizes, because only readers of the result need them to fit.
         tuple(result_size(size) if axis in places else size for axis, size in enumerate(space)),
     )
 

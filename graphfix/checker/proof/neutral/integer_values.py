@@ -39,7 +39,7 @@ RULES: Mapping[str, Callable[[int, int], int | None]] = {
     "mul": lambda one, two: one * two,
     "max": lambda one, two: max(one, two) if _small(one, two) else None,
     "min": lambda one, two: min(one, two) if _small(one, two) else None,
-    # Operators round negative numbers differently, but sizes are never negative.
+    # Operators round negative quotients differently, so only numbers from 0 on are divided. Sizes are never negative.
     "div": lambda one, two: one // two if one >= 0 and two > 0 else None,
     "mod": lambda one, two: one % two if one >= 0 and two > 0 else None,
 }

@@ -160,8 +160,7 @@ class SizeNames:
         for axis, name in kind.names:
             size = sizes[axis] if axis < len(sizes) else None
             mark = name, size, None if known is None else known.get((view, axis))
-            # Places with one known size are equal. Of places with one name in the first file, the first one represents
-            # all.
+            # Places of one known size and one name in the first file are equal, so the first place represents them.
             if size is None or mark not in self._met:
                 self._met.add(mark)
                 self.second.setdefault(name, []).append(((graph, value, view, axis), size))

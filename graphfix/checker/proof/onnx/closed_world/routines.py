@@ -100,7 +100,8 @@ def _enter_routine(call: Call, core: Core, operator: tuple[str, str]) -> None:
 
     If an earlier node of the same core was recorded with another routine, an assumption is recorded.
     """
-    kind = next(iter(call.kinds[call.op == "Where" :]), None)  # the first operand of a Where is the condition
+    # operand 0 of a Where is the condition, and its other operands may be missing
+    kind = next(iter(call.kinds[call.op == "Where" :]), None)
     assumed = _assumed(call, floats=kind in _FLOATS)
     if assumed is None:
         return

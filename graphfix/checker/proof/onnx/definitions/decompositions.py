@@ -82,7 +82,7 @@ def _flat(call: Call, among: Among) -> View | None:
         return None
     axis %= len(sizes)
     if not all(isinstance(size, int) and size for size in sizes[1 if axis else 0 :]):
-        return None  # In the target of a Reshape a 0 would mean the operand's size.
+        return None  # in the target of a Reshape, a 0 would mean the operand's size
     nodes = [
         helper.make_node("Flatten", ["x"], ["flat"], call.description, axis=axis),
         helper.make_node(call.op, ["flat"], ["taken"], call.description, axis=-1),
