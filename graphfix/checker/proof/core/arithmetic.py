@@ -36,7 +36,7 @@ A sum that is doubled 1,300 times has coefficients that no float can represent.
 ELEMENT = "element"
 """The first part of the key of a symbol for an unknown element of a computed shape.
 
-Such a number may be negative. Where a value has it as a size, it is not negative.
+The unknown number may be negative. At a place where a value has this number as a size, it is not negative.
 """
 
 
@@ -100,7 +100,7 @@ class Arithmetic:
 
         `sizes` is the operand's shape, and `others` are the target's sizes except the -1. The caller makes sure that no
         size in `others` is 0. If the product of `others` is a number that does not divide the other product for all
-        sizes, the quotient is rounded down, because the model fails at sizes that leave a remainder.
+        sizes, the quotient is rounded down, because the model fails at sizes with a remainder.
         """
         remaining, others_left = list(sizes), []
         for size in others:
@@ -333,7 +333,7 @@ class Arithmetic:
         low, high = self._plainly(whole)
         rounded = [term for term in whole if poly.is_alone(term[0], poly.FLOOR)]
         if not rounded or (len(rounded) == 1 and not any(term[0] and term is not rounded[0] for term in whole)):
-            return low, high  # beside a number alone, the bounds of the one quotient are as good
+            return low, high  # beside a number alone, the bounds of the single quotient are as good
         by = prod(poly.divisor(factors[0]) for factors, _ in rounded)
         others = poly.scaled(tuple(term for term in whole if term not in rounded), by)
         for side in (-1, 1):  # the bounds follow from P - n + 1 <= n floor(P / n) <= P

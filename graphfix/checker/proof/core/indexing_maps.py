@@ -24,7 +24,7 @@ class Note:
     graph: str
     """`main`, `main/NODE.BODY` for a body, or `function DOMAIN.NAME` for a function."""
     label: str
-    """The node's name, or `Op#index` if the file gives the node no name."""
+    """The node's name, or `Op#index` if the node has no name in the file."""
     description: str
     op: str
     names: tuple[tuple[str, ...], tuple[str, ...]]
@@ -68,7 +68,7 @@ class Reads:
     graph: str
     """`main`, `main/NODE.BODY` for a body, or `function DOMAIN.NAME` for a function."""
     label: str
-    """The node's name, or `Op#index` if the file gives the node no name."""
+    """The node's name, or `Op#index` if the node has no name in the file."""
     op: str
     notation: str
     """The node as reports print it: `y[2,3] = Add(x[2,3], b[3])`."""

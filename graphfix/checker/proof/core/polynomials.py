@@ -176,7 +176,7 @@ def bits(whole: Polynomial, each: int) -> int:
 def from_the_top(whole: Polynomial) -> list[int]:
     """Return the coefficients of all products from the highest degree down, then the constant term (0 if missing).
 
-    Of two equal forms of a quotient, the one with the lesser list is used.
+    Of two equal forms of a quotient, the form with the lesser list is used.
     """
     return [number for factors, number in reversed(whole) if factors] + [dict(whole).get((), 0)]
 

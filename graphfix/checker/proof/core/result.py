@@ -18,7 +18,7 @@ STORED_SHAPES = "the stored shapes of the first file's tensors"
 """An assumption of a proof of TFLite models, unless LiteRT allocates the same shapes."""
 NO_SIZE_IS_0 = "no size that a Reshape is given as a term is 0, which would stand for another"
 NONE_WITHOUT_ELEMENTS = "no tensor with a size of 0 is reduced over an axis that is counted from the end, such as -1"
-"""An assumption: onnxruntime keeps such an axis, instead of reducing it, if a size of the tensor is 0."""
+"""An assumption: if a size of the tensor is 0, onnxruntime keeps an axis such as -1 instead of reducing it."""
 NO_SIZE_BESIDE_IS_0 = "no size beside a -1 of a RESHAPE is 0, which the kernel passes over"
 SOME_IMAGE = "no size that a window of a pool slides over is 0"
 SOME_SCORES = "no size of what a QLinearSoftmax reads is 0"
@@ -49,15 +49,18 @@ class Proof:
     """The first node of the first file that has no match. `after` is the first such node of the second file."""
     after: str | None = None
     cores: tuple[int | None, int | None] = (None, None)
-    """The numbers of these two nodes' cores, by which the nodes are found when the files are read again."""
+    """The numbers of the cores of the unmatched nodes `before` and `after`.
+
+    By these numbers the nodes are found when the files are read again.
+    """
     nodes: tuple[Reads | None, Reads | None] = (None, None)
-    """These two nodes with their operands and indexing maps."""
+    """The unmatched nodes `before` and `after` with their operands and indexing maps."""
     assumes: tuple[str, ...] = ()
     """The assumptions of the proof: facts that the files or the user only state."""
     believed: tuple[StoredSize | StoredShape, ...] = ()
     """The stored sizes and shapes that the proof assumes."""
     notes: tuple[str, ...] = ()
-    """What the first file declares wrongly and the second file does not. No runtime rejects such a declaration."""
+    """Sentences about facts that only the first file declares wrongly. No runtime rejects such a declaration."""
     copied: bool = False
     """Whether the second file and its data files have the same bytes as the first file and its data files."""
     inexact: tuple[InexactSite, ...] = ()

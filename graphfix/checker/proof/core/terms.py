@@ -176,7 +176,7 @@ class TermTable:
     The first objection becomes the reason of the proof only if every node has a match.
     """
     notes: dict[str, None] = field(default_factory=dict)
-    """What the first file declares wrongly and the second file declares correctly."""
+    """Sentences about facts that the first file declares wrongly and the second file declares correctly."""
     assumes: dict[str, None] = field(default_factory=dict)
     """The assumptions under which the terms are correct, each once."""
 
@@ -365,8 +365,8 @@ def whole(core: Core) -> View:
 def extent(view: View) -> Extent:
     """Return the shape of a value that is not stretched by a shape of unknown rank.
 
-    That is the tuple of sizes, if the rank is known. Otherwise it is a value that has the shape. An elementwise result
-    of one operand has the operand's shape, so the operand's whole core is returned in that case.
+    If the rank is known, the shape is the tuple of sizes. Otherwise a value represents the shape. For the result of an
+    elementwise operator of one operand, this value is the operand, because both have one shape.
     """
     if view.sizes is not None:
         return view.sizes

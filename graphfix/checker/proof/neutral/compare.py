@@ -118,7 +118,7 @@ def check_declared_output(table: TermTable, name: str, dims: tuple[Dims, Dims], 
 def _contradicts(one: Dims, two: Dims) -> bool:
     """Return whether two declared shapes can't both be true: the ranks differ, or two numbers differ.
 
-    A size that one of the files leaves free contradicts nothing.
+    A size that is free in one of the files contradicts nothing.
     """
     if one is None or two is None:
         return False
@@ -158,8 +158,8 @@ def concluded(table: TermTable, outputs: Sequence[tuple[str, View, View]], assum
     """Return the proof, after both files were read into `table`: proved, or not proved with the first reason.
 
     It is proved if every operator of the second file is one of the first, each output is the same value in both files,
-    and the second file neither needs more sizes to fit nor has an objection. `outputs` contains the name of each output
-    and its value in each file.
+    and the second file has no objection. Nor may only the second file need that sizes fit, or that a size is not
+    negative. `outputs` contains the name of each output and its value in each file.
     """
     if table.unmatched:
         theirs = table.unmatched[0]

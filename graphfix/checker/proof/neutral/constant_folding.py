@@ -107,7 +107,7 @@ def reproducible(array: Array) -> bool:
 
 
 def _integral(rule: Callable[[Array, Array], Array]) -> Callable[[Array, Array], Array | None]:
-    """Return a rule that computes integers exactly and returns None if a result leaves the type.
+    """Return a rule that computes integers exactly and returns None if a result is out of the type's range.
 
     For floats, the rule rounds once, as IEEE 754 defines one operation.
     """

@@ -26,7 +26,7 @@ MAY_BE_VIEWS = frozenset(
     "Reshape Unsqueeze Squeeze Flatten Expand Tile RESHAPE EXPAND_DIMS SQUEEZE BROADCAST_TO TILE"
     " STABLEHLO_BROADCAST_IN_DIM".split()
 )
-"""Data-movement operators: they make no term of their own if they only add, drop or stretch unit axes."""
+"""Data-movement operators. If they only add, drop or stretch unit axes, no term is created for them."""
 
 
 @dataclass(slots=True, eq=False)
@@ -80,7 +80,7 @@ def isolated(algebra: Algebra, views: Sequence[View | None]) -> tuple[TermTable,
 
 
 def explained(proof: Proof, notes: Notes) -> Proof:
-    """Return the proof with a reason that says how the two unmatched nodes differ, and with the maps of these nodes.
+    """Return the proof with a reason, how the two unmatched nodes differ, and with the maps of these nodes.
 
     `notes` were made when the files were read again.
     """

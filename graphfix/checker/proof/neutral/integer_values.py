@@ -19,7 +19,7 @@ _EXACT_AS_DOUBLE = 1 << 53
 _SIZE_BITS = 31
 """The bits of the number of elements on an axis."""
 SMALL = "in shape arithmetic, sizes and the numbers computed from them are below 2**31"
-"""An assumption for operators that look at the lower 32 bits of such numbers only."""
+"""An assumption for operators that read only the lower 32 bits of sizes and of numbers computed from sizes."""
 LARGE = "what shapes are computed from products of sizes by is below 2**63"
 """An assumption for products that may exceed 64 bits although each size fits in 31 bits."""
 NO_DIVISOR_IS_0 = "no size that shapes are divided by is 0"
@@ -79,7 +79,7 @@ TERMS: Mapping[str, Callable[[Arithmetic, Size, Size], Size | None]] = {
     "mod": _rest,
 }
 NARROW = frozenset({"max", "min"})
-"""The rules that look at the lower 32 bits only, even of wider numbers."""
+"""The rules whose operators read only the lower 32 bits, even of wider numbers."""
 DIVIDING = frozenset({"div", "mod"})
 """The rules that fail if the second operand is 0."""
 
@@ -128,8 +128,8 @@ def _computed(table: TermTable, rule: str, pair: tuple[Size, Size], dtype: str) 
 def held(table: TermTable, number: Size | None, dtype: str) -> Size | None:
     """Return `number` if it fits the type; None if it is None or can't fit.
 
-    That a term fits is recorded as an assumption. For int64 none is needed if 63 bits are enough for all sizes below
-    2**31. A term that is out of range for all sizes, or has a coefficient out of range, does not fit.
+    For a term, the assumption that it fits is recorded. For int64 no assumption is needed if 63 bits are enough for all
+    sizes below 2**31. A term that is out of range for all sizes, or has a coefficient out of range, does not fit.
     """
     limit = _LIMITS[dtype]
     if number is None or isinstance(number, int):

@@ -32,7 +32,7 @@ def beside(algebra: Algebra, op: str, one: View, two: View) -> View | None:
 
 
 def _is_neutral(op: str, view: View, *, right: bool) -> bool:
-    """Return whether all elements of a constant leave the other operand unchanged; `right` says that it is operand 1.
+    """Return whether all elements of a constant leave the other operand unchanged; `right` is True for operand 1.
 
     For floats, a sum needs -0.0 and a difference 0.0, because both x + 0.0 and x - -0.0 are 0.0 where x is -0.0.
     Whether a NaN keeps its payload is not considered.

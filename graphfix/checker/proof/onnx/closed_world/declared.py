@@ -104,7 +104,7 @@ def check_values(
     values: Mapping[str, View],
     enter_names: Callable[[Declared, View], None],
 ) -> None:
-    """Compare the types and shapes that a file declares for values with those that the proof knows.
+    """Compare the types and shapes that a file declares for values with those that are known to the proof.
 
     Runtimes trust declared types and shapes, and refuse some files that declare wrong ones. So the second file may
     declare only facts that a rule infers, or that the first file, which loads, declares for the same value by the same

@@ -291,7 +291,7 @@ def _clash(
 
     `after` are the inferred shapes of the second file. An unconfirmed size may do harm if a new If allocates its result
     by it, if the first file has no such inferred shape, or if a value of other sizes has the same inferred shape.
-    `exact` says that onnxruntime infers no sizes besides those in `after`. If a stored shape contradicts the inferred
+    `exact` is True if onnxruntime infers no sizes besides those in `after`. If a stored shape contradicts the inferred
     one, onnxruntime keeps the sizes on which both agree, and so it may infer a size that `after` lacks.
     """
     if after is None:

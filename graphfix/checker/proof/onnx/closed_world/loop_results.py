@@ -2,7 +2,7 @@
 
 A Loop without iterations returns stacks of the sizes that its body declares, with 0 for any undeclared size. For a
 Scan, onnxruntime needs the rank of each result. onnxruntime infers sizes that the body does not declare, but fewer than
-the proof's rules: for example, it infers no number for a size that goes through a Cast.
+the proof's rules: for example, it infers no number for a size that a Cast converts.
 
 onnxruntime does not copy an output of a body that no node computes. A Loop that stacks its iteration number therefore
 returns [3, 3, 3] instead of [0, 1, 2], because it counts in that buffer. A Scan whose body returns a slice or a state
@@ -41,7 +41,7 @@ INFERRED = (
 _TARGETS = {"Reshape": 1, "Expand": 1, "Squeeze": 1, "Unsqueeze": 1, "Tile": 1, "ConstantOfShape": 0}
 """Operators with a result whose rank depends on the elements or length of an operand, and the index of that operand."""
 _SEEN = frozenset({"Constant", "Shape"})
-"""Operators of which every runtime knows the length of the result."""
+"""Operators for which every runtime infers the length of the result."""
 
 
 def inference_basis(

@@ -102,8 +102,8 @@ def enter_graph_names(
 
     In a body, an output that is returned twice is recorded too.
 
-    `infos` are the declarations of the inputs and outputs, and those of the other values. `body` says that the graph is
-    a body. If `inlined`, names of values that look like names that runtimes generate are recorded too.
+    `infos` are the declarations of the inputs and outputs, and those of the other values. `body` is True if the graph
+    is a body. If `inlined`, names of values that look like names that runtimes generate are recorded too.
     """
     named = [*(info.name for info in (*graph.input, *graph.output)), *_initializers(graph)]
     if inlined:
@@ -141,8 +141,7 @@ class SizeNames:
     """The first file's name for the size of each axis, by graph and value name, or None if it declares several names.
     """
     second: dict[str, list[tuple[Place, object]]] = field(default_factory=dict)
-    """The places of the second file that have a name, each with the size that the proof knows, by the name of the size.
-    """
+    """The places of the second file that have a name, each with its size as a term, by the name of the size."""
     _met: set[tuple[object, ...]] = field(default_factory=set)
 
     def enter(self, world: Oddities, graph: str, info: Declared, view: View) -> None:
@@ -181,7 +180,7 @@ class SizeNames:
     def _apart(self, name: str, places: Sequence[tuple[Place, object]]) -> str | None:
         """Return a sentence about two places with one name whose sizes may differ; None if all sizes are equal.
 
-        Two places have equal sizes if the proof knows that, or if the first file declares one name for both.
+        Two places have equal sizes if their sizes are one term, or if the first file declares one name for both.
         """
         above: dict[object, object] = {}
 

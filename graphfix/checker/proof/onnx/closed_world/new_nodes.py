@@ -112,7 +112,7 @@ class ClosedWorld:
     closed: bool = False
     """Whether the first file has been read completely."""
     nodes: dict[tuple[object, ...], SignatureMemo] = field(default_factory=dict)
-    """What is known about all nodes of one signature, by the parts of the signature."""
+    """A memo about all nodes of one signature, by the parts of the signature."""
     types: set[tuple[str, str, Kinds]] = field(default_factory=set)
     """Operators of the first file with the types of their operands."""
     patterns: set[tuple[str, str, Pattern, Pattern]] = field(default_factory=set)
@@ -167,7 +167,7 @@ class ClosedWorld:
     def _fault(self, call: Call, results: Sequence[View | None], *, known: bool) -> str | None:
         """Return why a node may not load, as a phrase; None if it loads.
 
-        `known` says that the first file has the operator with operands of these types.
+        `known` is True if the first file has the operator with operands of these types.
         """
         node, kinds = call.signature_memo, call.kinds
         op, domain, version = node.signature.op, node.signature.domain, node.signature.version

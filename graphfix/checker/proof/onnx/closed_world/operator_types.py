@@ -173,7 +173,7 @@ _RULES: Mapping[str, Callable[[Call], int | bytes | None]] = {
 def is_open(core: Core) -> bool:
     """Return whether a value's type is unknown because no rule infers it and no operand decides it.
 
-    Such a value may be no tensor.
+    The value may be a sequence or another type that is not a tensor.
     """
     # `node_results.exact` makes keys that begin with "whole" and end with the result's index
     key: tuple[Any, ...] = core.key

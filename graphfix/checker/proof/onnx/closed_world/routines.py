@@ -44,7 +44,7 @@ _PACKING: Mapping[tuple[str, str], tuple[int, ...]] = {
 }
 """The matrices that onnxruntime packs at load if they are constant, by operator.
 
-Shapes decide how it sums the products.
+The operands' shapes decide how onnxruntime sums the products.
 """
 TWO_WAYS = _BY_SHAPE | _PACKING.keys() | {
     ("", "Cast"), ("", "CastLike"), ("", "QuantizeLinear"), (onnx_ops.MS, "QuantizeLinear"),
@@ -55,7 +55,7 @@ _HALF_BYTES = frozenset({TensorProto.INT4, TensorProto.UINT4})
 
 
 def _ranks(rank: int, *operands: tuple[str, tuple[int, ...]]) -> dict[str, dict[int, int]]:
-    """Return by operator, for each of the operand indices, the given rank.
+    """Return `rank` for each operand index, by operator.
 
     Each of `operands` contains operators, separated by spaces, and the indices of their operands.
     """

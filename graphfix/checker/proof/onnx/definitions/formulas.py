@@ -93,7 +93,7 @@ class Definitions:
     def enter(self, call: Call, results: Sequence[View | None], among: Among, *, inside: bool) -> None:
         """Record the formula of an operator of the first file, if the operator has one, with one entry for each result.
 
-        `results` are the operator's results. `among` reads the formula's nodes. `inside` says that the node is in a
+        `results` are the operator's results. `among` reads the formula's nodes. `inside` is True if the node is in a
         body.
         """
         rule = FORMULAS.get(call.op) if not call.domain and call.attributes.keys() <= READ[call.op] else None
