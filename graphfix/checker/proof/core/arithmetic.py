@@ -268,7 +268,7 @@ class Arithmetic:
         return found
 
     def _new(self, whole: Polynomial) -> Size:
-        """Return a polynomial as a number, as its only symbol, or as a new symbol for the sum."""
+        """Return a polynomial as a size: a number, its only symbol, or else a new symbol for the sum."""
         if not whole or whole[-1][0] == ():
             return whole[-1][1] if whole else 0
         if len(whole) == 1 and whole[0][1] == 1 and len(whole[0][0]) == 1:
@@ -364,8 +364,8 @@ class Arithmetic:
     def _range(self, symbol: Symbol) -> Interval:
         """Return bounds of a symbol's value.
 
-        The bounds of floor(P / n) and max(0, P) follow from those of P. Any other symbol is a size: 0 or more, or
-        within the range that the user requested.
+        The bounds of floor(P / n) and max(0, P) follow from those of P. Any other symbol is a size: 0 or more or, if
+        `_uses_ranges`, within the range that the user requested.
         """
         if symbol.key[0] not in (poly.FLOOR, poly.POSITIVE):
             return self.algebra.asked_range(symbol) if self._uses_ranges else (0, inf)

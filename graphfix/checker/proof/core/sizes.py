@@ -115,7 +115,7 @@ class Algebra:
         return checked
 
     def unmatched_check(self) -> Symbol | None:
-        """Return sizes that must fit only in the second file; None if there are none.
+        """Return sizes that only the second file needs to fit, as one symbol; None if there are none.
 
         With sizes that do not fit, the second file would fail where the first file runs.
         """

@@ -248,7 +248,7 @@ class TermTable:
         return extents
 
     def unmatched_check(self) -> str | None:
-        """Return sizes or shapes, printed, that must fit only in the second file; None if there are none.
+        """Return sizes or shapes, printed, that only the second file needs to fit; None if there are none.
 
         With sizes that do not fit, the second file would fail where the first file runs.
         """
@@ -366,7 +366,7 @@ def extent(view: View) -> Extent:
     """Return the shape of a value that is not stretched by a shape of unknown rank.
 
     If the rank is known, the shape is the tuple of sizes. Otherwise a value represents the shape. For the result of an
-    elementwise operator of one operand, this value is the operand, because both have one shape.
+    elementwise operator of one operand, this value is the whole core of the operand, because both have one shape.
     """
     if view.sizes is not None:
         return view.sizes

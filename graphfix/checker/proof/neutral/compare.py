@@ -31,10 +31,11 @@ Dims: TypeAlias = "Sequence[int | None] | None"
 
 
 def refuse_unknown(one: InputDims, two: InputDims, pair: Pair) -> None:
-    """Check that the names and shapes that the pair states exist in the inputs of the first or second file.
+    """Check the names of axes and the shapes of inputs that the pair states.
 
-    Raises GraphfixError for a name that no input has and for a shape of another rank. Raises UnprovedError for a shape
-    that contradicts the declared one.
+    A symbol must occur in either file. Names such as `x[0]` and shapes must fit the first file. Raises GraphfixError
+    for a name that no input has and for a shape of another rank. Raises UnprovedError for a shape that contradicts the
+    declared one.
     """
     symbols = {dim: None for inputs in (one, two) for dims in inputs.values() for dim in dims or ()}
     places = {

@@ -80,7 +80,7 @@ def isolated(algebra: Algebra, views: Sequence[View | None]) -> tuple[TermTable,
 
 
 def explained(proof: Proof, notes: Notes) -> Proof:
-    """Return the proof with a reason, how the two unmatched nodes differ, and with the maps of these nodes.
+    """Return the proof, with the difference between the two unmatched nodes in its reason, and with their maps.
 
     `notes` were made when the files were read again.
     """

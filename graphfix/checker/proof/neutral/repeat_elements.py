@@ -17,10 +17,7 @@ if TYPE_CHECKING:
     from graphfix.checker.proof.core.terms import Core, TermTable
 
 LONGEST = 1 << 20
-"""Sizes must be below this.
-
-Up to it, a coordinate that is computed in float32 selects the same element as in integers.
-"""
+"""Sizes below: coordinates that are computed in float32 fall where they fall in whole numbers."""
 
 
 def repeated(table: TermTable, view: View, factors: Sequence[int], description: str) -> View | None:

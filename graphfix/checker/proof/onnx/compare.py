@@ -65,7 +65,7 @@ def compared(pair: Pair, stack: ExitStack, notes: Notes | None = None, *, sorts:
     Raises UnprovedError if the files differ in something that no node computes or can't be read completely. Raises
     GraphfixError if a file is not a model. Files stay open until `stack` is closed. `notes` collects notes about nodes,
     if the caller needs any. With `sorts`, the nodes are first sorted into the order of execution, in which most files
-    already are.
+    already are. If only the second file is not in that order, UnprovedError is raised.
     """
     check_size(pair.before.stat().st_size, pair.after.stat().st_size)
     table = TermTable(Algebra())

@@ -80,9 +80,10 @@ def _numbers(output: ValueInfoProto, sizes: Sizes | None) -> tuple[int, ...] | N
 def _is_declared(
     output: ValueInfoProto, sizes: Sizes | None, *, numbers: bool, may_be_undeclared: Callable[[object], bool] = is_free
 ) -> bool:
-    """Return whether the output's rank is declared correctly, and with `numbers` its sizes too.
+    """Return whether the output's rank and all its declared sizes are known to be right.
 
-    A size may be undeclared if `may_be_undeclared` returns True for the size: no runtime infers a number for it.
+    If `numbers`, each undeclared size must be one for which `may_be_undeclared` returns True, because no runtime infers
+    a number for it. Otherwise any size may be undeclared.
     """
     tensor = output.type.tensor_type
     if sizes is None or not tensor.HasField("shape") or len(tensor.shape.dim) != len(sizes):
@@ -183,7 +184,7 @@ def mark_stacks(outputs: Sequence[ValueInfoProto], given: Sequence[View], result
 def mark_uninferred(core: Core, axes: Sequence[bool]) -> None:
     """Mark the sizes of these axes as sizes for which runtimes infer no number.
 
-    Only symbols of the core itself are marked.
+    Only symbols that were created for an unknown size of this core are marked.
     """
     for size, is_marked in zip(core.sizes or (), axes, strict=False):
         if is_marked and isinstance(size, Symbol) and size.key[:2] == ("dim", core.number):

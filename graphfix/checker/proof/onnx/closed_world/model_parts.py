@@ -101,8 +101,8 @@ def _functions(one: ModelProto, two: ModelProto, called: Called) -> Iterator[str
     """Yield each fault of the second file's functions.
 
     A function must equal one of the first file byte for byte, or have been read because a node calls it. The model must
-    import the operator sets that the function imports. Runtimes check only functions that are called. So an uncalled
-    function of the first file may be invalid although that file loads.
+    import the operator sets that the function imports. An equal function that only the second file calls must be valid
+    like a new one, because runtimes check only functions that are called.
     """
     known = {key_of(each): each for each in one.functions}
     twice = Counter(map(key_of, two.functions)) - Counter(map(key_of, one.functions))
