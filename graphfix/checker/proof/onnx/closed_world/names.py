@@ -68,7 +68,7 @@ def enter_devices(world: Oddities, graph: str, node: NodeProto) -> None:
 
 
 def _enter_made(world: Oddities, names: Iterable[str]) -> None:
-    """Record in `world` names that contain `_inlfunc_`, like names that onnxruntime generates for parts of functions.
+    """Record in `world` names that contain `_inlfunc_`, like those that onnxruntime generates for parts of functions.
     """
     for name in names:
         if INLINED.decode() in str(name):
