@@ -38,17 +38,17 @@ def polynomial(size: Size) -> Polynomial:
     """Return a size as a polynomial."""
     if isinstance(size, int):
         return number_term(size)
-    return size.key[1] if size.key[0] == SUM else (((size,), 1),)  # type: ignore[return-value]  # keys hold anything
+    return size.key[1] if size.key[0] == SUM else (((size,), 1),)  # type: ignore[return-value]  # a key may contain any object
 
 
 def held(symbol: Symbol) -> Polynomial:
     """Return the polynomial P inside a symbol for floor(P / n) or max(0, P)."""
-    return symbol.key[1]  # type: ignore[return-value]  # as above
+    return symbol.key[1]  # type: ignore[return-value]  # a key may contain any object
 
 
 def divisor(symbol: Symbol) -> int:
     """Return the divisor n of a symbol for floor(P / n)."""
-    return symbol.key[2]  # type: ignore[return-value]  # as above
+    return symbol.key[2]  # type: ignore[return-value]  # a key may contain any object
 
 
 def is_alone(factors: Factors, kind: str) -> bool:

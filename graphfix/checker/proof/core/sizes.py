@@ -178,9 +178,9 @@ def _order(size: Size) -> tuple[bool, int]:
 def result_size(size: Size) -> Size:
     """Return the size that an axis of a result has, provided that an operator checks that its operands fit.
 
-    For a broadcast with one number, this is the number. If exactly one of the symbols is never 1, it is that symbol.
-    Symbols that are always 1 at the same time can't stretch one another, so they are equal and one of them is returned.
-    In all other cases, and if `size` is not a broadcast, `size` itself is returned.
+    For a broadcast with one number, this is the number. If exactly one of the symbols is never 1, it is that symbol. If
+    all symbols are 1 at the same time and only then, no symbol can stretch another. They are then equal, and one of
+    them is returned. In all other cases, and if `size` is not a broadcast, `size` itself is returned.
     """
     if not isinstance(size, Symbol) or size.key[0] != "broadcast":
         return size

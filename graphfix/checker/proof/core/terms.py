@@ -386,7 +386,7 @@ def composed(outer: View, inner: View) -> View:
     return View(inner.core, tuple(None if k is None else inner.axes[k] for k in outer.axes), outer.sizes, more)
 
 
-def shown(value: Any) -> str:  # noqa: ANN401 - a use may be any term
+def shown(value: Any) -> str:  # noqa: ANN401 - any term can be printed
     """Return a value as reports print it: `x[2,3]`, or `x[*]` if the rank is unknown.
 
     Print any other term by `repr`.

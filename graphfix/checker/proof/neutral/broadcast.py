@@ -32,8 +32,8 @@ def broadcast_of(core: Core) -> Broadcast | None:
     """Return the operands' cores, the maps and the space if a core's operator broadcasts; None for any other core."""
     nest = core.key[1]
     if core.key[0] == EACH and isinstance(nest, Nest):
-        return core.key[2:], nest.maps, nest.space  # type: ignore[return-value]  # as `_read` makes it
-    return core.key[-3:] if core.key[0] in BROADCASTING else None  # type: ignore[return-value]  # keys hold anything
+        return core.key[2:], nest.maps, nest.space  # type: ignore[return-value]  # `_read` makes this key
+    return core.key[-3:] if core.key[0] in BROADCASTING else None  # type: ignore[return-value]  # a key may contain any object
 
 
 def elementwise(table: TermTable, key: Key, views: Sequence[View], description: str) -> View:

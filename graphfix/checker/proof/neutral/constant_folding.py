@@ -269,10 +269,10 @@ def _counts(number: float) -> bool:
 
 
 def ranged(start: Array, limit: Array, step: Array) -> Array | None:
-    """Return the numbers from `start` to before `limit` in steps of `step`, each an array of one element.
+    """Return the numbers from `start` to before `limit` in steps of `step`, all three arrays of one element.
 
-    Return None if runtimes may disagree or the result has more than MOST elements. Floats must be integers for which
-    every sum is exact.
+    Return None for a step of 0. Return None also if runtimes may disagree, or if the result has more than MOST
+    elements. Floats must be integers for which every sum is exact.
     """
     ends = [start.item(), limit.item(), step.item()]
     if start.dtype.name in _ROUNDED and all(map(_counts, ends)):

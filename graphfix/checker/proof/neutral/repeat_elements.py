@@ -17,7 +17,10 @@ if TYPE_CHECKING:
     from graphfix.checker.proof.core.terms import Core, TermTable
 
 LONGEST = 1 << 20
-"""Sizes below: coordinates that are computed in float32 fall where they fall in whole numbers."""
+"""Sizes must be below this.
+
+Up to it, a coordinate that is computed in float32 selects the same element as in integers.
+"""
 
 
 def repeated(table: TermTable, view: View, factors: Sequence[int], description: str) -> View | None:
@@ -69,7 +72,7 @@ def _base(core: Core) -> tuple[Core, tuple[int, ...]]:
     """
     if core.key[0] != "repeat":
         return core, ()
-    return core.key[1], core.key[2]  # type: ignore[return-value]  # what `repeated` put there
+    return core.key[1], core.key[2]  # type: ignore[return-value]  # `repeated` makes this key
 
 
 def merged(table: TermTable, view: View, target: Sequence[int], description: str) -> View | None:

@@ -135,7 +135,8 @@ def _interface(one: ModelProto, two: ModelProto, values: Collection[str], narrow
     """Raise UnprovedError unless the inputs and outputs of both files have equal names and types, in the same order.
 
     Inputs in `values`, which have a fixed value, may be missing in the second file. Inputs in `narrowed` are int64 in
-    the first file and int32 in the second. The declared shapes of inputs must not contradict each other.
+    the first file and int32 in the second. The declared shapes of inputs must not contradict each other. Initializers,
+    versions of operator sets and training graphs are checked too.
     """
     _check_initializers(one, two)
     _check_versions(one, two)

@@ -65,7 +65,7 @@ def _parts(compared: Sequence[object], attributes: Mapping[str, AttributeProto])
     """
     since, held = compared
     parts = {"operator set": (since, str(since))}
-    pairs: tuple[tuple[str, object], ...] = held  # type: ignore[assignment]  # keys hold anything
+    pairs: tuple[tuple[str, object], ...] = held  # type: ignore[assignment]  # a key may contain any object
     return parts | {f"attribute {name!r}": (form, _text(attributes[name])) for name, form in pairs}
 
 

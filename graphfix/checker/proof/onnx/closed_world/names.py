@@ -68,8 +68,7 @@ def enter_devices(world: Oddities, graph: str, node: NodeProto) -> None:
 
 
 def _enter_made(world: Oddities, names: Iterable[str]) -> None:
-    """Record in `world` names that contain `_inlfunc_`, like those that onnxruntime generates for parts of functions.
-    """
+    """Record in `world` names that contain `_inlfunc_`, as names that onnxruntime generates for functions do."""
     for name in names:
         if INLINED.decode() in str(name):
             world.odd(("inlined", name), f"the second file has a name as runtimes make them: {name!r}")

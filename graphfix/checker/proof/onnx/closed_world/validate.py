@@ -49,7 +49,7 @@ def is_separate(call: Call) -> bool:
     if call.op != "Dropout":
         return call.op in onnx_ops.RANDOM
     if call.version >= TRAINING_MODE_SINCE:
-        return len(call.views) > 2  # noqa: PLR2004 - whether it trains
+        return len(call.views) > 2  # noqa: PLR2004 - operand 2 states the training mode
     return call.version < onnx_ops.LEGACY_END and not call.integer("is_test", 0)
 
 

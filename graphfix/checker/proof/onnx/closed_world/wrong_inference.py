@@ -83,7 +83,7 @@ def _conv_transpose(node: NodeProto, _: Environment) -> bool:
 
 def _slice(node: NodeProto, environment: Environment) -> bool:
     """Return whether a Slice may go backwards to an end of 2**31 - 1 or more, which a kernel reads as the beginning."""
-    if len(node.input) <= 4 or not node.input[4]:  # noqa: PLR2004 - the operand that holds the steps
+    if len(node.input) <= 4 or not node.input[4]:  # noqa: PLR2004 - operand 4 contains the steps
         return False
     ends, steps = (numbers(environment.find(name).content) if name else None for name in (node.input[2], node.input[4]))
     if steps is not None and all(step > 0 for step in steps):
