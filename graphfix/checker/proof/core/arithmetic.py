@@ -55,9 +55,9 @@ class Arithmetic:
     """Whether `_range` uses the ranges that the user requested (`least_in_ranges` sets this)."""
     _answers: dict[tuple[str, Sizes], Size | None] = field(default_factory=dict)
     _seen: dict[Symbol, list[Place]] = field(default_factory=dict)
-    """Terms that are sizes of a value, with the places that compute the value: there these terms are not negative."""
+    """Terms that are sizes of a value, with the bodies that compute the value: there these terms are not negative."""
     _needed: dict[Symbol, list[Place]] = field(default_factory=dict)
-    """Terms that must not be negative, with the places of nodes that fail if they are."""
+    """Terms that must not be negative, with the bodies that contain a node which fails if they are."""
     newly_needed: Symbol | None = None
     """A term that must not be negative in the second file alone; None if there is no such term."""
 
@@ -179,13 +179,16 @@ class Arithmetic:
         return asked
 
     def see(self, sizes: Sizes) -> None:
-        """Record that a value that the present place computes has these sizes, so they are not negative there."""
+        """Record that the body (or main graph) being read computes a value of these sizes.
+
+        Wherever this body is executed, the sizes are therefore not negative.
+        """
         for size in sizes:
             if isinstance(size, Symbol) and size.key[0] == poly.SUM:
                 add_once(self._seen.setdefault(size, []), self.algebra.place)
 
     def need(self, sizes: Sizes) -> None:
-        """Record that the present place fails if one of these sizes is negative.
+        """Record that a node of the body (or main graph) being read fails if one of these sizes is negative.
 
         A number or a size that is certainly not negative is ignored. The first size that only the second file needs
         becomes `newly_needed`.
@@ -199,7 +202,7 @@ class Arithmetic:
             add_once(places, self.algebra.place)
 
     def is_size(self, size: Size) -> bool:
-        """Return whether a term is certainly not negative wherever the present place is executed."""
+        """Return whether a term is certainly not negative wherever the body (or main graph) being read is executed."""
         if isinstance(size, Symbol) and reached(self._seen.get(size, ()), self.algebra.place):
             return True
         return self.least(size) >= 0

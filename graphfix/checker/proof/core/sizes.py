@@ -61,9 +61,9 @@ class Algebra:
     closed: bool = False
     """Whether the first file has been read completely."""
     checks: dict[Symbol, list[Place]] = field(default_factory=dict)
-    """The broadcasts of sizes that nodes of the first file need to fit, with the places of those nodes."""
+    """The broadcasts of sizes that nodes of the first file need to fit, with the bodies around those nodes."""
     second_checks: dict[tuple[Symbol, Place], None] = field(default_factory=dict)
-    """The broadcasts of sizes that nodes of the second file need to fit, each with its place."""
+    """The broadcasts of sizes that nodes of the second file need to fit, each with the bodies around the node."""
     ranges: dict[Symbol, tuple[int, int]] = field(default_factory=dict)
     """The least and the greatest size that the user requested, by the symbol of an input's size."""
     used_ranges: dict[Symbol, None] = field(default_factory=dict)
@@ -161,13 +161,16 @@ def numbers(sizes: Sequence[Size | None] | None) -> tuple[int, ...] | None:
 
 
 def add_once(places: list[Place], place: Place) -> None:
-    """Add a place to a list of places, unless the list contains it."""
+    """Add a place (the bodies around a node) to a list of places, unless the list contains it."""
     if place not in places:
         places.append(place)
 
 
 def reached(places: Sequence[Place], place: Place) -> bool:
-    """Return whether one of `places` is executed whenever `place` is: `place` itself, or a body around it."""
+    """Return whether one of `places` is executed whenever `place` is: `place` itself, or a body around it.
+
+    A place is a tuple of the bodies around a node, from the outermost inwards. () is the main graph.
+    """
     return place in places or any(place[: len(other)] == other for other in places)
 
 

@@ -137,12 +137,12 @@ class TermTable:
     """A cache: how operands of certain maps and sizes are broadcast together. Most nodes of a model are alike."""
     nests: dict[tuple[object, ...], Nest] = field(default_factory=dict)
     checks: dict[frozenset[Extent], list[Place]] = field(default_factory=dict)
-    """Shapes that nodes of the first file need to fit together, with the places.
+    """Sets of shapes that nodes of the first file need to fit together, with the bodies around those nodes.
 
     At least one rank of each set is unknown.
     """
     second_checks: dict[tuple[frozenset[Extent], Place], None] = field(default_factory=dict)
-    """Shapes that nodes of the second file need to fit together, each set with its place."""
+    """Sets of shapes that nodes of the second file need to fit together, each with the bodies around the node."""
     declared: dict[tuple[str, View], list[tuple[int, ...]]] = field(default_factory=dict)
     """The shapes that the first file declares for a value of this name; -1 is a size that the file does not declare."""
     elements: set[tuple[str, View, bytes]] = field(default_factory=set)
@@ -207,7 +207,7 @@ class TermTable:
         self._placed(core)
 
     def _placed(self, core: Core) -> None:
-        """Record the present place for a core of the first file. For the second file, check the place.
+        """Record for a core of the first file that the body being read contains it. For the second file, check this.
 
         The second file may compute a core only where the first file computes it too. If it does not, the core is added
         to `unmatched`. A core that is not counted is ignored.

@@ -163,8 +163,8 @@ def onto(
     """Return the result of an operator that broadcasts `others` onto operand 0 (`view`), whose shape the result has.
 
     If `keeps`, no runtime stretches operand 0, so the result has exactly its shape. Otherwise a size of the result is
-    unknown where the others may not fit. If an operand has a higher rank than operand 0, the operands are read exactly,
-    without maps.
+    unknown where the others may not fit. If an operand has a higher rank than operand 0, the operands are compared as
+    values with their shapes, not by maps.
     """
     sizes = view.sizes if keeps else onto_sizes(view.sizes, [other.sizes for other in others])
     if view.sizes is None or any(other.sizes is None for other in others):
@@ -221,11 +221,11 @@ def product(
     *,
     outer: tuple[int, int] = (-2, -1),
 ) -> View:
-    """Return the product of two stacks of matrices: batch axes are broadcast, and the last two axes are read exactly.
+    """Return the product of two stacks of matrices: batch axes are broadcast, and the last two axes are not.
 
     `outer` contains for each operand the axis that stays in the result, -2 or -1; the other one is summed over. A
-    vector has only the summed axis. If the shape of an operand is unknown or a scalar, the operands are read exactly
-    and the result's rank is unknown.
+    vector has only the summed axis. If the shape of an operand is unknown or a scalar, the term contains both operands
+    without maps, and the result's rank is unknown.
     """
     if any(0 in view.sizes for view in pair if view.sizes):
         pair = _without_elements(table, pair[0]), _without_elements(table, pair[1])

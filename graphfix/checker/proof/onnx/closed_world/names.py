@@ -141,7 +141,7 @@ class SizeNames:
     """The first file's name for the size of each axis, by graph and value name, or None if it declares several names.
     """
     second: dict[str, list[tuple[Place, object]]] = field(default_factory=dict)
-    """The places of the second file that have a name, each with its size as a term, by the name of the size."""
+    """The axes of values in the second file, each with its size as a term, by the name of the size."""
     _met: set[tuple[object, ...]] = field(default_factory=set)
 
     def enter(self, world: Oddities, graph: str, info: Declared, view: View) -> None:
@@ -165,7 +165,10 @@ class SizeNames:
                 self.second.setdefault(name, []).append(((graph, value, view, axis), size))
 
     def _in_first(self, place: Place) -> str | None:
-        """Return the name that the first file declares for the size at this place; None unless there is exactly one."""
+        """Return the first file's name for the size of a value's axis; None unless there is exactly one.
+
+        `place` contains the graph, the value's name, the value and the axis.
+        """
         graph, value, view, axis = place
         return self.first.get((graph, value), {}).get((view, axis))
 
@@ -178,9 +181,11 @@ class SizeNames:
         return next(filter(None, (self._apart(name, places) for name, places in several)), None)
 
     def _apart(self, name: str, places: Sequence[tuple[Place, object]]) -> str | None:
-        """Return a sentence about two places with one name whose sizes may differ; None if all sizes are equal.
+        """Return a sentence about two axes whose sizes have one name but may differ; None if all sizes are equal.
 
-        Two places have equal sizes if their sizes are one term, or if the first file declares one name for both.
+        `places` are the axes whose size has the name `name`, each with the size as a term.
+
+        Two axes have equal sizes if their sizes are one term, or if the first file declares one name for both.
         """
         above: dict[object, object] = {}
 
@@ -202,7 +207,7 @@ class SizeNames:
 
 
 def _are_one(places: Sequence[tuple[Place, object]]) -> bool:
-    """Return whether all places have the same known size, as nearly all names do."""
+    """Return whether all axes in `places` have the same known size. Nearly always they do."""
     return places[0][1] is not None and len({size for _, size in places}) == 1
 
 

@@ -126,7 +126,7 @@ def _assumed(call: Call, *, floats: bool) -> str | None:
 
 
 def enter_exact(call: Call, core: Core) -> None:
-    """Record which operands the file stores, for an operator that reads its operands exactly."""
+    """Record which operands the file stores, for an operator that the proof does not read by indexing maps."""
     packs = _PACKING.get((call.domain, call.op), ())
     if packs and call.table.routines.setdefault(core, packed := _packed(call, packs)) != packed:
         call.table.assumes[ROUTINES] = None
