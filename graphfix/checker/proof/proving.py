@@ -1,4 +1,4 @@
-"""Prove two models equal for all inputs and all sizes: both are read into one table of terms, and compared there."""
+"""Prove that two models compute the same for all inputs and sizes: read both into one table of terms and compare."""
 
 from __future__ import annotations
 
@@ -22,10 +22,11 @@ if TYPE_CHECKING:
 
 
 def prove(pair: Pair) -> Proof:
-    """Compare two files of one format without a runtime, under the statements of the pair about their inputs.
+    """Return the proof that two files of one format compute the same, without running them.
 
-    No payload is in memory as a whole. A node that does not mean anything is a reason not to prove; a file that is no
-    model, or lacks a data file that it names, raises GraphfixError.
+    The pair's statements about inputs (sizes, shapes, values) are assumed. Large constants are read in pieces, never
+    completely. If the files can't be proved equal, the result is `not proved` with a reason, also if a node is invalid.
+    Raises GraphfixError if a file is not a model, or if a data file that it names is missing.
     """
     compared, _, refuse = _comparison(pair)
     try:
@@ -41,7 +42,7 @@ def prove(pair: Pair) -> Proof:
         wanted = frozenset(number for number in proof.cores if number is not None)
         if not wanted:
             return proof
-        # Nothing of a node is kept but its term: where two have no match, both files are read again to say why.
+        # Of a node only its term is kept. To explain two nodes without a match, both files are read again.
         notes = Notes(wanted)
         with ExitStack() as stack:
             compared(pair, stack, notes)
@@ -51,7 +52,10 @@ def prove(pair: Pair) -> Proof:
 
 
 def _comparison(pair: Pair) -> tuple[Callable[..., Proof], Callable[..., object], Callable[..., object]]:
-    """Return a format's functions `compared`, `note_nodes` and `refuse`, importing no other format's library."""
+    """Return the format's functions that compare two files, note the nodes of one, and check that a file can be read.
+
+    Only the library of that format is imported.
+    """
     if pair.tflite:
         from graphfix.checker.proof.tflite import compare as by_tflite
 
@@ -63,7 +67,10 @@ def _comparison(pair: Pair) -> tuple[Callable[..., Proof], Callable[..., object]
 
 
 def _in_any_order(compared: Callable[..., Proof], *given: object) -> Proof:
-    """Compare two ONNX files. If the nodes of a file are not in the order of execution, sort them and compare again."""
+    """Return the proof for two ONNX files.
+
+    If a file's nodes are not in the order of execution, sort them and compare again.
+    """
     try:
         return compared(*given)
     except UnsortedError:
@@ -71,11 +78,12 @@ def _in_any_order(compared: Callable[..., Proof], *given: object) -> Proof:
 
 
 def maps(pair: Pair) -> tuple[Reads, ...]:
-    """Return the indexing maps of every node of the first file that broadcasts, in the order in which it is read.
+    """Return the indexing maps of every broadcasting node of the first file, in the order in which the nodes are read.
 
-    They are printed from the terms that are compared, with each operand as a separate value. A function is read at
-    each call. No command asks for them: they are for readers of docs/proof.md, and for the tests that hold them beside
-    those of `show --maps`. Raises GraphfixError for what is no model, UnprovedError for what can't be read as a whole.
+    The maps are printed from the terms that `prove` compares, but with each operand as a separate value. The nodes of a
+    function are returned for each call. No command uses this function: it is for readers of docs/proof.md, and for
+    tests that compare its result with `show --maps`. Raises GraphfixError if the file is not a model, and UnprovedError
+    if the file can't be read completely.
     """
     _, note_nodes, _ = _comparison(pair)
     notes = Notes()

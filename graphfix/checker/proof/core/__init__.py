@@ -1,1 +1,1 @@
-"""Terms and the maps by which they are read: sizes, arithmetic on sizes, iteration spaces, the result of a proof."""
+"""The proof's data structures: terms, indexing maps, sizes, arithmetic on sizes, and the result of a proof."""

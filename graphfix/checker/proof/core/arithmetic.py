@@ -1,8 +1,13 @@
-"""Arithmetic on sizes in the proof: equal functions of the same sizes are one term.
+"""Arithmetic on sizes in the proof: equal functions of the same sizes become one term.
 
-A term is a polynomial over symbols with whole coefficients. Two kinds of symbols say what polynomials cannot: a rounded
-quotient, and what of a number is positive. Each has one normal form: no quotient stands in another, nothing that
-divides evenly stands in one, and of P and -P one is taken. All other symbols are sizes, and not negative.
+A term is a polynomial over symbols, with integer coefficients. Two kinds of symbols are functions that a polynomial
+can't express: floor(P / n) and max(0, P). They have a normal form:
+
+- a floor(..) is never a term of the polynomial inside another floor(..), unless it is multiplied;
+- the part of P that n divides evenly is moved out of floor(P / n);
+- of two forms that can be computed from each other, such as max(0, P) and max(0, -P), only one is used.
+
+All other symbols are sizes, which are not negative.
 """
 
 from __future__ import annotations
@@ -21,49 +26,60 @@ if TYPE_CHECKING:
     from graphfix.checker.proof.core.sizes import Algebra, Place, Size, Sizes
 
 Interval: TypeAlias = "tuple[float, float]"
-"""The least and the greatest value, infinite where none is known: whole numbers otherwise, of any size."""
+"""A lower and an upper bound: integers of any size, or infinite if no bound is known."""
 _FARTHEST = 1 << 128
-"""No size is near it, and a float holds it: a sum that is doubled 1,300 times has coefficients that none holds."""
+"""Bounds beyond this number count as infinite. No size is near it, and a float can represent it.
+
+A sum that is doubled 1,300 times has coefficients that no float can represent.
+"""
 
 ELEMENT = "element"
-"""How the symbols of unknown numbers begin: what they stand for is a size where a value has it, and may be negative."""
+"""The first part of the key of a symbol for an unknown element of a computed shape.
+
+The unknown number may be negative. At a place where a value has this number as a size, it is not negative.
+"""
 
 
 @dataclass(slots=True, eq=False)
 class Arithmetic:
-    """Sums, products, quotients and the greater of two, over the symbols of one proof."""
+    """Sums, products, quotients, maximum and minimum of sizes, over the symbols of one proof.
+
+    Functions return None for a result that is not followed: it has too many terms or factors, or its numbers are too
+    large.
+    """
 
     algebra: Algebra
     _terms: dict[Polynomial, Size] = field(default_factory=dict)
     _intervals: dict[Polynomial, Interval] = field(default_factory=dict)
     _uses_ranges: bool = False
-    """Whether `_range` uses the ranges that the user asked for (`least_in_ranges` sets it)."""
+    """Whether `_range` uses the ranges that the user requested (`least_in_ranges` sets this)."""
     _answers: dict[tuple[str, Sizes], Size | None] = field(default_factory=dict)
     _seen: dict[Symbol, list[Place]] = field(default_factory=dict)
-    """Terms that are sizes of a value, and where a node asks for its shape: there they are not negative."""
+    """Terms that are sizes of a value, with the bodies that compute the value: there these terms are not negative."""
     _needed: dict[Symbol, list[Place]] = field(default_factory=dict)
-    """Terms that must not be negative, and where a node fails if they are."""
+    """Terms that must not be negative, with the bodies that contain a node which fails if they are."""
     newly_needed: Symbol | None = None
-    """A term that must not be negative in the second file alone."""
+    """A term that must not be negative in the second file alone; None if there is no such term."""
 
     # --- what rules ask for -------------------------------------------------------------------------------------------
 
     def add(self, *sizes: Size) -> Size | None:
-        """Return the sum; None for one that is not followed."""
+        """Return the sum of sizes; None if the result has too many terms."""
         return self._once(self._sum, *sizes)
 
     def _sum(self, *sizes: Size) -> Size | None:
         return self._term(poly.total(map(poly.polynomial, sizes)))
 
     def sub(self, one: Size, two: Size) -> Size | None:
-        """Return the difference."""
+        """Return `one` minus `two`; None if the result has too many terms."""
         return self._term(poly.difference(poly.polynomial(one), poly.polynomial(two)))
 
     def mul(self, *sizes: Size) -> Size | None:
-        """Return the product."""
+        """Return the product of sizes; None if the result has too many terms or factors, or too large numbers."""
         return self._once(self._product, *sizes)
 
     def _product(self, *sizes: Size) -> Size | None:
+        """Return the product of sizes, uncached; None if it has too many terms or factors, or too large numbers."""
         whole: Polynomial = poly.number_term(1)
         for size in sizes:
             factor = poly.polynomial(size)
@@ -75,14 +91,16 @@ class Arithmetic:
         return self._term(whole)
 
     def quotient(self, one: Size, two: Size) -> Size | None:
-        """Return what the second has to be multiplied by to be the first; None where that is no polynomial."""
+        """Return the exact quotient `one / two`; None if the quotient is not a polynomial."""
         found = poly.exact_quotient(poly.polynomial(one), poly.polynomial(two))
         return None if found is None else self._term(found)
 
     def left_open(self, sizes: Sequence[Size], others: Sequence[Size]) -> Size | None:
-        """Return the one size of a shape that its others leave open for as many elements as these sizes have.
+        """Return the size that a Reshape infers for the -1 of its target; None if this size can't be written as a term.
 
-        None of them is 0. Where the quotient is not exact for all sizes the model fails at those with a rest.
+        `sizes` is the operand's shape, and `others` are the target's sizes except the -1. The caller makes sure that no
+        size in `others` is 0. If the product of `others` is a number that does not divide the other product for all
+        sizes, the quotient is rounded down, because the model fails at sizes with a remainder.
         """
         remaining, others_left = list(sizes), []
         for size in others:
@@ -104,47 +122,52 @@ class Arithmetic:
         return self.floordiv(whole, by) if isinstance(by, int) and not isinstance(whole, int) else None
 
     def floordiv(self, size: Size, by: int) -> Size | None:
-        """Return the quotient rounded down, by a number above 0."""
+        """Return `size / by` rounded down, where `by` is above 0; None if the result has too many terms."""
         return size // by if isinstance(size, int) else self._once(self._divided, size, by, 0)
 
     def ceildiv(self, size: Size, by: int) -> Size | None:
-        """Return the quotient rounded up."""
+        """Return `size / by` rounded up, where `by` is above 0; None if the result has too many terms."""
         return -(-size // by) if isinstance(size, int) else self._once(self._divided, size, by, by - 1)
 
     def _divided(self, size: Size, by: int, added: int) -> Size | None:
+        """Return floor((size + added) / by); None if the result has too many terms."""
         return self._term(self._floor(poly.total((poly.polynomial(size), poly.number_term(added))), by))
 
     def mod(self, size: Size, by: int) -> Size | None:
-        """Return the rest of the quotient rounded down."""
+        """Return `size - by * floor(size / by)`, the remainder; None if the result has too many terms."""
         whole = poly.polynomial(size)
         return self._term(poly.difference(whole, poly.scaled(self._floor(whole, by), by)))
 
     def greater(self, one: Size, two: Size) -> Size | None:
-        """Return the greater of two."""
+        """Return the maximum of two sizes; None if the result has too many terms."""
         low = poly.polynomial(two)
         return self._term(poly.total((low, self._positive(poly.difference(poly.polynomial(one), low)))))
 
     def lesser(self, one: Size, two: Size) -> Size | None:
-        """Return the lesser of two."""
+        """Return the minimum of two sizes; None if the result has too many terms."""
         high = poly.polynomial(one)
         return self._term(poly.difference(high, self._positive(poly.difference(high, poly.polynomial(two)))))
 
     def order(self, one: Size, two: Size) -> Interval:
-        """Return the least and the greatest that the first may exceed the second by: 0 and 0 where they are equal."""
+        """Return a lower and an upper bound of `one - two`.
+
+        Equal sizes return 0 and 0; an unknown bound is infinite.
+        """
         if one is two:
             return 0, 0
         return self._interval(poly.difference(poly.polynomial(one), poly.polynomial(two)))
 
     def least(self, size: Size) -> float:
-        """Return what a term is at least."""
+        """Return a lower bound of a term; minus infinity if none is known."""
         if isinstance(size, int):
             return size
         return self._interval(poly.polynomial(size))[0]
 
     def least_in_ranges(self, size: Size) -> float:
-        """Return the least value of a term in the ranges that the user asked for.
+        """Return a lower bound of a term within the ranges of sizes that the user requested.
 
-        If the ranges raise that value, they are entered in `used_ranges`: the proof then assumes them.
+        If the ranges raise the bound, they are recorded in `used_ranges`, because the proof then assumes them. A bound
+        above 1 that needs no range is returned at once.
         """
         low, algebra = self.least(size), self.algebra
         if low > 1 or not algebra.ranges:
@@ -156,13 +179,20 @@ class Arithmetic:
         return asked
 
     def see(self, sizes: Sizes) -> None:
-        """Enter that a value that the present place computes has these sizes."""
+        """Record that the body (or main graph) being read computes a value of these sizes.
+
+        Wherever this body is executed, the sizes are therefore not negative.
+        """
         for size in sizes:
             if isinstance(size, Symbol) and size.key[0] == poly.SUM:
                 add_once(self._seen.setdefault(size, []), self.algebra.place)
 
     def need(self, sizes: Sizes) -> None:
-        """Enter that the present place fails where one of these is negative."""
+        """Record that a node of the body (or main graph) being read fails if one of these sizes is negative.
+
+        A number or a size that is certainly not negative is ignored. The first size that only the second file needs
+        becomes `newly_needed`.
+        """
         for size in sizes:
             if isinstance(size, int) or (size.key[0] != ELEMENT and self.is_size(size)):
                 continue
@@ -172,7 +202,7 @@ class Arithmetic:
             add_once(places, self.algebra.place)
 
     def is_size(self, size: Size) -> bool:
-        """Whether a term is not negative wherever the present place is reached."""
+        """Return whether a term is certainly not negative wherever the body (or main graph) being read is executed."""
         if isinstance(size, Symbol) and reached(self._seen.get(size, ()), self.algebra.place):
             return True
         return self.least(size) >= 0
@@ -180,8 +210,9 @@ class Arithmetic:
     # --- normal forms -------------------------------------------------------------------------------------------------
 
     def _floor(self, whole: Polynomial, by: int) -> Polynomial:
+        """Return the polynomial for floor(P / n) in its normal form, where `whole` is P and `by` is n."""
         inner = next((term for term in whole if term[1] in (1, -1) and poly.is_alone(term[0], poly.FLOOR)), None)
-        if inner is not None:  # floor((floor(P / c) + Q) / n) is floor((P + c Q) / (c n))
+        if inner is not None:  # floor((floor(P / c) + Q) / n) = floor((P + c Q) / (c n))
             (symbol,), sign = inner
             inside, divided_by = poly.held(symbol), poly.divisor(symbol)
             turned = inside if sign > 0 else poly.difference(poly.number_term(divided_by - 1), inside)
@@ -203,7 +234,7 @@ class Arithmetic:
         return poly.total((even, self._symbol(poly.FLOOR, rest, by)))
 
     def _positive(self, whole: Polynomial) -> Polynomial:
-        """Return the polynomial for max(0, P)."""
+        """Return the polynomial for max(0, P) in its normal form, where `whole` is P."""
         low, high = self._interval(whole)
         if low >= 0:
             return whole
@@ -212,11 +243,12 @@ class Arithmetic:
         shared = gcd(*(number for _, number in whole))
         if shared > 1:
             return poly.scaled(self._positive(tuple((factors, number // shared) for factors, number in whole)), shared)
-        if whole[-1][1] < 0:  # max(0, P) is P + max(0, -P)
+        if whole[-1][1] < 0:  # max(0, P) = P + max(0, -P)
             return poly.total((whole, self._positive(poly.scaled(whole, -1))))
         return self._symbol(poly.POSITIVE, whole, 1)
 
     def _symbol(self, kind: str, whole: Polynomial, by: int) -> Polynomial:
+        """Return a polynomial of one symbol, for floor(P / n) or max(0, P); `whole` is P and `by` is n."""
         key = kind, whole, by
         symbol = self.algebra.known.get(key)
         if symbol is None:
@@ -225,30 +257,35 @@ class Arithmetic:
         return (((symbol,), 1),)
 
     def _once(self, compute: Callable[..., Size | None], *sizes: Size) -> Size | None:
-        """Compute with sizes, the same ones once."""
+        """Return `compute(*sizes)`, and cache the result."""
         asked = compute.__name__, sizes
         if asked not in self._answers:
             self._answers[asked] = compute(*sizes)
         return self._answers[asked]
 
     def _term(self, whole: Polynomial) -> Size | None:
+        """Return a polynomial as a size; None if it has too many terms. Equal polynomials return one object."""
         found = self._terms.get(whole)
         if found is None and len(whole) <= poly.MOST_TERMS:
             found = self._terms[whole] = self._new(whole)
         return found
 
     def _new(self, whole: Polynomial) -> Size:
+        """Return a polynomial as a size: a number, its only symbol, or else a new symbol for the sum."""
         if not whole or whole[-1][0] == ():
             return whole[-1][1] if whole else 0
         if len(whole) == 1 and whole[0][1] == 1 and len(whole[0][0]) == 1:
             return whole[0][0][0]
-        symbol = self.algebra.symbol((poly.SUM, whole), poly.shown(whole))  # met once: `_term` keeps it
+        symbol = self.algebra.symbol((poly.SUM, whole), poly.shown(whole))  # created once because `_term` caches it
         symbol.one = self._one(whole) or symbol
         symbol.is_never_1 = self.least(symbol) > 1 or not any(map(_may_be_1, poly.cases(whole)))
         return symbol
 
     def _one(self, whole: Polynomial) -> Symbol | None:
-        """Return the symbol that is 1 wherever and only where the polynomial is: `min(64, N)` is 1 where N is."""
+        """Return a symbol that is 1 exactly where the polynomial is 1; None if no such symbol is found.
+
+        For min(64, N) this is N.
+        """
         found: Symbol | None = None
         for case in poly.cases(whole):
             if not _may_be_1(case):
@@ -259,7 +296,7 @@ class Arithmetic:
         return found if found is not None and self._where_one(whole, found) == 1 else None
 
     def _where_one(self, whole: Polynomial, symbol: Symbol) -> int | None:
-        """Return what a polynomial is where a symbol is 1; None where that depends on others."""
+        """Return the value that a polynomial has where `symbol` is 1; None if the value depends on other symbols."""
         values: dict[Symbol, Polynomial] = {symbol: poly.number_term(1)}
         for other in {each for factors, _ in whole for each in factors} - {symbol}:
             if other.key[0] not in (poly.FLOOR, poly.POSITIVE):
@@ -275,28 +312,34 @@ class Arithmetic:
     # --- what a term can be -------------------------------------------------------------------------------------------
 
     def _interval(self, whole: Polynomial) -> Interval:
+        """Return bounds of a polynomial's value, and cache them."""
         found = self._intervals.get(whole)
         if found is None:
             found = self._intervals[whole] = self._interval_of_cases(whole)
         return found
 
     def _interval_of_cases(self, whole: Polynomial) -> Interval:
+        """Return bounds of a polynomial's value that cover all its `cases`.
+
+        If there are several cases, the bounds of the whole polynomial narrow the result.
+        """
         cases = poly.cases(whole)
         ends = [self._interval_of_case(case) for case in cases]
         low, high = min(low for low, _ in ends), max(high for _, high in ends)
         if len(cases) == 1:
             return low, high
-        least, most = self._plainly(whole)  # max(0, N - 1) is not negative, N - 1 may be
+        least, most = self._plainly(whole)  # max(0, N - 1) is not negative although the case N - 1 may be
         return max(low, least), min(high, most)
 
     def _interval_of_case(self, whole: Polynomial) -> Interval:
+        """Return bounds of a polynomial's value, using that each floor(P / n) is near P / n."""
         low, high = self._plainly(whole)
         rounded = [term for term in whole if poly.is_alone(term[0], poly.FLOOR)]
         if not rounded or (len(rounded) == 1 and not any(term[0] and term is not rounded[0] for term in whole)):
-            return low, high  # beside a number alone, the range of the one quotient says as much
+            return low, high  # beside a number alone, the bounds of the single quotient are as good
         by = prod(poly.divisor(factors[0]) for factors, _ in rounded)
         others = poly.scaled(tuple(term for term in whole if term not in rounded), by)
-        for side in (-1, 1):  # P - n + 1 <= n floor(P / n) <= P
+        for side in (-1, 1):  # the bounds follow from P - n + 1 <= n floor(P / n) <= P
             parts = [others]
             for (symbol,), number in rounded:
                 inside, divided_by = poly.held(symbol), poly.divisor(symbol)
@@ -310,6 +353,7 @@ class Arithmetic:
         return low, high
 
     def _plainly(self, whole: Polynomial) -> Interval:
+        """Return bounds of a polynomial's value by interval arithmetic: each symbol varies independently."""
         low: float = 0
         high: float = 0
         for factors, number in whole:
@@ -321,6 +365,11 @@ class Arithmetic:
         return low, high
 
     def _range(self, symbol: Symbol) -> Interval:
+        """Return bounds of a symbol's value.
+
+        The bounds of floor(P / n) and max(0, P) follow from those of P. Any other symbol is a size: 0 or more or, if
+        `_uses_ranges`, within the range that the user requested.
+        """
         if symbol.key[0] not in (poly.FLOOR, poly.POSITIVE):
             return self.algebra.asked_range(symbol) if self._uses_ranges else (0, inf)
         low, high = self._interval(poly.held(symbol))
@@ -331,7 +380,10 @@ class Arithmetic:
 
 
 def _equal_shapes(sizes: Sequence[Size]) -> Iterator[list[Size]]:
-    """Yield a shape with one size in the place of a broadcast of it: `[2*M,n] + [2*N,n]` has 2*M rows, and 2*N."""
+    """Yield shapes equal to `sizes` in which one broadcast size is replaced by one of its parts that is never 1.
+
+    The sum of [2*M,n] and [2*N,n] has 2*M rows and also 2*N rows, because both are equal where the two fit.
+    """
     for at, size in enumerate(sizes):
         for same in never_1(size):
             if same is not size:
@@ -339,7 +391,7 @@ def _equal_shapes(sizes: Sequence[Size]) -> Iterator[list[Size]]:
 
 
 def _product(one: float, other: float) -> float:
-    """Multiply two ends of intervals: 0 times infinity is 0, and what is beyond _FARTHEST is infinite."""
+    """Return the product of two ends of intervals: 0 times infinity is 0, and a result beyond _FARTHEST is infinite."""
     if not one or not other:
         return 0
     if max(abs(one), abs(other)) == inf or abs(one * other) > _FARTHEST:
@@ -348,6 +400,9 @@ def _product(one: float, other: float) -> float:
 
 
 def _may_be_1(whole: Polynomial) -> bool:
-    """Return whether the coefficients allow a polynomial to be 1: `2 * N` is another number for every N."""
+    """Return whether the coefficients allow a polynomial to be 1.
+
+    For `2 * N` they do not, because it is even for every N.
+    """
     step, added = gcd(*(number for factors, number in whole if factors)), dict(whole).get((), 0)
     return (1 - added) % step == 0 if step else added == 1

@@ -1,4 +1,4 @@
-"""Indexing maps as Linalg writes them, printed from the terms that the proof compares."""
+"""Indexing maps in the notation of MLIR's Linalg, printed from the terms that the proof compares."""
 
 from __future__ import annotations
 
@@ -19,61 +19,67 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """One node of one file."""
+    """One node of one file, with everything that is printed about it."""
 
     graph: str
-    """`main`, `main/NODE.BODY` for a body, `function DOMAIN.NAME` for a function."""
+    """`main`, `main/NODE.BODY` for a body, or `function DOMAIN.NAME` for a function."""
     label: str
-    """Its name, or `Op#index` where the file has none."""
+    """The node's name, or `Op#index` if the node has no name in the file."""
     description: str
     op: str
     names: tuple[tuple[str, ...], tuple[str, ...]]
-    """Of its operands and of its results; nothing for one that is not given."""
+    """The names of the operands, and the names of the results; an empty name for one that is omitted."""
     operands: tuple[View | None, ...]
     results: tuple[View | None, ...]
     parts: Mapping[str, tuple[object, str]]
-    """What else a term of it is made of: by name the thing that is compared, and how it is printed."""
+    """The other parts of the node's term, by name: an object that is compared, and its printed form."""
     isolated: Core | None
-    """Its term where each operand is a separate value, if it broadcasts: the maps of this are the node's own."""
+    """The node's term with each operand as a separate value; its maps are the node's own.
+
+    None if it does not broadcast.
+    """
 
 
 @dataclass(frozen=True, slots=True)
 class Read:
-    """How a node reads one operand."""
+    """How a node reads one operand: the operand's index, its printed value, its sizes and its indexing map."""
 
     operand: int
     value: str
-    """`b[1,3]`"""
+    """The operand as printed: `b[1,3]`."""
     sizes: Sizes
     map: str
-    """`(d0, d1) -> (0, d1)`: where an element of the space finds its element of the operand."""
+    """The map from a point of the iteration space to an element of the operand: `(d0, d1) -> (0, d1)`."""
     of: str | None = None
-    """The value that the operand is a view of, `b[3]`; None where it is no view."""
+    """The core that the operand reads by a map, printed: `b[3]`. None if the operand is a whole core."""
     through: str | None = None
-    """That map after the view's: `(d0, d1) -> (d1)`, where an element of the space finds its element of `of`."""
+    """The map from a point of the iteration space to an element of `of`: `(d0, d1) -> (d1)`. None if `of` is None."""
 
     @property
     def whole(self) -> str:
-        """Return the map to the value that the node reads in the end, whatever view of it the operand is."""
+        """The map from the iteration space to the core: `through` if the operand is not a whole core, or else `map`."""
         return self.through or self.map
 
 
 @dataclass(frozen=True, slots=True)
 class Reads:
-    """One node, and its operands' maps."""
+    """One node, and the indexing maps of the operands that take part in its broadcast."""
 
     graph: str
-    """`main`, `main/NODE.BODY` for a body, `function DOMAIN.NAME` for a function."""
+    """`main`, `main/NODE.BODY` for a body, or `function DOMAIN.NAME` for a function."""
     label: str
-    """The node's name, or `Op#index` where the file has none."""
+    """The node's name, or `Op#index` if the node has no name in the file."""
     op: str
     notation: str
-    """`y[2,3] = Add(x[2,3], b[3])`"""
+    """The node as reports print it: `y[2,3] = Add(x[2,3], b[3])`."""
     reads: tuple[Read, ...] | None
-    """None where there are no maps: a rank is not known, or the sizes can't be broadcast."""
+    """How the node reads each broadcast operand.
+
+    None if it does not broadcast, a rank is unknown, or sizes do not fit.
+    """
 
     def document(self) -> Mapping[str, object]:
-        """Return it as the JSON document shows it."""
+        """Return the node and its maps as a mapping for the JSON document."""
         maps = [
             {"operand": read.operand, "value": read.value, "map": read.map, "of": read.of, "through": read.through}
             for read in self.reads or ()
@@ -82,11 +88,12 @@ class Reads:
 
 
 def reads_of(note: Note) -> Reads:
-    """Print a node and how it reads the operands that take part in its broadcast."""
+    """Return a node in the notation of reports, and how it reads the operands that take part in its broadcast."""
     return Reads(note.graph, note.label, note.op, _notation(note), _reads(note))
 
 
 def _reads(note: Note) -> tuple[Read, ...] | None:
+    """Return how a node reads each operand of its broadcast; None if it does not broadcast or its sizes do not fit."""
     found = None if note.isolated is None else broadcast_of(note.isolated)
     if note.isolated is None or found is None or any(map(clashing, found[2])):
         return None
@@ -95,7 +102,11 @@ def _reads(note: Note) -> tuple[Read, ...] | None:
 
 
 def _read(note: Note, core: Core, axes: Axes, space: Sizes, exact: int) -> Read:
-    """Print the map of one operand: `core` stands for it, and `axes` is for each axis of the space its own."""
+    """Return how the node of `note` reads one operand.
+
+    `core` represents the operand, and its number is the operand's index. `axes` contains for each axis of `space` the
+    operand's axis that follows it, or None. The last `exact` axes of the space are not broadcast.
+    """
     index = core.number
     view = note.operands[index]
     sizes = core.sizes or ()
@@ -109,11 +120,11 @@ def _read(note: Note, core: Core, axes: Axes, space: Sizes, exact: int) -> Read:
 
 
 def linalg(axes: Axes, sizes: Sizes, space: Sizes, exact: int = 0) -> str:
-    """Print the map of an operand of these sizes: `(d0, d1, d2) -> (0, d2)`.
+    """Return the indexing map of an operand of these sizes, printed: `(d0, d1, d2) -> (0, d2)`.
 
-    `axes` names for each axis of the space the operand's axis that follows it. An axis of size 1 under another size
-    is read at 0 throughout; one that may be 1 under another size at run time is marked `?`. The last `exact` axes of
-    the space are not broadcast.
+    `axes` contains for each axis of `space` the operand's axis that follows it, or None. An operand's axis of size 1
+    under another size, or under no axis, is read at 0. An axis that may have size 1 under another size at run time is
+    marked `?`. The last `exact` axes of the space are not broadcast.
     """
     followed = {axis: place for place, axis in enumerate(axes) if axis is not None}
     parts = []
@@ -129,13 +140,19 @@ def linalg(axes: Axes, sizes: Sizes, space: Sizes, exact: int = 0) -> str:
 
 
 def _part(place: int, size: Size, broadcast: Size) -> str:
+    """Return the printed coordinate at which an operand's axis is read: `0`, `d1` or `d1?`.
+
+    `d1?` means that the operand's size may be 1 under another size.
+
+    `place` is the axis of the iteration space. `size` and `broadcast` are the sizes of the operand and the space there.
+    """
     if size == 1 != broadcast:
         return "0"
     return f"d{place}?" if isinstance(size, Symbol) and size != broadcast else f"d{place}"
 
 
 def _notation(note: Note) -> str:
-    """`y[2,3] = Add(x[2,3], b[3])`, as reports and `show` write a node."""
+    """Return a node as reports and `graphfix show` print it: `y[2,3] = Add(x[2,3], b[3])`."""
     operands, results = (
         ", ".join(_named(name, view) if name else "" for name, view in zip(names, views, strict=False))
         for names, views in ((note.names[0], note.operands), (note.names[1], note.results))
@@ -144,6 +161,7 @@ def _notation(note: Note) -> str:
 
 
 def _named(name: str, view: View | None) -> str:
+    """Return a value as `name[sizes]`; `name[*]` if the rank is unknown, and `name` alone if there is no value."""
     if view is None:
         return name
     return f"{name}[*]" if view.sizes is None else f"{name}[{_listed(view.sizes)}]"

@@ -1,4 +1,4 @@
-"""How operators read operands together: indexing maps over one space."""
+"""How an operator reads its operands together: one indexing map for each operand, over one iteration space."""
 
 from __future__ import annotations
 
@@ -10,14 +10,18 @@ if TYPE_CHECKING:
     from graphfix.checker.proof.core.sizes import Sizes
 
 Axes: TypeAlias = tuple[int | None, ...]
-"""For each axis of a view the axis of its core that it follows; None where it follows none, or one of size 1."""
+"""An indexing map: for each axis of a value, the axis of its core that it follows.
+
+None if the axis follows no axis of the core, or one of size 1.
+"""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Nest:
-    """An operator with the maps of its operands over a space: terms of one nest differ in what they read alone.
+    """An operator with the indexing maps of its operands over an iteration space. Equal nests are one object.
 
-    Equal ones are one object, so that a term is found by a few identities.
+    `TermTable.nest` makes sure of that, so that a term is compared by the identities of its parts. Two terms with one
+    nest differ only in the cores that they read.
     """
 
     operator: tuple[object, ...]
@@ -26,12 +30,15 @@ class Nest:
 
 
 class Frame(NamedTuple):
-    """How operands are read together: the map of each, and the space, for the axes that some operand follows."""
+    """How several operands are broadcast together, restricted to the axes that at least one operand follows.
+
+    `maps` contains the map of each operand over `space`, and `sizes` is the shape of the result.
+    """
 
     maps: tuple[Axes, ...]
     space: Sizes
     core_sizes: Sizes
-    """The sizes that the core has."""
+    """The sizes of the result's core, one for each axis of `space`."""
     axes: Axes
-    """The map of the result."""
+    """The map by which the result reads its core."""
     sizes: Sizes

@@ -1,4 +1,4 @@
-"""Polynomials over the symbols of a proof, with whole coefficients, in one canonical order."""
+"""Polynomials over the symbols of a proof: integer coefficients, and terms in one canonical order."""
 
 from __future__ import annotations
 
@@ -13,18 +13,24 @@ if TYPE_CHECKING:
     from graphfix.checker.proof.core.sizes import Size
 
 Factors: TypeAlias = tuple[Symbol, ...]
-"""The symbols of a product, sorted by number, one as often as it is a factor."""
+"""The symbols of a product, sorted by number. A symbol is repeated as often as it is a factor."""
 Polynomial: TypeAlias = "tuple[tuple[Factors, int], ...]"
-"""Products with their coefficients, by degree and numbers; the empty product is the number that is added."""
+"""Products with their coefficients, sorted by degree, then by the symbols' numbers.
+
+The empty product is the constant.
+"""
 
 MOST_TERMS = 24
-"""Longer polynomials are not followed."""
+"""The most terms of a polynomial that is computed."""
 MOST_FACTORS = 64
-"""Products of more symbols are not followed: the number doubles each time a size is multiplied by itself."""
+"""The most symbols in a product. Without a limit, the number doubles each time a size is multiplied by itself."""
 MOST_BITS = 1 << 10
-"""Products of larger numbers are not followed: their length doubles in the same way."""
+"""The most bits of a coefficient.
+
+Without a limit, the number of bits doubles each time a size is multiplied by itself.
+"""
 MOST_CASES = 3
-"""Of so many symbols in one polynomial both cases are looked at: positive, and not."""
+"""The most symbols for max(0, P) in one polynomial for which both cases (0 and P) are examined."""
 SUM, FLOOR, POSITIVE = "sum", "floor", "positive"
 
 
@@ -32,30 +38,34 @@ def polynomial(size: Size) -> Polynomial:
     """Return a size as a polynomial."""
     if isinstance(size, int):
         return number_term(size)
-    return size.key[1] if size.key[0] == SUM else (((size,), 1),)  # type: ignore[return-value]  # keys hold anything
+    return size.key[1] if size.key[0] == SUM else (((size,), 1),)  # type: ignore[return-value]  # a key may contain any object
 
 
 def held(symbol: Symbol) -> Polynomial:
-    """Return what is rounded, or of which the positive part is taken."""
-    return symbol.key[1]  # type: ignore[return-value]  # as above
+    """Return the polynomial P inside a symbol for floor(P / n) or max(0, P)."""
+    return symbol.key[1]  # type: ignore[return-value]  # a key may contain any object
 
 
 def divisor(symbol: Symbol) -> int:
-    """Return by what a rounded quotient divides."""
-    return symbol.key[2]  # type: ignore[return-value]  # as above
+    """Return the divisor n of a symbol for floor(P / n)."""
+    return symbol.key[2]  # type: ignore[return-value]  # a key may contain any object
 
 
 def is_alone(factors: Factors, kind: str) -> bool:
-    """Whether a product is one symbol, of this kind."""
+    """Return whether a product is one single symbol of this kind (`FLOOR`, `POSITIVE`, ..)."""
     return len(factors) == 1 and factors[0].key[0] == kind
 
 
 def number_term(number: int) -> Polynomial:
-    """Return a number as a polynomial."""
+    """Return a number as a polynomial; 0 is the empty polynomial."""
     return (((), number),) if number else ()
 
 
 def _collected(terms: Sequence[tuple[Factors, int]]) -> Polynomial:
+    """Return the sum of these terms as a polynomial.
+
+    The coefficients of equal products are added, and terms of coefficient 0 are dropped.
+    """
     if len(terms) == 1 and terms[0][1]:
         return tuple(terms)
     total: dict[Factors, int] = {}
@@ -70,35 +80,40 @@ def _by_degree(term: tuple[Factors, int]) -> tuple[int, list[int]]:
 
 
 def total(parts: Iterable[Polynomial]) -> Polynomial:
-    """Return the sum."""
+    """Return the sum of several polynomials."""
     return _collected([term for part in parts for term in part])
 
 
 def scaled(whole: Polynomial, by: int) -> Polynomial:
-    """Return the product with a number other than 0."""
+    """Return the polynomial times the number `by`, which must not be 0."""
     return tuple([(factors, number * by) for factors, number in whole])
 
 
 def difference(one: Polynomial, two: Polynomial) -> Polynomial:
-    """Return the difference."""
+    """Return polynomial `one` minus polynomial `two`."""
     return total((one, scaled(two, -1)))
 
 
 def times(one: Polynomial, two: Polynomial) -> Polynomial:
-    """Return the product."""
-    if len(one) == len(two) == 1:  # nearly always
+    """Return the product of two polynomials."""
+    if len(one) == len(two) == 1:  # nearly every product
         return ((_joined(one[0][0], two[0][0]), one[0][1] * two[0][1]),)
     return _collected([(_joined(a, b), x * y) for a, x in one for b, y in two])
 
 
 def _joined(one: Factors, two: Factors) -> Factors:
+    """Return the product of two products of symbols, with the symbols sorted by number."""
     if not one or not two:
         return one or two
     return tuple(sorted((*one, *two), key=lambda symbol: symbol.number))
 
 
 def exact_quotient(dividend: Polynomial, divisor: Polynomial) -> Polynomial | None:
-    """Divide without a rest, from the highest degree down; None where that does not end in nothing."""
+    """Return the polynomial q with integer coefficients for which q * divisor = dividend; None if none is found.
+
+    Return None also if `divisor` is 0, or if q has too many terms. The division starts with the terms of highest
+    degree.
+    """
     found: list[tuple[Factors, int]] = []
     while dividend and divisor:
         (factors, number), (by, of) = dividend[-1], divisor[-1]
@@ -111,6 +126,7 @@ def exact_quotient(dividend: Polynomial, divisor: Polynomial) -> Polynomial | No
 
 
 def _cancelled(factors: Factors, by: Factors) -> Factors | None:
+    """Return `factors` without the factors `by`; None if one of them is missing."""
     left = list(factors)
     for symbol in by:
         if symbol not in left:
@@ -120,7 +136,11 @@ def _cancelled(factors: Factors, by: Factors) -> Factors | None:
 
 
 def cases(whole: Polynomial) -> Sequence[Polynomial]:
-    """Return the polynomial with each max(0, P) as 0 and as P: what holds of all of them, holds."""
+    """Return the polynomials that arise if each symbol for max(0, P) is replaced by 0 or by P, in all combinations.
+
+    For all sizes, one of the results has the same value as `whole`. A bound that is true for every result is therefore
+    true for `whole`. With more than MOST_CASES symbols of this kind, only `whole` itself is returned.
+    """
     split = dict.fromkeys([s for factors, _ in whole for s in factors if s.key[0] == POSITIVE])
     if not split or len(split) > MOST_CASES:
         return (whole,)
@@ -129,15 +149,16 @@ def cases(whole: Polynomial) -> Sequence[Polynomial]:
 
 
 def may_multiply(one: Polynomial, two: Polynomial) -> bool:
-    """Return whether the product has few symbols and a small number in each of its terms."""
+    """Return whether the product of two polynomials has at most MOST_FACTORS symbols and MOST_BITS bits a term."""
     if not one or not two:
         return True
-    longest = len(one[-1][0]) + len(two[-1][0])  # terms are sorted by degree
+    # the last term has the highest degree, because terms are sorted by degree
+    longest = len(one[-1][0]) + len(two[-1][0])
     return longest <= MOST_FACTORS and bits(one, 0) + bits(two, 0) <= MOST_BITS
 
 
 def replaced(whole: Polynomial, values: Mapping[Symbol, Polynomial]) -> Polynomial:
-    """Return the polynomial with polynomials in the place of symbols."""
+    """Return the polynomial with each symbol in `values` replaced by its polynomial."""
     parts: list[Polynomial] = []
     for factors, number in whole:
         part = number_term(number)
@@ -148,17 +169,20 @@ def replaced(whole: Polynomial, values: Mapping[Symbol, Polynomial]) -> Polynomi
 
 
 def bits(whole: Polynomial, each: int) -> int:
-    """Return how many bits the largest term has where each symbol has so many."""
+    """Return an upper limit for the number of bits of any single term if each symbol's value has `each` bits."""
     return max((len(factors) * each + abs(number).bit_length() for factors, number in whole), default=0)
 
 
 def from_the_top(whole: Polynomial) -> list[int]:
-    """Return the coefficients of the names from the highest degree down, and the number that is added."""
+    """Return the coefficients of all products from the highest degree down, then the constant term (0 if missing).
+
+    Of two equal forms of a quotient, the form with the lesser list is used.
+    """
     return [number for factors, number in reversed(whole) if factors] + [dict(whole).get((), 0)]
 
 
 def shown(whole: Polynomial) -> str:
-    """Print a polynomial as a report shows it."""
+    """Return a polynomial as reports print it, such as `2*N-1`."""
     return "".join(_shown_term(*term) for term in reversed(whole)).removeprefix("+") or "0"
 
 

@@ -1,4 +1,7 @@
-"""Values as hash-consed terms: what computes a value (its core), and the indexing map by which the core is seen."""
+"""The table of terms: every value is a core (what computes the value) read by an indexing map.
+
+Cores are hash-consed: two equal computations are one `Core` object, in both files of a proof.
+"""
 
 from __future__ import annotations
 
@@ -19,18 +22,28 @@ if TYPE_CHECKING:
 
 
 class Core:
-    """An input, a constant, or one result of an operator on certain uses: equal terms are one object."""
+    """An input, a constant, or one result of an operator that reads certain values. Equal cores are one object.
 
-    # Few cores are constants or have no rank: what is only of those is none of the class until it is said of one.
+    `key` is the term by which equal cores are found: a kind such as "constant", then the parts. `sizes` is the shape,
+    or None if the rank is unknown. `matched` is True once the second file contains the core too. `places` are the
+    places (bodies) of the first file that compute the core.
+    """
+
+    # Few cores use the attributes below, so they are class defaults until one core sets them.
     __slots__ = ("__dict__", "counted", "description", "dtype", "key", "matched", "number", "places", "sizes")
     content: Sizes | None = None
-    elements: tuple[Size | None, ...] | None = None  # of a vector of int64 that is known in part
+    # The known elements of a partly known int64 vector; None for each unknown element.
+    elements: tuple[Size | None, ...] | None = None
     payload: Payload | None = None
     shape_of: View | None = None
     shaped: Core | None = None
 
     def __init__(self, key: tuple[object, ...], number: int, description: str, *, counted: bool) -> None:
-        """Enter a core; `description` is the node that made it, `counted` whether the other file must have it too."""
+        """Create a core. `number` is the index in the table of terms.
+
+        `description` names the node, input or constant. If `counted`, the first file must contain the core wherever the
+        second file does.
+        """
         self.key, self.number, self.description, self.counted = key, number, description, counted
         self.sizes: Sizes | None = None
         self.matched = False
@@ -38,15 +51,20 @@ class Core:
         self.dtype: int | bytes | None = None
 
     def __repr__(self) -> str:
-        """Print the node that made it."""
+        """Return the description: the node, input or constant behind the core."""
         return self.description
 
 
 class View(NamedTuple):
-    """A value: element i of it is the core's element at `axes` of i (at 0 wherever the core's size is 1).
+    """A value of the proof: a core, and the indexing map by which the value reads the core.
 
-    Where the rank is not known `sizes` is None, and `axes` too unless the core's is known. Then `more` are the shapes
-    that the core is stretched by, right-aligned: known ones, and values that have them.
+    `axes` contains for each axis of the value the core's axis that it follows, or None for an axis along which the core
+    is repeated. For a core b[3], the value with sizes (4, 3) and axes (None, 0) has the element b[j] at [i,j]. The core
+    is read at 0 on its axes of size 1 and on those that no axis follows.
+
+    If the value's rank is unknown, `sizes` is None. `axes` is None too, unless the core's own rank is known. `more`
+    then contains the shapes with which the core is broadcast, right-aligned: tuples of sizes, or values that have those
+    shapes.
     """
 
     core: Core
@@ -56,7 +74,10 @@ class View(NamedTuple):
 
     @property
     def content(self) -> Sizes | None:
-        """The elements, where this is a scalar or vector of integers that are known as terms."""
+        """The elements as terms, if this value is a scalar or vector of known integers. None for every other value.
+
+        The result is also None if one element is repeated more than MOST_ELEMENTS times, or an unknown number of times.
+        """
         content, axes, sizes = self.core.content, self.axes, self.sizes
         if content is None or axes is None or sizes is None or len(axes) > 1:
             return None
@@ -67,94 +88,107 @@ class View(NamedTuple):
 
 
 Extent: TypeAlias = "View | Sizes"
-"""A shape: its sizes, or a value that has it where its rank is not known."""
+"""A shape: its sizes, or a value that has this shape if the rank is unknown."""
 
 CONSTANTS = frozenset({"constant", "integers"})
-"""How the terms of constants with elements begin; their element type comes next."""
+"""The first part of the key of a constant that has elements; the second part begins with the element type."""
 MOST_ELEMENTS = 64
-"""Vectors of integers up to this length are read as shapes."""
+"""Vectors of integers up to this length are read element by element, because they may be shapes."""
 
 
 def integer_type(view: View) -> str | None:
-    """Return the type of integers that are known as terms."""
+    """Return the element type of a value whose integers are known as terms; None for any other value.
+
+    A constant without elements counts as such a value, whatever its element type.
+    """
     key = view.core.key
     return str(key[1]) if key[0] in ("integers", "nothing") else None
 
 
 class Split(NamedTuple):
-    """What a sequence of parts was split from, and how."""
+    """How a sequence was made: the tensor that was split, the axis, and the sizes of the parts."""
 
     data: View
     axis: int
     parts: tuple[int, ...]
-    """The size of each along the axis."""
+    """The size of each part along the axis."""
     keep: bool
-    """Whether the parts have the axis."""
+    """Whether the parts keep the axis."""
 
 
 @dataclass(slots=True, eq=False)
 class TermTable:
-    """The terms of both files: two values are equal when they are one view of one core."""
+    """The terms of both files. Two values are equal if they have the same core and equal maps and sizes.
+
+    The first file is read first; after `close`, terms of the second file are compared with it.
+    """
 
     algebra: Algebra
     arithmetic: Arithmetic = field(init=False)
-    """Of sizes, and of integers that are known as terms."""
+    """Arithmetic on sizes, and on integers that are known as terms."""
     budget: Budget = field(default_factory=Budget)
-    """The steps that are left, of both files."""
+    """The work that is left for both files together."""
     cores: dict[tuple[object, ...], Core] = field(default_factory=dict)
     closed: bool = False
-    """Whether the first file is read: what is entered from then on, it does not have."""
+    """Whether the first file has been read completely: a term that is created later is not in the first file."""
     unmatched: list[Core] = field(default_factory=list)
-    """The operators' results that the second file has and the first one has not."""
+    """Results of operators that the second file computes and the first file does not."""
     frames: dict[object, Frame] = field(default_factory=dict)
-    """How operands of certain maps and sizes are read together, right-aligned: most nodes of a model are alike."""
+    """A cache: how operands of certain maps and sizes are broadcast together. Most nodes of a model are alike."""
     nests: dict[tuple[object, ...], Nest] = field(default_factory=dict)
     checks: dict[frozenset[Extent], list[Place]] = field(default_factory=dict)
-    """Shapes, one of an unknown rank at least, that the first file's nodes see to fit, and where."""
-    second_checks: dict[tuple[frozenset[Extent], Place], None] = field(default_factory=dict)
-    """Which the second's do."""
-    declared: dict[tuple[str, View], list[tuple[int, ...]]] = field(default_factory=dict)
-    """The shapes that the first file declares of values by name; -1 is a size that it leaves open."""
-    elements: set[tuple[str, View, bytes]] = field(default_factory=set)
-    """The types that it declares of values by name which are no tensors, with the sizes of what they hold."""
-    misdeclared: set[tuple[View, int | bytes]] = field(default_factory=set)
-    """Types that the first file declares of values which have others: the second one may say no more."""
-    parts: dict[Core, Sequence[Sizes]] = field(default_factory=dict)
-    """The shapes of what sequences hold, where they are known."""
-    splits: dict[Core, Split] = field(default_factory=dict)
-    """What sequences were split from."""
-    counts: dict[Core, Size] = field(default_factory=dict)
-    """The integers of which floats are made."""
-    first_operands: dict[tuple[object, ...], Core] = field(default_factory=dict)
-    """By commutative operator and both operands: the operand 0 where the operator was read first."""
-    product_ops: dict[Core, str] = field(default_factory=dict)
-    """By which operator a product that several operators compute was written first."""
-    routines: dict[Core, object] = field(default_factory=dict)
-    """By result how the operands were stretched, where a runtime chooses its routine by that."""
-    reaches: dict[Core, float] = field(default_factory=dict)
-    """How large the numbers of a quantized result may be, where that is less than its type holds."""
-    widened: dict[Core, Core] = field(default_factory=dict)
-    """By value of int32: the one of int64 that holds the same numbers."""
-    stored: dict[Core, set[tuple[int, ...]]] = field(default_factory=dict)
-    """By result which of its operands the first file holds, and no node computes."""
-    unsupported: set[str] = field(default_factory=set)
-    """The values of the second file whose declared shape has a number that no rule derives."""
-    objections: list[str] = field(default_factory=list)
-    """What is in the second file, beside its terms, and neither in the first nor on a list of what may be new.
+    """Sets of shapes that nodes of the first file need to fit together, with the bodies around those nodes.
 
-    The reason only where every node has a match.
+    At least one rank of each set is unknown.
+    """
+    second_checks: dict[tuple[frozenset[Extent], Place], None] = field(default_factory=dict)
+    """Sets of shapes that nodes of the second file need to fit together, each with the bodies around the node."""
+    declared: dict[tuple[str, View], list[tuple[int, ...]]] = field(default_factory=dict)
+    """The shapes that the first file declares for a value of this name; -1 is a size that the file does not declare."""
+    elements: set[tuple[str, View, bytes]] = field(default_factory=set)
+    """The types that the first file declares for values that are no tensors, with the sizes of the contained tensors.
+    """
+    misdeclared: set[tuple[View, int | bytes]] = field(default_factory=set)
+    """Wrong types that the first file declares for values. The second file may declare the same wrong types only."""
+    parts: dict[Core, Sequence[Sizes]] = field(default_factory=dict)
+    """The known shapes of the tensors that a sequence contains, by the sequence's core."""
+    splits: dict[Core, Split] = field(default_factory=dict)
+    """How a sequence was made by splitting a tensor, by the sequence's core."""
+    counts: dict[Core, Size] = field(default_factory=dict)
+    """The integer from which a float was converted, by the float's core."""
+    first_operands: dict[tuple[object, ...], Core] = field(default_factory=dict)
+    """Operand 0 where a commutative operator was read first, by the operator and its set of two operands."""
+    product_ops: dict[Core, str] = field(default_factory=dict)
+    """The operator that computed a product first, by the product's core. Several operators can compute one product."""
+    routines: dict[Core, object] = field(default_factory=dict)
+    """How the operands of a result were stretched, by the result's core, if the runtime chooses its routine by that."""
+    reaches: dict[Core, float] = field(default_factory=dict)
+    """How large the numbers of a quantized result may be, by its core, if that is less than the element type allows."""
+    widened: dict[Core, Core] = field(default_factory=dict)
+    """The int64 core that contains the same numbers as an int32 core, by the int32 core."""
+    stored: dict[Core, set[tuple[int, ...]]] = field(default_factory=dict)
+    """The positions of operands that the first file stores as constants and no node computes, by the result's core."""
+    unsupported: set[str] = field(default_factory=set)
+    """Values of the second file whose declared shape contains a number that no rule infers."""
+    objections: list[str] = field(default_factory=list)
+    """Differences of the second file beside its terms that are not on a list of permitted changes.
+
+    The first objection becomes the reason of the proof only if every node has a match.
     """
     notes: dict[str, None] = field(default_factory=dict)
-    """What the first file declares wrongly and the second as it is."""
+    """Sentences about facts that the first file declares wrongly and the second file declares correctly."""
     assumes: dict[str, None] = field(default_factory=dict)
-    """What the terms assume, each once."""
+    """The assumptions under which the terms are correct, each once."""
 
     def __post_init__(self) -> None:
-        """Compute with the symbols of this proof."""
+        """Create the arithmetic for the symbols of this proof."""
         self.arithmetic = Arithmetic(self.algebra)
 
     def core(self, key: tuple[object, ...], description: str, *, counted: bool = True) -> tuple[Core, bool]:
-        """Find or enter a core; True when it is new and its sizes are to be set."""
+        """Find or create the core with this key. Return the core, and whether it is new.
+
+        The caller must set the sizes of a new core.
+        """
         found = self.cores.get(key)
         if found is not None:
             self.meet(found)
@@ -162,18 +196,22 @@ class TermTable:
         return self.enter(key, description, counted=counted), True
 
     def enter(self, key: tuple[object, ...], description: str, *, counted: bool = True) -> Core:
-        """Enter a core that is not there yet."""
+        """Create the core with this key, which must not be in the table yet."""
         made = self.cores[key] = Core(key, len(self.cores), description, counted=counted)
         self._placed(made)
         return made
 
     def meet(self, core: Core) -> None:
-        """Enter that a core is there once more."""
+        """Record that a file contains an existing core once more. In the second file this marks the core as matched."""
         core.matched = self.closed
         self._placed(core)
 
     def _placed(self, core: Core) -> None:
-        """Enter where the first file computes it; the second may do so only where the first does as well."""
+        """Record for a core of the first file that the body being read contains it. For the second file, check this.
+
+        The second file may compute a core only where the first file computes it too. If it does not, the core is added
+        to `unmatched`. A core that is not counted is ignored.
+        """
         if not core.counted:
             return
         if not self.closed:
@@ -183,7 +221,7 @@ class TermTable:
             self.unmatched.append(core)
 
     def nest(self, operator: tuple[object, ...], maps: tuple[Axes, ...], space: Sizes) -> Nest:
-        """Return an operator over a space, the same object each time."""
+        """Return the `Nest` of an operator with these maps over this space. Equal arguments return one object."""
         key = operator, maps, space
         found = self.nests.get(key)
         if found is None:
@@ -191,11 +229,15 @@ class TermTable:
         return found
 
     def close(self) -> None:
-        """Say that the first file is read."""
+        """Mark the first file as read: every later term belongs to the second file."""
         self.closed = self.algebra.closed = True
 
     def check_fit(self, extents: frozenset[Extent]) -> frozenset[Extent]:
-        """Enter that a node sees these shapes to fit, some of a rank that is not known."""
+        """Record that a node needs these shapes to broadcast together; return `extents` unchanged.
+
+        At least one of the shapes has an unknown rank. Nothing is recorded if at most one shape remains after leading
+        unit axes are dropped, because one shape always fits.
+        """
         checked = _without_leading_ones(extents)
         if len(checked) <= 1:
             return extents  # one shape fits itself
@@ -206,7 +248,10 @@ class TermTable:
         return extents
 
     def unmatched_check(self) -> str | None:
-        """Name sizes or shapes that only the second file needs to fit."""
+        """Return sizes or shapes, printed, that only the second file needs to fit; None if there are none.
+
+        With sizes that do not fit, the second file would fail where the first file runs.
+        """
         sizes = self.algebra.unmatched_check()
         if sizes is not None:
             return repr(sizes)
@@ -218,14 +263,20 @@ class TermTable:
         return None
 
     def result(self, key: tuple[object, ...], description: str, sizes: tuple[Size | None, ...] | None) -> View:
-        """Return the result of an operator; a size that is None becomes a new symbol."""
+        """Return the whole result of an operator with the term `key`. Each size that is None becomes a new symbol.
+
+        `sizes` is None if the rank is unknown. If the core exists already, the result has that core's sizes.
+        """
         core, new = self.core(key, description)
         if new:
             core.sizes = self.named_sizes(core, sizes)
         return whole(core)
 
     def named_sizes(self, core: Core, sizes: tuple[Size | None, ...] | None) -> Sizes | None:
-        """Name the sizes that are not known by the core and the axis."""
+        """Return the sizes with a symbol for each unknown size; None if `sizes` is None.
+
+        The symbol is identified by the core and the axis. A broadcast of sizes becomes the size that the result has.
+        """
         if sizes is None:
             return None
         return tuple(
@@ -234,7 +285,11 @@ class TermTable:
         )
 
     def integers(self, terms: Sizes, dtype: str, *, scalar: bool = False) -> View:
-        """A vector of integers (or a scalar) whose elements are known as terms."""
+        """Return a constant vector (or scalar) whose integer elements are known as terms.
+
+        `dtype` is the element type. If all elements are equal, the core contains one element, which the vector repeats.
+        Without elements, the result is an empty vector.
+        """
         if not terms:
             return self.empty(dtype, (0,))
         folded = terms[:1] if len(set(terms)) == 1 else terms
@@ -247,7 +302,10 @@ class TermTable:
         return View(core, (None,) if len(folded) == 1 else (0,), (len(terms),))
 
     def empty(self, dtype: str, sizes: Sizes) -> View:
-        """See a constant without elements: none of its axes follows one, whatever their sizes."""
+        """Return a constant without elements, of these sizes. All such constants of one type share one core.
+
+        No axis follows an axis of that core.
+        """
         core, new = self.core(("nothing", dtype), f"a constant of no elements {list(sizes)}", counted=False)
         if new:
             core.content = core.sizes = ()
@@ -255,7 +313,10 @@ class TermTable:
 
 
 def _implies(one: frozenset[Extent], two: frozenset[Extent]) -> bool:
-    """Return whether the shapes of `two` fit wherever those of `one` do: [N,1] and [N,4] fit what [N,4] fits."""
+    """Return whether shapes `two` certainly fit together wherever shapes `one` do.
+
+    For example, if x (of unknown rank) and [N,4] fit, then x and [N,1] fit too. False means that this is not known.
+    """
     if two <= one:
         return True
     if not all(each in one for each in two if isinstance(each, View)):
@@ -265,7 +326,10 @@ def _implies(one: frozenset[Extent], two: frozenset[Extent]) -> bool:
 
 
 def _sizes_by_axis(extents: frozenset[Extent]) -> dict[int, set[Size]]:
-    """Return which sizes meet on each axis, counted from the end, in the shapes of known rank; 1 among them."""
+    """Return the set of sizes that face each other on each axis, for the shapes of known rank.
+
+    Axes are counted from the end, from 0. Every set contains 1.
+    """
     found: dict[int, set[Size]] = {}
     for each in extents:
         for axis, size in enumerate(reversed(() if isinstance(each, View) else each)):
@@ -274,7 +338,10 @@ def _sizes_by_axis(extents: frozenset[Extent]) -> dict[int, set[Size]]:
 
 
 def _without_leading_ones(extents: frozenset[Extent]) -> frozenset[Extent]:
-    """The shapes as far as they decide whether all fit: unit axes in front fit anything, and so does a scalar."""
+    """Return the shapes without leading unit axes, and without scalars: both fit every shape.
+
+    Values, which represent shapes of unknown rank, are kept as they are.
+    """
     bare: set[Extent] = set()
     for each in extents:
         if isinstance(each, View):
@@ -286,16 +353,20 @@ def _without_leading_ones(extents: frozenset[Extent]) -> frozenset[Extent]:
 
 
 def whole(core: Core) -> View:
-    """See all of a core; axes of size 1 are followed by none."""
+    """Return the value that reads all of a core: axis i follows the core's axis i.
+
+    An axis of size 1 follows no axis. If the core's rank is unknown, map and sizes are None.
+    """
     if core.sizes is None:
         return View(core, None, None)
     return View(core, tuple(None if size == 1 else axis for axis, size in enumerate(core.sizes)), core.sizes)
 
 
 def extent(view: View) -> Extent:
-    """Name the shape of a value that nothing of unknown rank stretches.
+    """Return the shape of a value that is not stretched by a shape of unknown rank.
 
-    Where the rank is not known that is by the core whose shape it is: one operand's is that of its elementwise result.
+    If the rank is known, the shape is the tuple of sizes. Otherwise a value represents the shape. For the result of an
+    elementwise operator of one operand, this value is the whole core of the operand, because both have one shape.
     """
     if view.sizes is not None:
         return view.sizes
@@ -303,15 +374,23 @@ def extent(view: View) -> Extent:
 
 
 def composed(outer: View, inner: View) -> View:
-    """See `inner` in the way in which `outer` sees its core: what a map over an elementwise operator is."""
+    """Return the core of `inner` read by both maps: first the map of `outer`, then the map of `inner`.
+
+    `inner` must have the shape of the core of `outer`. For example, `outer` is the operand x[4,3] of a Relu, which
+    repeats a core x[3], and `inner` is the Relu of that core. The result is the Relu of x[4,3]. If one map is unknown,
+    the result has an unknown rank.
+    """
     more = outer.more | inner.more
     if outer.axes is None or inner.axes is None:
         return View(inner.core, None, None, more)
     return View(inner.core, tuple(None if k is None else inner.axes[k] for k in outer.axes), outer.sizes, more)
 
 
-def shown(value: Any) -> str:  # noqa: ANN401 - a use may be any term
-    """Print a view as a report shows it: the core and the sizes, `x[2,3]`; `x[*]` where the rank is not known."""
+def shown(value: Any) -> str:  # noqa: ANN401 - any term can be printed
+    """Return a value as reports print it: `x[2,3]`, or `x[*]` if the rank is unknown.
+
+    Print any other term by `repr`.
+    """
     if not isinstance(value, View):
         return repr(value)
     if value.sizes is None:

@@ -1,1 +1,1 @@
-"""Rules that the proof has for both formats: broadcasting, views, integers, constants, comparison, explanation."""
+"""Rules of the proof that ONNX and TFLite share: broadcasting, data movement, constants, shape arithmetic."""

@@ -1,4 +1,4 @@
-"""How broadcasting operators read their operands: maps over one iteration space, in a normal form."""
+"""How broadcasting operators read their operands: indexing maps over one iteration space, in a normal form."""
 
 from __future__ import annotations
 
@@ -17,31 +17,32 @@ if TYPE_CHECKING:
 
 Key: TypeAlias = tuple[object, ...]
 Broadcast: TypeAlias = "tuple[tuple[Core, ...], tuple[Axes, ...], Sizes]"
-"""The operands' cores, their maps and the space."""
+"""The cores of the operands, their maps, and the iteration space."""
 
 MATRIX = 2
 PRODUCT_AXES = 3
-"""The last axes of a matrix product's space: of its rows, its columns, and the sum."""
+"""The last three axes of a matrix product's iteration space: rows, columns, and the summed axis."""
 EACH = "each"
-"""How the terms of elementwise operators begin; their nest comes next, then what they read."""
+"""The first part of the key of an elementwise operator's term. Its `Nest` comes next, then the cores that it reads."""
 BROADCASTING = frozenset({EACH, "onto", "product", "gemm"})
-"""The rules by which operands are broadcast: what a term of one begins with."""
+"""The first part of the key of terms whose operands are broadcast."""
 
 
 def broadcast_of(core: Core) -> Broadcast | None:
-    """Return what an operator's operands are read by, as terms are compared; None where they are read exactly."""
+    """Return the operands' cores, the maps and the space if a core's operator broadcasts; None for any other core."""
     nest = core.key[1]
     if core.key[0] == EACH and isinstance(nest, Nest):
-        return core.key[2:], nest.maps, nest.space  # type: ignore[return-value]  # as `_read` makes it
-    return core.key[-3:] if core.key[0] in BROADCASTING else None  # type: ignore[return-value]  # keys hold anything
+        return core.key[2:], nest.maps, nest.space  # type: ignore[return-value]  # `_read` makes this key
+    return core.key[-3:] if core.key[0] in BROADCASTING else None  # type: ignore[return-value]  # a key may contain any object
 
 
 def elementwise(table: TermTable, key: Key, views: Sequence[View], description: str) -> View:
-    """Return the result of an operator that reads one element of each operand for each point, right-aligned.
+    """Return the result of an operator that computes each element from one element of each operand, right-aligned.
 
-    The term holds the map of each operand's core and the sizes of the space, for those axes only that some operand
-    follows; the others are axes of the result's map. So lifting or stretching all operands is lifting or stretching
-    the result.
+    `key` is the operator with its attributes, and `views` are the operands. The term contains the operands' cores with
+    their maps, and the sizes of the space, but only for axes that some operand follows. The other axes belong to the
+    result's own map. Lifting or stretching all operands therefore lifts or stretches the result. If a rank is unknown,
+    the result has an unknown rank.
     """
     form = tuple([(view.axes, view.sizes) for view in views])
     known = (table.algebra.place, form)
@@ -56,7 +57,7 @@ def elementwise(table: TermTable, key: Key, views: Sequence[View], description: 
 
 
 def of_itself(table: TermTable, one: View, two: View) -> View | None:
-    """Return what two operands are broadcast to where both have the same element at each point; None elsewhere."""
+    """Return the broadcast of two operands if both have the same element at each point; None if that is not known."""
     if one == two:
         return one
     if one.core is not two.core or one.axes is None or two.axes is None or one.sizes is None or two.sizes is None:
@@ -68,7 +69,10 @@ def of_itself(table: TermTable, one: View, two: View) -> View | None:
 
 
 def _without_elements(table: TermTable, view: View) -> View:
-    """Where a space has no point nothing is read of a constant: it counts by its type and its sizes alone."""
+    """Return an empty constant of the same type and sizes for a constant; return any other value unchanged.
+
+    This is for an iteration space without points, where no element of the constant is read.
+    """
     if view.core.key[0] not in CONSTANTS or view.sizes is None:
         return view
     kind = view.core.key[1]
@@ -76,11 +80,15 @@ def _without_elements(table: TermTable, view: View) -> View:
 
 
 def aligned(table: TermTable, key: Key, uses: Sequence[tuple[Core, Axes]], space: Sizes, description: str) -> View:
-    """Return the result over a space whose axes the operands' axes follow as their maps say."""
+    """Return the result of an elementwise operator over `space`.
+
+    Each operand is a core with its map over that space.
+    """
     return _read(table, key, [core for core, _ in uses], _frame([axes for _, axes in uses], space), description)
 
 
 def _right_aligned(table: TermTable, form: Sequence[tuple[Axes | None, Sizes | None]]) -> Frame:
+    """Return how operands, each a map and sizes, are broadcast together by numpy's rule."""
     shapes = [(axes or (), sizes or ()) for axes, sizes in form]
     rank = max((len(axes) for axes, _ in shapes), default=0)
     maps = [(None,) * (rank - len(axes)) + axes for axes, _ in shapes]
@@ -88,7 +96,10 @@ def _right_aligned(table: TermTable, form: Sequence[tuple[Axes | None, Sizes | N
 
 
 def _frame(maps: Sequence[Axes], space: Sizes) -> Frame:
-    """Keep of a space the axes that some operand follows; the others are axes of the result's map alone."""
+    """Return how operands with these maps over `space` are broadcast together.
+
+    An axis that no operand follows is dropped from the space, and remains only in the map of the result.
+    """
     followed = [axis for axis in range(len(space)) if any(axes[axis] is not None for axes in maps)]
     places = {axis: place for place, axis in enumerate(followed)}
     return Frame(
@@ -96,12 +107,13 @@ def _frame(maps: Sequence[Axes], space: Sizes) -> Frame:
         tuple(space[axis] for axis in followed),
         tuple(result_size(space[axis]) for axis in followed),
         tuple(places.get(axis) for axis in range(len(space))),
-        # An axis that none follows is stretched by nothing but its readers: they see what has to fit in it.
+        # An axis that no operand follows keeps all its sizes, because only readers of the result need them to fit.
         tuple(result_size(size) if axis in places else size for axis, size in enumerate(space)),
     )
 
 
 def _read(table: TermTable, key: Key, cores: Sequence[Core], frame: Frame, description: str) -> View:
+    """Return the result of an elementwise operator on these cores, read together as `frame` describes."""
     core, new = table.core((EACH, table.nest(key, frame.maps, frame.space), *cores), description)
     if new:
         core.sizes = frame.core_sizes
@@ -109,15 +121,15 @@ def _read(table: TermTable, key: Key, cores: Sequence[Core], frame: Frame, descr
 
 
 def unary(table: TermTable, key: Key, view: View, description: str) -> View:
-    """Return the result of an elementwise operator of one operand: its map is the operand's own."""
+    """Return the result of an elementwise operator of one operand, which is read by the operand's own map."""
     return composed(view, elementwise(table, key, [whole(view.core)], description))
 
 
 def _unranked(table: TermTable, key: Key, views: Sequence[View], description: str) -> View:
-    """Some rank is not known: the space is the set of all shapes, and every map is right-aligned.
+    """Return the result of an elementwise operator if a rank is unknown: the space is the set of all operands' shapes.
 
-    A value of known rank takes part with its map, unit axes in front left out; so a stretch by another operand's
-    shape adds nothing to the set.
+    All maps are right-aligned. A value of known rank takes part with its map without leading unit axes. So a stretch of
+    an operand to the shape of another operand adds nothing to the set. The result has an unknown rank.
     """
     shapes: set[Extent] = set()
     reads: list[tuple[object, ...]] = []
@@ -132,12 +144,13 @@ def _unranked(table: TermTable, key: Key, views: Sequence[View], description: st
 
 
 def _space(table: TermTable, shapes: Collection[Extent]) -> tuple[frozenset[Extent], Sizes]:
-    """Keep values of unknown rank by name, and put all known shapes into one."""
+    """Return the values among `shapes`, which represent unknown shapes, and the broadcast of all known shapes."""
     known = [sizes for sizes in shapes if not isinstance(sizes, View)]
     return frozenset(sizes for sizes in shapes if isinstance(sizes, View)), table.algebra.broadcast_shape(*known)
 
 
 def _stripped(view: View) -> Axes | None:
+    """Return the map without leading axes that follow no axis; None if the map is unknown."""
     if view.axes is None:
         return None
     front = next((place for place, axis in enumerate(view.axes) if axis is not None), len(view.axes))
@@ -147,9 +160,11 @@ def _stripped(view: View) -> Axes | None:
 def onto(
     table: TermTable, key: Key, view: View, others: Sequence[View], description: str, *, keeps: bool = False
 ) -> View:
-    """Return the result of an operator that broadcasts `others` onto operand 0, which has the result's shape.
+    """Return the result of an operator that broadcasts `others` onto operand 0 (`view`), whose shape the result has.
 
-    `keeps`: no runtime stretches operand 0, so the result has its shape wherever a runtime runs the node.
+    If `keeps`, no runtime stretches operand 0, so the result has exactly its shape. Otherwise a size of the result is
+    unknown where the others may not fit. If an operand has a higher rank than operand 0, the operands are compared as
+    values with their shapes, not by maps.
     """
     sizes = view.sizes if keeps else onto_sizes(view.sizes, [other.sizes for other in others])
     if view.sizes is None or any(other.sizes is None for other in others):
@@ -165,10 +180,11 @@ def onto(
 
 
 def onto_sizes(own: Sizes | None, others: Sequence[Sizes | None]) -> Dims:
-    """Return the sizes of a value onto which others are broadcast, as far as those are known to fit.
+    """Return the sizes of a value onto which `others` are broadcast; `own` is the shape of the value before.
 
-    Where they do not, some runtimes refuse and others broadcast both ways: PRelu of x[1,3] by a slope [4,3] is [4,3]
-    in onnxruntime.
+    A size is None if it is 1 or a symbol, and another size faces it that may differ. Return None instead of a shape if
+    a rank is unknown, or if another rank is higher than that of `own`. If the shapes do not fit one way, some runtimes
+    refuse and others broadcast both ways: PRelu of x[1,3] by a slope [4,3] is [4,3] in onnxruntime.
     """
     if own is None or any(sizes is None or len(sizes) > len(own) for sizes in others):
         return None
@@ -180,7 +196,11 @@ def onto_sizes(own: Sizes | None, others: Sequence[Sizes | None]) -> Dims:
 
 
 def onto_target(table: TermTable, view: View, target: Sizes, description: str) -> View | None:
-    """Return the stretch to a target that the operand may not fit: an operator, which reads the operand by its map."""
+    """Return an operand stretched to `target`, as an operator of the proof, because the operand may not fit the target.
+
+    The operator reads the operand by its map. Return None if the rank of the operand is unknown or higher than that of
+    the target, or if the target has a negative size.
+    """
     if view.sizes is None or len(view.sizes) > len(target) or any(isinstance(to, int) and to < 0 for to in target):
         return None
     sizes = tuple(right_aligned(view.sizes, len(target)))
@@ -188,6 +208,7 @@ def onto_target(table: TermTable, view: View, target: Sizes, description: str) -
 
 
 def _over(view: View, rank: int) -> Axes:
+    """Return the map right-aligned to a space of this rank: leading axes follow no axis."""
     axes = view.axes or ()
     return (None,) * (rank - len(axes)) + axes
 
@@ -200,9 +221,11 @@ def product(
     *,
     outer: tuple[int, int] = (-2, -1),
 ) -> View:
-    """Return the product of two stacks of matrices: batch axes are broadcast, the last two of each are read exactly.
+    """Return the product of two stacks of matrices: batch axes are broadcast, and the last two axes are not.
 
-    `outer` names the axis of each operand that stays in the result. A vector is promoted: it has the summed axis alone.
+    `outer` contains for each operand the axis that stays in the result, -2 or -1; the other one is summed over. A
+    vector has only the summed axis. If the shape of an operand is unknown or a scalar, the term contains both operands
+    without maps, and the result's rank is unknown.
     """
     if any(0 in view.sizes for view in pair if view.sizes):
         pair = _without_elements(table, pair[0]), _without_elements(table, pair[1])
@@ -214,21 +237,27 @@ def product(
     (rows, summed), (columns, other) = sides(one.sizes, outer[0]), sides(two.sizes, outer[1])
     space = (*batch, *(rows or (1,)), *(columns or (1,)), table.algebra.broadcast_size((*summed, *other)))
     maps = _stacked(one, rank, outer[0], left=True), _stacked(two, rank, outer[1], left=False)
-    # The space says less of the last two axes than their sizes: those have to be equal, and none is stretched.
+    # The space has less information than the sizes of the last two axes, which must be equal and are never stretched.
     exactly = tuple(sizes[-MATRIX:] for sizes in (one.sizes, two.sizes))
     term = ("product", *key, exactly, (one.core, two.core), maps, space)
     return table.result(term, description, (*batch, *rows, *columns))
 
 
 def sides(sizes: Sizes, outer: int) -> tuple[Sizes, Sizes]:
-    """Return the size of a matrix that stays in the product, none of a vector, and the one that is summed over."""
+    """Return the size of a matrix that stays in the product, and the size that is summed over, each in a tuple.
+
+    `outer` is the axis that stays, -2 or -1. For a vector the first tuple is empty.
+    """
     if len(sizes) < MATRIX:
         return (), sizes
     return (sizes[outer],), (sizes[-PRODUCT_AXES - outer],)
 
 
 def _stacked(view: View, rank: int, outer: int, *, left: bool) -> Axes:
-    """Map the batch axes, right-aligned, then rows, columns and sum."""
+    """Return the map of an operand of a matrix product over the batch axes, right-aligned, then rows, columns and sum.
+
+    `left` is True for the first operand, which has rows. The second operand has columns.
+    """
     axes = view.axes or ()
     batch = (None,) * (rank - len(axes[:-MATRIX])) + axes[:-MATRIX]
     if len(axes) < MATRIX:

@@ -1,4 +1,4 @@
-"""What the comparisons of both formats share: sizes asked for, declared shapes, operators with a state, the answer."""
+"""Steps of a proof that both formats share: requested sizes, declared shapes, stateful operators, conclusion."""
 
 from __future__ import annotations
 
@@ -24,18 +24,19 @@ if TYPE_CHECKING:
     from graphfix.checker.proof.core.terms import TermTable, View
 
 InputDims: TypeAlias = "Mapping[str, tuple[int | str, ...] | None]"
-"""Inputs by name: for each axis its size, or the symbol of a free one; None where the rank is not known."""
+"""Inputs by name: for each axis its size, or its symbol if the size is free. None if the rank is unknown."""
 LARGEST_MESSAGE = (1 << 31) - 1
-"""Bytes of the largest protobuf message and of the largest FlatBuffer: places in both are signed, of 32 bits."""
+"""The largest size of a protobuf message and of a FlatBuffer, in bytes: both use signed offsets of 32 bits."""
 Dims: TypeAlias = "Sequence[int | None] | None"
-"""A declared shape: None for a free size; None where the rank is not declared."""
+"""A declared shape: None for a free size, and None instead of the shape if no rank is declared."""
 
 
 def refuse_unknown(one: InputDims, two: InputDims, pair: Pair) -> None:
-    """Check the names and shapes that the pair states against the inputs of both files.
+    """Check the names of axes and the shapes of inputs that the pair states.
 
-    Raises GraphfixError for a name that no input has and for a shape of another rank, UnprovedError for a shape that
-    contradicts the declared one.
+    A symbol must occur in either file. Names such as `x[0]` and shapes must fit the first file. Raises GraphfixError
+    for a name that no input has and for a shape of another rank. Raises UnprovedError for a shape that contradicts the
+    declared one.
     """
     symbols = {dim: None for inputs in (one, two) for dims in inputs.values() for dim in dims or ()}
     places = {
@@ -56,27 +57,31 @@ def refuse_unknown(one: InputDims, two: InputDims, pair: Pair) -> None:
 
 
 def assumed(pair: Pair) -> list[str]:
-    """Return a sentence for each statement about inputs under which alone the proof holds."""
+    """Return a sentence for each statement about inputs that the proof assumes: sizes, shapes, equal sizes, values."""
     dims = [f"{name} = {size}, as asked for" for name, size in pair.bindings.items()]
     shapes = [f"{name} is [{', '.join(map(str, shape))}], as asked for" for name, shape in pair.shapes.items()]
     return [*dims, *shapes, *stated(pair.same), *set_values.assumed(pair.values)]
 
 
 def assumed_ranges(algebra: Algebra) -> list[str]:
-    """Return a sentence for each range of sizes that the proof assumes."""
+    """Return a sentence for each requested range of sizes that the proof assumes."""
     ranges = ((symbol, algebra.ranges[symbol]) for symbol in algebra.used_ranges)
     return [f"{symbol} is {low} to {high}, as asked for" for symbol, (low, high) in ranges]
 
 
 def check_asked(name: str, declared: Dims, sizes: Sequence[int | None]) -> None:
-    """Raise UnprovedError where an input is declared with other sizes than those that are asked for."""
+    """Raise UnprovedError if an input's declared shape contradicts the requested `sizes`. A size of None is free."""
     own = declared if declared is not None else sizes
     if len(own) != len(sizes) or any(None not in (a, b) and a != b for a, b in zip(own, sizes, strict=True)):
         raise UnprovedError(f"the input {name!r} is declared with other sizes than {list(sizes)}")
 
 
 def binding_options(name: str, ours: Sequence[object] | None, theirs: Sequence[object] | None) -> str:
-    """Return the options that bind an input's sizes that are numbers in one file only; an empty text for none."""
+    """Return command-line options that bind the sizes of an input that are numbers in only one file.
+
+    Return an empty string if no size is such a number, if the two files' numbers differ, or if a rank differs or is
+    unknown. `ours` and `theirs` are the input's sizes in the first and the second file.
+    """
     if ours is None or theirs is None or len(ours) != len(theirs):
         return ""
     pairs = [[size for size in pair if isinstance(size, int)] for pair in zip(ours, theirs, strict=True)]
@@ -87,16 +92,20 @@ def binding_options(name: str, ours: Sequence[object] | None, theirs: Sequence[o
 
 
 def check_declared_input(name: str, dims: tuple[Dims, Dims]) -> None:
-    """Raise UnprovedError where the second file's declared shape of an input contradicts the first's."""
+    """Raise UnprovedError if the second file's declared shape of an input contradicts that of the first file.
+
+    `dims` are the two declared shapes.
+    """
     if _contradicts(*dims):
         raise UnprovedError(f"the input {name!r} is declared {_shape(dims[0])} before, {_shape(dims[1])} after")
 
 
 def check_declared_output(table: TermTable, name: str, dims: tuple[Dims, Dims], computed: Sizes | None) -> None:
-    """Enter what the second file declares of an output and the first declares otherwise.
+    """Record that the second file declares another shape for an output than the first file does.
 
-    Runtimes only warn of a declared shape that an output does not have: where the second file's is the one that it has,
-    that is a note. Anything else is entered to be said where nothing else is found (`concluded`).
+    `dims` are the two declared shapes, and `computed` are the output's sizes as the proof infers them. If the second
+    file's shape agrees with `computed`, this is only a note, because runtimes merely warn of a wrong declared shape.
+    Otherwise it is an objection, which `concluded` reports if it finds nothing else.
     """
     one, two = dims
     if not _contradicts(one, two) or two is None:
@@ -109,28 +118,37 @@ def check_declared_output(table: TermTable, name: str, dims: tuple[Dims, Dims], 
 
 
 def _contradicts(one: Dims, two: Dims) -> bool:
-    """Whether two declared shapes can't both be true: another rank, or another number. One may say more."""
+    """Return whether two declared shapes can't both be true: the ranks differ, or two numbers differ.
+
+    A size that is free in one of the files contradicts nothing.
+    """
     if one is None or two is None:
         return False
     return len(one) != len(two) or any(None not in (a, b) and a != b for a, b in zip(one, two, strict=True))
 
 
 def _shape(dims: Dims) -> str:
+    """Return a declared shape as reports print it, with `?` for a free size."""
     return f"[{','.join('?' if size is None else str(size) for size in dims or ())}]"
 
 
 def check_effects(one: Sequence[tuple[Core, Place]], two: Sequence[tuple[Core, Place]], operators: str) -> None:
-    """Raise UnprovedError where operators with a state are not the same, in the same order, executed when they are."""
+    """Raise UnprovedError if the stateful operators of the two files differ.
+
+    The operators, their order and the places of execution must be equal. `one` and `two` contain the cores of these
+    operators with their places. `operators` is the subject of the message.
+    """
     ours, theirs = ([(core.number, place) for core, place in effects] for effects in (one, two))
     if ours != theirs:
         raise UnprovedError(f"{operators} are not the same, or not in the same order")
 
 
 def check_size(before: int, after: int) -> None:
-    """Raise UnprovedError if runtimes may load the first file, and the second is too large for them.
+    """Raise UnprovedError if the second file is too large for runtimes, and the first file is not.
 
-    An ONNX file is one protobuf message; larger models keep weights in data files. The tables and inline buffers of a
-    TFLite file are one FlatBuffer; larger models keep buffers behind it. `before` and `after` are the bytes of these.
+    An ONNX file is one protobuf message; larger models store weights in data files. The tables and inline buffers of a
+    TFLite file are one FlatBuffer; larger models store buffers behind the FlatBuffer. `before` and `after` are the
+    number of bytes of that message or FlatBuffer in each file.
     """
     if before <= LARGEST_MESSAGE < after:
         raise UnprovedError(
@@ -139,7 +157,12 @@ def check_size(before: int, after: int) -> None:
 
 
 def concluded(table: TermTable, outputs: Sequence[tuple[str, View, View]], assumes: Sequence[str]) -> Proof:
-    """Say whether each output is one term, and every operator of the second file one of the first."""
+    """Return the proof, after both files were read into `table`: proved, or not proved with the first reason.
+
+    It is proved if every operator of the second file is one of the first, each output is the same value in both files,
+    and the second file has no objection. Nor may only the second file need that sizes fit, or that a size is not
+    negative. `outputs` contains the name of each output and its value in each file.
+    """
     if table.unmatched:
         theirs = table.unmatched[0]
         reason = f"{theirs.description} of the second file has no match in the first"
@@ -161,13 +184,18 @@ def concluded(table: TermTable, outputs: Sequence[tuple[str, View, View]], assum
 
 
 def _otherwise(one: View, two: View) -> str:
+    """Return how the output of the second file differs from that of the first, as a phrase."""
     if one.core is not two.core:
         return f"is another value: {given_by(one)} before, {given_by(two)} after"
     return f"is {given_by(one)} before and after, in another shape or along other axes"
 
 
 def _counterpart(table: TermTable, theirs: Core) -> Core | None:
-    """Find the operator that only the first file has: of the same kind, then the one that reads most of the same."""
+    """Return the core of the first file that most likely corresponds to a core that only the second file has.
+
+    Candidates are the first file's cores that the second file lacks, preferably of the same operator. The one that
+    shares the most operands is returned; None without candidates.
+    """
     unmatched = set(table.unmatched)
     missing = [core for core in table.cores.values() if core.counted and not core.matched and core not in unmatched]
     alike = [core for core in missing if _kind(core) == _kind(theirs)]
@@ -176,7 +204,7 @@ def _counterpart(table: TermTable, theirs: Core) -> Core | None:
 
 
 def _read(key: tuple[object, ...]) -> Iterator[Core]:
-    """Return every term that a term is made of."""
+    """Yield every core that a term contains directly, as an operand or inside a nested part of its key."""
     for part in key:
         if isinstance(part, Core):
             yield part
@@ -187,7 +215,7 @@ def _read(key: tuple[object, ...]) -> Iterator[Core]:
 
 
 def _kind(core: Core) -> object:
-    """Name the operator of a term."""
+    """Return the operator of a term, to compare it with the operators of other terms."""
     operator = core.key[1]
     if isinstance(operator, Nest):
         operator = operator.operator

@@ -1,4 +1,4 @@
-"""Small constants as arrays, and what operators compute of them that is the same bits wherever it is computed."""
+"""Small constants as arrays, and constant folding: only of operators that every runtime computes to the same bits."""
 
 from __future__ import annotations
 
@@ -23,19 +23,22 @@ if TYPE_CHECKING:
 Array: TypeAlias = NDArray[Any]
 
 MOST: Final = 1 << 16
-"""Elements of a constant that is read as an array, or computed."""
+"""The most elements of a constant that is read as an array, or computed."""
 MOST_BYTES = 1 << 56
-"""The limit of a numpy array. It holds for an array with a size of 0 too: numpy skips that size."""
+"""The limit of a numpy array in bytes. For an array with a size of 0 numpy checks the product of the other sizes."""
 TYPES: Final = frozenset("bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 float32 float64".split())
 
 
 def is_constant(view: View) -> bool:
-    """Whether a value is a constant."""
+    """Return whether a value is a constant with elements, or a vector of integers that are known as terms."""
     return view.core.key[0] in CONSTANTS
 
 
 def literal(view: View | None) -> Array | None:
-    """Return the elements of a value that is a small constant; None for any other."""
+    """Return the elements of a small constant as an array of the value's shape; None for any other value.
+
+    A constant of more than MOST elements, or of axes in another order than its core's, is not read.
+    """
     if view is None or view.axes is None or view.sizes is None or not is_constant(view):
         return None
     sizes = numbers(view.sizes)
@@ -50,13 +53,13 @@ def literal(view: View | None) -> Array | None:
 
 
 def is_number(view: View, number: int) -> bool:
-    """Whether a value is a constant of one element, which is this number."""
+    """Return whether a value is a constant of one element that equals `number`, of any rank."""
     array = literal(view) if view.sizes is not None and set(view.sizes) <= {1} else None
     return array is not None and bool((array == number).all())
 
 
 def _core(view: View) -> Array | None:
-    """Read the core of a view."""
+    """Return the elements of a constant's core as an array; None if they are not known numbers of a type in TYPES."""
     core = view.core
     if core.content is not None:
         content = numbers(core.content)
@@ -71,12 +74,12 @@ def _core(view: View) -> Array | None:
         return None
     data = core.payload.read(0, core.payload.length)
     if native == "bool" and data.strip(b"\0\1"):
-        return None  # what neither is false nor true is another value to each kernel
+        return None  # kernels disagree on a bool that is neither 0 nor 1
     return np.frombuffer(data, dtype).reshape(sizes).astype(native)
 
 
 def may_broadcast(arrays: Sequence[Array | None]) -> bool:
-    """Return whether arrays, broadcast together, have few elements; True where they do not fit."""
+    """Return whether the broadcast of the arrays has at most MOST elements; True also if their shapes do not fit."""
     try:
         return small(*(array for array in arrays if array is not None))
     except ValueError:
@@ -84,7 +87,10 @@ def may_broadcast(arrays: Sequence[Array | None]) -> bool:
 
 
 def as_constant(constants: Constants, array: Array, description: str) -> View:
-    """See an array as the constant that a file may hold in its place."""
+    """Return an array as a constant of the proof, equal to one that a file stores.
+
+    Raises TooLargeError beyond the budget.
+    """
     constants.table.budget.fold(array.nbytes, description)
     data = array.astype(array.dtype.newbyteorder("<")).tobytes()
     return constants.view(array.dtype.name, array.shape, constant_bytes.held(data), array.dtype.itemsize, description)
@@ -94,14 +100,17 @@ def as_constant(constants: Constants, array: Array, description: str) -> View:
 
 
 def reproducible(array: Array) -> bool:
-    """Whether arithmetic on these elements leaves nothing open: no NaN, no infinity, no zero with a sign."""
+    """Return whether every runtime computes the same with these elements: no NaN, no infinity and no -0.0."""
     if array.dtype.kind != "f":
         return True
     return bool(np.isfinite(array).all()) and not bool((np.signbit(array) & (array == 0)).any())
 
 
 def _integral(rule: Callable[[Array, Array], Array]) -> Callable[[Array, Array], Array | None]:
-    """Whole numbers that fit their type; floats as IEEE 754 rounds one operation."""
+    """Return a rule that computes integers exactly and returns None if a result is out of the type's range.
+
+    For floats, the rule rounds once, as IEEE 754 defines one operation.
+    """
 
     def computed(one: Array, two: Array) -> Array | None:
         if one.dtype.kind == "f":
@@ -112,19 +121,24 @@ def _integral(rule: Callable[[Array, Array], Array]) -> Callable[[Array, Array],
 
 
 def _in_range(full: Array, dtype: np.dtype[Any]) -> Array | None:
-    """Return whole numbers in a type that holds each of them; None where it does not."""
+    """Return integers converted to `dtype`; None if an integer is out of the type's range."""
     least, most = int(np.iinfo(dtype).min), int(np.iinfo(dtype).max)
     return full.astype(dtype) if not full.size or least <= full.min() <= full.max() <= most else None
 
 
 def _quotient(one: Array, two: Array) -> Array | None:
-    """Of floats by 0 none that is finite; of whole numbers none below 0, where they are rounded in two ways."""
+    """Return the quotient of floats, or of integers rounded down; None for a negative integer or a divisor 0.
+
+    Runtimes round negative integers in two ways, and an integer divided by 0 is undefined. A float divided by 0 is not
+    finite, so `paired` drops it.
+    """
     if one.dtype.kind == "f":
         return np.asarray(np.true_divide(one, two))
     return np.asarray(one // two) if (one >= 0).all() and (two > 0).all() else None
 
 
 def _rest(one: Array, two: Array) -> Array | None:
+    """Return the remainder of integers; None for floats, for a negative dividend, or for a divisor below 1."""
     if one.dtype.kind == "f" or not ((one >= 0).all() and (two > 0).all()):
         return None
     return np.asarray(one % two)
@@ -145,12 +159,19 @@ REDUCTIONS: Mapping[str, Callable[..., Array]] = {"prod": np.prod, "sum": np.sum
 
 
 def small(*arrays: Array) -> bool:
-    """Whether the broadcast of these has not too many elements. Raises ValueError where they do not fit."""
+    """Return whether the broadcast of the arrays has at most MOST elements.
+
+    Raises ValueError if their shapes do not fit.
+    """
     return prod(np.broadcast_shapes(*(array.shape for array in arrays))) <= MOST
 
 
 def paired(rule: str, one: Array, two: Array) -> Array | None:
-    """Compute an operator of two operands of one type, by numpy's broadcasting."""
+    """Return the result of an operator of two operands, with numpy's broadcasting; None if runtimes may disagree on it.
+
+    `rule` is a key of PAIRS. Return None also if the types differ or the result is too large. Raises ValueError if the
+    shapes do not fit.
+    """
     if one.dtype != two.dtype or not (reproducible(one) and reproducible(two)) or not small(one, two):
         return None
     if rule in ("min", "max") and not (_within_32_bits(one) and _within_32_bits(two)):
@@ -158,23 +179,26 @@ def paired(rule: str, one: Array, two: Array) -> Array | None:
     with np.errstate(all="ignore"):
         found = PAIRS[rule](one, two)
         if found is not None and found.dtype == np.float16 and not _exact(rule, one, two, found):
-            return None  # onnxruntime computes a chain of these in float32, and rounds at its end
-    # a zero has the sign that IEEE 754 gives it
+            return None  # onnxruntime computes a chain of float16 operators in float32, and rounds once at its end
+    # A zero in the result has the sign that IEEE 754 defines.
     return found if found is not None and np.isfinite(found).all() else None
 
 
 def _exact(rule: str, one: Array, two: Array, found: Array) -> bool:
-    """Whether float16 had to round nothing."""
+    """Return whether float16 computes the result without rounding: `found` equals the float32 result."""
     wider = PAIRS[rule](one.astype(np.float32), two.astype(np.float32))
     return wider is not None and bool((found.astype(np.float32) == wider).all())
 
 
 def single(rule: str, array: Array) -> Array | None:
-    """Compute an operator of one operand."""
+    """Return the result of an operator of one operand; None if runtimes may disagree on it.
+
+    `rule` is a key of SINGLE.
+    """
     if not reproducible(array) or (rule in ("neg", "abs") and array.dtype.kind == "i" and _has_least(array)):
         return None
     if rule == "sqrt" and (array.dtype.name not in ("float32", "float64") or bool((array < 0).any())):
-        return None  # of float16 not every runtime rounds once
+        return None  # not every runtime rounds a float16 square root only once
     if rule == "sign" and not _within_32_bits(array):
         return None
     found = SINGLE[rule](array)
@@ -182,17 +206,24 @@ def single(rule: str, array: Array) -> Array | None:
 
 
 def _has_least(array: Array) -> bool:
-    """Whether a number has no counterpart of the other sign."""
+    """Return whether an integer is the least of its type, whose negative does not fit the type."""
     return bool((array == np.iinfo(array.dtype).min).any())
 
 
 def _within_32_bits(array: Array) -> bool:
-    """Of whole numbers beyond, onnxruntime's Max, Min, Sign and reductions return others."""
+    """Return whether all integers fit in 32 bits with a sign, -2**31 excluded; True for floats.
+
+    For larger integers onnxruntime's Max, Min, Sign and reductions return wrong numbers.
+    """
     return array.dtype.kind not in "iu" or all(-(1 << 31) < number < 1 << 31 for number in array.ravel().tolist())
 
 
 def reduced(rule: str, array: Array, axes: tuple[int, ...] | None, *, keep: bool) -> Array | None:
-    """Reduce over axes (None: all of them); sums and products of whole numbers only, and such as fit their type."""
+    """Return an array reduced over `axes` (None for all axes); None if runtimes may disagree on the result.
+
+    An array without elements returns None. Sums and products are computed for integers only, and only if they fit their
+    type and 32 bits. `rule` is a key of REDUCTIONS, and `keep` keeps reduced axes with size 1.
+    """
     if not array.size or not reproducible(array) or not _within_32_bits(array):
         return None
     if rule in ("min", "max"):
@@ -207,9 +238,10 @@ _ROUNDED = frozenset({"float32", "float64"})
 
 
 def converted(array: Array, to: str) -> Array | None:
-    """Convert elements to a type that holds each of them, a float's whole part where it is one of integers.
+    """Return elements converted to the type `to`; None if an element does not fit, or if runtimes may disagree.
 
-    To float32 and float64 they are rounded once, to the nearest. To float16 some kernels round twice.
+    A float is truncated to an integer. A conversion to float32 or float64 rounds once, to the nearest number. A
+    conversion to float16 must be exact, because some kernels round twice.
     """
     if to not in TYPES or not reproducible(array):
         return None
@@ -224,19 +256,24 @@ def converted(array: Array, to: str) -> Array | None:
 
 
 _EXACT_UNTIL = 1 << 22
-"""Below it whole numbers, their differences and how many steps there are between two are exact in float32."""
+"""Below this, float32 represents integers, their differences, and the number of steps between two exactly."""
 
 _LONGEST, _EXACT_AS_DOUBLE = 1 << 31, 1 << 53
-"""From there on runtimes' difference of the ends may leave its type, and the ends are not exact in float64."""
+"""From these numbers on, the difference of a range's ends may overflow its type, and the ends are inexact in float64.
+"""
 
 
 def _counts(number: float) -> bool:
-    """A whole number, and not the zero that is below it."""
+    """Return whether a number is an integer of less than `_EXACT_UNTIL`, and not -0.0."""
     return abs(number) < _EXACT_UNTIL and number == int(number) and (number != 0 or math.copysign(1, number) > 0)
 
 
 def ranged(start: Array, limit: Array, step: Array) -> Array | None:
-    """Count from `start` to before `limit`: whole numbers only, as floats where every sum of them is exact."""
+    """Return the numbers from `start` to before `limit` in steps of `step`, all three arrays of one element.
+
+    Return None for a step of 0. Return None also if runtimes may disagree, or if the result has more than MOST
+    elements. Floats must be integers for which every sum is exact.
+    """
     ends = [start.item(), limit.item(), step.item()]
     if start.dtype.name in _ROUNDED and all(map(_counts, ends)):
         ends = [int(end) for end in ends]

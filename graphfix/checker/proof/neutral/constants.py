@@ -1,4 +1,4 @@
-"""Constants as terms: what they hold, in the smallest form that has every element, read in pieces from the files."""
+"""Constants as terms: each is reduced to the smallest array that has all its elements, read in pieces from the file."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ if TYPE_CHECKING:
     from graphfix.checker.proof.core.terms import Core, TermTable
 
 MOST_HELD = 1 << 24
-"""Bytes of what is cut out of a constant; beyond them it is compared as it is."""
+"""The most bytes that are copied from a constant to shrink it. A larger constant is compared as it is."""
 KNOWN: Mapping[str, np.dtype[Any]] = MappingProxyType(
     {"int64": np.dtype("<i8"), "int32": np.dtype("<i4"), "bool": np.dtype("u1")}
 )
-"""Element types of which short vectors are known as terms, and how they are stored."""
+"""Element types of which short vectors are known as terms, with the type in which a file stores them."""
 
 
 @dataclass(slots=True, eq=False)
 class Constants:
-    """All constants of both files, each content once."""
+    """All constants of both files. Constants of equal content share one core."""
 
     table: TermTable
     stored: dict[tuple[object, ...], list[tuple[Payload, Core]]] = field(default_factory=dict)
@@ -36,11 +36,13 @@ class Constants:
     def view(
         self, dtype: str, dims: Sequence[int], payload: Payload, width: int, description: str, fixed: int | None = None
     ) -> View:
-        """See a constant of these dims; `width` is the bytes of an element, 0 where elements are no whole bytes.
+        """Return a constant of shape `dims` as a value of the proof.
 
-        Axes of size 1, and axes along which nothing changes, are axes of the map and not of the core: so a constant
-        with other unit axes, or one that was written out stretched, is another view of the same core. The axis `fixed`
-        is not left out although nothing changes along it: scales may.
+        Axes of size 1, and axes along which all elements are equal, belong to the map and not to the core. So a
+        constant with other unit axes, or one that is stored stretched, is another value of the same core. `width` is
+        the bytes of an element, or 0 if an element does not fill whole bytes. The axis `fixed` is kept even if nothing
+        changes along it, because quantization scales may change along it. If payload and dims do not agree, the
+        constant is compared as stored.
         """
         dims = tuple(dims)
         if 0 in dims and not payload.length:
@@ -62,24 +64,34 @@ class Constants:
         return View(view.core, tuple(places.get(axis) for axis in range(len(dims))), dims)
 
     def odd(self, kind: tuple[object, ...], dims: tuple[int, ...], payload: Payload, description: str) -> View:
-        """See a constant whose bytes are not plainly its elements, such as a sparse one: just as it is stored."""
+        """Return a constant whose bytes are not simply its elements, such as a sparse one.
+
+        It is compared as it is stored.
+        """
         return whole(self._core((kind, dims), dims, payload, description))
 
     def _squeezed(self, kind: tuple[object, ...], dims: tuple[int, ...], payload: Payload, description: str) -> View:
+        """Return a constant whose core has no unit axes; its elements are compared as they are stored."""
         kept = tuple(size for size in dims if size != 1)
         core = self._core((kind, kept), kept, payload, description)
         places = iter(range(len(kept)))
         return View(core, tuple(None if size == 1 else next(places) for size in dims), dims)
 
     def _inner(self, dtype: str, dims: tuple[int, ...], payload: Payload, width: int, description: str) -> View:
+        """Return a constant without unit axes.
+
+        A short vector or scalar of int64, int32 or bool is read as known integers.
+        """
         stored = KNOWN.get(dtype)
         if stored is not None and len(dims) <= 1 and payload.length <= MOST_ELEMENTS * width:
             numbers = tuple(map(int, np.frombuffer(payload.read(0, payload.length), stored)))
-            if dtype != "bool" or max(numbers, default=0) <= 1:  # another byte is true, and not the element 1
+            # a kernel treats any other byte as true, although it is not the element 1
+            if dtype != "bool" or max(numbers, default=0) <= 1:
                 return self.table.integers(numbers, dtype, scalar=not dims)
         return whole(self._core((dtype, dims), dims, payload, description))
 
     def _core(self, kind: tuple[object, ...], dims: tuple[int, ...], payload: Payload, description: str) -> Core:
+        """Return the core of a constant, which is shared with earlier constants of the same type, shape and content."""
         small = payload.length <= SMALL
         content = payload.read(0, SMALL) if small else (payload.length, payload.fingerprint)
         known = self.stored.setdefault(("constant", *kind, content), [])
@@ -96,9 +108,10 @@ class Constants:
 
 
 def cut(payload: Payload, dims: Sequence[int], axis: int, width: int) -> Payload | None:
-    """Return index 0 of an axis along which nothing changes; None where something does, or too much would be held.
+    """Return the elements at index 0 of an axis along which nothing changes.
 
-    `dims` are those of the payload, which holds `width` bytes an element and is not empty; the axis has several.
+    Return None if elements differ along the axis, or if more than MOST_HELD bytes would have to be stored. `dims` is
+    the payload's shape. The payload has `width` bytes an element and is not empty; the axis has more than one index.
     """
     row = prod(dims[axis + 1 :]) * width
     block = row * dims[axis]
@@ -113,7 +126,10 @@ def cut(payload: Payload, dims: Sequence[int], axis: int, width: int) -> Payload
 
 
 def _even_each(payload: Payload, row: int, block: int) -> bool:
-    """Whether in every block the rows are the same: the block then is what it is one row further on."""
+    """Return whether the rows of every block are equal: the block then equals itself, shifted by one row.
+
+    `row` and `block` are numbers of bytes. This variant is for blocks larger than a piece.
+    """
     return all(
         payload.part(start, block - row).same(payload.part(start + row, block - row))
         for start in range(0, payload.length, block)
@@ -121,7 +137,10 @@ def _even_each(payload: Payload, row: int, block: int) -> bool:
 
 
 def _even_many(payload: Payload, row: int, block: int) -> bool:
-    """The same for blocks many of which make a piece."""
+    """Return whether the rows of every block are equal, for blocks so small that a piece contains many of them.
+
+    `row` and `block` are numbers of bytes.
+    """
     count = block // row
     for piece in payload.pieces(PIECE // block * block):
         if any(piece[at : at + block] != piece[at : at + row] * count for at in range(0, len(piece), block)):
@@ -130,7 +149,7 @@ def _even_many(payload: Payload, row: int, block: int) -> bool:
 
 
 def _first(payload: Payload, row: int, block: int) -> Payload:
-    """Read the first row of every block."""
+    """Return the first row of every block, where `row` and `block` are numbers of bytes."""
     if payload.length == block:
         return payload.part(0, row)
     if block > PIECE:

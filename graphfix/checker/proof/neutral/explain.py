@@ -1,4 +1,4 @@
-"""Why two nodes have no match: notes of nodes, and the first difference of what their terms are made of."""
+"""Explain why two nodes have no match: notes about nodes, and the first difference between their terms."""
 
 from __future__ import annotations
 
@@ -26,21 +26,28 @@ MAY_BE_VIEWS = frozenset(
     "Reshape Unsqueeze Squeeze Flatten Expand Tile RESHAPE EXPAND_DIMS SQUEEZE BROADCAST_TO TILE"
     " STABLEHLO_BROADCAST_IN_DIM".split()
 )
-"""Operators that are no terms where they are read as views."""
+"""Data-movement operators. If they only add, drop or stretch unit axes, no term is created for them."""
 
 
 @dataclass(slots=True, eq=False)
 class Notes:
-    """Notes of the nodes that are asked for, in the order in which they were read."""
+    """The notes about requested nodes, in the order in which the nodes were read."""
 
     wanted: frozenset[int] | None = None
-    """The numbers of cores whose nodes are asked for; None for every node that broadcasts, as `proving.maps` asks."""
+    """The numbers of cores whose nodes are requested.
+
+    None requests every node that broadcasts, as `proving.maps` does.
+    """
     taken: list[Note] = field(default_factory=list)
     makers: dict[int, Note] = field(default_factory=dict)
-    """By the number of a wanted core the node that made it."""
+    """The notes of the nodes that computed the requested cores, by the number of the core."""
 
     def take(self, results: Sequence[View | None], before: int, note: Callable[[], Note]) -> None:
-        """Keep a node of these results, if it is asked for; `before` is how many cores there were until then."""
+        """Store a note about the node with these results, if the node is requested. `note` creates it.
+
+        `before` is the number of cores before the node was read: a result with a lower number was made by an earlier
+        node.
+        """
         if self.wanted is None:
             made = note()
             if made.isolated is not None:
@@ -51,14 +58,15 @@ class Notes:
             self.makers[number] = note()
 
     def forget(self, count: int) -> None:
-        """Keep the first notes alone: a body is read anew, on values of other shapes."""
+        """Drop all notes in `taken` but the first `count`, because a body is read again with values of other shapes."""
         del self.taken[count:]
 
 
 def isolated(algebra: Algebra, views: Sequence[View | None]) -> tuple[TermTable, list[View | None]]:
-    """Return each operand as a separate value of its sizes: the maps over it are those of the operand.
+    """Return a new table and, for each operand, a new value of the operand's sizes whose core represents the operand.
 
-    The table is another one, so that nothing is entered into what is compared.
+    The maps of a node over these values are the node's own maps. The table is separate, so that nothing is added to the
+    terms that the proof compares.
     """
     seen: list[View | None] = []
     for index, view in enumerate(views):
@@ -72,7 +80,10 @@ def isolated(algebra: Algebra, views: Sequence[View | None]) -> tuple[TermTable,
 
 
 def explained(proof: Proof, notes: Notes) -> Proof:
-    """Say in what the two nodes differ, which were noted when the files were read again."""
+    """Return the proof, with the difference between the two unmatched nodes in its reason, and with their maps.
+
+    `notes` were made when the files were read again.
+    """
     one, two = (None if number is None else notes.makers.get(number) for number in proof.cores)
     why = None if two is None else (None if one is None else difference(one, two)) or not_a_view(two)
     reason = proof.reason if why is None else f"{proof.reason}: {why}"
@@ -81,7 +92,10 @@ def explained(proof: Proof, notes: Notes) -> Proof:
 
 
 def difference(one: Note, two: Note) -> str | None:
-    """Say in what a node of the first file and one of the second differ; None where they have nothing in common."""
+    """Return how a node of the first file and a node of the second file differ, as a phrase for a report.
+
+    Return None if the operators differ and they read different values.
+    """
     if one.op != two.op:
         same = list(map(_core, one.operands)) == list(map(_core, two.operands))
         return f"the operator is {one.op} before, {two.op} after" if same else None
@@ -90,7 +104,7 @@ def difference(one: Note, two: Note) -> str | None:
 
 
 def not_a_view(note: Note) -> str | None:
-    """Say why an operator that moves elements is not seen through; None for any other."""
+    """Return that a data-movement operator may change more than unit axes, as a phrase; None for other operators."""
     if note.op not in MAY_BE_VIEWS:
         return None
     moved = ", ".join(f"{name}{_listed(view)}" for name, view in zip(note.names[0], note.operands, strict=False))
@@ -98,12 +112,12 @@ def not_a_view(note: Note) -> str | None:
 
 
 def _listed(view: View | None) -> str:
-    """A shape, or what a small vector holds: ` = [1, 2]`."""
+    """Return the shape of a value, printed; for a vector of known integers, return those: ` = [1, 2]`."""
     return f" = {list(view.content)}" if view is not None and view.content is not None else _shape(view)
 
 
 def _parts(one: Note, two: Note) -> str | None:
-    """Attributes, options, types: what is compared field by field."""
+    """Return how the nodes differ in attributes, options or types, which are compared by name; None if they do not."""
     for name in [*one.parts, *(name for name in two.parts if name not in one.parts)]:
         mine, other = one.parts.get(name), two.parts.get(name)
         if mine is None:
@@ -117,7 +131,7 @@ def _parts(one: Note, two: Note) -> str | None:
 
 
 def _values(one: Note, two: Note) -> str | None:
-    """Which values are read: the cores, however they are seen."""
+    """Return how the nodes differ in the cores that they read, whatever the maps; None if they read the same cores."""
     if len(one.operands) != len(two.operands):
         return f"{len(one.operands)} operands are given before, {len(two.operands)} after"
     pairs = list(zip(one.operands, two.operands, strict=True))
@@ -132,6 +146,7 @@ def _values(one: Note, two: Note) -> str | None:
 
 
 def _crossed(pair: tuple[View | None, View | None], other: tuple[View | None, View | None]) -> bool:
+    """Return whether the first file's operand of each pair is the second file's operand of the other pair."""
     return _core(pair[0]) is _core(other[1]) and _core(pair[1]) is _core(other[0])
 
 
@@ -140,6 +155,10 @@ def _core(view: View | None) -> Core | None:
 
 
 def _value(index: int, mine: View | None, other: View | None) -> str:
+    """Return how an operand differs between the two files.
+
+    `mine` is that of the first file, `other` that of the second.
+    """
     if mine is None or other is None:
         return f"operand {index} is given {'after' if mine is None else 'before'} only"
     constants = [view.core.key[0] in CONSTANT_TERMS for view in (mine, other)]
@@ -149,7 +168,7 @@ def _value(index: int, mine: View | None, other: View | None) -> str:
 
 
 def given_by(view: View) -> str:
-    """Name what computes a value: `a result of Add 'n3'`, `input 'x'`."""
+    """Return a phrase for the core of a value, such as `a result of Add 'n3'` or `input 'x'`."""
     kind = view.core.key[0]
     if kind in INPUTS:
         return view.core.description
@@ -159,7 +178,7 @@ def given_by(view: View) -> str:
 
 
 def _views(one: Note, two: Note) -> str | None:
-    """In which shape each value is read, where one of the two nodes reads its operands exactly."""
+    """Return how the nodes differ in the shapes of their operands; None if both broadcast or nothing differs."""
     if _broadcast(one) is not None and _broadcast(two) is not None:
         return None
     for index, (mine, other) in enumerate(zip(one.operands, two.operands, strict=True)):
@@ -171,10 +190,10 @@ def _views(one: Note, two: Note) -> str | None:
 
 
 def _maps(one: Note, two: Note) -> str | None:
-    """Return a sentence about an operand that the nodes read by different maps; None if all printed maps are equal.
+    """Return a phrase about an operand that the nodes read by different maps; None if all printed maps are equal.
 
-    Printed maps may be equal although the maps differ: a constant that is stretched to no elements has no axis to
-    follow. The sizes of the operands differ then.
+    Return None also if a node does not broadcast. Printed maps may be equal although the maps differ: a constant that
+    is stretched to no elements has no axis to follow. In that case the sizes of the operands differ.
     """
     mine, other = _broadcast(one), _broadcast(two)
     if mine is None or other is None:
@@ -192,12 +211,17 @@ def _maps(one: Note, two: Note) -> str | None:
 
 
 def _other_map(one: Note, ours: Read, theirs: Read) -> str:
+    """Return a phrase with the two different maps by which the nodes read one operand."""
     view = one.operands[ours.operand]
     what = "" if view is None else f" ({given_by(view)})"
     return f"operand {ours.operand}{what} is read by another map: {ours.whole} before, {theirs.whole} after"
 
 
 def _spaces(one: Note, two: Note) -> str | None:
+    """Return how the sizes of the two iteration spaces differ.
+
+    Return None if both are printed alike, or if a node does not broadcast.
+    """
     mine, other = _broadcast(one), _broadcast(two)
     if mine is None or other is None or mine[2] == other[2]:
         return None
@@ -206,9 +230,11 @@ def _spaces(one: Note, two: Note) -> str | None:
 
 
 def _broadcast(note: Note) -> Broadcast | None:
+    """Return the cores, maps and space of the node's first result; None if the node does not broadcast."""
     view = note.results[0] if note.results else None
     return None if view is None else broadcast_of(view.core)
 
 
 def _shape(view: View | None) -> str:
+    """Return the sizes of a value, printed as a list; `[*]` if they are unknown."""
     return "[*]" if view is None or view.sizes is None else str(list(view.sizes))

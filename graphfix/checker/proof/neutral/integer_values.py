@@ -1,4 +1,4 @@
-"""Arithmetic on integers that are all known, as numbers or as terms: what shapes are computed from."""
+"""Shape arithmetic: operators on integers that are all known, as numbers or as terms."""
 
 from __future__ import annotations
 
@@ -17,16 +17,19 @@ if TYPE_CHECKING:
 _LIMITS = {"int32": 1 << 31, "int64": 1 << 63}
 _EXACT_AS_DOUBLE = 1 << 53
 _SIZE_BITS = 31
-"""Of the number of elements on an axis."""
+"""The bits of the number of elements on an axis."""
 SMALL = "in shape arithmetic, sizes and the numbers computed from them are below 2**31"
-"""What is assumed where an operator takes 32 bits of them."""
+"""An assumption for operators that read only the lower 32 bits of sizes and of numbers computed from sizes."""
 LARGE = "what shapes are computed from products of sizes by is below 2**63"
-"""What is assumed of products that do not fit into 64 bits wherever each size fits into 31."""
+"""An assumption for products that may exceed 64 bits although each size fits in 31 bits."""
 NO_DIVISOR_IS_0 = "no size that shapes are divided by is 0"
 
 
 def _small(*numbers: int) -> bool:
-    """Whether all are of 32 bits: of larger ones onnxruntime's Max and Min look at the lower half."""
+    """Return whether all integers are below 2**31 in magnitude.
+
+    Of larger integers, onnxruntime's Max and Min compare only the lower 32 bits.
+    """
     return all(abs(number) < _LIMITS["int32"] for number in numbers)
 
 
@@ -36,14 +39,14 @@ RULES: Mapping[str, Callable[[int, int], int | None]] = {
     "mul": lambda one, two: one * two,
     "max": lambda one, two: max(one, two) if _small(one, two) else None,
     "min": lambda one, two: min(one, two) if _small(one, two) else None,
-    # Rounding differs between operators for negative numbers: sizes are none.
+    # Operators round negative quotients differently, so only numbers from 0 on are divided. Sizes are never negative.
     "div": lambda one, two: one // two if one >= 0 and two > 0 else None,
     "mod": lambda one, two: one % two if one >= 0 and two > 0 else None,
 }
 
 
 def _divided(arithmetic: Arithmetic, one: Size, two: Size) -> Size | None:
-    """Divide as C does: what is left over is dropped, whatever the sign."""
+    """Return `one / two` rounded towards zero, as in C; None if the quotient is not known as a term."""
     least = arithmetic.least(one)
     if not isinstance(two, int):
         return arithmetic.quotient(one, two) if least >= 0 and arithmetic.least(two) >= 0 else None
@@ -59,7 +62,10 @@ def _divided(arithmetic: Arithmetic, one: Size, two: Size) -> Size | None:
 
 
 def _rest(arithmetic: Arithmetic, one: Size, two: Size) -> Size | None:
-    """Return the rest by a number above 0: it has the sign of the divisor, or for `fmod` that of what is divided."""
+    """Return the remainder of `one / two`; None unless `two` is a number above 0 and `one` is never negative.
+
+    With a negative dividend, operators disagree on the sign of the remainder.
+    """
     return arithmetic.mod(one, two) if isinstance(two, int) and two > 0 and arithmetic.least(one) >= 0 else None
 
 
@@ -73,13 +79,17 @@ TERMS: Mapping[str, Callable[[Arithmetic, Size, Size], Size | None]] = {
     "mod": _rest,
 }
 NARROW = frozenset({"max", "min"})
-"""Those that look at 32 bits also of wider numbers."""
+"""The rules whose operators read only the lower 32 bits, even of wider numbers."""
 DIVIDING = frozenset({"div", "mod"})
-"""Those that fail for a second operand of 0."""
+"""The rules that fail if the second operand is 0."""
 
 
 def computed(table: TermTable, rule: str, views: Sequence[View | None], dtype: str | None) -> View | None:
-    """Return the result for two scalars or vectors of known integers; None where one is not, or a number is too big."""
+    """Return the result of an operator on two scalars or vectors of known integers, as such a vector or scalar.
+
+    `rule` is a key of RULES, and `dtype` is int32 or int64. Return None if an integer is unknown, or if a result is
+    unknown or does not fit the type.
+    """
     if len(views) != 2 or dtype not in _LIMITS:  # noqa: PLR2004 - two operands
         return None
     found = paired(views[0], views[1], lambda one, two: _computed(table, rule, (one, two), dtype))
@@ -89,7 +99,10 @@ def computed(table: TermTable, rule: str, views: Sequence[View | None], dtype: s
 
 
 def paired(one: View | None, two: View | None, rule: Callable[[Size, Size], Size | None]) -> tuple[Size, ...] | None:
-    """Apply a rule to known integers, element by element; a single one meets all. None where a result is not known."""
+    """Return `rule` applied to the known integers of two values, element by element; a single integer is repeated.
+
+    Return None if integers or a result are unknown, or if the lengths do not fit.
+    """
     if one is None or two is None or one.content is None or two.content is None:
         return None
     length = max(len(one.content), len(two.content))
@@ -99,6 +112,10 @@ def paired(one: View | None, two: View | None, rule: Callable[[Size, Size], Size
 
 
 def _computed(table: TermTable, rule: str, pair: tuple[Size, Size], dtype: str) -> Size | None:
+    """Return the result of an operator on two integers.
+
+    Dividing by a term that may be 0 is recorded as an assumption.
+    """
     one, two = pair
     if isinstance(one, int) and isinstance(two, int):
         return held(table, RULES[rule](one, two), dtype)
@@ -109,7 +126,11 @@ def _computed(table: TermTable, rule: str, pair: tuple[Size, Size], dtype: str) 
 
 
 def held(table: TermTable, number: Size | None, dtype: str) -> Size | None:
-    """Return a number that a type holds; of a term that is assumed, unless it holds it for no sizes above 0."""
+    """Return `number` if it fits the type; None if it is None or can't fit.
+
+    For a term, the assumption that it fits is recorded. For int64 no assumption is needed if 63 bits are enough for all
+    sizes below 2**31. A term that is out of range for all sizes, or has a coefficient out of range, does not fit.
+    """
     limit = _LIMITS[dtype]
     if number is None or isinstance(number, int):
         return number if number is not None and -limit <= number < limit else None
@@ -125,7 +146,7 @@ def held(table: TermTable, number: Size | None, dtype: str) -> Size | None:
 
 
 def repeated(view: View, length: int) -> Sequence[Size]:
-    """Return the known integers of a scalar or vector, a single one so often."""
+    """Return the known integers of a scalar or vector. A single integer is repeated to this length."""
     content = view.content or ()
     return content if len(content) == length else content * length
 
@@ -134,7 +155,10 @@ def repeated(view: View, length: int) -> Sequence[Size]:
 
 
 def decided(arithmetic: Arithmetic, relation: str, one: Size, two: Size) -> int | None:
-    """Return 1 or 0 where a relation holds, or does not, for all sizes; None where that depends on them."""
+    """Return 1 if a relation is true for all sizes, 0 if it is false for all sizes, and None if neither is known.
+
+    `relation` is "equal", or begins with "less" or "greater" and may end in "equal".
+    """
     low, high = arithmetic.order(one, two)
     if relation == "equal":
         return 1 if low == high == 0 else 0 if low > 0 or high < 0 else None
@@ -147,26 +171,30 @@ def decided(arithmetic: Arithmetic, relation: str, one: Size, two: Size) -> int 
 
 
 def span(start: int, limit: int, step: int) -> int | None:
-    """Return how many numbers a range holds; None for a step of 0."""
+    """Return how many integers are in the range from `start` to before `limit`; None for a step of 0."""
     return max(-((start - limit) // step), 0) if step else None
 
 
 def span_of(arithmetic: Arithmetic, start: Size, limit: Size, step: int) -> Size | None:
-    """Return how many numbers a range holds whose bounds are terms; None for a step of 0, or bounds far apart."""
+    """Return how many integers are in a range whose bounds may be terms.
+
+    Return None for a step of 0, for two numbers that are too far apart or too large, or if the result has too many
+    terms.
+    """
     ends = [end for end in (start, limit) if isinstance(end, int)]
     if len(ends) > 1 and (abs(ends[1] - ends[0]) >= _LIMITS["int32"] or max(map(abs, ends)) >= _EXACT_AS_DOUBLE):
-        return None  # runtimes' difference may leave its type, or not be exact in float64
+        return None  # a runtime's difference may overflow its type or be inexact in float64
     room = arithmetic.sub(limit, start) if step > 0 else arithmetic.sub(start, limit)
     count = arithmetic.ceildiv(room, abs(step)) if step and room is not None else None
     return None if count is None else arithmetic.greater(count, 0)
 
 
 def cut(size: int, start: int, end: int, step: int) -> range | None:
-    """Return the places that a Slice takes of an axis, its bounds cut off at both ends; None where runtimes differ.
+    """Return the indices that a Slice selects on an axis of `size`; None for a step of 0 or where runtimes differ.
 
-    That is where it counts down from in front of the axis: by ONNX's text it starts at the first element, as in
-    onnxruntime; in Python, and in onnx's reference, it takes none. And where it counts down to the largest number,
-    which for onnxruntime is the beginning.
+    Runtimes differ for two backward slices. One starts in front of the axis: by the ONNX specification and in
+    onnxruntime it starts at element 0, but in Python and in onnx's reference it selects nothing. The other ends at the
+    largest integer, which onnxruntime treats as the beginning of the axis.
     """
     if not step or (step < 0 and (start < -size or end >= _LIMITS["int32"] - 1)):
         return None
@@ -174,7 +202,10 @@ def cut(size: int, start: int, end: int, step: int) -> range | None:
 
 
 def cut_size(arithmetic: Arithmetic, size: Size, start: Size, end: Size, step: Size) -> Size | None:
-    """Return how many places a slice takes whose bounds are terms, from the front to the back; None for any other."""
+    """Return how many elements of an axis a forward Slice selects whose bounds may be terms.
+
+    Return None if the step is not a number above 0, or if a bound may count from either end.
+    """
     first, last = _place(arithmetic, start, size), _place(arithmetic, end, size)
     if first is None or last is None or not isinstance(step, int) or step < 1:
         return None
@@ -184,7 +215,7 @@ def cut_size(arithmetic: Arithmetic, size: Size, start: Size, end: Size, step: S
 
 
 def _place(arithmetic: Arithmetic, bound: Size, size: Size) -> Size | None:
-    """Return a bound as a place from 0 to the size; None where it may count from the back or not."""
+    """Return a bound of a Slice as an index from 0 to `size`; None if it is not known whether the bound is negative."""
     if isinstance(bound, int) and bound >= _LIMITS["int32"] - 1:
         return size  # no axis is longer
     if isinstance(bound, int) and bound <= -_LIMITS["int32"]:

@@ -1,4 +1,4 @@
-"""Constants that an operator of two operands returns the other operand beside, every bit of it."""
+"""Constants that leave the other operand of an operator unchanged in every bit, such as 1 for MUL."""
 
 from __future__ import annotations
 
@@ -20,7 +20,10 @@ RIGHT_ONLY: Final = frozenset({"DIV", "SUB"})
 
 
 def beside(algebra: Algebra, op: str, one: View, two: View) -> View | None:
-    """The operand that an operator returns beside a neutral constant, stretched; None where there is none."""
+    """Return the operand that an operator returns because the other operand is a neutral constant; None without one.
+
+    The result is stretched to the shape of the broadcast. `op` is MUL, DIV, ADD or SUB.
+    """
     if two.sizes is not None and _is_neutral(op, two, right=True):
         return expanded(algebra, one, two.sizes)
     if one.sizes is not None and _is_neutral(op, one, right=False):
@@ -29,10 +32,10 @@ def beside(algebra: Algebra, op: str, one: View, two: View) -> View | None:
 
 
 def _is_neutral(op: str, view: View, *, right: bool) -> bool:
-    """Whether all elements of a constant are what the operator ignores; `right` says on which side it stands.
+    """Return whether all elements of a constant leave the other operand unchanged; `right` is True for operand 1.
 
-    x + 0.0 is 0.0 where x is -0.0, and x - -0.0 as well: a sum needs -0.0, a difference 0.0. The payload of a NaN is
-    not looked at.
+    For floats, a sum needs -0.0 and a difference 0.0, because both x + 0.0 and x - -0.0 are 0.0 where x is -0.0.
+    Whether a NaN keeps its payload is not considered.
     """
     if op not in NUMBERS or (op in RIGHT_ONLY and not right):
         return False
@@ -43,7 +46,7 @@ def _is_neutral(op: str, view: View, *, right: bool) -> bool:
 
 
 def _one_element(view: View) -> View | None:
-    """A constant of one element, in whatever shape it is seen."""
+    """Return a constant that repeats one element as a scalar, whatever its shape; None for any other value."""
     if view.axes is None or any(axis is not None for axis in view.axes):
         return None
     return view._replace(axes=(), sizes=())

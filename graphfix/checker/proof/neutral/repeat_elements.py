@@ -1,4 +1,7 @@
-"""Axes along which each element stands several times in a row: enlarging by nearest elements, however it is said."""
+"""Axes along which each element is repeated several times in a row, as in upsampling by nearest neighbours.
+
+Several operators of a file can express such a repetition. All of them become one term here.
+"""
 
 from __future__ import annotations
 
@@ -14,14 +17,18 @@ if TYPE_CHECKING:
     from graphfix.checker.proof.core.terms import Core, TermTable
 
 LONGEST = 1 << 20
-"""Sizes below: coordinates that are computed in float32 fall where they fall in whole numbers."""
+"""Sizes must be below this.
+
+Up to it, a coordinate that is computed in float32 selects the same element as in integers.
+"""
 
 
 def repeated(table: TermTable, view: View, factors: Sequence[int], description: str) -> View | None:
-    """Let element i of each axis be what element `i // factor` was; sizes must be numbers.
+    """Return a value whose element i of each axis is the element `i // factor` of the same axis of `view`.
 
-    An axis that follows none stays so. Of an axis that is repeated already the factors are one: (i // a) // b is
-    i // (a * b).
+    Return None if a size is not a number, if a size would reach LONGEST, or if the maps do not allow it. An axis that
+    follows no axis of the core only changes its size. If an axis is already repeated, the factors are multiplied,
+    because (i // a) // b is i // (a * b).
     """
     sizes, times = numbers(view.sizes), _times(view, factors)
     if sizes is None or times is None:
@@ -40,7 +47,11 @@ def repeated(table: TermTable, view: View, factors: Sequence[int], description: 
 
 
 def _times(view: View, factors: Sequence[int]) -> tuple[int, ...] | None:
-    """Return for each axis of what is repeated how often it is in all."""
+    """Return for each axis of the base core how often it is repeated in all, after repeating the value by `factors`.
+
+    Return None if the map or a shape is unknown, if two axes follow one axis, or if an axis to be repeated has another
+    size than the core's axis.
+    """
     core, before = _base(view.core)
     followed = [axis for axis in view.axes or () if axis is not None]
     if core.sizes is None or view.axes is None or view.sizes is None or len(set(followed)) < len(followed):
@@ -55,14 +66,22 @@ def _times(view: View, factors: Sequence[int]) -> tuple[int, ...] | None:
 
 
 def _base(core: Core) -> tuple[Core, tuple[int, ...]]:
-    """Return what is repeated, and how often so far."""
+    """Return the core that a repetition repeats, with the factors so far.
+
+    A core that is no repetition returns itself and ().
+    """
     if core.key[0] != "repeat":
         return core, ()
-    return core.key[1], core.key[2]  # type: ignore[return-value]  # what `repeated` put there
+    return core.key[1], core.key[2]  # type: ignore[return-value]  # `repeated` makes this key
 
 
 def merged(table: TermTable, view: View, target: Sequence[int], description: str) -> View | None:
-    """Reshape where axes that follow none are joined to the one in front of them; None where it does more."""
+    """Return `view` reshaped to `target` if the Reshape only joins repeated axes to the axis in front of them.
+
+    For example, [4,3] that repeats a core of 4 elements along axis 1 becomes [12], in which each element occurs three
+    times in a row. Unit axes may be added or dropped. Return None if the Reshape does more, if a size is not a number,
+    or if there are no elements.
+    """
     sizes = numbers(view.sizes)
     if sizes is None or view.axes is None or 0 in sizes or prod(sizes) != prod(target):
         return None
@@ -81,7 +100,11 @@ def merged(table: TermTable, view: View, target: Sequence[int], description: str
 
 
 def _taken(pairs: list[tuple[int | None, int]], size: int) -> list[tuple[int | None, int]] | None:
-    """Take axes off the front until their sizes make up `size`: behind the first only such as follow none."""
+    """Remove axes from the front of `pairs` until their sizes multiply to `size`, and return them.
+
+    Each pair is the core's axis (or None) and the size. Return None if no product is `size`, or if any axis but the
+    first follows an axis of the core.
+    """
     group: list[tuple[int | None, int]] = []
     while prod(each for _, each in group) < size and pairs:
         group.append(pairs.pop(0))

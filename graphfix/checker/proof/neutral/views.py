@@ -1,4 +1,4 @@
-"""View operators: what movement of data, without arithmetic, makes of the indexing map of a value."""
+"""Data-movement operators of the proof: they change the indexing map of a value and compute nothing."""
 
 from __future__ import annotations
 
@@ -16,7 +16,10 @@ if TYPE_CHECKING:
 
 
 def unsqueezed(view: View, axes: Iterable[int]) -> View | None:
-    """Add unit axes at these positions of the result (negative ones count from its end)."""
+    """Return `view` with unit axes inserted at the positions `axes` of the result; negative ones count from its end.
+
+    Return None if the rank is unknown, or if an axis is out of range or repeated.
+    """
     if view.axes is None or view.sizes is None:
         return None
     given = list(axes)
@@ -30,14 +33,17 @@ def unsqueezed(view: View, axes: Iterable[int]) -> View | None:
 
 
 def unit_axes(arithmetic: Arithmetic, sizes: Sizes | None) -> list[int] | None:
-    """Return the axes of size 1; None if a size that is not a number may be 1."""
+    """Return the axes of size 1. Return None if the rank is unknown, or if a size that is a symbol may be 1."""
     if sizes is None or any(not isinstance(size, int) and arithmetic.least_in_ranges(size) <= 1 for size in sizes):
         return None
     return [axis for axis, size in enumerate(sizes) if size == 1]
 
 
 def squeezed(view: View, axes: Iterable[int]) -> View | None:
-    """Drop axes that are known to have size 1."""
+    """Return `view` without the axes `axes`; negative ones count from the end.
+
+    Return None if the rank is unknown, if an axis is out of range, or if its size is not known to be 1.
+    """
     if view.axes is None or view.sizes is None:
         return None
     rank = len(view.sizes)
@@ -49,10 +55,12 @@ def squeezed(view: View, axes: Iterable[int]) -> View | None:
 
 
 def reshaped(view: View, target: Sizes, *, zero_copies: bool) -> View | None:
-    """Reshape where it only adds and drops unit axes; None where it does more, or may do more for some sizes.
+    """Return `view` with the shape `target` if the Reshape only adds or drops unit axes.
 
-    `zero_copies`: a 0 in the target stands for the operand's size at that position, as ONNX's `allowzero` 0 says.
-    A term that may be 0 at run time then means itself only where that size is the same term.
+    Return None if the Reshape does more, or may do more for some sizes, or if the rank is unknown.
+
+    If `zero_copies`, a 0 in the target means the operand's size at that position, as in ONNX with `allowzero` 0. A
+    symbol in the target may be 0 at run time. It is then accepted only if the operand's size is the same symbol.
     """
     if view.axes is None or view.sizes is None:
         return None
@@ -74,12 +82,15 @@ def reshaped(view: View, target: Sizes, *, zero_copies: bool) -> View | None:
 
 
 def _matched(sizes: Sequence[Size], wanted: Sequence[Size]) -> list[bool] | None:
-    """For each wanted axis, whether it is the next of the sizes (none of them a 1); None where they do not fit."""
+    """Return for each wanted size whether it is the next one of `sizes` (True) or a unit axis (False).
+
+    `sizes` contains no 1, and `wanted` may contain one -1. Return None if the sizes do not match in order.
+    """
     if -1 in wanted:
         at = wanted.index(-1)
         others = [size for axis, size in enumerate(wanted) if axis != at]
         if not all(isinstance(size, int) and size > 0 for size in others):
-            return None  # with a size of 0 beside it, nothing says what the open size is
+            return None  # beside a size of 0, the size for -1 is ambiguous
         front = sum(size != 1 for size in wanted[:at])
         behind = len(sizes) - front - sum(size != 1 for size in wanted[at + 1 :])
         if behind not in (0, 1):
@@ -92,7 +103,13 @@ def _matched(sizes: Sequence[Size], wanted: Sequence[Size]) -> list[bool] | None
 
 
 def flattened(view: View, axis: int) -> View | None:
-    """Flatten to two axes, where at most one axis other than 1 is on each side."""
+    """Return `view` flattened to two axes.
+
+    `axis` is the first axis of the second group. A negative one counts from the end.
+
+    Return None if a group has more than one axis of a size other than 1, if `axis` is out of range, or if the rank is
+    unknown.
+    """
     if view.axes is None or view.sizes is None:
         return None
     rank = len(view.sizes)
@@ -105,7 +122,10 @@ def flattened(view: View, axis: int) -> View | None:
 
 
 def expanded(algebra: Algebra, view: View, target: Sizes) -> View | None:
-    """Expand both ways, as ONNX does: each axis gets the size that the operand's and the target's broadcast to."""
+    """Return `view` broadcast with the shape `target` both ways, as ONNX's Expand does: `[4,1] and [3] -> [4,3]`.
+
+    Return None if the rank is unknown or the target has a negative size.
+    """
     if view.axes is None or view.sizes is None or any(isinstance(size, int) and size < 0 for size in target):
         return None
     sizes = algebra.broadcast_shape(view.sizes, target)
@@ -113,15 +133,15 @@ def expanded(algebra: Algebra, view: View, target: Sizes) -> View | None:
 
 
 def expanded_by(view: View, shape: frozenset[Extent]) -> View:
-    """Expand where one of the two ranks is not known: the shapes are kept as they are."""
+    """Return `view` broadcast with shapes of which one has an unknown rank: the result keeps the set of shapes."""
     return View(view.core, view.axes, None, (view.more or frozenset((extent(view),))) | shape)
 
 
 def broadcast_to(algebra: Algebra, view: View, target: Sizes) -> View | None:
-    """Stretch to exactly this shape, as TFLite does; None where the operand may not fit it, one way.
+    """Return `view` stretched to exactly `target`, as TFLite's BROADCAST_TO does; None if the operand may not fit.
 
-    It fits where the target is a broadcast of its size, or where the target is a number other than 1: then both ways
-    of broadcasting ask the same of the operand.
+    The operand fits if each size of the target is the broadcast of itself and the operand's size, or a number other
+    than 1. For such a number, one-way and two-way broadcasting require the same of the operand.
     """
     if view.axes is None or view.sizes is None or len(target) < len(view.sizes):
         return None
@@ -135,7 +155,11 @@ def broadcast_to(algebra: Algebra, view: View, target: Sizes) -> View | None:
 
 
 def tiled(view: View, repeats: Sizes) -> View | None:
-    """Repeat axes of size 1; None where an axis of more elements, or of an unknown size, is repeated."""
+    """Return `view` with axes of size 1 repeated; `repeats` contains a count for each axis.
+
+    Return None if the rank is unknown or not the length of `repeats`, if a count is negative, or if an axis that may
+    have several elements is repeated.
+    """
     if view.axes is None or view.sizes is None or len(repeats) != len(view.sizes):
         return None
     if not all(size == 1 or count == 1 for size, count in zip(view.sizes, repeats, strict=True)):
@@ -147,4 +171,5 @@ def tiled(view: View, repeats: Sizes) -> View | None:
 
 
 def _of(view: View, pairs: Sequence[tuple[int | None, Size]]) -> View:
+    """Return a value of the same core; `pairs` contains for each axis the core's axis (or None) and the size."""
     return View(view.core, tuple(axis for axis, _ in pairs), tuple(size for _, size in pairs))

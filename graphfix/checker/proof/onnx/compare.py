@@ -1,4 +1,4 @@
-"""Compare two ONNX models: their inputs and outputs, then the terms of their outputs."""
+"""Compare two ONNX models: first their inputs and outputs, then the terms of their outputs."""
 
 from __future__ import annotations
 
@@ -53,13 +53,19 @@ if TYPE_CHECKING:
     from graphfix.checker.proof.neutral.explain import Notes
 
 INITIALIZERS_ALONE_SINCE = 4
-"""From this IR version on a caller may override an initializer that is an input too. Before, all have to be inputs."""
+"""From this IR version on, an initializer need not be an input, and a caller may override it only if it is one.
+
+Before this version, every initializer must be an input too.
+"""
 
 
 def compared(pair: Pair, stack: ExitStack, notes: Notes | None = None, *, sorts: bool = False) -> Proof:
-    """Read both files and compare them. Raises UnprovedError and GraphfixError.
+    """Return the proof for two ONNX files.
 
-    With `sorts` the nodes are sorted into the order of execution first. Most files are in that order.
+    Raises UnprovedError if the files differ in something that no node computes or can't be read completely. Raises
+    GraphfixError if a file is not a model. Files stay open until `stack` is closed. `notes` collects notes about nodes,
+    if the caller needs any. With `sorts`, the nodes are first sorted into the order of execution, in which most files
+    already are. If only the second file is not in that order, UnprovedError is raised.
     """
     check_size(pair.before.stat().st_size, pair.after.stat().st_size)
     table = TermTable(Algebra())
@@ -107,7 +113,10 @@ def compared(pair: Pair, stack: ExitStack, notes: Notes | None = None, *, sorts:
 
 
 def note_nodes(pair: Pair, stack: ExitStack, notes: Notes) -> TermTable:
-    """Read the first file and keep a note of each node, for `proving.maps`. Raises UnprovedError and GraphfixError."""
+    """Read the first file, add a note for each broadcasting node to `notes`, and return the table of terms.
+
+    Raises UnprovedError and GraphfixError.
+    """
     table, source = TermTable(Algebra()), Source(pair.before, stack)
     model = source.read({INLINED})
     reading = Reading(table, FileConstants(source, Constants(table)), model, notes=notes)
@@ -123,7 +132,12 @@ def _narrowed(one: ModelProto, two: ModelProto) -> frozenset[str]:
 
 
 def _interface(one: ModelProto, two: ModelProto, values: Collection[str], narrowed: frozenset[str]) -> None:
-    """Raise UnprovedError unless inputs and outputs have equal names and types, in order; `values` may be missing."""
+    """Raise UnprovedError unless the inputs and outputs of both files have equal names and types, in the same order.
+
+    Inputs in `values`, which have a fixed value, may be missing in the second file. Inputs in `narrowed` are int64 in
+    the first file and int32 in the second. The declared shapes of inputs must not contradict each other. Initializers,
+    versions of operator sets and training graphs are checked too.
+    """
     _check_initializers(one, two)
     _check_versions(one, two)
     for what, ours, theirs in (
@@ -154,11 +168,12 @@ def _check_versions(one: ModelProto, two: ModelProto) -> None:
 
 
 def _older(ours: Mapping[str, int], theirs: Mapping[str, int]) -> bool:
+    """Return whether an operator set has a lower version in `theirs` than in `ours`. A missing set is ignored."""
     return any(theirs.get(domain, version) < version for domain, version in ours.items())
 
 
 def _inputs(model: ModelProto) -> list[ValueInfoProto]:
-    """Return the inputs that a caller may set."""
+    """Return the inputs that a caller may set. Before IR version 4 these are the inputs that are not initializers."""
     held = set() if model.ir_version >= INITIALIZERS_ALONE_SINCE else {each.name for each in model.graph.initializer}
     return [info for info in model.graph.input if info.name not in held]
 
@@ -168,7 +183,10 @@ def _without(infos: Sequence[ValueInfoProto], names: Collection[str]) -> list[Va
 
 
 def _input_dims(model: ModelProto) -> dict[str, tuple[int | str, ...] | None]:
-    """Return the declared dims of the inputs."""
+    """Return the declared dims of the inputs, by name; None if no rank is declared.
+
+    A free size is its symbol, or `NAME[AXIS]` if it has no symbol.
+    """
     declared: dict[str, tuple[int | str, ...] | None] = {}
     for info in _inputs(model):
         kind, dims = info.type.tensor_type, list[int | str]()
@@ -180,7 +198,10 @@ def _input_dims(model: ModelProto) -> dict[str, tuple[int | str, ...] | None]:
 
 
 def _check_initializers(before: ModelProto, model: ModelProto) -> None:
-    """Raise UnprovedError if an initializer differs from the input that it has to be before IR version 4."""
+    """Raise UnprovedError if an initializer of `model` is not an input of its type and shape, before IR version 4.
+
+    In bodies, initializers that the first file (`before`) has without an input are accepted too.
+    """
     if model.ir_version >= INITIALIZERS_ALONE_SINCE:
         return
     known = _inner(before) if before.ir_version < INITIALIZERS_ALONE_SINCE else set()
@@ -197,7 +218,7 @@ def _check_initializers(before: ModelProto, model: ModelProto) -> None:
 
 
 def _inner(model: ModelProto) -> set[str]:
-    """Return the names of initializers of bodies that are not inputs of the body."""
+    """Return the names of initializers of bodies that are not inputs of their body."""
     found: set[str] = set()
     for graph in islice(every_graph(model.graph), 1, None):
         found |= {tensor.name for tensor in graph.initializer} - {info.name for info in graph.input}
@@ -209,7 +230,7 @@ def _training(model: ModelProto) -> list[bytes]:
 
 
 def _kind(given: TypeProto) -> bytes:
-    """Return a type without the shape of a tensor and without descriptions."""
+    """Return a serialized type, without the shape of a tensor and without the denotation."""
     bare = TypeProto()
     bare.CopyFrom(given)
     bare.ClearField("denotation")
@@ -225,8 +246,9 @@ def _environment(
     constant: Mapping[str, Array] = MappingProxyType({}),
     narrowed: frozenset[str] = frozenset(),
 ) -> Environment:
-    """Return an environment with the inputs.
+    """Return an environment with the inputs of a file as values.
 
+    `constant` are inputs with a fixed value, and `narrowed` are the inputs that are int32 in the second file only.
     Raises UnprovedError if the second file accepts fewer shapes than the first, or other shapes.
     """
     environment = Environment(imported(reading.model.opset_import))
@@ -251,7 +273,10 @@ def _environment(
 
 
 def _as_int32(table: TermTable, core: Core, name: str) -> Core:
-    """Return the int32 input of the second file for an int64 input of the first: both hold the same numbers."""
+    """Return the core of an int32 input of the second file for an int64 input of the first file.
+
+    The proof assumes that both contain the same numbers.
+    """
     narrow, _ = table.core(("narrow input", name), f"input {name!r}", counted=False)
     narrow.sizes, narrow.dtype = core.sizes, TensorProto.INT32
     table.widened[narrow] = core
@@ -260,6 +285,10 @@ def _as_int32(table: TermTable, core: Core, name: str) -> Core:
 
 
 def _alike(ours: tuple[Size, ...] | None, theirs: tuple[Size, ...] | None) -> bool:
+    """Return whether two shapes of an input agree: the ranks are equal, and a number faces the same number.
+
+    Two symbols always agree. Two unknown ranks agree.
+    """
     if ours is None or theirs is None:
         return ours is theirs
     return len(ours) == len(theirs) and all(
@@ -268,7 +297,7 @@ def _alike(ours: tuple[Size, ...] | None, theirs: tuple[Size, ...] | None) -> bo
 
 
 def _defaults(one: Reading, two: Reading, values: Collection[str]) -> None:
-    """Raise UnprovedError if initializers that a caller may override differ, except those of `values`."""
+    """Raise UnprovedError if initializers that a caller may override differ, except those of the inputs in `values`."""
     ours, theirs = (_overridable(reading) for reading in (one, two))
     for name in {**ours, **theirs}:
         if name not in values and ours.get(name) != theirs.get(name):
@@ -276,6 +305,7 @@ def _defaults(one: Reading, two: Reading, values: Collection[str]) -> None:
 
 
 def _overridable(reading: Reading) -> dict[str, View]:
+    """Return the initializers that are inputs too, by name, so a caller may override them."""
     inputs = {info.name for info in _inputs(reading.model)}
     held = [tensor for tensor in reading.model.graph.initializer if tensor.name in inputs]
     sparse = [tensor for tensor in reading.model.graph.sparse_initializer if tensor.values.name in inputs]
@@ -286,7 +316,10 @@ def _overridable(reading: Reading) -> dict[str, View]:
 
 
 def _assumed(graph: GraphProto, bindings: Mapping[str, int]) -> list[str]:
-    """Return an assumption for each symbol that several axes of inputs share: their sizes are equal."""
+    """Return an assumption for each symbol that several axes of inputs share: these axes have equal sizes.
+
+    A symbol in `bindings` is a number, so it needs no assumption.
+    """
     places: dict[str, list[str]] = {}
     for info in graph.input:
         for axis, dim in enumerate(info.type.tensor_type.shape.dim):
@@ -299,10 +332,11 @@ def _assumed(graph: GraphProto, bindings: Mapping[str, int]) -> list[str]:
 
 
 def _put_in_order(graph: GraphProto) -> bool:
-    """Sort the nodes of the main graph as onnxruntime does when it loads a file; return whether one moved.
+    """Sort the nodes of the main graph as onnxruntime does when it loads a file. Return whether a node moved.
 
-    Each node gets in front of the first node that reads its results. Nodes that read each other's results have no such
-    place: the reader finds that a value is missing. Bodies stay as they are: onnxruntime refuses unsorted bodies.
+    Each node is moved in front of the first node that reads its results. Nodes that read each other's results can't be
+    sorted, and the reader then finds that a value is missing. Bodies are not sorted, because onnxruntime refuses
+    unsorted bodies.
     """
     nodes = list(graph.node)
     origin = {name: at for at, node in enumerate(nodes) for name in node.output if name}
@@ -325,7 +359,7 @@ def _put_in_order(graph: GraphProto) -> bool:
 
 
 def _names_read(node: NodeProto) -> Iterator[str]:
-    """Yield the names that a node reads from the graph around it, those that its bodies read included."""
+    """Yield the names that a node and its bodies read from the graph around the node."""
     yield from node.input
     for body in bodies([node]):
         made = {name for inner in body.node for name in inner.output}

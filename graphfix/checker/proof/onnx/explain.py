@@ -1,4 +1,4 @@
-"""Notes of ONNX nodes for reports: their parts, and their maps with each operand as a separate value."""
+"""Notes about ONNX nodes for reports: the parts of a node's term, and the node's own indexing maps."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 def note_of(algebra: Algebra, call: Call, path: str, results: Sequence[View | None]) -> Note:
-    """Return the note of a node with these results."""
+    """Return the note about a node in the graph `path`, with these results."""
     by_maps = results and results[0] is not None and broadcast_of(results[0].core) is not None
     compared = call.key[2:] if by_maps else call.full[2:]
     return Note(
@@ -41,7 +41,7 @@ def note_of(algebra: Algebra, call: Call, path: str, results: Sequence[View | No
 
 
 def _isolated(algebra: Algebra, call: Call) -> Core | None:
-    """Return the term of a node with each operand as a separate value; None if it does not broadcast."""
+    """Return the core of a node's first result with each operand as a separate value; None if it does not broadcast."""
     name = (call.domain, call.op)
     if name in onnx_ops.UNARY or not any(call.views):
         return None
@@ -53,21 +53,24 @@ def _isolated(algebra: Algebra, call: Call) -> Core | None:
 
 
 def _alone(core: Core) -> bool:
-    """Return whether the term reads one operand by a map, and no other."""
+    """Return whether a core reads exactly one operand by a map."""
     found = broadcast_of(core)
     return found is not None and len(found[0]) == 1
 
 
 def _parts(compared: Sequence[object], attributes: Mapping[str, AttributeProto]) -> dict[str, tuple[object, str]]:
-    """Return the version of the operator's meaning and its attributes, by name, each with its text."""
+    """Return the operator's version and its attributes by name, each as a compared object and its printed form.
+
+    `compared` contains the version in which the operator got its meaning, and pairs of an attribute's name and form.
+    """
     since, held = compared
     parts = {"operator set": (since, str(since))}
-    pairs: tuple[tuple[str, object], ...] = held  # type: ignore[assignment]  # keys hold anything
+    pairs: tuple[tuple[str, object], ...] = held  # type: ignore[assignment]  # a key may contain any object
     return parts | {f"attribute {name!r}": (form, _text(attributes[name])) for name, form in pairs}
 
 
 def _text(attribute: AttributeProto) -> str:
-    """Return the text of an attribute: numbers and names, and of tensors that they exist."""
+    """Return the printed value of an attribute. An attribute with tensors is printed as "a tensor"."""
     if attribute.HasField("t") or attribute.tensors or attribute.HasField("sparse_tensor"):
         return "a tensor"
     value = onnx.helper.get_attribute_value(attribute)

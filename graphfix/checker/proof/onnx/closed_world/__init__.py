@@ -1,5 +1,6 @@
-"""Decide whether a runtime loads the second ONNX file as it loads the first.
+"""Decide whether a runtime that loads the first ONNX file loads the second file too.
 
-Each part of the second file has to be a part of the first file, or one of the forms that are listed here. The modules
-compare nodes, names, versions, functions, declared types, constants in data files, and what a runtime infers at load.
+Each part of the second file must be a part of the first file, or one of the new forms that are listed here. The modules
+compare nodes, names, versions, functions, declared types, constants in data files, and the shapes that a runtime infers
+when it loads a file.
 """

@@ -1,6 +1,6 @@
-"""The types and shapes that a file declares of its values, and whether the second file declares only known ones.
+"""The types and shapes that a file declares for its values, and whether those of the second file are known to be true.
 
-Each distinct type is read once, because the values of a file have few types.
+Each distinct type is parsed once, because the values of a file have few types.
 """
 
 from __future__ import annotations
@@ -25,37 +25,38 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class DeclaredType:
-    """A type as a file declares it."""
+    """A type as a file declares it for a value, parsed."""
 
     data: bytes
-    """The serialized message."""
+    """The serialized message of the type."""
     kind: int | bytes
-    """The type of a tensor's elements; for other types the whole type, without shapes and descriptions."""
+    """The element type of a tensor; for any other type the serialized type, without shapes and denotations."""
     is_tensor: bool
     is_nothing: bool
-    """Whether the file declares no type at all."""
+    """Whether the file declares no type at all for the value."""
     dims: tuple[int, ...] | None
-    """The shape of a tensor, -1 for each size that is no number; None if no shape is declared."""
+    """The shape of a tensor, with -1 for each size that is not a number; None if no shape is declared."""
     names: tuple[tuple[int, str], ...]
-    """The axes whose sizes have names."""
+    """The axes whose sizes have names, with the names."""
     below_0: tuple[int, ...]
     """The axes whose declared sizes are below 0."""
 
 
 class Declared(NamedTuple):
-    """The name of a value, and the type that a file declares for it."""
+    """The name of a value, and the type that a file declares for the value."""
 
     name: str
     type: DeclaredType
 
 
 def declared(infos: Iterable[ValueInfoProto]) -> list[Declared]:
-    """Return the declared names and types of values."""
+    """Return the names of values and their declared types."""
     return [Declared(info.name, _type(info.type.SerializeToString(deterministic=True))) for info in infos]
 
 
 @lru_cache(maxsize=1 << 12)
 def _type(data: bytes) -> DeclaredType:
+    """Return a type, parsed from its serialized message."""
     given = TypeProto()
     given.ParseFromString(data)
     is_tensor, is_nothing = given.HasField("tensor_type"), given.WhichOneof("value") is None
@@ -73,7 +74,7 @@ def _type(data: bytes) -> DeclaredType:
 
 
 def element_type(given: TypeProto) -> int | bytes:
-    """Return the type of a tensor's elements; for other types the whole type, without shapes and descriptions."""
+    """Return the element type of a tensor; for any other type the serialized type, without shapes and denotations."""
     if given.HasField("tensor_type"):
         return given.tensor_type.elem_type
     copy = TypeProto()
@@ -83,6 +84,7 @@ def element_type(given: TypeProto) -> int | bytes:
 
 
 def _shapeless(given: TypeProto) -> None:
+    """Remove the shapes of tensors and the denotations from a type, also inside sequences, optionals and maps."""
     given.ClearField("denotation")
     kind = given.WhichOneof("value")
     if kind in ("tensor_type", "sparse_tensor_type"):
@@ -102,11 +104,12 @@ def check_values(
     values: Mapping[str, View],
     enter_names: Callable[[Declared, View], None],
 ) -> None:
-    """Compare the types and sizes that a file declares of values with the known ones; enter where they differ.
+    """Compare the types and shapes that a file declares for values with those that are known to the proof.
 
-    Runtimes believe declared types and sizes, and refuse some files that declare wrong ones. So the second file may
-    declare only what a rule derives, or what the first file, which loads, declares of the same value by the same name.
-    `enter_names` is called with each value that has a size with a name, or a size below 0.
+    Runtimes trust declared types and shapes, and refuse some files that declare wrong ones. So the second file may
+    declare only facts that a rule infers, or that the first file, which loads, declares for the same value by the same
+    name. Other declarations of the second file become objections. `values` are the values by name. `enter_names` is
+    called for each value with a named size or a size below 0.
     """
     for info in infos:
         name, kind = info
@@ -123,6 +126,10 @@ def check_values(
 
 
 def _check_type(table: TermTable, name: str, view: View, declared: int | bytes) -> None:
+    """Compare the declared element type of a value with its known type.
+
+    In the first file, a declared type fills an unknown one.
+    """
     if declared and not table.closed:
         set_type(view.core, declared)
     if declared and declared != dtype(view.core):
@@ -132,7 +139,10 @@ def _check_type(table: TermTable, name: str, view: View, declared: int | bytes) 
 
 
 def _check_elements(table: TermTable, info: Declared, view: View) -> None:
-    """Compare the declared sizes of a sequence's elements with those of the first file: no rule derives them."""
+    """Compare the declared type of a value that is no tensor, such as a sequence, with the first file's declaration.
+
+    No rule infers the sizes of the contained tensors, so the second file may declare only the first file's sizes.
+    """
     said = info.type.data
     if not table.closed:
         table.elements.add((info.name, view, said))
@@ -141,6 +151,7 @@ def _check_elements(table: TermTable, info: Declared, view: View) -> None:
 
 
 def _check_shape(table: TermTable, name: str, view: View, dims: tuple[int, ...]) -> None:
+    """Compare the declared shape of a value with its known shape. The first file's shapes are only recorded."""
     if not table.closed:
         table.declared.setdefault((name, view), []).append(dims)
         return
@@ -157,12 +168,19 @@ def _check_shape(table: TermTable, name: str, view: View, dims: tuple[int, ...])
 
 @lru_cache(maxsize=1 << 8)
 def _states(dims: tuple[int, ...], sizes: Sizes) -> bool:
-    """Return whether each declared number is the size. It has a cache because most values have one of a few shapes."""
+    """Return whether each declared number equals the known size.
+
+    Cached, because most values have one of a few shapes.
+    """
     return _agrees(dims, (sizes,))
 
 
 def _agrees(dims: tuple[int, ...], known: Sequence[Sequence[object] | None]) -> bool:
-    """Return whether each declared number is a size of one of the shapes, and one of the shapes has the same rank."""
+    """Return whether each declared number is the size of that axis in one of the known shapes.
+
+    Only shapes of the same rank count, and at least one must exist. A declared size below 0 is free, so it agrees with
+    every size.
+    """
     shapes = [shape for shape in known if shape is not None and len(shape) == len(dims)]
     return bool(shapes) and all(
         size < 0 or any(shape[axis] == size for shape in shapes) for axis, size in enumerate(dims)

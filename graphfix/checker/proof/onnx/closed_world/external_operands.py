@@ -1,7 +1,7 @@
 """Find constants of the second file whose storage in a data file may stop onnxruntime from loading the model.
 
-onnxruntime infers shapes when it loads a model. onnx's inference reads sizes, axes and scales, and refuses those that
-lie in a data file ("Cannot parse data from external tensors"), also for nodes that nothing reads.
+onnxruntime infers shapes when it loads a model. onnx's inference reads sizes, axes and scales. If one of them is in a
+data file, it refuses the model ("Cannot parse data from external tensors"), also for nodes whose results nothing reads.
 """
 
 from __future__ import annotations
@@ -26,21 +26,23 @@ _EVER_READ: Mapping[int, int | None] = {
     **dict.fromkeys((TensorProto.INT32, TensorProto.INT16), 64),
     **dict.fromkeys((TensorProto.FLOAT, TensorProto.DOUBLE, TensorProto.FLOAT16, TensorProto.BFLOAT16), 8),
 }
-"""By type of the constants that inference reads: the most elements that it reads, None for any number.
+"""The most elements that inference reads from a constant, by the constant's type; None for any number.
 
-int64 holds shapes, axes, and the sizes of parts (Split). Other integers are scalars (Range, DFT) or vectors with an
-element for each axis. Floats are the scalars of Range, and the scales of Resize and Upsample, of eight axes at most.
+Constants of int64 are shapes, axes, and the sizes of parts (Split). Other integers are scalars (Range, DFT) or vectors
+with an element for each axis. Floats are the scalars of Range, and the scales of Resize and Upsample, of at most eight
+axes.
 """
 _INTEGERS = frozenset({TensorProto.INT64, TensorProto.INT32, TensorProto.INT16})
 _READS_FLOATS = frozenset("Resize Upsample Range OneHot Identity Loop Scan".split())
-"""Operators whose float operands the inference reads, and those that pass an operand on."""
+"""Operators whose float operands the inference reads, and operators that pass an operand on."""
 
 
 def moved_operand(one: ModelProto, two: ModelProto) -> str | None:
-    """Return why the second model may not load: inference may read a constant that only it keeps in a data file.
+    """Return why the second model may not load; None if no reason is found.
 
-    Constants are matched by name, type and dims without unit axes. For integers all operators are treated alike,
-    because a constant reaches them through Identity, bodies and functions too. Returns None if there is none.
+    The reason is a constant that onnx's inference may read, if only the second model stores it in a data file.
+    Constants of the two models match if their names, types and dims without unit axes are equal. Integers count for
+    every operator, because they also reach operators through Identity, bodies and functions.
     """
     theirs = _external(two)
     found = next(iter(theirs - _external(one)), None) if theirs else None
@@ -50,7 +52,10 @@ def moved_operand(one: ModelProto, two: ModelProto) -> str | None:
 
 
 def _external(model: ModelProto) -> Counter[tuple[str, int, tuple[int, ...]]]:
-    """Count the constants of a model that lie in data files and may be read by inference."""
+    """Count the constants of a model that are stored in data files and that inference may read, by name, type and dims.
+
+    The dims are without unit axes.
+    """
     found = [tensor for tensor in tensors(model) if is_external(tensor) and _may_be_read(tensor)]
     names = _read_as_floats(model) if found else frozenset()
     return Counter(
@@ -61,7 +66,7 @@ def _external(model: ModelProto) -> Counter[tuple[str, int, tuple[int, ...]]]:
 
 
 def _read_as_floats(model: ModelProto) -> frozenset[str]:
-    """Return the names of float operands that the inference may read, directly or through other nodes."""
+    """Return the names of operands that inference may read as floats, directly or through an Identity, loop or call."""
     return frozenset(
         name
         for node in every_node(model)
@@ -71,7 +76,7 @@ def _read_as_floats(model: ModelProto) -> frozenset[str]:
 
 
 def _may_be_read(tensor: TensorProto) -> bool:
-    """Return whether a constant may be a size, an axis, a scale, or a vector of them; unit axes do not matter."""
+    """Return whether a constant may be a size, an axis, a scale, or a vector of them. Unit axes are ignored."""
     if tensor.data_type not in _EVER_READ or sum(size != 1 for size in tensor.dims) > 1:
         return False
     most = _EVER_READ[tensor.data_type]

@@ -1,13 +1,14 @@
-"""Compare the shapes that onnx infers of the second file with those that the proof derives.
+"""Compare the shapes that onnx infers for the second file with those that the proof infers.
 
-onnxruntime infers the shape of every value with onnx's own rules and with the shapes that the file stores. It lays out
-memory by what it inferred: a value may take the buffer of another one of the same inferred shape, and an If allocates
-its result. A few of onnx's rules are wrong for some attributes, and a stored shape may be wrong. In the first file
-that does no harm as long as it runs. In the second a new node may meet the wrong size: then the file does not load, or
-fails when it runs.
+onnxruntime infers the shape of every value with onnx's own rules and with the shapes that the file stores. It plans
+memory by these shapes: a value may reuse the buffer of another value of equal inferred shape, and an If allocates its
+result. A few of onnx's rules are wrong for some attributes, and a stored shape may be wrong. In the first file a wrong
+shape does no harm if the file runs. In the second file a new node may read a value of wrong inferred shape, and then
+the file does not load, or fails when it runs.
 
-So a size that onnx infers, and that the proof does not derive, is compared with the first file and with the shapes of
-the other values. Only files that hold an suspect operator or such a stored shape are given to onnx's inference.
+So each size that onnx infers and the proof does not is compared with the first file, and with the shapes of other
+values. Only files with a suspect operator, a stored shape that the proof can't confirm, or a body are passed to onnx's
+inference.
 """
 
 from __future__ import annotations
@@ -39,19 +40,22 @@ Shapes: TypeAlias = "dict[str, set[Shape]]"
 _ONLY_STORED = "Inferred shape and existing shape differ"
 """A part of the error that onnx's inference raises for a wrong stored shape. onnxruntime only warns of it."""
 _FEW_BYTES = 1024
-"""The largest size of constants that are passed to the inference: it reads no larger ones."""
+"""The largest constants that are passed to the inference, in bytes. The inference reads no larger constants."""
 
 
 def expect_questions(model: ModelProto) -> None:
-    """Start onnx's inference while the proof reads the files, if the model has bodies: then `objection` will use it."""
+    """Start the process of onnx's inference if the model has bodies, because `objection` will use it later.
+
+    The process starts while the proof reads the files.
+    """
     if next(bodies(model.graph.node), None) is not None:
         start()
 
 
 def objection(one: ModelProto, two: ModelProto, reading: Reading) -> str | None:
-    """Return why onnx's inference may make the second file fail though the first file runs; None if it cannot.
+    """Return why onnx's inference may make the second file fail although the first runs; None without such a risk.
 
-    `reading` is that of the second file, after its `run`.
+    `reading` is the proof's reading of the second file, after its `run`.
     """
     suspects = _suspects(reading)
     sources = suspects.union(reading.table.unsupported)
@@ -67,7 +71,11 @@ def objection(one: ModelProto, two: ModelProto, reading: Reading) -> str | None:
 def _refusal_or_clash(
     one: ModelProto, two: ModelProto, suspects: set[str], reading: Reading, sources: set[str]
 ) -> str | None:
-    """Return the result of `objection`. Raises InferenceError if onnx's inference aborts."""
+    """Return the result of `objection`. Raises InferenceError if the process of onnx's inference aborts.
+
+    `suspects` are results whose inferred shape may be wrong, and `sources` are suspects and values with unsupported
+    stored shapes.
+    """
     bare = _bare(two, suspects)
     inferred = _inferred(bare, strict=True, data_prop=True)
     fault = _fault(bare) if isinstance(inferred, str) else None
@@ -82,7 +90,10 @@ def _refusal_or_clash(
 
 
 def _suspects(reading: Reading) -> set[str]:
-    """Return the names of results whose inferred shape may be wrong because of their operator."""
+    """Return the names of results whose inferred shape may be wrong because of their operator.
+
+    A call counts if the function contains such an operator.
+    """
     found: set[str] = set()
     for graph, environment in reading.scopes:
         for node in graph.node:
@@ -96,7 +107,10 @@ def _suspects(reading: Reading) -> set[str]:
 
 
 def _calls(reading: Reading, name: str) -> Iterator[str]:
-    """Yield the names of the results of the calls of a function."""
+    """Yield the names of the results of all nodes whose operator has this name, in any domain.
+
+    These nodes may call the function of this name.
+    """
     for graph, _ in reading.scopes:
         for node in graph.node:
             if node.op_type == name:
@@ -104,7 +118,10 @@ def _calls(reading: Reading, name: str) -> Iterator[str]:
 
 
 def _spread(graph: GraphProto, found: set[str]) -> bool:
-    """Add the results of the nodes that read one of these values, in the order of execution."""
+    """Add the results of all nodes that read one of the values `found`, directly or indirectly. Bodies are included.
+
+    Return whether an output of the graph is then in `found`.
+    """
     for node in graph.node:
         reads = reached = not found.isdisjoint(node.input)
         for body in bodies([node]):
@@ -117,10 +134,10 @@ def _spread(graph: GraphProto, found: set[str]) -> bool:
 
 
 def _bare(model: ModelProto, suspects: Collection[str]) -> ModelProto:
-    """Return a model without the elements of large constants, for onnx's inference.
+    """Return a copy of a model without the elements of large constants, for onnx's inference.
 
-    The stored shapes of `suspects` are dropped: onnx's inference keeps them, and onnxruntime infers again after each
-    optimization (of an output it keeps what is declared).
+    The stored shapes of `suspects` are dropped. onnx's inference would keep them, but onnxruntime infers these shapes
+    again after each optimization. The declared shapes of outputs are kept, as in onnxruntime.
     """
     bare = ModelProto(ir_version=model.ir_version, opset_import=model.opset_import, functions=model.functions)
     graph = model.graph
@@ -139,10 +156,10 @@ def _bare(model: ModelProto, suspects: Collection[str]) -> ModelProto:
 
 
 def _reduce(graph: GraphProto, suspects: Collection[str], around: Mapping[str, TensorProto | NodeProto]) -> None:
-    """Reduce a graph and its bodies to what onnxruntime's inference reads.
+    """Reduce a graph and its bodies, in place, to the parts that onnxruntime's inference reads.
 
-    The stored shapes of constants are dropped, because onnxruntime reads those of the tensors. A body gets a copy of
-    each constant `around` it that it reads, because onnxruntime's inference reads it there.
+    The stored shapes of constants are dropped, because onnxruntime uses the shapes of the tensors. A body gets a copy
+    of each constant `around` it that it reads, because onnxruntime's inference can read such a constant.
     """
     own: dict[str, TensorProto | NodeProto] = {tensor.name: tensor for tensor in graph.initializer}
     made, read = {value.name for value in graph.input}, {value.name for value in graph.output}
@@ -168,10 +185,10 @@ def _reduce(graph: GraphProto, suspects: Collection[str], around: Mapping[str, T
 
 
 def _reduced(nodes: Iterable[NodeProto]) -> list[GraphProto]:
-    """Reduce nodes to what onnx's inference knows and reads, and return their bodies."""
+    """Reduce nodes, in place, to the parts that onnx's inference supports and reads, and return their bodies."""
     inside: list[GraphProto] = []
     for node in nodes:
-        if node.domain:  # the standard set's other name, which onnx's inference does not know
+        if node.domain:  # onnx's inference does not support the standard set's other name
             node.domain = domain_of(node.domain)
         for attribute in node.attribute:
             held = graphs(attribute)
@@ -182,21 +199,24 @@ def _reduced(nodes: Iterable[NodeProto]) -> list[GraphProto]:
 
 
 def _empty_large_tensors(message: Message) -> None:
-    """Remove the elements of the tensors in a message that are large or lie in another file."""
+    """Remove, in place, the elements of a message's tensors that are large or stored in another file."""
     for tensor in tensors(message):
         if tensor.external_data or tensor.ByteSize() > _FEW_BYTES:
             tensor.CopyFrom(_small(tensor))
 
 
 def _small(tensor: TensorProto) -> TensorProto:
-    """Return a constant; one that is large, or lies in another file, without its elements."""
+    """Return a tensor, without its elements if it is large or stored in another file."""
     if not tensor.external_data and tensor.ByteSize() <= _FEW_BYTES:
         return tensor
     return TensorProto(name=tensor.name, data_type=tensor.data_type, dims=tensor.dims)
 
 
 def _inferred(bare: ModelProto, *, strict: bool = False, data_prop: bool = False) -> GraphProto | str:
-    """Return the graph with the inferred shapes, or the text of onnx's error. Raises InferenceError if it aborts."""
+    """Return the graph with the inferred shapes, or the text of onnx's error.
+
+    Raises InferenceError if the process of the inference aborts.
+    """
     try:
         return infer_shapes(bare, strict=strict, data_prop=data_prop).graph
     except InferenceError as error:
@@ -206,7 +226,7 @@ def _inferred(bare: ModelProto, *, strict: bool = False, data_prop: bool = False
 
 
 def _fault(bare: ModelProto) -> str | None:
-    """Return why onnx's inference refuses a file; None if it does not."""
+    """Return why onnx's inference refuses a model; None if it does not. A wrong stored shape does not count."""
     inferred = _inferred(bare, strict=True)
     text = inferred if isinstance(inferred, str) else ""
     faults = [line for line in text.splitlines() if line and _ONLY_STORED not in line]
@@ -214,12 +234,13 @@ def _fault(bare: ModelProto) -> str | None:
 
 
 def _shapes(bare: ModelProto) -> Shapes | None:
-    """Return the shapes that onnx infers, by names of values; a name that several bodies have may have several shapes.
+    """Return the shapes that onnx infers, by the name of the value; None if inference refuses the model.
 
-    Returns None if onnx's inference refuses the model whatever shapes it stores.
+    A name that several bodies use may have several shapes. If a stored shape is wrong, all stored shapes are dropped
+    before inference is repeated.
     """
     inferred = _inferred(bare, data_prop=True)
-    if isinstance(inferred, str):  # a stored shape is wrong: onnxruntime takes the inferred one
+    if isinstance(inferred, str):  # a stored shape is wrong, and onnxruntime uses the inferred shape instead
         for graph in every_graph(bare.graph):
             _drop_stored(graph, None)
         inferred = _inferred(bare, data_prop=True)
@@ -227,7 +248,7 @@ def _shapes(bare: ModelProto) -> Shapes | None:
 
 
 def _stated(outer: GraphProto) -> Shapes:
-    """Return the shapes that a graph and its bodies declare for their values."""
+    """Return the shapes that a graph and its bodies declare for their values, by the name of the value."""
     found: Shapes = {}
     for graph in every_graph(outer):
         for value in (*graph.value_info, *graph.output):
@@ -239,7 +260,10 @@ def _stated(outer: GraphProto) -> Shapes:
 
 
 def _drop_stored(graph: GraphProto, names: Collection[str] | None) -> None:
-    """Drop the stored shapes of these values, but not of outputs; None drops those of all values and outputs."""
+    """Drop the stored shapes of the values `names`, but keep the declared shapes of outputs.
+
+    If `names` is None, drop the shapes of all values and outputs.
+    """
     kept = [] if names is None else [value for value in graph.value_info if value.name not in names]
     if len(kept) < len(graph.value_info):
         del graph.value_info[:]
@@ -250,25 +274,25 @@ def _drop_stored(graph: GraphProto, names: Collection[str] | None) -> None:
 
 
 class _Wrong(NamedTuple):
-    """A value of the second file with an inferred shape that the proof does not derive."""
+    """A value of the second file with an inferred shape that the proof can't confirm."""
 
     name: str
     op: str
     shape: Shape
     derived: Sizes | None
     difference: str
-    """How the shapes differ."""
+    """How the inferred shape differs from the proof's shape, as a phrase."""
 
 
 def _clash(
     one: ModelProto, suspects: set[str], reading: Reading, sources: set[str], after: Shapes | None, *, exact: bool
 ) -> str | None:
-    """Return which inferred size is not derived and may matter; None if there is none.
+    """Return which unconfirmed inferred size may do harm, as a sentence; None if there is none.
 
-    It matters if a new If has it, which allocates it, if the first file has no such value, or if a value of other sizes
-    has the same inferred shape. `exact`: onnxruntime infers no sizes besides those in `after`. If a stored shape
-    contradicts the inferred one, onnxruntime keeps the sizes on which both agree, and may so infer a size that `after`
-    lacks.
+    `after` are the inferred shapes of the second file. An unconfirmed size may do harm if a new If allocates its result
+    by it, if the first file has no such inferred shape, or if a value of other sizes has the same inferred shape.
+    `exact` is True if onnxruntime infers no sizes besides those in `after`. If a stored shape contradicts the inferred
+    one, onnxruntime keeps the sizes on which both agree, and so it may infer a size that `after` lacks.
     """
     if after is None:
         return "onnx's inference refuses the second file"
@@ -277,7 +301,7 @@ def _clash(
         return None
     _spread(reading.model.graph, doubtful)
     wrong, sure = _compared(reading, doubtful, after)
-    # What is inferred of an If is what its branches return, which is compared by itself.
+    # The inferred shape of an If is that of its branches' results, which are compared separately.
     inferred = [each for each in wrong if each.op != "If" or each.name in sources]
     known = _stated(one.graph)
     if any(each.name in suspects or each.shape not in known.get(each.name, ()) for each in inferred):
@@ -289,7 +313,7 @@ def _clash(
     for each in wrong:
         sizes.setdefault(each.shape, []).append(each.derived)
     for each in wrong:
-        # The buffer of an output, or of an unknown size, serves no other value.
+        # The buffer of an output, or of a value with an unknown size, is not reused for another value.
         is_open = None in each.shape
         alone = is_open or each.name in outputs
         alike = [] if alone else sizes[each.shape]
@@ -301,7 +325,10 @@ def _clash(
 
 
 def _compared(reading: Reading, doubtful: set[str], after: Shapes) -> tuple[list[_Wrong], set[Shape]]:
-    """Return the inferred shapes with a size that is not derived, and all others without an unknown size."""
+    """Return the inferred shapes that the proof can't confirm, and the set of the other fully known inferred shapes.
+
+    Only values in `doubtful` are checked. The others count as confirmed.
+    """
     wrong: list[_Wrong] = []
     sure: set[Shape] = set()
     results = ((node.op_type, name, at) for graph, at in reading.scopes for node in graph.node for name in node.output)
@@ -319,7 +346,7 @@ def _compared(reading: Reading, doubtful: set[str], after: Shapes) -> tuple[list
 
 
 def _difference(shape: Shape, sizes: Sizes | None) -> str | None:
-    """Return how an inferred shape differs from the shape that the proof derives; None if each number is derived."""
+    """Return how an inferred shape differs from the proof's shape, as a phrase; None if all numbers are confirmed."""
     stated = ",".join("?" if size is None else str(size) for size in shape)
     derived: Sequence[object] | None = None if sizes is None else result_sizes(sizes)
     if derived is None:

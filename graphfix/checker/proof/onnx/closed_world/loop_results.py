@@ -1,13 +1,13 @@
-"""What onnxruntime infers of a loop's results when it loads a file, and which of them it returns without a copy.
+"""The sizes that onnxruntime infers for a loop's results when it loads a file, and results that it returns uncopied.
 
-A Loop without iterations stacks what its body declares, and 0 for any other size; a Scan needs the rank. onnxruntime
-infers what the body does not declare, and infers less than the proof's rules derive: a size that goes through a Cast is
-unknown to it.
+A Loop without iterations returns stacks of the sizes that its body declares, with 0 for any undeclared size. For a
+Scan, onnxruntime needs the rank of each result. onnxruntime infers sizes that the body does not declare, but fewer than
+the proof's rules: for example, it infers no number for a size that a Cast converts.
 
-onnxruntime does not copy an output of a body that no node computes. A Loop that stacks its iteration number returns
-[3, 3, 3] instead of [0, 1, 2], because it counts in that buffer. A Scan whose body returns a slice or a state returns
-what the memory holds. A node between the input and the output, such as Identity, makes a copy. A Loop copies its other
-inputs.
+onnxruntime does not copy an output of a body that no node computes. A Loop that stacks its iteration number therefore
+returns [3, 3, 3] instead of [0, 1, 2], because it counts in that buffer. A Scan whose body returns a slice or a state
+returns uninitialized memory. A node between the input and the output, such as Identity, makes a copy. The other inputs
+of a Loop are copied.
 """
 
 from __future__ import annotations
@@ -36,11 +36,12 @@ if TYPE_CHECKING:
 INFERRED = (
     "runtimes infer as much as before of the sizes of what goes into a Loop or Scan that does not declare its own"
 )
-"""Assumed if a body does not declare the sizes that no iteration stacks, or a rank that a Scan needs."""
+"""An assumption if a body does not declare a size that a Loop without iterations returns, or a rank that a Scan needs.
+"""
 _TARGETS = {"Reshape": 1, "Expand": 1, "Squeeze": 1, "Unsqueeze": 1, "Tile": 1, "ConstantOfShape": 0}
-"""Operators whose result has the rank that an operand states, and the index of that operand."""
+"""Operators with a result whose rank depends on the elements or length of an operand, and the index of that operand."""
 _SEEN = frozenset({"Constant", "Shape"})
-"""Operators for which every runtime knows the length of the result."""
+"""Operators for which every runtime infers the length of the result."""
 
 
 def inference_basis(
@@ -50,9 +51,11 @@ def inference_basis(
     sizes: Sizes | None,
     functions: Mapping[FunctionKey, FunctionProto],
 ) -> object:
-    """Return what decides the size that a runtime infers for a result of a body; None if the declaration decides it.
+    """Return everything on which the inferred size of a body's output depends; None if the body declares enough.
 
-    `functions` are the functions of the file.
+    Equal results in both files mean that a runtime infers equal sizes. Unless the body declares the exact shape, the
+    assumption INFERRED is recorded. `sizes` is the output's shape in the proof, and `functions` are the functions of
+    the file.
     """
     loop = call.op == "Loop"
     if _is_declared(output, sizes, numbers=loop):
@@ -65,7 +68,7 @@ def inference_basis(
 
 
 def _numbers(output: ValueInfoProto, sizes: Sizes | None) -> tuple[int, ...] | None:
-    """Return the declared sizes if all are declared, and none is known to be another number."""
+    """Return the declared sizes if every size is declared and no size is known to be another number; None otherwise."""
     dims = output.type.tensor_type.shape.dim
     if sizes is None or len(dims) != len(sizes) or not all(dim.HasField("dim_value") for dim in dims):
         return None
@@ -77,9 +80,10 @@ def _numbers(output: ValueInfoProto, sizes: Sizes | None) -> tuple[int, ...] | N
 def _is_declared(
     output: ValueInfoProto, sizes: Sizes | None, *, numbers: bool, may_be_undeclared: Callable[[object], bool] = is_free
 ) -> bool:
-    """Return whether the output's rank is declared correctly, and with `numbers` its sizes too.
+    """Return whether the output's rank and all its declared sizes are known to be right.
 
-    A size may be undeclared if `may_be_undeclared` returns True for it: no runtime infers a number for that size.
+    If `numbers`, each undeclared size must be one for which `may_be_undeclared` returns True, because no runtime infers
+    a number for it. Otherwise any size may be undeclared.
     """
     tensor = output.type.tensor_type
     if sizes is None or not tensor.HasField("shape") or len(tensor.shape.dim) != len(sizes):
@@ -91,15 +95,20 @@ def _is_declared(
 
 
 def _shows_ranks(body: GraphProto) -> bool:
-    """Return whether all targets and axes in a body are constants, results of Shape, or values from around the body.
+    """Return whether all targets and axes in a body are constants, results of Shape, or values from outside the body.
 
-    Then a runtime that infers the ranks of operators infers the ranks of views of them too.
+    A runtime that infers the ranks of other operators then also infers those of Reshape, Expand, Squeeze, Unsqueeze,
+    Tile and ConstantOfShape. A body that contains a body, or an operator outside the standard set, returns False.
     """
     hidden = {name for node in body.node if node.op_type not in _SEEN for name in node.output}
     return not any(_hides_rank(node, hidden) for node in body.node)
 
 
 def _hides_rank(node: NodeProto, hidden: set[str]) -> bool:
+    """Return whether a runtime may fail to infer the rank of a node's results.
+
+    `hidden` are the results that a runtime can't evaluate before the run.
+    """
     if domain_of(node.domain) or any(bodies([node])):
         return True
     at = _TARGETS.get(node.op_type)
@@ -110,7 +119,10 @@ def _hides_rank(node: NodeProto, hidden: set[str]) -> bool:
 
 
 def _called(body: GraphProto, functions: Mapping[FunctionKey, FunctionProto]) -> frozenset[bytes]:
-    """Return the functions that a body calls, directly or not: runtimes infer shapes through them."""
+    """Return the serialized functions that a body calls, directly or indirectly.
+
+    Runtimes infer shapes through functions.
+    """
     found: dict[FunctionKey, bytes] = {}
     left: list[NodeProto] = [*body.node]
     while left and functions:
@@ -125,7 +137,7 @@ def _called(body: GraphProto, functions: Mapping[FunctionKey, FunctionProto]) ->
 
 
 def as_written(graph: GraphProto) -> bytes:
-    """Return a graph, serialized without the names of nodes and values: shape inference does not depend on them."""
+    """Return a graph, serialized without the names of nodes and values, on which shape inference does not depend."""
     bare = GraphProto()
     bare.CopyFrom(graph)
     _rename(bare, {"": ""})
@@ -133,7 +145,10 @@ def as_written(graph: GraphProto) -> bytes:
 
 
 def _rename(graph: GraphProto, numbers: dict[str, str]) -> None:
-    """Rename the values of a graph to numbers, in the order in which they appear."""
+    """Rename the values of a graph to numbers in the order of appearance, in place.
+
+    Drop names of nodes and descriptions.
+    """
 
     def number(name: str) -> str:
         return numbers.setdefault(name, str(len(numbers)))
@@ -157,35 +172,41 @@ def _rename(graph: GraphProto, numbers: dict[str, str]) -> None:
 
 
 def mark_stacks(outputs: Sequence[ValueInfoProto], given: Sequence[View], results: Sequence[View]) -> None:
-    """Mark sizes of a Loop's scan outputs: the number of iterations, and sizes that are not inferred in the body."""
+    """Mark the uninferred sizes of a Loop's scan outputs: the number of iterations, and sizes not inferred in the body.
+
+    `outputs` are the body's declarations, `given` the body's values, and `results` the Loop's results.
+    """
     for output, inside, result in zip(outputs, given, results, strict=False):
         free = [is_uninferred(size) for size in inside.sizes or ()]
         mark_uninferred(result.core, [True, *map(and_, free, undeclared(output, len(free)))])
 
 
 def mark_uninferred(core: Core, axes: Sequence[bool]) -> None:
-    """Mark the sizes of these axes as not inferred by runtimes, if the sizes are symbols of the value itself."""
+    """Mark the sizes of these axes as sizes for which runtimes infer no number.
+
+    Only symbols that were created for an unknown size of this core are marked.
+    """
     for size, is_marked in zip(core.sizes or (), axes, strict=False):
         if is_marked and isinstance(size, Symbol) and size.key[:2] == ("dim", core.number):
             size.is_uninferred = True
 
 
 def undeclared(value: ValueInfoProto, rank: int) -> list[bool]:
-    """Return for each axis of a body's input or output whether the body declares no number for its size."""
+    """Return for each axis of a body's input or output whether the body declares no number for the size."""
     dims = [not dim.HasField("dim_value") for dim in value.type.tensor_type.shape.dim]
     return [*dims, *[True] * (rank - len(dims))][:rank]
 
 
 _ITERATION = 0
-"""The input of a Loop's body that counts the iterations."""
+"""The index of the input of a Loop's body that counts the iterations."""
 
 
 def enter_uncopied(world: ClosedWorld, loop: tuple[object, ...], body: GraphProto, description: str) -> None:
-    """Enter each output of a body that onnxruntime does not copy.
+    """Record each output of a body that onnxruntime does not copy.
 
-    The second file may have that of a Loop if the first file has it: both return the same wrong numbers. The results of
-    such a Scan depend on the memory, so no second file may have it. `loop` is the term of the Loop or Scan: equal loops
-    of both files have one term.
+    For a Loop, the second file may have such an output if the first file has it, because both return the same wrong
+    numbers. For a Scan, the result depends on the memory, so no second file may have it. `loop` is the term of the Loop
+    or Scan, which is equal for equal loops of both files.
     """
     inputs = {info.name: at for at, info in enumerate(body.input)}
     for at, output in enumerate(body.output):

@@ -1,7 +1,7 @@
-"""The parts of an ONNX file besides its nodes: versions, operator sets, functions, annotations.
+"""Compare the parts of two ONNX files besides their nodes: versions, operator sets, functions, metadata, annotations.
 
-Each part of the second file is equal to a part of the first file, or is one of the changes that are listed here with
-their reason.
+Each part of the second file must equal a part of the first file, or be one of the changes that are allowed here, with
+the reason beside them.
 """
 
 from __future__ import annotations
@@ -21,24 +21,24 @@ if TYPE_CHECKING:
 FunctionKey: TypeAlias = tuple[str, str, str]
 """Domain, name and overload of a function."""
 Called: TypeAlias = "tuple[Collection[FunctionKey], Collection[FunctionKey]]"
-"""The functions that were read at a call: of the first file, and of the second file."""
+"""The functions that were read because a node calls them: of the first file, and of the second file."""
 KNOWN_FORM, KNOWN_SET = 10, 21
-"""The IR version and the standard operator set that every maintained runtime knows: a file may be raised to them."""
+"""The IR version and the standard operator set that every maintained runtime supports. A file may be raised to them."""
 FIRST_SET = 7
-"""The oldest standard operator set that every maintained runtime knows."""
+"""The oldest standard operator set that every maintained runtime supports."""
 OWN_METADATA = "graphfix.assumes"
-"""The metadata entry that `fix` adds. No runtime reads it. Runtimes read other entries, such as `ort_config`."""
+"""The metadata entry that `graphfix fix` adds. No runtime reads it, but runtimes read others, such as `ort_config`."""
 _OF_RUNTIMES = ("ai.onnx", "com.microsoft", "com.ms", "org.pytorch")
-"""Domains whose operators runtimes have themselves. A runtime executes its operator, not the file's function."""
+"""Domains whose operators runtimes implement. A runtime executes its own operator, not a function in the file."""
 
 
 def is_of_runtimes(domain: str) -> bool:
-    """Return whether a runtime may have the operators of a domain itself."""
+    """Return whether runtimes may implement the operators of a domain themselves."""
     return not domain or domain.startswith(_OF_RUNTIMES)
 
 
 def key_of(function: FunctionProto) -> FunctionKey:
-    """Return the domain, the name and the overload of a function, by which nodes call it."""
+    """Return the domain, the name and the overload of a function, by which nodes call the function."""
     return domain_of(function.domain), function.name, function.overload
 
 
@@ -50,12 +50,13 @@ def declared_by(function: FunctionProto) -> frozenset[str]:
 def unlisted(one: ModelProto, two: ModelProto, called: Called) -> str | None:
     """Return how the second file differs from the first in a way that may stop it from loading; None if it does not.
 
-    `called` are the functions of each file that were read at a call.
+    `called` are, for each file, the functions that were read because a node calls them.
     """
     return next(_unlisted(one, two, called), None)
 
 
 def _unlisted(one: ModelProto, two: ModelProto, called: Called) -> Iterator[str]:
+    """Yield each difference of the second file that may stop it from loading."""
     raised = one.ir_version < two.ir_version <= KNOWN_FORM
     if (two.HasField("ir_version"), two.ir_version) != (one.HasField("ir_version"), one.ir_version) and not raised:
         yield f"the second file has the IR version {two.ir_version}, the first {one.ir_version}"
@@ -77,12 +78,12 @@ def _entries(messages: Iterable[object]) -> Counter[bytes]:
 
 
 def _noted(annotation: TensorAnnotation) -> list[bytes]:
-    """Return the quantization parameters that an annotation states of a value, without the value's name."""
+    """Return the quantization parameters that an annotation states for a value, without the value's name."""
     return [each.SerializeToString(deterministic=True) for each in annotation.quant_parameter_tensor_names]
 
 
 def _imports(one: ModelProto, two: ModelProto) -> Iterator[str]:
-    """Yield each operator set that only the second file imports. The standard one may be raised up to `KNOWN_SET`."""
+    """Yield each operator set that only the second file imports. The standard set may be raised, up to `KNOWN_SET`."""
     ours = Counter((entry.domain, entry.version) for entry in one.opset_import)
     theirs = Counter((entry.domain, entry.version) for entry in two.opset_import)
     standard = [entry for entry in theirs.elements() if not domain_of(entry[0])]
@@ -97,11 +98,11 @@ def _versions(entries: Iterable[OperatorSetIdProto]) -> dict[str, int]:
 
 
 def _functions(one: ModelProto, two: ModelProto, called: Called) -> Iterator[str]:
-    """Yield what is wrong with the functions of the second file.
+    """Yield each fault of the second file's functions.
 
-    A function is equal to one of the first file byte for byte, or was read at a call; and the model imports what the
-    function imports. Runtimes check only functions that are called, so a function that the first file does not call
-    proves nothing.
+    A function must equal one of the first file byte for byte, or have been read because a node calls it. The model must
+    import the operator sets that the function imports. An equal function that only the second file calls must be valid
+    like a new one, because runtimes check only functions that are called.
     """
     known = {key_of(each): each for each in one.functions}
     twice = Counter(map(key_of, two.functions)) - Counter(map(key_of, one.functions))
@@ -123,7 +124,10 @@ def _functions(one: ModelProto, two: ModelProto, called: Called) -> Iterator[str
 def _not_imported(
     function: FunctionProto, ours: FunctionProto | None, first: Mapping[str, int], second: Mapping[str, int]
 ) -> str | None:
-    """Return an operator set that a function needs and the file does not import, unless the first file lacks it too."""
+    """Return that a function needs an operator set that the file does not import, as a phrase; None if all are.
+
+    A set that the first file lacks in the same way is accepted.
+    """
     domain = domain_of(function.domain)
     if domain not in second and (ours is None or domain in first):
         return "is in a domain that the file does not import"
@@ -135,7 +139,10 @@ def _not_imported(
 
 
 def _changed(function: FunctionProto, *, is_called: bool) -> str | None:
-    """Return what is wrong with a function that the first file does not have; None if nothing is."""
+    """Return the fault of a new or changed function, or of one that only the second file calls, as a phrase.
+
+    Return None if it has no fault.
+    """
     if not is_called:
         return "is none of the first file, and nothing calls it"
     if is_of_runtimes(function.domain):

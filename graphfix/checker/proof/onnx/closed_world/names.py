@@ -1,4 +1,4 @@
-"""The names of an ONNX file that runtimes read: of nodes, of values across graphs, of sizes, and of functions."""
+"""Compare the names of an ONNX file that runtimes read: of nodes, values, sizes and functions."""
 
 from __future__ import annotations
 
@@ -24,24 +24,31 @@ if TYPE_CHECKING:
 
 
 class Oddities(Protocol):
-    """Collects odd parts of the first file, and finds those of the second file that the first file does not have."""
+    """A collector of unusual parts of the first file, which finds those of the second file that the first file lacks.
+
+    `closed` is True once the first file has been read.
+    """
 
     closed: bool
 
     def odd(self, key: object, reason: str) -> None:
-        """Enter something that a runtime may refuse."""
+        """Record an unusual part that a runtime may refuse.
+
+        `key` identifies it, and `reason` is reported for the second file.
+        """
 
 
 INLINED = b"_inlfunc_"
-"""The beginning of the names that runtimes make."""
+"""The beginning of the names that runtimes generate."""
 Place: TypeAlias = "tuple[str, str, View, int]"
-"""A graph, a name in it, the value that has it, and an axis."""
+"""A graph's name, a value's name, the value, and an axis of it."""
 
 
 def enter_node_names(world: Oddities, graph: str, nodes: Sequence[NodeProto], *, inlined: bool) -> None:
-    """Enter names that two nodes of a graph have, except Constant nodes: onnxruntime makes initializers of them.
+    """Record in `world` names that several nodes of a graph share.
 
-    `inlined` states that the file has a name that begins like the names that runtimes make.
+    Constant nodes are ignored, because onnxruntime makes them initializers. If `inlined`, the file contains a name that
+    looks like one that runtimes generate. Names of nodes that look so are then recorded too.
     """
     names = [name for node in nodes if (name := node.name)]
     if inlined:
@@ -54,27 +61,28 @@ def enter_node_names(world: Oddities, graph: str, nodes: Sequence[NodeProto], *,
 
 
 def enter_devices(world: Oddities, graph: str, node: NodeProto) -> None:
-    """Enter the devices that a node names, if it names any."""
+    """Record in `world` the devices that a node names, if there are any."""
     held = tuple([each.SerializeToString(deterministic=True) for each in node.device_configurations])
     if held:
         world.odd(("devices", graph, held), f"a node of the second file names devices: {node.name!r}")
 
 
 def _enter_made(world: Oddities, names: Iterable[str]) -> None:
-    """Enter names that begin as onnxruntime's names for the nodes and values of functions."""
+    """Record in `world` names that contain `_inlfunc_`, as names that onnxruntime generates for functions do."""
     for name in names:
         if INLINED.decode() in str(name):
             world.odd(("inlined", name), f"the second file has a name as runtimes make them: {name!r}")
 
 
 def enter_body_names(world: Oddities, graph: GraphProto, outer: Environment) -> None:
-    """Enter the names of a body that the graph around it has too, and other names that are odd in a body."""
+    """Record in `world` the names of a body that shadow a name outside the body, and other unusual names of a body."""
     if not graph.name:
         world.odd("a body without a name", "a body of the second file has no name")
     inputs, initializers = {info.name for info in graph.input}, _initializers(graph)
     made = {"input": inputs, "constant": initializers, "result": [name for node in graph.node for name in node.output]}
     for kind, name in ((kind, name) for kind, names in made.items() for name in names):
-        if name and outer.knows(name):  # an input may be one where no result may
+        # the kind is in the key, because a runtime may accept a shadowing input but not a shadowing result
+        if name and outer.knows(name):
             reason = f"a body of the second file has {name!r} anew, which is around it"
             world.odd(("shadows", kind, graph.name, name), reason)
     for name in inputs.intersection(initializers):
@@ -90,9 +98,12 @@ def enter_graph_names(
     body: bool,
     inlined: bool,
 ) -> None:
-    """Enter the values of a graph that have no name, and declarations of values that do not exist.
+    """Record in `world` values of a graph without a name or type, and declarations of values that do not exist.
 
-    `infos` are the declarations of its inputs and outputs, and those of its other values.
+    In a body, an output that is returned twice is recorded too.
+
+    `infos` are the declarations of the inputs and outputs, and those of the other values. `body` is True if the graph
+    is a body. If `inlined`, names of values that look like names that runtimes generate are recorded too.
     """
     named = [*(info.name for info in (*graph.input, *graph.output)), *_initializers(graph)]
     if inlined:
@@ -111,7 +122,7 @@ def enter_graph_names(
 
 
 def own_names(graph: GraphProto) -> list[str]:
-    """Return the names of the values that a graph has before its nodes are executed."""
+    """Return the names of the values that a graph has before its nodes are executed: inputs and initializers."""
     return [*(info.name for info in graph.input), *_initializers(graph)]
 
 
@@ -121,16 +132,20 @@ def _initializers(graph: GraphProto) -> list[str]:
 
 @dataclass(slots=True, eq=False)
 class SizeNames:
-    """The names that both files give to sizes. onnxruntime lays out memory by such names, wherever they stand."""
+    """The names that both files declare for sizes (`dim_param`).
+
+    onnxruntime plans memory by these names, in all graphs.
+    """
 
     first: dict[tuple[str, str], dict[tuple[View, int], str | None]] = field(default_factory=dict)
-    """By graph and name of a value: the name of a size, or None if the file gives it several names."""
+    """The first file's name for the size of each axis, by graph and value name, or None if it declares several names.
+    """
     second: dict[str, list[tuple[Place, object]]] = field(default_factory=dict)
-    """By name of a size: the places that have it, and the size there as the proof knows it."""
+    """The axes of values in the second file, each with its size as a term, by the name of the size."""
     _met: set[tuple[object, ...]] = field(default_factory=set)
 
     def enter(self, world: Oddities, graph: str, info: Declared, view: View) -> None:
-        """Enter the names that a graph declares of the sizes of a value."""
+        """Record the names that a graph declares for the sizes of a value, and any declared size below 0."""
         value, kind = info
         for axis in kind.below_0:
             world.odd(("negative", graph, value, axis), f"the second file says a size below 0 of {value!r}")
@@ -144,25 +159,33 @@ class SizeNames:
         for axis, name in kind.names:
             size = sizes[axis] if axis < len(sizes) else None
             mark = name, size, None if known is None else known.get((view, axis))
-            # Places of one size are joined: of those with one name in the first file the first stands for all.
+            # Places of one known size and one name in the first file are equal, so the first place represents them.
             if size is None or mark not in self._met:
                 self._met.add(mark)
                 self.second.setdefault(name, []).append(((graph, value, view, axis), size))
 
     def _in_first(self, place: Place) -> str | None:
+        """Return the first file's name for the size of a value's axis; None unless there is exactly one.
+
+        `place` contains the graph, the value's name, the value and the axis.
+        """
         graph, value, view, axis = place
         return self.first.get((graph, value), {}).get((view, axis))
 
     def unknown(self) -> str | None:
-        """Return which name the second file alone gives to two sizes that may differ; None if there is none."""
+        """Return that a name in the second file has two sizes that may differ, as a sentence; None without such a name.
+
+        A name of the first file counts as correct.
+        """
         several = ((name, places) for name, places in self.second.items() if not _are_one(places))
         return next(filter(None, (self._apart(name, places) for name, places in several)), None)
 
     def _apart(self, name: str, places: Sequence[tuple[Place, object]]) -> str | None:
-        """Return two places of one name that may have different sizes; None if there are none.
+        """Return a sentence about two axes whose sizes have one name but may differ; None if all sizes are equal.
 
-        Places of one known size are joined, and places that have one name in the first file. All places have to be
-        joined.
+        `places` are the axes whose size has the name `name`, each with the size as a term.
+
+        Two axes have equal sizes if their sizes are one term, or if the first file declares one name for both.
         """
         above: dict[object, object] = {}
 
@@ -184,7 +207,7 @@ class SizeNames:
 
 
 def _are_one(places: Sequence[tuple[Place, object]]) -> bool:
-    """Return whether all places have the same known size. Nearly all names have."""
+    """Return whether all axes in `places` have the same known size. Nearly always they do."""
     return places[0][1] is not None and len({size for _, size in places}) == 1
 
 
@@ -192,11 +215,13 @@ def _are_one(places: Sequence[tuple[Place, object]]) -> bool:
 
 
 def shared_function_name(one: ModelProto, two: ModelProto) -> str | None:
-    """Return why onnxruntime may confuse functions of the second model, unless it confuses the same ones in the first.
+    """Return why onnxruntime may confuse functions of the second model; None if it can't.
+
+    Return None also if onnxruntime confuses the same functions of the first model.
 
     onnxruntime joins the domain, the name and the overload with colons. The functions "f:a" and "f" with overload "a"
-    of one domain have the same joined name: a model with both does not load, or a node that calls one gets the other.
-    Returns None if every joined name of a function has one meaning.
+    of one domain therefore have the same joined name. A model with both does not load, or a node calls the wrong
+    function.
     """
     if not two.functions:
         return None
@@ -209,7 +234,7 @@ def shared_function_name(one: ModelProto, two: ModelProto) -> str | None:
 
 
 def _functions_and_calls(model: ModelProto) -> Mapping[str, set[FunctionKey]]:
-    """Return the functions and operators of a model by joined name."""
+    """Return the keys of a model's functions and of its nodes' operators, by joined name."""
     found: dict[str, set[FunctionKey]] = {}
     called = ((domain_of(node.domain), node.op_type, node.overload) for node in every_node(model))
     for key in (*map(key_of, model.functions), *called):
@@ -226,6 +251,6 @@ def _functions_by_name(functions: Iterable[FunctionProto]) -> Mapping[str, list[
 
 
 def _joined_name(key: FunctionKey) -> str:
-    """Return the name by which onnxruntime finds a function; it leaves out an empty overload."""
+    """Return the name by which onnxruntime finds a function: domain, name and, unless it is empty, overload."""
     domain, name, overload = key
     return f"{domain}:{name}:{overload}" if overload else f"{domain}:{name}"

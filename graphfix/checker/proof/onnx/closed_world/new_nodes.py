@@ -1,8 +1,9 @@
 """Decide which nodes the second file may have, so that a runtime that loads the first file loads the second file.
 
-A node of the second file is equal to a node of the first file, field by field. Or terms compare its operator, and the
-node is written in full, as its operator set defines it. Or it is one of the forms below, of element types for which
-every maintained runtime has a kernel. Everything else that is odd in the second file is odd in the first file as well.
+A node of the second file is allowed in one of three cases. It equals a node of the first file, field by field. Or the
+proof compares its operator as a term, and the node is written in full, as its operator set defines it. Or it is one of
+the forms below, with element types for which every maintained runtime has a kernel. Any other unusual part of the
+second file must be in the first file too.
 """
 
 from __future__ import annotations
@@ -38,12 +39,12 @@ if TYPE_CHECKING:
 
 
 class NewForm(NamedTuple):
-    """The condition under which the second file may have an operator at a place where the first file has none."""
+    """The element types with which the second file may have an operator where the first file has no such node."""
 
     types: frozenset[str]
-    """Element types for which every maintained runtime has a kernel, in each operator set that takes them."""
+    """Element types for which every maintained runtime has a kernel, in each operator set that allows them."""
     of: int | None = 0
-    """The operand that has one of these types; None for the result."""
+    """The operand that must have one of these types; None for the result."""
 
 
 _SIGNED = frozenset("int8 int16 int32 int64".split())
@@ -57,13 +58,13 @@ _BOOL = frozenset({"bool"})
 _COMMON = _FLOATS | frozenset("int32 int64".split())
 
 FORMS: Mapping[str, NewForm] = {
-    # Views: what adds, drops and stretches axes, or does nothing.
+    # Data-movement operators: they add, drop and stretch axes, or do nothing.
     **dict.fromkeys("Reshape Unsqueeze Squeeze Flatten".split(), NewForm(_STORED)),
     **dict.fromkeys("Expand Tile".split(), NewForm(_PLAIN)),
     "Identity": NewForm(_STORED | _BYTES),
     "Dropout": NewForm(_FLOATS),
     "Resize": NewForm(frozenset("float32 float16 int32 int8 uint8".split())),
-    # Constants, and what is computed of sizes and constants.
+    # Constants, and values that are computed from sizes and constants.
     "Constant": NewForm(_STORED | _BYTES | _HALF_BYTES, None),
     "ConstantOfShape": NewForm(_STORED - {"string"}, None),
     "Shape": NewForm(_STORED),
@@ -74,7 +75,7 @@ FORMS: Mapping[str, NewForm] = {
     "CastLike": NewForm(_PLAIN),
     "Range": NewForm(_COMMON - {"float16"} | {"int16"}),
     "NonZero": NewForm(frozenset("bool float32 float16 int32 int64 uint8".split())),
-    # onnxruntime has no kernels of int8 and uint32 before 1.31
+    # onnxruntime has no kernels for int8 and uint32 before 1.31
     "Where": NewForm(frozenset("string float32 float16 float64 int32 int64 uint8".split()), 1),
     **dict.fromkeys("Add Sub Mul Div Mod Abs Less LessOrEqual Greater GreaterOrEqual".split(),
                     NewForm(_INTEGERS | _FLOATS)),
@@ -84,12 +85,12 @@ FORMS: Mapping[str, NewForm] = {
     **dict.fromkeys("Floor Ceil".split(), NewForm(_FLOATS)),
     "Sqrt": NewForm(frozenset({"float32", "float64"})),
     **dict.fromkeys("And Or Xor Not".split(), NewForm(_BOOL)),
-    # onnxruntime 1.23 has no kernels of int8 and uint8; newer versions have them
+    # onnxruntime 1.23 has no kernels for int8 and uint8; newer versions have them
     **dict.fromkeys("Max Min".split(), NewForm(frozenset("int32 int64 uint32 uint64 float32 float16".split()))),
     **dict.fromkeys("ReduceMax ReduceMin".split(), NewForm(_COMMON | {"bool", "int8", "uint8"})),
     **dict.fromkeys("ReduceSum ReduceProd".split(), NewForm(_COMMON)),
     "If": NewForm(_STORED | _BYTES, None),
-    # What is read as the operators that define it.
+    # Operators that the proof reads as the operators that define them.
     "PRelu": NewForm(frozenset({"float32", "float16"})),
     "Pow": NewForm(_COMMON),
     **dict.fromkeys("Softmax LogSoftmax".split(), NewForm(_FLOATS)),
@@ -98,40 +99,49 @@ FORMS: Mapping[str, NewForm] = {
     "SequenceAt": NewForm(_STORED, None),
     "ReverseSequence": NewForm(_PLAIN),
 }  # fmt: skip
-"""By operator of the standard set that is no term, or a term of other operators: the form that may be new."""
+"""The form that may be new, by the operator of the standard set.
+
+The proof reads these operators without a term of their own kind, or as other operators.
+"""
 
 
 @dataclass(slots=True, eq=False)
 class ClosedWorld:
-    """The parts of the first file, and the first part of the second file that is none of them and on no list."""
+    """The parts of the first file, and the first part of the second file that is neither among them nor on a list."""
 
     closed: bool = False
-    """Whether the first file was read as a whole."""
+    """Whether the first file has been read completely."""
     nodes: dict[tuple[object, ...], SignatureMemo] = field(default_factory=dict)
-    """By the parts of the signature."""
+    """A memo about all nodes of one signature, by the parts of the signature."""
     types: set[tuple[str, str, Kinds]] = field(default_factory=set)
     """Operators of the first file with the types of their operands."""
     patterns: set[tuple[str, str, Pattern, Pattern]] = field(default_factory=set)
-    """Operators of the first file, with which of their operands and results have names."""
+    """Operators of the first file, with the pattern of their operands and results that have names."""
     oddities: set[object] = field(default_factory=set)
     size_names: SizeNames = field(default_factory=SizeNames)
     reason: str | None = None
     """Why the second file may not load."""
 
     def refuse(self, reason: str) -> None:
-        """Enter a part that no second file may have, even if the first file has it."""
+        """Record a part that no second file may have, even if the first file has it.
+
+        In the first file it is ignored.
+        """
         if self.closed and self.reason is None:
             self.reason = reason
 
     def odd(self, key: object, reason: str) -> None:
-        """Enter a part that a runtime may refuse: the second file may have it if the first file has it."""
+        """Record a part that a runtime may refuse.
+
+        The second file may have it only if the first file has it (equal `key`).
+        """
         if not self.closed:
             self.oddities.add(key)
         elif self.reason is None and key not in self.oddities:
             self.reason = reason
 
     def signature_memo(self, parts: Parts) -> SignatureMemo:
-        """Return what is known of the nodes of a signature."""
+        """Return the memo of a signature, which stores what is known about all nodes of this signature."""
         found = self.nodes.get(parts)
         if found is None:
             signature = NodeSignature(*parts)
@@ -139,7 +149,10 @@ class ClosedWorld:
         return found
 
     def enter(self, call: Call, results: Sequence[View | None]) -> None:
-        """Enter a node whose signature was not yet entered with operands of these types."""
+        """Record a node with its results, if its signature was not recorded with operands of these types before.
+
+        For the second file, check whether the node may stop the file from loading.
+        """
         node, kinds = call.signature_memo, call.kinds
         operator = (node.signature.op, domain_of(node.signature.domain), kinds)
         node.entered_types.add(kinds)
@@ -152,9 +165,9 @@ class ClosedWorld:
             self.reason = None if fault is None else f"{call.description} of the second file {fault}"
 
     def _fault(self, call: Call, results: Sequence[View | None], *, known: bool) -> str | None:
-        """Return why a node may not load; None if it loads.
+        """Return why a node may not load, as a phrase; None if it loads.
 
-        `known` states that the first file has the operator on operands of these types.
+        `known` is True if the first file has the operator with operands of these types.
         """
         node, kinds = call.signature_memo, call.kinds
         op, domain, version = node.signature.op, node.signature.domain, node.signature.version
@@ -173,9 +186,9 @@ class ClosedWorld:
         return None
 
     def _is_full(self, node: SignatureMemo) -> bool:
-        """Return whether a node is written in full, as its operator set defines it.
+        """Return whether a node is written in full, as its operator set defines the operator.
 
-        Its last names may be empty if the first file has such a node.
+        The last names of its operands or results may be empty only if the first file has such a node.
         """
         signature = node.signature
         if any(name in _HINTS for name, _ in signature.attributes):
@@ -185,7 +198,10 @@ class ClosedWorld:
         return is_plain and node.is_allowed
 
     def enter_growth(self, table: TermTable, call: Call, results: Sequence[View | None]) -> None:
-        """Enter a node whose result has more elements than is known of any term of the first file."""
+        """Record a node with a large result whose shape, apart from unit axes, is the shape of no term.
+
+        The second file may have such a node only if the first file has one with a result of this shape.
+        """
         for view in results:
             sizes = None if view is None else view.sizes
             if sizes is None or not is_large(sizes):
@@ -195,7 +211,10 @@ class ClosedWorld:
                 self.odd(("grown", kept), f"{call.description} of the second file makes a value larger than any before")
 
     def _has_kernels(self, form: NewForm, kinds: Kinds, results: Sequence[View | None]) -> bool:
-        """Return whether every runtime that loads the first file has a kernel for the form, if types are known."""
+        """Return whether every runtime that loads the first file has a kernel for the form with these types.
+
+        An unknown type is ignored.
+        """
         if form.of is None:
             found = [dtype(view.core) for view in results if view is not None]
         else:
@@ -210,15 +229,15 @@ class ClosedWorld:
 
 
 _SPECIFIED = frozenset({"", "ai.onnx.ml"})
-"""Domains whose operators onnx defines, but for those that onnxruntime adds to them.
+"""Domains whose operators onnx defines, except for operators that onnxruntime adds to these domains.
 
 A node of an added operator has a signature of the first file, and is a term. Its operands are values that the same
-operator has in the first file, so their types are those of the first file too.
+operator reads in the first file, so their types occur in the first file too.
 """
 
 
 def is_large(sizes: Sizes | None) -> bool:
-    """Return whether some runtime may lack the memory for a value of these sizes, as far as they are known."""
+    """Return whether some runtime may lack the memory for a value of these sizes. Only sizes that are numbers count."""
     return sizes is not None and prod([size for size in sizes if isinstance(size, int)]) > _FEW
 
 
@@ -229,8 +248,11 @@ def _without_units(sizes: Sizes) -> Sizes:
 GROWING = frozenset({"Expand", "Tile", "ConstantOfShape", "Resize", "Range"})
 """Operators whose results may be larger than their operands."""
 _FEW = 1 << 24
-"""The number of elements for which every runtime has memory."""
+"""The number of elements for which every runtime is assumed to have memory."""
 _HINTS = frozenset({"consumed_inputs"})
-"""Attributes that mean nothing, and that some runtimes do not know."""
+"""Attributes that have no meaning, and that some runtimes do not support."""
 _COMPUTED = "bfloat16"
-"""The type that onnxruntime's CPU kernels only move. A runtime that computes with it has kernels for all forms."""
+"""The type that onnxruntime's CPU kernels only copy.
+
+A runtime that computes with this type has kernels for all forms.
+"""

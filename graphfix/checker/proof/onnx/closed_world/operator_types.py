@@ -23,23 +23,27 @@ _NAMES: Mapping[str, int] = {f"tensor({name.lower()})": number for name, number 
 
 
 class OperatorTypes(NamedTuple):
-    """The types of one version of an operator."""
+    """The types that one version of an operator accepts and returns."""
 
     operands: Sequence[tuple[str, frozenset[str]]]
-    """For each operand the name of the type that it shares with other operands, and the types that it accepts.
+    """For each operand, the type variable that it shares with other operands, and the types that it accepts.
 
-    The name is empty if the operand shares its type with no other. The last entry holds for all operands that follow.
+    The variable is empty if the operand shares its type with no other. The last entry applies to all operands that
+    follow.
     """
     results: Sequence[tuple[str | int, Sequence[int]]]
-    """For each result its type, or the operands with which it shares its type.
+    """For each result, its type (or a type variable), and the indices of the operands that share its type.
 
-    The last entry holds for all results that follow.
+    The last entry applies to all results that follow.
     """
 
 
 @cache
 def accepted(op: str, domain: str, version: int, kinds: Kinds) -> bool:
-    """Return whether an operator accepts operands of these types in this version, as far as the types are known."""
+    """Return whether an operator accepts operands of these types in this version. Unknown types are accepted.
+
+    Return False if onnx does not define the operator.
+    """
     operator = _operator(op, domain, version)
     if operator is None or not operator.operands:
         return operator is not None
@@ -53,7 +57,7 @@ def accepted(op: str, domain: str, version: int, kinds: Kinds) -> bool:
 
 
 def infer_types(call: Call, results: Iterable[View | None]) -> None:
-    """Enter the types of results whose types are unknown."""
+    """Set the types of results whose types are unknown."""
     known = call.signature_memo.result_kinds
     for index, view in enumerate(results):
         if view is None or view.core.dtype is not None or view.core.key[0] == "integers":
@@ -65,18 +69,22 @@ def infer_types(call: Call, results: Iterable[View | None]) -> None:
 
 
 def _kind(call: Call, index: int) -> int | bytes | None:
-    """Return the type of a result by onnx's definition of the operator, or else by a rule of the proof."""
+    """Return the type of a result, by onnx's definition of the operator or a rule of the proof; None if unknown."""
     operator = _operator(call.op, call.domain, call.version)
     rules = (("", ()),) if operator is None else operator.results
     found = _result(call, rules[min(index, len(rules) - 1)]) if rules else None
     if found is not None or (operator is not None and not call.domain):
         return found
-    from graphfix.checker.proof.onnx import contrib  # most models have no such operators
+    from graphfix.checker.proof.onnx import contrib  # imported here because most models have no such operators
 
     return contrib.kind(call, index)
 
 
 def _result(call: Call, rule: tuple[str | int, Sequence[int]]) -> int | bytes | None:
+    """Return the type of a result; None if it is unknown.
+
+    It follows from a rule in `_RULES`, from the schema, or from the first operand that shares its type.
+    """
     own = None if call.domain else _RULES.get(call.op)
     found = None if own is None else own(call)
     kind, like = rule
@@ -88,30 +96,35 @@ def _result(call: Call, rule: tuple[str | int, Sequence[int]]) -> int | bytes | 
 
 
 def _filled(call: Call) -> int:
+    """Return the type of a ConstantOfShape's result."""
     value = call.attributes.get("value")
     return TensorProto.FLOAT if value is None else int(value.t.data_type)
 
 
 def _stated(name: str, default: int = 0) -> Callable[[Call], int | bytes | None]:
+    """Return the rule for a type that the attribute `name` states."""
     return lambda call: call.integer(name, default)
 
 
 def _stated_or_of(name: str, at: int) -> Callable[[Call], int | bytes | None]:
-    """Return the rule of a type that an attribute states, or else operand `at` has."""
+    """Return the rule for a type that the attribute `name` states, or else the type of operand `at`."""
     return lambda call: call.integer(name, 0) or type_of(call.operand(at))
 
 
 def _moved(to: Callable[[int | bytes | None], int | bytes | None]) -> Callable[[Call], int | bytes | None]:
+    """Return the rule that computes the type from that of operand 0 by the function `to`."""
     return lambda call: to(type_of(call.operand(0)))
 
 
 def _sequence(kind: int | bytes | None) -> bytes | None:
+    """Return the type of a sequence of tensors with this element type; None if the type is unknown or no tensor's."""
     if not isinstance(kind, int) or kind not in KNOWN_TYPES:
         return None
     return element_type(onnx.helper.make_sequence_type_proto(onnx.helper.make_tensor_type_proto(kind, None)))  # type: ignore[return-value]  # no tensor
 
 
 def _element(kind: int | bytes | None) -> int | bytes | None:
+    """Return the type of the elements of a sequence type; None for any other type."""
     if not isinstance(kind, bytes):
         return None
     given = TypeProto()
@@ -120,7 +133,10 @@ def _element(kind: int | bytes | None) -> int | bytes | None:
 
 
 def _optional(call: Call) -> bytes | None:
-    """Return the type of an Optional: an optional of the operand's type, or of the type that an attribute states."""
+    """Return the type of an Optional: an optional of the operand's type, or of the type that an attribute states.
+
+    Return None if that type is unknown.
+    """
     given, inner, first = TypeProto(), call.attributes.get("type"), call.operand(0)
     kind = dtype(first.core) if first is not None else None if inner is None else element_type(inner.tp)
     if isinstance(kind, bytes):
@@ -131,7 +147,7 @@ def _optional(call: Call) -> bytes | None:
 
 
 def _held(kind: int | bytes | None) -> int | bytes | None:
-    """Return the type of the value in an optional; the type itself if it is no optional."""
+    """Return the type inside an optional type; return any other type unchanged."""
     given = TypeProto()
     given.ParseFromString(kind if isinstance(kind, bytes) else b"")
     return element_type(given.optional_type.elem_type) if given.HasField("optional_type") else kind
@@ -155,8 +171,12 @@ _RULES: Mapping[str, Callable[[Call], int | bytes | None]] = {
 
 
 def is_open(core: Core) -> bool:
-    """Return whether no rule knows a value's type and no operand decides it; such a value may be no tensor."""
-    key: tuple[Any, ...] = core.key  # a "whole" key as `node_results.exact` makes it: the result's number comes last
+    """Return whether a value's type is unknown because no rule infers it and no operand decides it.
+
+    The value may be a sequence or another type that is not a tensor.
+    """
+    # `node_results.exact` makes keys that begin with "whole" and end with the result's index
+    key: tuple[Any, ...] = core.key
     if dtype(core) is not None or key[0] != "whole":
         return False
     operator = _operator(key[2], key[1], key[3])
@@ -168,6 +188,7 @@ def is_open(core: Core) -> bool:
 
 @cache
 def _operator(op: str, domain: str, version: int) -> OperatorTypes | None:
+    """Return the types of an operator by onnx's schema; None if onnx has no schema for the operator."""
     known = schema(op, domain, version)
     if known is None:
         return None
@@ -187,7 +208,10 @@ def _operator(op: str, domain: str, version: int) -> OperatorTypes | None:
 
 @cache
 def _name(kind: int | bytes) -> str:
-    """Return the name that schemas use for a type; empty if the type is not stated."""
+    """Return the name that schemas use for a type, such as "tensor(float)"; empty if the type is not fully stated.
+
+    A number that is not one of onnx's types returns "no type".
+    """
     given = TypeProto()
     if isinstance(kind, bytes):
         given.ParseFromString(kind)
@@ -199,6 +223,7 @@ def _name(kind: int | bytes) -> str:
 
 
 def _spoken(given: TypeProto) -> str:
+    """Return the name that schemas use for a type; empty if the type is not fully stated or is a map."""
     kind = given.WhichOneof("value")
     if kind in ("tensor_type", "sparse_tensor_type"):
         number = getattr(given, kind).elem_type

@@ -1,7 +1,7 @@
-"""Operators that onnxruntime computes by several routines: it chooses by shapes, and by what is constant at load.
+"""Operators that onnxruntime computes by several routines, which it chooses by shapes and by constants at load.
 
-It chooses some routines by the operands' shapes, packs constant matrices ahead of time, and reads constants when it
-loads a file. Measured with onnxruntime 1.31.1, optimizations off.
+onnxruntime chooses some routines by the operands' shapes, packs constant matrices when it loads a file, and reads some
+constants at load. Measured with onnxruntime 1.31.1, optimizations off.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ ROUTINES = (
     "an operator returns the same last bit and the same sign of zero for every shape of its operands, and for operands"
     " in the file as for computed operands"
 )
-"""Assumed if an operator is compared with itself on operands that are stretched, or stored, in another way."""
+"""An assumption if equal nodes read operands that are stretched, or stored, in different ways."""
 OVERFLOWS = (
     "no power of whole numbers is beyond its type or 2**53, and no float that is cast to them or quantized to 4 bits"
     " beyond the type"
 )
-"""Assumed if a Pow, Cast or QuantizeLinear is compared with itself on operands that are stretched in another way."""
+"""An assumption if equal Pow, Cast or QuantizeLinear nodes read operands that are stretched in different ways."""
 _FLOATS = frozenset({TensorProto.FLOAT16, TensorProto.FLOAT, TensorProto.DOUBLE, TensorProto.BFLOAT16, None})
 _BY_SHAPE = frozenset(
     ("", op)
@@ -37,12 +37,15 @@ _BY_SHAPE = frozenset(
         " RMSNormalization"
     ).split()
 ) | {(onnx_ops.MS, op) for op in ("Gelu", "QuickGelu", "FastGelu", "ScaledSiLU")}
-"""Operators of floats for which onnxruntime uses another routine at the end of a buffer, or for other operand sizes."""
+"""Operators on floats for which onnxruntime uses another routine at the end of a buffer, or for other operand sizes."""
 _PACKING: Mapping[tuple[str, str], tuple[int, ...]] = {
     **{operator: places[:2] for operator, places in {**onnx_ops.PRODUCTS, **onnx_ops.GEMMS}.items()},
     **dict.fromkeys((("", "LSTM"), ("", "GRU")), (1, 2)),
 }
-"""By operator the matrices that onnxruntime packs ahead of time if they are constant. It sums products by shapes."""
+"""The matrices that onnxruntime packs at load if they are constant, by operator.
+
+The operands' shapes decide how onnxruntime sums the products.
+"""
 TWO_WAYS = _BY_SHAPE | _PACKING.keys() | {
     ("", "Cast"), ("", "CastLike"), ("", "QuantizeLinear"), (onnx_ops.MS, "QuantizeLinear"),
 }  # fmt: skip
@@ -52,6 +55,10 @@ _HALF_BYTES = frozenset({TensorProto.INT4, TensorProto.UINT4})
 
 
 def _ranks(rank: int, *operands: tuple[str, tuple[int, ...]]) -> dict[str, dict[int, int]]:
+    """Return `rank` for each operand index, by operator.
+
+    Each of `operands` contains operators, separated by spaces, and the indices of their operands.
+    """
     return {op: dict.fromkeys(places, rank) for ops, places in operands for op in ops.split()}
 
 
@@ -70,14 +77,17 @@ _LOOKED_AT: Mapping[str, Mapping[int, int]] = {
         ("CumSum Trilu SequenceAt", (1,)), ("HannWindow HammingWindow BlackmanWindow", (0,)),
     ),
 }  # fmt: skip
-"""By operator the operands whose elements a runtime reads when it loads a file, and the ranks they have to have.
+"""The operands whose elements a runtime reads when it loads a file, by operator, with the rank that they must have.
 
-If an operand has another rank, runtimes accept it computed and refuse it stored, or the other way round.
+If an operand has another rank, a runtime accepts the operand only if it is computed, or only if it is stored.
 """
 
 
 def enter_mapped(call: Call, core: Core) -> None:
-    """Enter how the operands of an operator that reads by maps are stretched and stored. Unit axes do not matter."""
+    """Record how the operands of an operator that reads by maps are stretched and stored. Unit axes are ignored.
+
+    `core` is the core of the node's result.
+    """
     operator = call.domain, call.op
     if operator in TWO_WAYS:
         _enter_routine(call, core, operator)
@@ -86,7 +96,12 @@ def enter_mapped(call: Call, core: Core) -> None:
 
 
 def _enter_routine(call: Call, core: Core, operator: tuple[str, str]) -> None:
-    kind = next(iter(call.kinds[call.op == "Where" :]), None)  # a Where may lack what it chooses from
+    """Record how the operands decide the routine of a node.
+
+    If an earlier node of the same core was recorded with another routine, an assumption is recorded.
+    """
+    # operand 0 of a Where is the condition, and its other operands may be missing
+    kind = next(iter(call.kinds[call.op == "Where" :]), None)
     assumed = _assumed(call, floats=kind in _FLOATS)
     if assumed is None:
         return
@@ -98,9 +113,9 @@ def _enter_routine(call: Call, core: Core, operator: tuple[str, str]) -> None:
 
 
 def _assumed(call: Call, *, floats: bool) -> str | None:
-    """Return the assumption for an operator whose operands are read in two ways; None if none is needed."""
+    """Return the assumption that is needed if equal nodes use different routines; None if no assumption is needed."""
     if call.op == "QuantizeLinear":
-        to = next(iter(call.kinds[2:]), call.integer("output_dtype", 0))  # the zero point's
+        to = next(iter(call.kinds[2:]), call.integer("output_dtype", 0))  # the type of the zero point
         return OVERFLOWS if to in _HALF_BYTES else None
     if call.op in ("Cast", "CastLike"):
         to = call.integer("to", 0) if call.op == "Cast" else next(iter(call.kinds[1:]), None)
@@ -111,7 +126,7 @@ def _assumed(call: Call, *, floats: bool) -> str | None:
 
 
 def enter_exact(call: Call, core: Core) -> None:
-    """Enter which operands the file stores, of an operator that reads its operands exactly."""
+    """Record which operands the file stores, for an operator that the proof does not read by indexing maps."""
     packs = _PACKING.get((call.domain, call.op), ())
     if packs and call.table.routines.setdefault(core, packed := _packed(call, packs)) != packed:
         call.table.assumes[ROUTINES] = None
@@ -120,7 +135,7 @@ def enter_exact(call: Call, core: Core) -> None:
 
 
 def read_by_maps(domain: str, op: str) -> tuple[int, ...]:
-    """Return the operands that an operator reads by maps."""
+    """Return the indices of the operands that an operator reads by maps."""
     operator = domain, op
     for kind in (onnx_ops.EACH, onnx_ops.PRODUCTS, onnx_ops.GEMMS):
         if operator in kind:
@@ -129,7 +144,10 @@ def read_by_maps(domain: str, op: str) -> tuple[int, ...]:
 
 
 def _enter_stored(call: Call, core: Core, besides: tuple[int, ...]) -> None:
-    """Enter which operands the file stores, except `besides`: both files have to store the same operands."""
+    """Record which operands the file stores, except those in `besides`. Both files must store the same operands.
+
+    A difference that a runtime may notice becomes an objection.
+    """
     stored = tuple([at for at in call.stored() if at not in besides])
     known = call.table.stored
     if not call.table.closed:
@@ -141,7 +159,10 @@ def _enter_stored(call: Call, core: Core, besides: tuple[int, ...]) -> None:
 
 
 def _alike(call: Call, one: tuple[int, ...], two: tuple[int, ...]) -> bool:
-    """Return whether a runtime treats two sets of stored operands alike. For its own operators that is unknown."""
+    """Return whether a runtime treats two sets of stored operands alike. For its own operators that is unknown.
+
+    `one` and `two` are the operands' indices. Operands in only one set must have the rank that the operator requires.
+    """
     if call.domain:
         return False
     ranks = _LOOKED_AT[call.op]
@@ -149,24 +170,28 @@ def _alike(call: Call, one: tuple[int, ...], two: tuple[int, ...]) -> bool:
 
 
 def _packed(call: Call, packs: tuple[int, ...]) -> tuple[tuple[int, int | None], ...]:
-    """Return those operands of `packs` that may be packed ahead of time, with their ranks.
+    """Return those operands of `packs` that onnxruntime may pack when it loads the file, with their ranks.
 
-    A matrix is packed; a stack of one matrix may not be packed.
+    The ranks are included because a matrix is packed, but a stack of one matrix may not be packed.
     """
     return tuple([(at, call.rank(at)) for at in call.stored() if at in packs]) if packs else ()
 
 
 def _stretch(view: View) -> object:
+    """Return how a value is stretched: the axes and sizes of its map, without unit axes."""
     if view.axes is None or view.sizes is None:
         return view.axes, view.sizes, view.more
     return tuple([pair for pair in zip(view.axes, view.sizes, strict=True) if pair[1] != 1])
 
 
 def _raised(call: Call) -> object:
-    """Return the shapes by which onnxruntime chooses to compute a power by 2 or 3 as a product; None if it needs none.
+    """Return the shapes by which onnxruntime decides whether to compute a power by 2 or 3 as a product.
 
-    It checks an exponent once if that is repeated along an innermost axis of several elements. Which exponent is
-    repeated depends on the ranks too: over `[64,1]` a scalar is not, `[1,1]` is. Source: `Broadcaster` and `PowImpl`.
+    Return None if the shapes do not matter, or if the node is not a Pow of known ranks.
+
+    onnxruntime checks the exponent once if one exponent is repeated along an innermost axis of several elements. Which
+    exponent is repeated depends on the ranks too: over `[64,1]` a scalar is not repeated, but `[1,1]` is. Source:
+    `Broadcaster` and `PowImpl` in onnxruntime.
     """
     views = [view for view in call.views if view is not None]
     if call.op != "Pow" or len(views) != POWER or any(view.sizes is None for view in views):

@@ -1,6 +1,6 @@
-"""Return whether a runtime loads a node: by its operator set, its signature and the types of its operands.
+"""Decide whether a runtime loads a node, by its operator set, its signature and the types of its operands.
 
-It also finds nodes that may return other values each time, and graphs whose names are ambiguous.
+The module also finds nodes that may return different values each time, and graphs whose names are ambiguous.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ if TYPE_CHECKING:
 NOT_IMPORTED = 0
 """The version of an operator set that a model does not import."""
 TRAINING_MODE_SINCE = 12
-"""From this version on operand 2 of Dropout states whether elements are dropped; before 7 an attribute states it."""
+"""From this version on, operand 2 of Dropout states whether elements are dropped. Before 7 an attribute states it."""
 
 
 def loads(call: Call) -> bool:
-    """Return whether the operator set allows a node, and operands of these types. No other node is read by a rule."""
+    """Return whether the operator set allows a node with operands of these types. Rules read only such nodes."""
     node, kinds = call.signature_memo, call.kinds
     known = node.loads_with.get(kinds)
     if known is None:
@@ -36,7 +36,9 @@ def loads(call: Call) -> bool:
 
 
 def is_separate(call: Call) -> bool:
-    """Return whether equal nodes are different values, and must be executed in the same order in both files.
+    """Return whether two equal nodes may return different values.
+
+    Both files must then execute such nodes in the same order.
 
     Such nodes are random, or write into a buffer that other nodes read.
     """
@@ -47,12 +49,15 @@ def is_separate(call: Call) -> bool:
     if call.op != "Dropout":
         return call.op in onnx_ops.RANDOM
     if call.version >= TRAINING_MODE_SINCE:
-        return len(call.views) > 2  # noqa: PLR2004 - whether it trains
+        return len(call.views) > 2  # noqa: PLR2004 - operand 2 states the training mode
     return call.version < onnx_ops.LEGACY_END and not call.integer("is_test", 0)
 
 
 def imported(entries: Iterable[OperatorSetIdProto]) -> dict[str, int]:
-    """Return the versions of the operator sets that a model or a function imports. Raises UnprovedError."""
+    """Return the versions of the operator sets that a model or a function imports, by domain.
+
+    Raises UnprovedError if two versions of one operator set are imported.
+    """
     found: dict[str, int] = {}
     for entry in entries:
         if found.setdefault(domain_of(entry.domain), entry.version) != entry.version:
@@ -61,7 +66,7 @@ def imported(entries: Iterable[OperatorSetIdProto]) -> dict[str, int]:
 
 
 def unique_names(graph: GraphProto) -> None:
-    """Raise UnprovedError if two constants or two inputs have one name: runtimes disagree on which one is read."""
+    """Raise UnprovedError if two constants or two inputs have one name: runtimes disagree on which value is read."""
     names = [tensor.name for tensor in graph.initializer]
     names += [sparse.values.name for sparse in graph.sparse_initializer]
     given = {info.name for info in graph.input}

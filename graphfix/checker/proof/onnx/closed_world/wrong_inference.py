@@ -1,6 +1,6 @@
 """Operators for which some version of onnx infers another size than the kernels return.
 
-Each has a condition on the node. For a node that meets the condition the inferred size may be right all the same.
+Each operator has a condition on the node. Even if a node fulfils the condition, the inferred size may be right.
 """
 
 from __future__ import annotations
@@ -21,33 +21,39 @@ if TYPE_CHECKING:
 
 
 _LARGEST = (1 << 31) - 1
-"""The number that exporters write for the end of an axis, whatever its size; larger numbers mean the same."""
+"""The number that exporters write for the end of an axis of any size. Larger numbers mean the same."""
 
 
 def is_suspect(node: NodeProto, environment: Environment) -> bool:
-    """Return whether the inference of a node's results may be wrong; `environment` holds its operands."""
+    """Return whether the inferred shapes of a node's results may be wrong.
+
+    `environment` contains the node's operands.
+    """
     asked = SUSPECT.get(node.op_type)
     return asked is not None and not domain_of(node.domain) and asked(node, environment)
 
 
 def _text(node: NodeProto, name: str) -> str:
+    """Return a text attribute; "" if the node does not have it."""
     return next((each.s.decode(errors="replace") for each in node.attribute if each.name == name), "")
 
 
 def _numbers(node: NodeProto, name: str) -> list[int]:
+    """Return an attribute of one or several integers as a list; an empty list if the node does not have it."""
     return next((list(each.ints) or [each.i] for each in node.attribute if each.name == name), [])
 
 
 def _sizes(names: Sequence[str], at: int, environment: Environment) -> Sizes | None:
-    """Return the shape of an operand or result; None if it is not given or unknown."""
+    """Return the shape of an operand or result; None if the rank is unknown or the operand is omitted."""
     name = names[at] if at < len(names) else ""
     return environment.find(name).sizes if name else None
 
 
 def _pool(node: NodeProto, environment: Environment) -> bool:
-    """Return whether a pool is suspect.
+    """Return whether the inferred size of a pool may be wrong.
 
-    onnx counts a last window that begins in the padding, and ignores dilations and pads beside automatic padding.
+    With `ceil_mode`, onnx counts a last window that begins in the padding. Beside automatic padding, onnx ignores
+    dilations and pads.
     """
     kernel, dilations = _numbers(node, "kernel_shape"), _numbers(node, "dilations")
     automatic = _text(node, "auto_pad") not in ("", "NOTSET")
@@ -76,8 +82,8 @@ def _conv_transpose(node: NodeProto, _: Environment) -> bool:
 
 
 def _slice(node: NodeProto, environment: Environment) -> bool:
-    """Return whether a Slice goes backwards to an end that is a largest number: a kernel takes it for the beginning."""
-    if len(node.input) <= 4 or not node.input[4]:  # noqa: PLR2004 - the operand that holds the steps
+    """Return whether a Slice may go backwards to an end of 2**31 - 1 or more, which a kernel reads as the beginning."""
+    if len(node.input) <= 4 or not node.input[4]:  # noqa: PLR2004 - operand 4 contains the steps
         return False
     ends, steps = (numbers(environment.find(name).content) if name else None for name in (node.input[2], node.input[4]))
     if steps is not None and all(step > 0 for step in steps):
@@ -86,7 +92,7 @@ def _slice(node: NodeProto, environment: Environment) -> bool:
 
 
 def _resize(node: NodeProto, environment: Environment) -> bool:
-    """Return whether a Resize has scales that are no whole numbers: sizes are rounded."""
+    """Return whether a Resize has constant scales that are not integers, so that sizes are rounded."""
     for name in node.input[1:]:
         scales = literal(environment.find(name)) if name else None
         if scales is not None and scales.dtype.kind == "f" and (scales % 1).any():
@@ -95,7 +101,7 @@ def _resize(node: NodeProto, environment: Environment) -> bool:
 
 
 def _prelu(node: NodeProto, environment: Environment) -> bool:
-    """Return whether the slope of a PRelu stretches the data."""
+    """Return whether the slope of a PRelu may stretch the data."""
     operand, slope = (_sizes(node.input, at, environment) for at in (0, 1))
     if operand is None or slope is None or len(slope) > len(operand):
         return True
@@ -108,7 +114,7 @@ SUSPECT: Mapping[str, Callable[[NodeProto, Environment], bool]] = {
     "PRelu": _prelu,
     "Slice": _slice,
     **dict.fromkeys("Resize Upsample".split(), _resize),
-    # These are suspect if the batch is in front.
+    # recurrent operators are suspect if `layout` puts the batch in front
     **dict.fromkeys("LSTM GRU RNN".split(), lambda node, _: any(_numbers(node, "layout"))),
     **dict.fromkeys(
         "Attention CenterCropPad Col2Im ConcatFromSequence DFT Einsum MaxRoiPool MaxUnpool Range RoiAlign "
@@ -116,4 +122,4 @@ SUSPECT: Mapping[str, Callable[[NodeProto, Environment], bool]] = {
         lambda _, __: True,
     ),
 }
-"""By operator of the standard set, the condition under which the inference may be wrong."""
+"""The condition under which the inferred shape may be wrong, by the operator of the standard set."""

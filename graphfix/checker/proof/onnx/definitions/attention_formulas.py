@@ -1,4 +1,4 @@
-"""The formulas of Attention and RotaryEmbedding in ONNX, for float32 and known sizes, without a past."""
+"""The ONNX formulas of Attention and RotaryEmbedding, for float32 and constant sizes, without a past."""
 
 from __future__ import annotations
 
@@ -24,11 +24,15 @@ IN_A_ROW = 3
 """The rank of data [batch,positions,hidden], whose heads are parts of the last axis."""
 MOST_PAIRS = 1 << 16
 HIDDEN = -math.inf
-"""The number that the specification adds to the score of a key that a query does not see."""
+"""The number that the specification adds to the score of a key that a query must not see."""
 
 
 def weighted(call: Call) -> Found | None:
-    """Return Attention (since 23) as softmax(q k / sqrt(size) + bias) v. A query that sees no key gets zeros."""
+    """Return Attention (since 23) as nodes that compute softmax(scale * q k + bias) v.
+
+    The scale is 1 / sqrt(size) if the node states none. Queries and keys are each multiplied by its square root, as in
+    the specification. Return None for an unsupported node. The result of a query that sees no key is 0.
+    """
     sizes = [float_sizes(call, at) for at in range(3)]
     if any(view is not None for view in call.views[4:]) or any(call.outputs[1:]) or not _has_sense(call):
         return None
@@ -65,13 +69,16 @@ def weighted(call: Call) -> Found | None:
 
 
 def _has_sense(call: Call) -> bool:
-    """Return whether the scale and the flags are ones that the specification defines."""
+    """Return whether the scale is positive and finite and the flags are 0 or 1, as the specification requires."""
     flags = [call.flag(name) for name in ("is_causal", "interleaved")]
     return 0 < call.number("scale", 1.0) < math.inf and None not in flags
 
 
 def _by_head(formula: Formula, name: str, sizes: list[int] | None, heads: int) -> tuple[str, list[int]] | None:
-    """Return data with its heads apart, and its sizes: [batch,heads,positions,size]."""
+    """Return the name of data in the layout [batch,heads,positions,size], and its sizes; None for unknown layouts.
+
+    `name` and `sizes` are those of the operand. An operand [batch,positions,hidden] is reshaped and transposed.
+    """
     if sizes is None or len(sizes) not in (IN_A_ROW, HEADS_BEFORE):
         return None
     if len(sizes) == HEADS_BEFORE:
@@ -84,7 +91,10 @@ def _by_head(formula: Formula, name: str, sizes: list[int] | None, heads: int) -
 
 
 def _repeated(formula: Formula, name: str, sizes: list[int], heads: int) -> str:
-    """Return each head of the keys or values repeated for as many heads of queries, one behind the other."""
+    """Return the name of keys or values in which each head is repeated, so that there are `heads` heads.
+
+    The copies of a head follow one another. `sizes` is [batch,heads,positions,size].
+    """
     batch, own, *rest = sizes
     if own == heads:
         return name
@@ -94,7 +104,11 @@ def _repeated(formula: Formula, name: str, sizes: list[int], heads: int) -> str:
 
 
 def _bias(formula: Formula, call: Call, near: tuple[int, int]) -> str | None:
-    """Return the name of the bias of the scores, empty if there is none; None if the formula does not define it."""
+    """Return the name of the bias that is added to the scores: "" without a bias, None for an unsupported node.
+
+    `near` is the number of queries and the number of keys. The bias contains the mask and, if `is_causal`, -infinity
+    for each key whose position is after that of the query.
+    """
     asked, keys = near
     order = ""
     if call.integer("is_causal", 0):
@@ -119,7 +133,10 @@ def _bias(formula: Formula, call: Call, near: tuple[int, int]) -> str | None:
 
 
 def turned(call: Call) -> Found | None:
-    """Return RotaryEmbedding (since 23) as pairs of elements that are rotated by the angle of their position."""
+    """Return RotaryEmbedding (since 23) as nodes that rotate pairs of elements by the angle of their position.
+
+    Return None for an unsupported node.
+    """
     sizes, heads = float_sizes(call, 0), call.integer("num_heads", 0)
     if sizes is None or len(sizes) not in (IN_A_ROW, HEADS_BEFORE):
         return None
@@ -142,7 +159,10 @@ def turned(call: Call) -> Found | None:
 
 
 def _angle(formula: Formula, call: Call, at: int, wanted: list[int]) -> str | None:
-    """Return cosines or sines, from a table [positions,half] or for each position [batch,positions,half]."""
+    """Return the name of the cosines (`at` 1) or sines (`at` 2), reshaped to `wanted`; None if the shape does not fit.
+
+    Without position ids the operand is [batch,positions,half]. With position ids it is a table [rows,half].
+    """
     name, sizes, places = ("X", "cos", "sin")[at], float_sizes(call, at), call.operand(3)
     positions = None if places is None or places.sizes is None else numbers(places.sizes)
     each = [wanted[0], max(wanted[1:3]), wanted[3]]
@@ -154,7 +174,10 @@ def _angle(formula: Formula, call: Call, at: int, wanted: list[int]) -> str | No
 
 
 def _pairs(formula: Formula, data: str, half: list[int], angles: tuple[str, str], *, apart: bool) -> str:
-    """Return rotated pairs: an element of each half, or, with `apart`, two neighbours."""
+    """Return the name of the rotated data. A pair is one element of each half or, with `apart`, two adjacent elements.
+
+    `half` is the shape of each half, and `angles` are the names of the cosines and the sines.
+    """
     cos, sin = angles
     count = half[3]
     if apart:

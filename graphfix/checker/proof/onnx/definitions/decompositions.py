@@ -1,4 +1,4 @@
-"""Operators that are read as the operators that define them, exactly: PRelu of float32, Softmax over several axes."""
+"""Operators that the proof reads as other nodes that compute exactly the same, such as a PRelu of float32."""
 
 from __future__ import annotations
 
@@ -26,22 +26,25 @@ if TYPE_CHECKING:
     from graphfix.checker.proof.onnx.reading.operands import Among, Call
 
 THREE = 3
-"""The least number of operands with which an Einsum has several pairs."""
+"""The least number of operands for which an Einsum is decomposed into pairs."""
 ONE_AXIS = 13
-"""From this version on a Softmax is taken over one axis."""
+"""From this version on, a Softmax is computed over one axis."""
 
 
 def defined(call: Call, among: Among) -> View | None:
-    """Return the result of a node by the operators that define it; None if it is a term."""
+    """Return the result of a node, computed by the operators that define it; None if the node itself becomes a term.
+
+    `among` reads the nodes of the definition.
+    """
     rule = DEFINED.get(call.op) if not call.domain else None
     return rule(call, among) if rule is not None and loads(call) else None
 
 
 def _prelu(call: Call, among: Among) -> View | None:
-    """Return a PRelu of float32 as x * (x >= 0 ? 1 : slope): equal to onnxruntime's, bit for bit, NaN included.
+    """Return a float32 PRelu as x * (x >= 0 ? 1 : slope), which equals onnxruntime's result bit for bit, NaN included.
 
-    Returns None for other types, whose zeros differ, and if the slope may not fit the data: a PRelu never stretches the
-    data.
+    Return None for other types, where zeros differ, and if the slope may not fit the data, because a PRelu never
+    stretches the data.
     """
     data, slope = call.operand(0), call.operand(1)
     if data is None or slope is None or dtype(data.core) != TensorProto.FLOAT:
@@ -68,14 +71,18 @@ def _prelu(call: Call, among: Among) -> View | None:
 
 
 def _flat(call: Call, among: Among) -> View | None:
-    """Return a Softmax over all axes from `axis` on, as a Softmax over the last axis of a matrix."""
+    """Return a Softmax over all axes from `axis` on (before version 13) as a Softmax over the last axis of a matrix.
+
+    LogSoftmax and Hardmax are read in the same way. Return None if a size is not a number above 0. If `axis` is not 0,
+    the size of axis 0 may be any.
+    """
     data = call.operand(0)
     axis, sizes = call.integer("axis", 1), call.sizes(0)
     if call.since >= ONE_AXIS or data is None or sizes is None or not call.lowest(len(sizes)) <= axis < len(sizes):
         return None
     axis %= len(sizes)
     if not all(isinstance(size, int) and size for size in sizes[1 if axis else 0 :]):
-        return None  # a 0 in the target of a Reshape would stand for another size
+        return None  # in the target of a Reshape, a 0 would mean the operand's size
     nodes = [
         helper.make_node("Flatten", ["x"], ["flat"], call.description, axis=axis),
         helper.make_node(call.op, ["flat"], ["taken"], call.description, axis=-1),
@@ -86,9 +93,10 @@ def _flat(call: Call, among: Among) -> View | None:
 
 
 def _in_pairs(call: Call, among: Among) -> View | None:
-    """Return an Einsum of three operands or more, two at a time from the left: onnxruntime does so, bit for bit.
+    """Return an Einsum of three or more float32 operands as a chain of Einsums of two operands, from the left.
 
-    Returns None if a letter is in one term alone: onnxruntime sums over it at another time.
+    onnxruntime computes the same bits for both. Return None if a letter is in one term only, because onnxruntime sums
+    over it at another time.
     """
     left, arrow, out = call.text("equation").decode("utf-8", "replace").replace(" ", "").partition("->")
     terms = left.split(",")
@@ -111,7 +119,10 @@ def _in_pairs(call: Call, among: Among) -> View | None:
 
 
 def _reversed(call: Call, among: Among) -> View | None:
-    """Return a ReverseSequence of equal lengths as a Gather of its time steps; None for other lengths."""
+    """Return a ReverseSequence of equal lengths as a Gather of its time steps.
+
+    Return None if the lengths differ or are unknown, or if a size is unknown.
+    """
     data, lengths = call.operand(0), numbers(call.vector(1))
     axes = call.integer("time_axis", 0), call.integer("batch_axis", 1)
     have = numbers((call.sizes(0) or ())[:2])

@@ -1,4 +1,4 @@
-"""Operators of the first file that the second file may write out as their formulas, which round at other places."""
+"""Operators of the first file that the second file may decompose into their formulas, which round differently."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ _GELU_CUBE, _GELU_SUM = 0.044715, math.sqrt(2 / math.pi)
 
 
 def _gelu(call: Call) -> Found | None:
-    """Return Gelu (since 20) by its approximation, for float32; None for any other.
+    """Return a float32 Gelu (since 20) with the tanh approximation as nodes of its formula; None for any other Gelu.
 
-    It is x / 2 * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 * x * x * x))).
+    The formula is x / 2 * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 * x * x * x))).
     """
     data = call.operand(0)
     if data is None or dtype(data.core) != TensorProto.FLOAT or call.text("approximate") != b"tanh":
@@ -65,30 +65,37 @@ READ: Mapping[str, frozenset[str]] = defaultdict(
         "RotaryEmbedding": frozenset({"interleaved", "num_heads", "rotary_embedding_dim"}),
     },
 )
-"""By operator the attributes that its formula reads. A later operator set may add others, such as a window."""
+"""The attributes that the formula of an operator reads, by operator.
+
+A later operator set may add others, such as a window.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class Defined:
-    """A result that the first file computes by an operator, and not by the operator's formula."""
+    """A result that the first file computes by an operator, while the second file may compute it by the formula."""
 
     view: View
     operator: str
     name: str
     inside: bool
-    """Whether the node is in a body, whose values no run can show."""
+    """Whether the node is in a body, where runs can't compare the values."""
 
 
 @dataclass(slots=True, eq=False)
 class Definitions:
-    """The definitions of the first file's operators, and where the second file writes them out."""
+    """The formulas of the first file's operators, and the places where the second file uses the formulas."""
 
     defined: dict[View, Defined] = field(default_factory=dict)
-    """By the value that the formula computes."""
+    """The first file's results, by the value that their formula computes."""
     sites: dict[InexactSite, None] = field(default_factory=dict)
 
     def enter(self, call: Call, results: Sequence[View | None], among: Among, *, inside: bool) -> None:
-        """Enter the formula of an operator of the first file, if it has one, result by result."""
+        """Record the formula of an operator of the first file, if the operator has one, with one entry for each result.
+
+        `results` are the operator's results. `among` reads the formula's nodes. `inside` is True if the node is in a
+        body.
+        """
         rule = FORMULAS.get(call.op) if not call.domain and call.attributes.keys() <= READ[call.op] else None
         found = rule(call) if rule is not None and loads(call) else None
         if found is None:
@@ -105,7 +112,10 @@ class Definitions:
             known[name] = self.defined[view].view if view in self.defined else view
 
     def replaced(self, call: Call, results: Sequence[View | None], *, inside: bool) -> Sequence[View | None]:
-        """Return a node's results. In the second file a formula's result is replaced by the first file's result."""
+        """Return a node's results, in which a formula's result is replaced by the first file's result of the operator.
+
+        This is called for nodes of the second file. Each replacement is recorded in `sites`.
+        """
         found = self.defined.get(results[0]) if len(results) == 1 and results[0] is not None else None
         if found is None:
             return results

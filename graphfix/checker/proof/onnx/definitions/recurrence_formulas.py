@@ -1,8 +1,8 @@
-"""The formulas of the steps of LSTM, GRU and RNN, for float32 and sizes that are numbers.
+"""The ONNX formulas of LSTM, GRU and RNN, one step after another, for float32 and constant sizes.
 
 Source: the operators' specification in ONNX, for both directions and `linear_before_reset` 0 or 1. If the first file
-has the operator, and the second file has these nodes, both compute the same function. A formula does not define where
-it is rounded, so the runs compare the results of each such operator within a bound.
+has the operator and the second file has these nodes, both compute the same function. A formula does not define its
+rounding, so the runs compare the results of each such operator within a bound.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from graphfix.checker.proof.onnx.reading.operands import Call
 
 GATES = {"LSTM": 4, "GRU": 3, "RNN": 1}
-"""By operator the number of gates, which its weights hold one behind the other."""
+"""The number of gates by operator. The weights contain the gates one after another."""
 DEFAULTS = {"LSTM": ("Sigmoid", "Tanh", "Tanh"), "GRU": ("Sigmoid", "Tanh"), "RNN": ("Tanh",)}
 KNOWN = {"sigmoid": "Sigmoid", "tanh": "Tanh", "relu": "Relu"}
 OPERANDS = ("X", "W", "R", "B", "", "h", "c")
@@ -35,7 +35,7 @@ RANK = 3
 
 @dataclass(frozen=True, slots=True)
 class Sizes:
-    """The sizes of one operator."""
+    """The sizes of one LSTM, GRU or RNN: time steps, batch, input features, directions (1 or 2) and hidden size."""
 
     steps: int
     batch: int
@@ -45,7 +45,11 @@ class Sizes:
 
 
 def sizes_of(call: Call) -> Sizes | None:
-    """Return the sizes of an operator that the formulas describe; None for any other."""
+    """Return the sizes of an LSTM, GRU or RNN that the formulas describe; None for any other node.
+
+    Sequence lengths, peepholes, `layout` 1 and coupled gates are not described. All operands must be float32 of
+    constant sizes above 0.
+    """
     x, r = call.operand(0), call.operand(2)
     odd = call.operand(LENGTHS) is not None or call.operand(PEEPHOLES) is not None
     if x is None or r is None or odd or not call.attributes.keys() <= PLAIN:
@@ -78,7 +82,7 @@ def _fit(call: Call, sizes: Sizes) -> bool:
 
 
 def activations_of(call: Call, directions: int) -> Sequence[str] | None:
-    """Return the operators of the activations of all directions; None if an activation is not in `KNOWN`."""
+    """Return the operators of the activations of all directions; None if one is missing or not in `KNOWN`."""
     attribute = call.attributes.get("activations")
     names = [each.decode(errors="replace").lower() for each in attribute.strings] if attribute is not None else []
     if not names:
@@ -90,7 +94,10 @@ def activations_of(call: Call, directions: int) -> Sequence[str] | None:
 
 @dataclass(frozen=True, slots=True)
 class Direction:
-    """One direction of an operator, written as nodes."""
+    """One direction of an LSTM, GRU or RNN, written as nodes of `formula`.
+
+    `at` is 0 or 1, and `backwards` is its time order.
+    """
 
     formula: Formula
     call: Call
@@ -100,7 +107,7 @@ class Direction:
     activations: Sequence[str]
 
     def run(self) -> tuple[list[str], tuple[str, ...]]:
-        """Return the names of all outputs in the order of time, and of the last states: [1,B,H] each."""
+        """Return the names of all outputs in time order, and the names of the last states, each [1,batch,hidden]."""
         write, gates = self.formula, GATES[self.call.op] * self.sizes.hidden
         linear = self.call.op == "GRU" and bool(self.call.integer("linear_before_reset", 0))
         projected = self._projected(gates, linear=linear)
@@ -116,10 +123,15 @@ class Direction:
         return outputs[::-1] if self.backwards else outputs, states
 
     def gate(self, name: str, at: int) -> str:
-        """Return the part of a weight that belongs to one gate."""
+        """Return the name of the part of a value [..,..,gates * hidden] that belongs to the gate at index `at`."""
         return self.formula.part(name, 2, at * self.sizes.hidden, (at + 1) * self.sizes.hidden)
 
     def _projected(self, gates: int, *, linear: bool) -> str:
+        """Return the name of the input's products with W for all steps, [steps,batch,gates], plus the bias.
+
+        `gates` is the number of gates times the hidden size. If `linear`, only the bias of W is added. Otherwise both
+        biases are.
+        """
         write, sizes = self.formula, self.sizes
         flat = write.shaped("X", 1, sizes.steps * sizes.batch, sizes.inputs)
         product = write.add("MatMul", flat, write.add("Transpose", self._own("W"), perm=[0, 2, 1]))
@@ -132,20 +144,24 @@ class Direction:
         return write.add("Add", projected, write.shaped(bias, 1, 1, gates))
 
     def _bias(self, start: int, size: int) -> str:
+        """Return the name of the part of the bias from `start` on, [1,size]; zeros if the node has no bias."""
         if self.call.operand(3) is None:
             return self.formula.floats(0.0, 1, size)
         return self.formula.part(self._own("B"), 1, start, start + size)
 
     def _own(self, name: str) -> str:
+        """Return the name of this direction's part of an operand, whose axis 0 is the direction."""
         return name if self.sizes.directions == 1 else self.formula.part(name, 0, self.at, self.at + 1)
 
     def _begun(self, name: str) -> str:
+        """Return the name of an initial state, [1,batch,hidden]; zeros if the operand is omitted."""
         if self.call.operand(OPERANDS.index(name)) is None:
             return self.formula.floats(0.0, 1, self.sizes.batch, self.sizes.hidden)
         return self._own(name)
 
 
 def _lstm(direction: Direction, x: str, states: tuple[str, ...], weights: str, _: str | None) -> tuple[str, ...]:
+    """Return the names of the output and cell state after one LSTM step. `x` is the projected input of the step."""
     add, (f, g, last), (h, c) = direction.formula.add, direction.activations, states
     sums = add("Add", x, add("MatMul", h, weights))
     i, o, forget = (add(f, direction.gate(sums, at)) for at in range(3))
@@ -154,6 +170,7 @@ def _lstm(direction: Direction, x: str, states: tuple[str, ...], weights: str, _
 
 
 def _gru(direction: Direction, x: str, states: tuple[str, ...], weights: str, bias: str | None) -> tuple[str, ...]:
+    """Return the name of the state after one GRU step. `bias` is None unless `linear_before_reset` is 1."""
     add, (f, g), (h,), size = direction.formula.add, direction.activations, states, direction.sizes.hidden
     if bias is None:
         sums = add("MatMul", h, direction.formula.part(weights, 2, 0, 2 * size))
@@ -170,6 +187,7 @@ def _gru(direction: Direction, x: str, states: tuple[str, ...], weights: str, bi
 
 
 def _rnn(direction: Direction, x: str, states: tuple[str, ...], weights: str, _: str | None) -> tuple[str, ...]:
+    """Return the name of the state after one RNN step."""
     add = direction.formula.add
     return (add(direction.activations[0], add("Add", x, add("MatMul", states[0], weights))),)
 
@@ -180,9 +198,12 @@ STEPS: Mapping[str, Callable[[Direction, str, tuple[str, ...], str, str | None],
 
 
 def formula_of(call: Call) -> Found | None:
-    """Return the nodes of an operator, the names of its results in them, and the values that they read; or None.
+    """Return the formula of an LSTM, GRU or RNN, with the names of its results and the values that it reads.
 
-    The last states come before all outputs: if there is one step, both are one value, which gets the state's name.
+    Return None for an unsupported node, and for more than MOST_STEPS steps.
+
+    The last states come before all outputs among the nodes. With one step, the output and the state are one value,
+    which then gets the state's name.
     """
     sizes = sizes_of(call)
     activations = None if sizes is None else activations_of(call, sizes.directions)
