@@ -1,1 +1,1 @@
-"""Run rewrites over a model: what was asked, the target, and what came of it."""
+"""Run the rewrites of a target over a model, and collect what they changed, found and left alone."""

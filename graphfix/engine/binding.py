@@ -1,4 +1,7 @@
-"""Free sizes of a model's inputs: which there are, what `--dim`, `--shape`, `--same` and the defaults make of them."""
+"""Free sizes of a model's inputs: list them, bind them by the options of a request, and choose default sizes.
+
+The options are `--dim`, `--shape`, `--same`, `--set` and `--bind-defaults`.
+"""
 
 from __future__ import annotations
 
@@ -19,41 +22,47 @@ if TYPE_CHECKING:
     from graphfix.shapes.dim import Parts, Size
 
 BY_DEFAULT, AS_ASKED = ", by default", ", as asked for"
-"""The ends of sentences about assumed sizes: they tell who bound the sizes."""
+"""The ends of sentences about assumed sizes. They say whether a default or the user bound the sizes."""
 
 
 @dataclass(frozen=True, slots=True)
 class Sizes:
-    """Sizes by the name of a symbol, and by input, where None stays free; and values of inputs that are constants."""
+    """The sizes that a request binds, by symbol and by input, and the inputs that it makes constants.
+
+    In a shape, None is a size that stays free.
+    """
 
     dims: Mapping[str, Size]
     shapes: Mapping[str, Sequence[int | None]]
     same: Sequence[Sequence[str]] = ()
-    """The members of each statement that sizes are equal: symbols, or `input[axis]`."""
+    """Groups of equal sizes; the members of a group are symbols or `input[axis]`."""
     values: Mapping[str, InputValue] = field(default_factory=dict)
     by_default: tuple[str, ...] = ()
-    """A line for each input that was bound by default."""
+    """A sentence for each input whose sizes are defaults."""
 
     @property
     def fixed_dims(self) -> dict[str, int]:
-        """The symbols that are numbers; a range stays free."""
+        """Return the symbols that are bound to a number. A symbol with a range stays free and is left out."""
         return {name: size for name, size in self.dims.items() if isinstance(size, int)}
 
     @property
     def ranges(self) -> dict[str, tuple[int, int]]:
-        """The least and the greatest size of each symbol that stays free within a range."""
+        """Return the least and the greatest size of each symbol that stays free within a range."""
         narrowed = {name: (size.lo, size.hi) for name, size in self.dims.items() if not isinstance(size, int)}
         return {name: (low, high) for name, (low, high) in narrowed.items() if high is not None}
 
     @property
     def fixed_shapes(self) -> dict[str, list[int]]:
-        """The inputs whose sizes are all numbers."""
+        """Return the shapes of the inputs whose sizes are all numbers."""
         numbers = {name: [size for size in sizes if size is not None] for name, sizes in self.shapes.items()}
         return {name: sizes for name, sizes in numbers.items() if len(sizes) == len(self.shapes[name])}
 
 
 def bind(model: Model, path: Path, request: Request) -> Sizes:
-    """Bind free sizes by name, by input and by a value; return them. Raises GraphfixError."""
+    """Bind the free sizes and the constant inputs of a request in `model`, and return them.
+
+    `path` is the model's file, for error messages. Raises GraphfixError for an unknown name or a contradiction.
+    """
     sizes = requested(path, request)
     if request.trust_stored is not None:
         model.trust_stored(trust=request.trust_stored)
@@ -69,14 +78,18 @@ def bind(model: Model, path: Path, request: Request) -> Sizes:
 
 
 def static_shapes(model: Model, sizes: Sizes, by_default: Sequence[str], free: Collection[str]) -> Sizes:
-    """Return the sizes of a model whose free dims were bound by default, for the inputs that were `free` before."""
+    """Return `sizes` with the shapes of a model whose free dims were bound by default.
+
+    `free` are the names of the inputs that had a free size before; only these inputs are listed. `by_default` are the
+    sentences about the defaults.
+    """
     inputs = [value for value in model.graphs[0].inputs if value.shape.static and value.name in free]
     shapes = {value.name: list(value.shape.numbers) for value in inputs if value.name not in sizes.values}
     return replace(sizes, dims={}, shapes=shapes, by_default=tuple(by_default))
 
 
 def with_defaults_named(verdict: Verdict, sizes: Sizes) -> Verdict:
-    """Return the verdict with `, by default` in place of `, as asked for` behind sizes that were bound by default."""
+    """Return the verdict with `, by default` instead of `, as asked for` behind sizes that were bound by default."""
     defaults = {line.removesuffix(BY_DEFAULT).replace(", ", ",") for line in sizes.by_default}
 
     def named(text: str) -> str:
@@ -98,7 +111,7 @@ def requested(path: Path, request: Request) -> Sizes:
 
 
 def dims_of(dims: Dims) -> dict[str, Size]:
-    """Return the size of each name: a number, or a symbol within a range."""
+    """Return the size of each symbol: a number, or for a range a symbolic size within that range."""
     return {name: size if isinstance(size, int) else _range(name, *size) for name, size in dims.items()}
 
 
@@ -112,23 +125,23 @@ def _range(name: str, least: int, most: int) -> Size:
 
 
 def free_inputs(model: Model) -> list[Value]:
-    """The inputs with a size that is no number, or without a rank."""
+    """Return the inputs that have an unknown rank or a size that is not a number."""
     return [value for value in model.graphs[0].inputs if not value.shape.static]
 
 
 def defaults(model: Model) -> dict[str, list[int | None]]:
-    """By input: the sizes to take where nobody says any; None stays free.
+    """Return the default sizes of each ranked input that has a free size; None for a size without a default.
 
-    A size that the file stores beside the free one (TFLite does) is taken, else 1 for the first axis: a batch. What is
-    one size in several places is what it is in the first of them. For the others sizes are sought that run
-    (`api.default_sizes`).
+    A size that the file stores beside the free one (TFLite) is the default. Otherwise the first axis, usually the
+    batch, gets 1. A symbol that occurs several times has one default everywhere: the one of its first place. For the
+    sizes that stay None, `api.default_sizes` searches numbers at which the model runs.
     """
     known: dict[Parts, int] = {}
     return {value.name: list(_by_default(model, value, known)) for value in free_inputs(model) if value.shape.ranked}
 
 
 def stored_scalars(model: Model) -> dict[str, tuple[int, ...]]:
-    """Return the inputs without a rank that the file stores as scalars, each with the shape [].
+    """Return the shape `()` for each input of unknown rank that the file stores as a scalar.
 
     Old converters to TFLite write a scalar like a tensor of unknown rank. LiteRT allocates such an input as a scalar.
     """
@@ -149,14 +162,17 @@ def _by_default(model: Model, value: Value, known: dict[Parts, int]) -> Iterator
 
 
 def demand_static(model: Model, path: Path, request: Request) -> None:
-    """Raise GraphfixError where a target needs sizes that are free, with the options that would bind them."""
+    """Raise GraphfixError if the target requires numbers and the model has free sizes.
+
+    The error lists options that bind them.
+    """
     if request.goal.static and free_inputs(model):
         more = "--bind-defaults found none at which the model runs" if request.bind_defaults else "or --bind-defaults"
         raise GraphfixError(f"{path}: target {request.goal.name} needs sizes: {proposal(model)} ({more})")
 
 
 def free_sites(model: Model, target: Target) -> list[Site]:
-    """A finding for each input with a free size, for a target that needs numbers."""
+    """Return a finding (GF302) for each input with a free size, if the target requires numbers; else an empty list."""
     if not target.static:
         return []
     why = "the target needs sizes that are numbers: bind them (--dim, --shape, --bind-defaults)"
@@ -167,7 +183,10 @@ def free_sites(model: Model, target: Target) -> list[Site]:
 
 
 def proposal(model: Model) -> str:
-    """What is free, and the options that would bind it: `x[N,3,?,?]; bind: --shape 'x=1,3,<size>,<size>'`."""
+    """Return the free inputs and the options that would bind them, or "" if no size is free.
+
+    Example: `x[N,3,?,?]; bind: --shape 'x=1,3,<size>,<size>'`.
+    """
     values = free_inputs(model)
     if not values:
         return ""

@@ -1,8 +1,8 @@
-"""What is not known of the sizes that nodes broadcast, and the options that would decide it.
+"""List the unknown sizes that decide how nodes broadcast, with the options that would decide them.
 
-A node with a GF103 site has an axis on which sizes meet that may be equal, or 1. Nodes are counted by the sizes that
-meet: free sizes of inputs, which `--same` makes equal; a free size and a number; and what is computed from sizes, which
-numbers decide.
+A node with a GF103 site has an axis on which several sizes come together that may be equal or 1. Nodes are grouped by
+these sizes: free sizes of inputs, which `--same` can declare equal; a free size and a number; or computed sizes, which
+become numbers when the free sizes are bound.
 """
 
 from __future__ import annotations
@@ -21,30 +21,33 @@ from graphfix.shapes.dim import Dim, Incompatible, Size, Undecided, is_symbol
 
 CODE, MATERIALIZE = "GF103", "materialize-broadcasts"
 Meeting = frozenset[str | int]
-"""The sizes that meet on one axis: names of the view, and numbers."""
+"""The sizes that must fit each other on one axis: names of sizes in the view, and numbers."""
 Nodes = dict[tuple[str, str], None]
-"""By graph and name, in order."""
+"""An ordered set of nodes: the keys are (path of the graph, name of the node)."""
 LONGEST = 60
-"""A size is not written out in more letters."""
+"""The most characters of a size in a sentence; a longer one is replaced by `COMPUTED`."""
 COMPUTED = "a computed size"
 SUM = r"\?=\{[^{}]*\}(\+\{[^{}]*\})*(\+\d+)?"
-"""A name of the view that is a sum of sizes, each once, and a number."""
+"""A regular expression for a view's name of a size that is a sum: each summand a size or, once, a number."""
 
 
 @dataclass(slots=True)
 class Seen:
-    """The nodes whose broadcast is not decided, by the sizes that meet there."""
+    """The nodes whose broadcast is undecided, grouped by the sizes that come together on an axis."""
 
     meetings: dict[Meeting, Nodes] = field(default_factory=dict)
 
     def see(self, node: Node, met: Iterable[Meeting]) -> None:
-        """Take into account what meets at a node, its operands as they were."""
+        """Record the sizes `met` that come together at a node, as its operands were before the node was edited."""
         for meeting in met:
             self.meetings.setdefault(meeting, {})[node.graph.path, node.label] = None
 
 
 def meetings(node: Node) -> Sequence[Meeting]:
-    """What meets on the axes on which an operand of a node may be stretched."""
+    """Return the sizes that come together on each axis on which an operand of the node may be stretched.
+
+    Return an empty sequence if a rank is unknown or the operands can't be aligned.
+    """
     alignment = aligned(node) if has_ranks(node) else None
     return () if alignment is None else tuple(_meetings(alignment))
 
@@ -58,7 +61,11 @@ def aligned(node: Node) -> Alignment | None:
 
 
 def open_sizes(model: Model, seen: Seen, sites: Sites) -> list[OpenSizes]:
-    """The sizes that are not known, those first on which most nodes depend; last what free sizes cost, by the sites."""
+    """Return the unknown sizes of a run, the ones on which most nodes depend first.
+
+    For TFLite, a last entry lists the nodes that need a slow BROADCAST_TO because sizes are free; it is derived from
+    the sites of the run.
+    """
     names = _Names.of(model)
     same: list[tuple[set[str], Nodes]] = []
     others: dict[str, tuple[list[tuple[str, ...]], Nodes]] = {}
@@ -74,7 +81,7 @@ def open_sizes(model: Model, seen: Seen, sites: Sites) -> list[OpenSizes]:
             listed, numbered = others.setdefault(option, ([], {}))
             listed.append(sizes)
             numbered.update(nodes)
-    # where something else meets on another axis of the node, equal inputs alone do not decide it
+    # Nodes with other undecided axes are not counted here: equal inputs alone would not decide their broadcast.
     rest = {node for _, nodes in others.values() for node in nodes}
     counted = [(members, len(nodes.keys() - rest)) for members, nodes in same]
     found = [names.equal(members, number) for members, number in counted if number and len(members) > 1]
@@ -88,7 +95,7 @@ def open_sizes(model: Model, seen: Seen, sites: Sites) -> list[OpenSizes]:
 
 
 def _meetings(alignment: Alignment) -> Iterator[Meeting]:
-    """What meets on each axis on which an operand may be stretched."""
+    """Yield the sizes that come together on each axis on which an operand may be stretched."""
     shapes = [shape for _, shape in alignment.others] or [
         alignment.result,
         *(each.shape for each in alignment.operands),
@@ -109,20 +116,23 @@ def _atoms(size: Size) -> tuple[str | int, ...]:
 
 @dataclass(frozen=True, slots=True)
 class _Names:
-    """What a user calls the sizes of a model."""
+    """The names by which a user knows the free sizes of a model's inputs."""
 
     labels: Mapping[str, str]
-    """Of the free sizes of the inputs, by the view's name: the symbol, else the first axis that has it."""
+    """By the view's name of a free size: its symbol in the file, or else the first `input[axis]` that has it."""
     firsts: Mapping[str, str]
-    """Of those that are the first axis of an input: that axis."""
+    """By the view's name of a free size that is the first axis of an input: that `input[0]`."""
     bindable: frozenset[str]
-    """The labels that `--dim` takes."""
+    """The labels that `--dim` accepts."""
     shapes: str
-    """The options that bind all inputs: by their shapes, or by symbols where all have one."""
+    """The options that bind all inputs.
+
+    They are a `--dim` for each symbol if every free size of an ONNX model has one, else a `--shape` for each input.
+    """
 
     @classmethod
     def of(cls, model: Model) -> _Names:
-        """Of the main graph's inputs."""
+        """Return the names for the inputs of the model's main graph."""
         labels: dict[str, str] = {}
         firsts: dict[str, str] = {}
         bindable: set[str] = set()
@@ -142,7 +152,10 @@ class _Names:
         return cls(labels, firsts, frozenset(bindable), shapes)
 
     def equal(self, members: set[str], nodes: int) -> OpenSizes:
-        """Free sizes of inputs, which may be equal."""
+        """Return the entry for free sizes of inputs that may be equal.
+
+        `members` are the sizes' names in the view, `nodes` is the number of nodes that depend on them.
+        """
         batch = members <= self.firsts.keys()
         called = self.firsts if batch else self.labels
         sizes = tuple(called[name] for name in called if name in members)
@@ -165,7 +178,7 @@ class _Names:
         return sizes, f"--same {shlex.quote('='.join(sizes))}"
 
     def decided(self, meeting: Meeting) -> tuple[tuple[str, ...], str]:
-        """What meets, in words, and the options that decide it."""
+        """Return the sizes of `meeting` as texts, and the options that bind all free sizes from which they follow."""
         used: dict[str, None] = {}
         written = [self._readable(size, used) for size in sorted(meeting, key=str)]
         sizes = tuple(text if len(text) <= LONGEST else COMPUTED for text in written)
@@ -176,7 +189,11 @@ class _Names:
         return sizes, " ".join(f"--dim {shlex.quote(f'{label}={one}')}" for label in used)
 
     def _readable(self, name: str | int, used: dict[str, None]) -> str:
-        """A size for people: `?={N}+1` is N+1. The free sizes that it follows from are `used`, or "" is."""
+        """Return a size as a text for users: `?={N}+1` becomes `N+1`.
+
+        The labels of the free sizes that occur are added to `used`; so is "" if an occurring size is not a free size of
+        an input.
+        """
         if isinstance(name, int):
             return str(name)
         if name in self.labels:
@@ -193,7 +210,10 @@ class _Names:
 
 
 def _slow(names: _Names, sites: Sites) -> Iterator[OpenSizes]:
-    """What TFLite stretches to free sizes: that takes an operator of which LiteRT has no fast kernel."""
+    """Yield an entry for the nodes whose operands a BROADCAST_TO stretches to free sizes (TFLite).
+
+    BROADCAST_TO is slow in LiteRT. Yield nothing if there are no such nodes.
+    """
     nodes = {
         (site.graph, name)
         for name, site in sites.rows()
@@ -207,7 +227,7 @@ def _slow(names: _Names, sites: Sites) -> Iterator[OpenSizes]:
 
 
 def _all_have_symbols(values: Iterable[Value]) -> bool:
-    """Whether every free size of these inputs has a symbol of the file."""
+    """Return whether every free size of these inputs has a symbol in the file."""
     sizes = [size for value in values for size in value.shape.axes or (Dim(),)]
     return all(is_symbol(size.parts) for size in sizes if isinstance(size, Dim))
 

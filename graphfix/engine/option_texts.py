@@ -1,7 +1,7 @@
 """Parse the texts of `--dim`, `--shape`, `--same` and `--set` into the typed values of a request.
 
-The command line parses its options here. The Python functions parse texts here too: they are deprecated in favour of
-typed values.
+The command line parses its options here. The Python functions parse texts here too; such texts are deprecated in favour
+of typed values.
 """
 
 from __future__ import annotations
@@ -17,7 +17,10 @@ TRUTH: Mapping[str, bool] = MappingProxyType({"true": True, "false": False, "Tru
 
 
 def parse_dim(name: str, text: str) -> int | tuple[int, int]:
-    """Return the number, or the least and the greatest number of a range `LO..HI`. Raises GraphfixError."""
+    """Return the number of a text such as `4`, or the (least, greatest) size of a range such as `2..64`.
+
+    Raises GraphfixError for any other text; `name` is the dim's name for the error.
+    """
     match = re.fullmatch(r"(\d{1,19})(?:\.\.(\d{1,19}))?", text.strip())
     if match is None or (match[2] is not None and int(match[2]) < int(match[1])):
         raise GraphfixError(f"--dim {name}={text}: give a number such as 4, or a range such as 2..64")
@@ -25,7 +28,7 @@ def parse_dim(name: str, text: str) -> int | tuple[int, int]:
 
 
 def parse_shape(name: str, text: str) -> tuple[int | None, ...]:
-    """Return the sizes of one input, with None for a size that stays free. Raises GraphfixError."""
+    """Return the sizes of one input, with None for a size that stays free (`?`). Raises GraphfixError."""
     listed = text.strip().strip("[]")
     parts = [part.strip() for part in listed.split(",")] if listed else []
     if not all(re.fullmatch(r"\d{1,19}|\?", part) for part in parts):
@@ -34,9 +37,9 @@ def parse_shape(name: str, text: str) -> tuple[int | None, ...]:
 
 
 def parse_same(text: str) -> tuple[str, ...]:
-    """Return the members of `a=b=c`. Raises GraphfixError.
+    """Return the members of a text such as `a=b=c`. Raises GraphfixError if there are fewer than two.
 
-    Names such as `ceil(T=2)` occur, so a `=` in parentheses is part of a name.
+    A `=` in parentheses belongs to a name, because names such as `ceil(T=2)` occur.
     """
     members = [member.strip() for member in re.split(r"=(?![^()]*\))", text)]
     if len(members) == 1 or not all(members):
@@ -45,7 +48,10 @@ def parse_same(text: str) -> tuple[str, ...]:
 
 
 def parse_value(name: str, text: str) -> InputValue:
-    """Return a scalar, or a tuple of elements if the text has a comma or a bracket. Raises GraphfixError."""
+    """Return the scalar of a text, or a tuple of elements if the text has a comma or a bracket.
+
+    Raises GraphfixError.
+    """
     listed = text.strip()
     elements = [each.strip() for each in listed.removeprefix("[").removesuffix("]").split(",")]
     if elements == [""] and listed == "[]":
@@ -67,14 +73,17 @@ def _number(name: str, text: str, element: str) -> InputNumber:
 PARSERS: Mapping[str, Callable[[str, str], object]] = MappingProxyType(
     {"dims": parse_dim, "shapes": parse_shape, "same": lambda _, text: parse_same(text), "values": parse_value}
 )
-"""By field of the request, in the order in which faults are reported: the parser of one text, called with its name."""
+"""By field of the request: the parser of one text, which is called with a name and the text.
+
+The order of the fields is the order in which errors are reported.
+"""
 
 
 def parse_fields(texts: Mapping[str, Mapping[str, str] | Sequence[str] | None]) -> dict[str, Any]:
     """Return the request's fields for the texts of a command line; a field without texts is left out.
 
-    The field `fault` is the error of the first text that can't be parsed. The error is raised where sizes are bound,
-    because it begins with the name of a model.
+    If a text can't be parsed, the only field is `fault`, with the error as a text. The error is raised later, where
+    sizes are bound, because it begins with the name of a model.
     """
     parsed: dict[str, Any] = {}
     try:

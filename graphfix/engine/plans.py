@@ -1,4 +1,7 @@
-"""The plans of nodes that look alike to a rewrite that sees operands: a big model has few distinct ones."""
+"""Cache the plans of nodes that look alike, for rewrites that depend on operands only.
+
+A large model has many nodes and few that look different, so most plans are found here.
+"""
 
 from __future__ import annotations
 
@@ -15,44 +18,50 @@ from graphfix.shapes.dim import Shape
 
 TWO = 2
 MOST = 1 << 14
-"""Nodes of as many looks are known by the identity of their shapes."""
+"""The most entries of the cache that is keyed by object identity."""
 
 
 @dataclass(slots=True)
 class Known:
-    """A plan that holds for every node that looks the same: lifts and stretches only."""
+    """A cached plan: only lifts and stretches, valid for every node that looks the same."""
 
     edits: Sequence[Edit]
     meetings: Sequence[Meeting]
-    """The sizes of which it is not known whether they are equal."""
+    """The sizes on axes where a stretch is undecided (see `open_sizes`)."""
     applier: Applier | None = None
-    """What carries it out on the graph that is edited now."""
+    """The function that carries the edits out on the present graph; None until a node needs it."""
     sites: Sequence[Site] = ()
-    """What is said of its edits of the first node of that graph."""
+    """The sites of these edits for the first node of the present graph."""
 
 
 @dataclass(slots=True)
 class Plans:
-    """The plans of one rewrite."""
+    """The cached plans of one rewrite."""
 
     _known: dict[object, Known] = field(default_factory=dict)
     _same: dict[object, tuple[Known, Sequence[Shape | None]]] = field(default_factory=dict)
-    """By the very objects that the operands have for shapes, which is asked much faster; they stay alive with it."""
+    """A faster cache: the key contains the identities of the operands' shapes.
+
+    The shapes are stored so that they stay alive.
+    """
 
     def begin(self) -> None:
-        """Forget what is of one graph: another one comes, or the same one in another view."""
+        """Drop what is valid for one graph only.
+
+        Called before another graph, or the same graph in a new view, is planned.
+        """
         for known in self._known.values():
             known.applier, known.sites = None, ()
 
     def find(self, node: Node) -> Known | None:
-        """Return the plan of a node that looks the same."""
+        """Return the cached plan for a node that looks the same as an earlier one; None if there is none."""
         row, operands = node.row, node.operands
         if row is not None and row.style == "matmul" and _reads_blocks(node):
             return None
         key: tuple[object, ...] = ()
         if len(operands) == TWO and row is not None and not node.attributes:
             a, b = operands
-            if a is not None and b is not None:  # nearly always: in a third of the time
+            if a is not None and b is not None:  # This shortcut covers nearly all nodes and takes a third of the time.
                 key = id(row), id(a.shape), a.kind, a.dtype, a.stale, id(b.shape), b.kind, b.dtype, b.stale
         key = key or _quick_looks(node)
         same = self._same.get(key)
@@ -64,7 +73,7 @@ class Plans:
         return known
 
     def keep(self, node: Node, edits: Sequence[Edit]) -> None:
-        """Remember the plan that was made for a node."""
+        """Cache the edits that were planned for a node, unless one of its operands is quantized in blocks."""
         if _reads_blocks(node):
             return
         met = meetings(node) if any(edit.code == CODE for edit in edits if isinstance(edit, Stretch)) else ()
@@ -72,19 +81,22 @@ class Plans:
 
 
 def _reads_blocks(node: Node) -> bool:
-    """Return whether an operand is quantized in blocks: then a plan depends on the operand's producer, too."""
+    """Return whether an operand is quantized in blocks. A plan then also depends on the operand's producer."""
     return any(value is not None and in_blocks(value) for value in node.operands)
 
 
 def _quick_looks(node: Node) -> tuple[object, ...]:
-    """The same by identity of what is not freed."""
+    """Return a key like that of `_looks`, but with the identities of shapes, which are faster to compare.
+
+    The identities are safe because the cache keeps these objects alive.
+    """
     what = id(node.row) if node.row is not None else (node.domain, node.op)
     looks = [value and (id(value.shape), value.kind, value.dtype, value.stale) for value in node.operands]
     return what, tuple(node.attributes.items()), *looks
 
 
 def _looks(node: Node) -> tuple[object, ...]:
-    """All that a plan may follow from."""
+    """Return a key of all properties of a node on which a plan may depend: operator, attributes, and operands."""
     what = id(node.row) if node.row is not None else (node.domain, node.op)
     operands = [value and (value.shape, value.kind, value.dtype, value.stale) for value in node.operands]
     return what, tuple(node.attributes.items()), *operands

@@ -1,9 +1,9 @@
-"""What the user chose about broadcasts, applied to the candidate edits of one node.
+"""Apply the user's choices about broadcasts to the edits that a rewrite plans for one node.
 
-`equalize-ranks` and `materialize-broadcasts` plan whatever could be made explicit. Which of it is carried out is
-decided here, in this order: `--keep-fusions`, `--broadcasts two-sided`, `--unknown`; with `--broadcasts keep` the
-second is not in the list. A stretch changes no known rank, so an operand that was not lifted is left. Other rewrites
-plan what their target needs: nothing of that is a choice.
+`equalize-ranks` and `materialize-broadcasts` plan every edit that is possible. This module then drops edits, in this
+order: by `--keep-fusions`, by `--broadcasts two-sided`, by `--unknown`. With `--broadcasts keep` no stretch is planned
+at all. A stretch of an operand that was not lifted becomes a finding, because it would change a known rank. The plans
+of other rewrites are required by the target, so no option changes them.
 """
 
 from __future__ import annotations
@@ -31,21 +31,21 @@ if TYPE_CHECKING:
     from graphfix.targets.onnxruntime.matching import Fusions
 
 Plans: TypeAlias = Sequence[tuple[Node, Sequence[Edit]]]
-"""Nodes and what is to be done to each."""
+"""Nodes with the edits that are planned for each."""
 EQUALIZE, NORMALIZE, FOLD = "equalize-ranks", "normalize-expand", "fold-broadcasts"
 
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """What the user or the target asks of the rewrites of broadcasts."""
+    """The choices of the user or the target about the rewrites of broadcasts."""
 
     broadcasts: Broadcasts = "explicit"
     unknown: Unknown = "expand"
     keep_fusions: bool = False
     folds: bool = False
-    """Whether fold-broadcasts runs too: it takes the lift away that an Expand aligns by itself."""
+    """Whether `fold-broadcasts` runs too. It removes a lift in front of an Expand that aligns its operand by itself."""
     movement: Collection[str] | None = None
-    """The operators by which the target has stretches written: those stay what they are; None: all."""
+    """The operators by which the target allows stretches to be written; they are not replaced. None: all operators."""
 
     def edits(self, rewrite: Rewrite, node: Node, kept: Fusions | None = None) -> Sequence[Edit]:
         """The edits of one node that are carried out, but those that would end a fusion that is to be kept.
@@ -59,7 +59,7 @@ class Policy:
         if rewrite.name not in (EQUALIZE, MATERIALIZE):
             return list(rewrite.plan(node))
         if not (self._expands or has_ranks(node)):
-            align(node)  # raises with the name of the operand whose rank is not known
+            align(node)  # This call raises with the name of the operand whose rank is unknown.
         edits = [_unless_fused(node, edit, kept) for edit in rewrite.plan(node)]
         stretches = [edit for edit in edits if isinstance(edit, Stretch)]
         others = [edit for edit in edits if not isinstance(edit, Stretch)]
@@ -67,23 +67,26 @@ class Policy:
         return [*others, *(_unless_lower(node, edit) for edit in wanted)]
 
     def _normalized(self, node: Node, edits: Sequence[Edit]) -> Sequence[Edit]:
-        """Where the target takes the operator as it is, it stays."""
+        """Return the edits of `normalize-expand` without those of an operator that the target accepts as it is."""
         if self.movement is not None and node.op in self.movement:
             edits = [edit for edit in edits if not isinstance(edit, Canonicalize)]
         return _without_lifts(node, edits) if self.folds else edits
 
     @property
     def _expands(self) -> bool:
-        """Whether what is not known is stretched by the run-time form, which aligns ranks as well."""
+        """Return whether an undecided stretch is written as a run-time Expand, which also aligns ranks."""
         return self.broadcasts != "keep" and self.unknown == "expand"
 
     @property
     def left_out(self) -> Collection[str]:
-        """The rewrites of which nothing would be carried out."""
+        """Return the names of the rewrites whose edits would all be dropped."""
         return (MATERIALIZE,) if self.broadcasts == "keep" else ()
 
     def fusions(self, rewrite: Rewrite | ModelRewrite, graph: Graph) -> Mapping[int, Fusions]:
-        """By place of a node: the fusions that its plan heeds."""
+        """Return by index of a node the fusions of `graph` that the rewrite must keep.
+
+        The mapping is empty without `--keep-fusions`.
+        """
         if not (self.keep_fusions and rewrite.name in (EQUALIZE, MATERIALIZE, FOLD)):
             return {}
         from graphfix.targets.onnxruntime.matching import find
@@ -91,20 +94,23 @@ class Policy:
         return find(graph)
 
     def _two_sided(self, node: Node, stretches: Sequence[Stretch]) -> Sequence[Stretch]:
-        """With `two-sided`, the cheapest until at most one operand is repeated by the operator itself."""
+        """Return the stretches to carry out for `two-sided`: all but the most expensive one.
+
+        Then the operator itself repeats at most one operand. Without `two-sided`, all stretches are returned.
+        """
         if self.broadcasts != "two-sided" or not all(stretch.to.ranked for stretch in stretches):
             return stretches
         if len(stretches) <= 1:
             return []
         unknown = not all(stretch.to.static and "maybe" not in stretch.axes for stretch in stretches)
-        # nothing is saved where there are no elements, and some kernels fail on an empty operand that they stretch
+        # Without elements nothing is saved, and some kernels fail on an empty operand that they stretch themselves.
         if unknown or any(0 in stretch.to.dims for stretch in stretches):
             return stretches
         costs = {stretch.operand: (_bytes(node, stretch), stretch.operand) for stretch in stretches}
         return sorted(stretches, key=lambda stretch: costs[stretch.operand])[:-1]
 
     def _known(self, node: Node, stretch: Stretch) -> Iterator[Edit]:
-        """What `--unknown` makes of a stretch that only the run decides."""
+        """Yield the edits for a stretch, by `--unknown` if only a run decides whether the operand is stretched."""
         if "maybe" not in stretch.axes or self.unknown == "expand":
             yield stretch
             return
@@ -118,7 +124,8 @@ class Policy:
             reason = f"whether {value.shape} is stretched to {result} is known only at run time (--unknown keep)"
             yield Leave(stretch.operand, reason, "GF103", "left")
             return
-        # the result's shape is the same before and after the other operands are stretched: a second run says the same
+        # The text has the result's shape, which the edits of other operands do not change. So a second run gives the
+        # same text.
         sizes = f"operand {stretch.operand} {value.shape} to {result}"
         yield Assume(
             stretch.operand, f"{node.op} '{_lasting_name(node)}' never stretches an unknown size of {sizes}", "GF103"
@@ -128,7 +135,7 @@ class Policy:
 
 
 def _unless_lower(node: Node, edit: Edit) -> Edit:
-    """Return the edit; instead of a stretch that would change a known rank, return a finding."""
+    """Return the edit, or a finding instead of a stretch that would change a known rank."""
     if not (isinstance(edit, Stretch) and edit.to.ranked):
         return edit
     rank, whole = node.operand(edit.operand).shape.rank, edit.to.rank
@@ -139,7 +146,10 @@ def _unless_lower(node: Node, edit: Edit) -> Edit:
 
 
 def _without_lifts(node: Node, edits: Sequence[Edit]) -> Sequence[Edit]:
-    """What is done of a stretch by a shape that stays one: it aligns its operand from the right."""
+    """Return the edits without lifts of an operand that an operator such as Expand aligns from the right itself.
+
+    If the operator itself is folded, the edits are returned unchanged.
+    """
     form = operators.stretch_form(node.domain, node.op)
     if form is None or form.by != "shape" or any(isinstance(edit, Fold) for edit in edits):
         return edits
@@ -147,7 +157,7 @@ def _without_lifts(node: Node, edits: Sequence[Edit]) -> Sequence[Edit]:
 
 
 def _unless_fused(node: Node, edit: Edit, kept: Fusions | None) -> Edit:
-    """Leave an operand as it is where a fusion that is kept matches its shape."""
+    """Return the edit, or a `Leave` if a kept fusion matches the operand's shape."""
     if kept is None or not isinstance(edit, (Lift, Stretch)):
         return edit
     if isinstance(edit, Lift):
@@ -158,9 +168,9 @@ def _unless_fused(node: Node, edit: Edit, kept: Fusions | None) -> Edit:
 
 
 def unless_fused(plans: Plans, fusions: Mapping[Graph, Mapping[int, Fusions]]) -> Plans:
-    """Leave nodes as they are where what they read is to be folded, and a fusion that is kept matches its shape.
+    """Return the plans without nodes whose folded operands a kept fusion matches by shape.
 
-    What stays for one of its readers stays for all: nothing would be saved.
+    If a value stays for one of its readers, it stays for all, because removing it for some readers saves nothing.
     """
     chosen = [(node, _fused_or(node, edits, fusions[node.graph].get(node.index))) for node, edits in plans]
     staying: set[Value] = set()
@@ -179,7 +189,10 @@ def unless_fused(plans: Plans, fusions: Mapping[Graph, Mapping[int, Fusions]]) -
 
 
 def _freed(node: Node, edits: Sequence[Edit]) -> set[Value]:
-    """What a node is no longer to read, itself or in front of what quantizes its operands."""
+    """Return the values that a node no longer reads after its edits.
+
+    Values in front of a quantization of its operands are included.
+    """
     if all(isinstance(edit, Leave) for edit in edits):
         return set()
     carried = {carried_from(value)[1] for value in node.operands if value is not None and is_carried(value)}
@@ -187,7 +200,7 @@ def _freed(node: Node, edits: Sequence[Edit]) -> set[Value]:
 
 
 def _fused_or(node: Node, edits: Sequence[Edit], kept: Fusions | None) -> Sequence[Edit]:
-    """The edits of a node, or why it is left."""
+    """Return the edits of a node, or a single `Leave` if a kept fusion matches an operand that would change."""
     for edit in edits if kept is not None else ():
         if kept is not None and isinstance(edit, (Bypass, Restate)):
             value = node.operand(edit.operand)
@@ -199,7 +212,7 @@ def _fused_or(node: Node, edits: Sequence[Edit], kept: Fusions | None) -> Sequen
 
 
 def _differ_in_rank(one: Shape, two: Shape) -> bool:
-    """Whether unit axes in front are all that two shapes differ in."""
+    """Return whether two shapes are equal except for leading unit axes; False if a rank is unknown."""
     if not (one.ranked and two.ranked):
         return False
     rank = max(one.rank, two.rank)
@@ -207,13 +220,13 @@ def _differ_in_rank(one: Shape, two: Shape) -> bool:
 
 
 def fused_into(name: str, value: Value) -> str:
-    """The reason why an operand that is part of a fusion is left."""
+    """Return the reason why an operand that belongs to a fusion is left alone."""
     what = "constant" if value.kind == "constant" else "operand"
     return f"onnxruntime fuses this into {name} by this {what}'s shape (--keep-fusions)"
 
 
 def _read_when_run(stretch: Stretch) -> Collection[int]:
-    """Which operands' run-time shapes a stretch reads: none where the sizes are known."""
+    """Return the indices of the operands whose shapes a stretch reads at run time; empty if its sizes are numbers."""
     if stretch.to.static:
         return ()
     parts = [part for whole in stretch.by for part in (whole if isinstance(whole, tuple) else (whole,))]
@@ -231,6 +244,9 @@ def _result(node: Node) -> Shape | None:
 
 
 def _lasting_name(node: Node) -> str:
-    """The name, or the first result's: the place of a node without a name is another one once nodes were added."""
+    """Return the node's name, or else its first result's name.
+
+    The label of an unnamed node contains its index, which changes when nodes are added.
+    """
     result = node.results[0] if node.results else None
     return node.name or (result.name if result is not None else node.label)

@@ -1,4 +1,4 @@
-"""What was asked of a model: one record, built once from the command line or from the keywords of a Python call."""
+"""The request: one record of all options, built once from the command line or from the keywords of a Python call."""
 
 from __future__ import annotations
 
@@ -29,88 +29,94 @@ Shapes: TypeAlias = Mapping[str, Sequence[int | None]]
 Values: TypeAlias = Mapping[str, InputNumber | Sequence[InputNumber]]
 """By the name of an input: a scalar, or the flat list of its elements."""
 Same: TypeAlias = Sequence[Sequence[str]]
-"""Groups of names of sizes that are equal: `("ids[0]", "mask[0]")`."""
+"""Groups of names of equal sizes: `("ids[0]", "mask[0]")`."""
 NONE: Mapping[str, Any] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Request:
-    """What was asked, whatever the command: each reads the fields that it has options for."""
+    """All options of all commands. Each command reads the fields for which it has options."""
 
     # where the model's weights are
     data_root: str | Path | Sequence[str | Path] = ()
-    """Folders besides the model's own in which data files of an ONNX model may lie."""
+    """Further folders in which data files of an ONNX model may lie, besides the model's own folder."""
     data_roots: tuple[Path, ...] = field(init=False, repr=False, compare=False)
-    """The folders of `data_root`."""
+    """The folders of `data_root` as paths."""
 
     # what is made explicit
     target: TargetName = "explicit"
     target_file: str | Path | None = None
-    """A target of the user's own, in place of `target`."""
+    """The TOML file of the user's own target, instead of `target`."""
     goal: targets.Target = field(init=False, repr=False, compare=False)
-    """What either of them says."""
+    """The target that `target` or `target_file` selects."""
     broadcasts: Broadcasts | None = None
-    """None: what the target does."""
+    """None: the target's default."""
     unknown: Unknown = "expand"
     only: Sequence[str] = ()
     skip: Sequence[str] = ()
     rewrites: Sequence[ModuleType | Step | str | Path] = ()
-    """The user's own, beside those of the target: modules, rewrites, Python files, names of installed ones."""
+    """The user's own rewrites, besides those of the target.
+
+    Each is a module, a rewrite object, a Python file, or the name of an installed rewrite.
+    """
     keep_fusions: bool = False
     max_expand_bytes: int | None = None
-    """None: the default of the format."""
+    """The most bytes of a stretched constant that is stored (TFLite). None: the default of the format."""
 
     # the free sizes
     dims: Dims = field(default_factory=dict)
     shapes: Shapes = field(default_factory=dict)
     same: Same = ()
-    """Sizes that are equal: `[("ids[0]", "mask[0]")]`."""
+    """Groups of equal sizes: `[("ids[0]", "mask[0]")]`."""
     trust_stored: bool | None = None
-    """Whether stored sizes that are neither proved nor refuted are believed. None: the shapes of results of operators
-    without a rule alone, which are custom ones; False: nothing that is stored."""
+    """Whether to rely on stored sizes that are neither proved nor refuted.
+
+    True: all of them. None: only the stored shapes of results of operators without a shape rule, which are custom
+    operators. False: none.
+    """
     bind_defaults: bool = False
     values: Values = field(default_factory=dict)
-    """Inputs that are constants."""
+    """Inputs to make constants, with their values."""
     fault: str | None = None
-    """The error for a text of the command line that is no size and no value; raised where sizes are bound."""
+    """The error for a text of the command line that is not a size or a value. It is raised where sizes are bound."""
     signature: str | None = None
-    """The signature that is the model (TFLite); None: the main subgraph, and every signature is run."""
+    """The signature to use as the model (TFLite). None: the main subgraph; every signature is then run."""
     drop_set_inputs: bool = False
-    """Whether those inputs go from the result."""
+    """Whether the inputs of `values` are removed from the result."""
     narrow_inputs: bool = False
-    """Whether inputs of int64 become int32."""
+    """Whether int64 inputs become int32."""
 
     # the verification
     check_result: bool = True
     strict_proof: bool = False
     proof: Literal["with", "only", "without"] = "with"
     load: bool = False
-    """Whether both files are loaded where `proof` is "only"."""
+    """Whether both files are loaded even if `proof` is "only"."""
     runs: int | None = None
     thorough: bool = False
-    """Whether the runs of a large model have no budget of time and memory."""
+    """Whether the runs of a large or proved model have no limits of time and memory."""
     seed: int = 0
     inputs: str | Path | None = None
-    """What to run on instead of seeded inputs."""
+    """The file or folder with the inputs of the runs, instead of seeded inputs."""
     atol: float | None = None
     rtol: float | None = None
 
     # the conversion to TOSA
     stop_where_blocked: bool = False
-    """Whether what no converter takes ends the work before anything is written or verified."""
+    """Whether `fix` stops before it writes anything if the model has an operator that no converter accepts."""
     run: bool = False
     """Whether the converted model is run beside its original."""
     run_on: Sequence[Path] = ()
-    """What it is run on instead of seeded inputs."""
+    """The files or folders with the inputs of the converted model's runs, instead of seeded inputs."""
 
     in_place: bool = False
-    """Whether the output may be the input."""
+    """Whether the output may replace the input file."""
     diff: bool = False
-    """Whether the outcome holds every node, before and after."""
+    """Whether the outcome contains every node, before and after the edits."""
     report: Sequence[Path] = ()
-    """The reports that are written afterwards: they may replace no file that is read."""
+    """The reports that are written afterwards. They must not replace a file that is read."""
     excerpt: bool = False
-    """Whether the outcome holds what a report draws of the model."""
+    """Whether the outcome contains the nodes and the facts that a drawn report needs."""
     progress: Progress = field(default=silent, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -131,12 +137,15 @@ class Request:
 
     @property
     def constants(self) -> Mapping[str, InputValue]:
-        """The inputs that are constants, each with a scalar or a tuple."""
+        """Return the values of the inputs that become constants, each a scalar or a tuple."""
         return {name: tuple(value) if isinstance(value, Sequence) else value for name, value in self.values.items()}
 
     @classmethod
     def of(cls, asked: Mapping[str, Any]) -> Request:
-        """The record of what has a field's name, in argparse's answers or a function's locals; None is the default."""
+        """Return the request for a mapping by field names, such as argparse's answers or a function's locals.
+
+        Other keys are ignored. A missing key and None mean the field's default.
+        """
         given = (each.name for each in fields(cls) if each.init)
         return cls(**{name: asked[name] for name in given if asked.get(name) is not None})
 
@@ -145,10 +154,10 @@ CHOICES = (
     "target target_file broadcasts unknown only skip rewrites"
     " keep_fusions max_expand_bytes trust_stored data_root".split()
 )
-"""The fields that decide what is a finding: a `check` of the output of `fix` has to repeat them.
+"""The fields that decide what is a finding. A `check` of the output of `fix` has to repeat them.
 
-It does not repeat fields that bind inputs, because the output already fulfils them, nor fields of the verification
-(docs/stability.md, "The law of `fix`").
+Fields that bind inputs are not repeated, because the output already fulfils them. Fields of the verification are not
+repeated either (docs/stability.md, "The law of `fix`").
 """
 
 
@@ -160,8 +169,8 @@ def without_bindings(request: Request) -> Request:
 def choice_options(request: Request) -> tuple[str, ...]:
     """Return the choices that differ from their defaults, as words of a command line.
 
-    A rewrite that is a Python object is left out, because a command line can't name it; one that was loaded keeps the
-    name that it was given by.
+    A rewrite that is a Python object is left out, because a command line can't name it. A rewrite that was loaded from
+    a file or a name is listed by that file or name.
     """
     defaults = {each.name: each.default for each in fields(Request)}
     words: list[str] = []
@@ -189,17 +198,20 @@ def _folders(data_root: str | Path | Sequence[str | Path]) -> tuple[Path, ...]:
 
 
 def is_path(value: object) -> bool:
-    """Return whether a value can be the path of a file; Python raises ValueError for a path with a null character."""
+    """Return whether a value can be the path of a file: a text or a path object without a null character.
+
+    Python raises ValueError for a path with a null character.
+    """
     return isinstance(value, (str, os.PathLike)) and "\0" not in str(value)
 
 
 def is_list(value: object, of: Callable[[object], bool]) -> bool:
-    """Return whether a value is a sequence, and no text or bytes, whose items all satisfy `of`."""
+    """Return whether a value is a sequence other than a text or bytes, and all its items satisfy `of`."""
     return isinstance(value, Sequence) and not isinstance(value, (str, bytes)) and all(map(of, value))
 
 
 def _is_whole(value: object) -> bool:
-    """Return whether a value is a whole number; Python counts True and False among them."""
+    """Return whether a value is an integer. True and False are not, although Python counts them as integers."""
     return isinstance(value, Integral) and not isinstance(value, bool)
 
 
@@ -234,14 +246,17 @@ ACCEPTED: Mapping[str, tuple[Callable[[Any], bool], str]] = MappingProxyType(
         "Progress": (callable, "a function that takes a text"),
     }
 )
-"""By the type of a field, as text and without ` | None`: a test for its values, and the words of the error."""
+"""By the type of a field, as text without ` | None`: a test for its values, and the words for the error."""
 KEYWORDS: Mapping[str, str] = MappingProxyType({"run_on": "inputs"})
 """By field: the keyword of the Python functions, if it differs from the field's name."""
 EXAMPLES_OF_LISTS: Mapping[str, str] = MappingProxyType({"only": "['equalize-ranks']"})
 
 
 def _check_type(name: str, kind: str, value: object) -> None:
-    """Raise GraphfixError for an argument that does not have its field's type; the error tells what to give."""
+    """Raise GraphfixError if `value` does not have the type `kind` of the field `name`.
+
+    The error lists the accepted values.
+    """
     needed = kind.removesuffix(" | None")
     if value is None or needed not in ACCEPTED:
         return
@@ -261,7 +276,7 @@ def _read(target_file: str | Path) -> targets.Target:
 
 
 def _mapping(name: str, given: object, checked: Callable[[str, Any], object]) -> dict[str, Any]:
-    """Return a mapping with its values checked. Raises GraphfixError for what is no mapping of names."""
+    """Return a mapping with each value converted by `checked`. Raises GraphfixError if it is not a mapping of names."""
     if not isinstance(given, Mapping) or not all(map(_is_text, given)):
         raise GraphfixError(f"{name} is {shown(given)}; give a mapping of names, such as {EXAMPLES[name]}")
     return {key: checked(f"{name} {key!r}", value) for key, value in given.items()}
@@ -305,7 +320,7 @@ def _is_size(value: object) -> bool:
 
 
 MOST_DIGITS = 10**19
-"""The command line takes sizes of at most 19 digits, and so does Python."""
+"""Sizes must be below this number: a text has at most 19 digits, and a Python argument has the same limit."""
 EXAMPLES: Mapping[str, str] = MappingProxyType(
     {
         "dims": "{'batch': 4, 'seq': (2, 64)}",
@@ -326,7 +341,10 @@ BINDINGS: Mapping[str, Callable[[str, Any], object]] = MappingProxyType(
 
 
 def policy(request: Request) -> Policy:
-    """What decides about broadcasts; the defaults are those of the target. Raises GraphfixError."""
+    """Return the request's choices about broadcasts, with the target's defaults.
+
+    Raises GraphfixError for an unknown choice, and for choices that contradict each other or the target.
+    """
     from graphfix.engine.policy import EQUALIZE, FOLD, Policy
 
     for given, known, what in (
@@ -352,7 +370,10 @@ def policy(request: Request) -> Policy:
 
 
 def limit(model: Model, request: Request) -> None:
-    """Set how big a constant may get when it is stretched, and by which operators. Raises GraphfixError."""
+    """Set in `model` the most bytes of a stretched constant, and the operators that may write lifts and stretches.
+
+    Raises GraphfixError for a negative number of bytes.
+    """
     model.movement = request.goal.movement
     most = request.max_expand_bytes
     if most is not None and most < 0:

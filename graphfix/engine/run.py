@@ -24,53 +24,54 @@ from graphfix.targets.limits import Questions
 from graphfix.targets.target import MATERIALIZE, OF_CONSTANTS, RESHAPES, TILES
 
 ASSUMES = "graphfix.assumes"
-"""The metadata key under which an assumption stays with the file."""
+"""The metadata key under which an assumption is stored in the file."""
 Done: TypeAlias = Literal["changed", "found"]
 Planned: TypeAlias = Callable[[], Iterable[Edit]]
-"""Asks for the plan of a node."""
+"""A function that makes the plan of a node."""
 
 
 @dataclass(slots=True)
 class Report:
-    """What a run did."""
+    """The results of a run."""
 
     sites: Sites = field(default_factory=Sites)
     rewrites: dict[str, int] = field(default_factory=dict)
-    """Edits by rewrite."""
+    """By name of a rewrite: its number of edits."""
     assumes: list[str] = field(default_factory=list)
     open_sizes: list[OpenSizes] = field(default_factory=list)
-    """What is not known of sizes, and what would decide it."""
+    """Unknown sizes that decide how nodes broadcast, and the options that would decide them."""
     own_codes: dict[str, str] = field(default_factory=dict)
-    """By finding code of the user's own rewrites: the first line of the page."""
+    """By finding code of the user's own rewrites: the first line of the rewrite's page."""
     excerpt: Excerpt | None = None
-    """What is drawn of the model, where that is asked."""
+    """The nodes that a report draws; None if no such report was requested."""
 
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """One run: the model, how to choose, and what is reported."""
+    """The state of one run: the model, the user's choices, and the report so far."""
 
     model: Model
     policy: Policy
     done: Done
     rewrites: Sequence[Rewrite | ModelRewrite]
-    """All that run, in order."""
+    """All rewrites that run, in order."""
     report: Report
     labels: Labels
-    """The nodes of the file, as they are before any is edited."""
+    """The names of the nodes in the file, as they were before any edit."""
     plans: defaultdict[str, Plans] = field(default_factory=lambda: defaultdict(Plans))
-    """By name of a rewrite that sees operands."""
+    """By name of a rewrite that depends on operands only: its cached plans."""
     seen: Seen = field(default_factory=Seen)
-    """The nodes whose broadcast is not decided."""
+    """The nodes whose broadcast is undecided."""
 
 
 def run(
     model: Model, steps: Sequence[Step], policy: Policy, done: Done = "changed", limits: Questions | None = None
 ) -> Report:
-    """Apply the rewrites in order, on every scope; then ask what the target can't take.
+    """Apply the rewrites in order to every graph of the model, and then list what the target can't accept.
 
-    `done` is the status of a site that an edit was carried out on: `check` calls it found and writes nothing.
-    Raises GraphfixError for operands of the main graph that can't be broadcast whatever their sizes.
+    `done` is the status of a site whose edit was carried out: `check` uses "found", because it writes nothing. `limits`
+    lists what the target can't accept of a node; None: nothing is listed. Raises GraphfixError for operands of the main
+    graph that can't be broadcast, whatever their sizes.
     """
     rewrites = tuple(flat(steps))
     report = Report(rewrites={rewrite.name: 0 for rewrite in rewrites}, own_codes=dict(_own_codes(rewrites)))
@@ -91,7 +92,7 @@ def run(
 
 
 def _own_codes(rewrites: Sequence[Rewrite | ModelRewrite]) -> Iterator[tuple[str, str]]:
-    """(code, what it is of) of the user's own rewrites."""
+    """Yield (finding code, first line of the page) of each of the user's own rewrites."""
     for rewrite in rewrites:
         if isinstance(rewrite, Rewrite) and rewrite.source and not rewrite.code.startswith("GF"):
             yield rewrite.code, rewrite.page.strip().partition("\n")[0]
@@ -105,14 +106,14 @@ def _until_nothing_changes(job: Job, step: UntilNothingChanges) -> None:
             _rewrite(job, rewrite)
         if sum(report.rewrites.values()) == edits:
             return
-        # the rest comes again
+        # The next pass lists again what this pass left alone.
         report.sites[sites:] = [site for site in report.sites[sites:] if site.status == job.done]
 
 
 def _has_new_constants(job: Job) -> bool:
-    """Return whether a node that this run made may compute a known result.
+    """Return whether a node that this run inserted may compute a constant.
 
-    It is a stretch of a constant, or a Reshape of a result that is known although its node had to stay.
+    This is a stretch of a constant, or a Reshape of a constant result whose node had to stay.
     """
     edits = job.report.rewrites
     stayed = any(site.rewrite in OF_CONSTANTS for site in job.report.sites if site.status != job.done)
@@ -120,7 +121,10 @@ def _has_new_constants(job: Job) -> bool:
 
 
 def _once_more(job: Job, rewrite: Rewrite | ModelRewrite) -> None:
-    """Apply a rewrite again, to the nodes that later rewrites made. Sites that it left before are listed once."""
+    """Apply a rewrite again, so that it reaches the nodes that later rewrites inserted.
+
+    A site that the rewrite left alone before is not listed twice.
+    """
     sites = job.report.sites
     said, known = [site for site in sites if site.rewrite == rewrite.name and site.status != job.done], len(sites)
     job.model.renew()
@@ -129,7 +133,7 @@ def _once_more(job: Job, rewrite: Rewrite | ModelRewrite) -> None:
 
 
 def _rewrite(job: Job, rewrite: Rewrite | ModelRewrite) -> None:
-    """Apply one rewrite on every scope."""
+    """Apply one rewrite to every graph."""
     job.model.refresh()
     names, known = job.labels.names(job.model.graphs), len(job.report.sites)
     edits = job.report.rewrites[rewrite.name]
@@ -138,7 +142,7 @@ def _rewrite(job: Job, rewrite: Rewrite | ModelRewrite) -> None:
     else:
         _node_by_node(job, rewrite)
         if rewrite.source and job.report.rewrites[rewrite.name] > edits:
-            job.model.renew()  # the nodes of the user's own are made explicit as all others
+            job.model.renew()  # Nodes that the user's own rewrite inserted are made explicit like all other nodes.
     job.labels.rename(job.report.sites, known, names)
 
 
@@ -148,14 +152,15 @@ def _node_by_node(job: Job, rewrite: Rewrite) -> None:
     for graph in job.model.graphs:
         plans.begin()
         fusions = job.policy.fusions(rewrite, graph)
-        for index, node in enumerate(graph.nodes):  # each as it is when its turn comes
+        # Edits of earlier nodes in the list may have changed this node, so it is read when its turn comes.
+        for index, node in enumerate(graph.nodes):
             alike = by_looks and node.row is not None and index not in fusions
             known = plans.find(node) if alike else None
             if known is not None:
                 if known.edits:
                     _as_known(job, rewrite, node, known)
             elif rewrite.concerns(node) and not any(other.concerns(node) for other in others):
-                # the fusions of the graph as the rewrite finds it: what it changes ends none of them
+                # The fusions were found before this rewrite changed the graph. Its edits end none of them.
                 plan = partial(job.policy.edits, rewrite, node, fusions.get(index))
                 _by_itself(job, rewrite, node, partial(_remembered, plans, node, plan) if alike else plan)
             elif alike:
@@ -163,7 +168,7 @@ def _node_by_node(job: Job, rewrite: Rewrite) -> None:
 
 
 def _ask(job: Job, limits: Questions) -> None:
-    """A site for each thing that the target can't take, in what the rewrites made of the model."""
+    """List a site for each node that the target can't accept after all rewrites."""
     job.model.refresh()
     names, known = job.labels.names(job.model.graphs), len(job.report.sites)
     left_sites = [(site.graph, name, site) for name, site in job.report.sites.rows() if site.status == "left"]
@@ -179,7 +184,10 @@ def _ask(job: Job, limits: Questions) -> None:
 
 
 def _remembered(plans: Plans, node: Node, plan: Planned) -> Iterable[Edit]:
-    """Plan a node, and keep the plan where it holds for all that look the same: a reason may name the node."""
+    """Return the plan of a node, and cache it if all its edits are lifts and stretches.
+
+    Other edits, such as `Leave`, may contain the node's name, so they are not valid for other nodes.
+    """
     edits = list(plan())
     if all(isinstance(edit, (Lift, Stretch)) for edit in edits):
         plans.keep(node, edits)
@@ -197,7 +205,7 @@ def _by_itself(job: Job, rewrite: Rewrite, node: Node, plan: Planned) -> None:
 
 
 def _together(job: Job, rewrite: ModelRewrite) -> None:
-    """All planned nodes or none."""
+    """Carry out the plans of all nodes, or no plan if one node is undecided."""
     report = job.report
     before = len(report.sites)
     fusions = {graph: job.policy.fusions(rewrite, graph) for graph in job.model.graphs}
@@ -214,7 +222,10 @@ def _together(job: Job, rewrite: ModelRewrite) -> None:
 
 
 def _planned(job: Job, rewrite: Rewrite | ModelRewrite, node: Node, plan: Planned) -> Sequence[Edit]:
-    """The edits of one node; a node that the plan is undecided about becomes a site that was left."""
+    """Return the edits of one node. If its plan is undecided, return no edits and add a site with the reason.
+
+    Raises GraphfixError if operands of the main graph can't be broadcast.
+    """
     try:
         return list(plan())
     except UnrankedOperand as why:
@@ -224,7 +235,7 @@ def _planned(job: Job, rewrite: Rewrite | ModelRewrite, node: Node, plan: Planne
     except Undecided as why:
         site = left(rewrite.code, node, None, str(why), rewrite.name)
     except Incompatible as why:
-        # a branch, a loop's body or a function may hold operands whose sizes only agree when it is taken
+        # Operands in a branch, a loop body or a function may only fit when that body is executed.
         if node.graph.path == "main":
             raise GraphfixError(f"{node.op} '{node.label}': {why} (GF105)") from None
         site = left("GF105", node, None, f"{why} (in a body that may never run)", rewrite.name)
@@ -246,7 +257,10 @@ def _apply(job: Job, rewrite: Rewrite | ModelRewrite, node: Node, edits: Sequenc
 
 
 def _as_known(job: Job, rewrite: Rewrite, node: Node, known: Known) -> None:
-    """Carry out the plan of a node that looks the same; what its sites say is known."""
+    """Carry out a cached plan on a node that looks like an earlier one.
+
+    Its sites are copies of the earlier node's sites.
+    """
     model, sites, before = job.model, job.report.sites, node.operands
     size = model.added
     if known.applier is None:
@@ -279,7 +293,7 @@ def _carry_out(job: Job, rewrite: Rewrite | ModelRewrite, node: Node, edits: Seq
 def _sites(
     job: Job, rewrite: Rewrite | ModelRewrite, node: Node, edits: Sequence[Edit], said: Sequence[SiteFields]
 ) -> Iterator[Site]:
-    """What the report says of edits that were carried out."""
+    """Yield the sites for edits that were carried out."""
     for edit, (code, operand, was, now) in zip(edits, said, strict=True):
         inexact = edit.inexact if isinstance(edit, (Inline, Replace)) else None
         where = node.label, node.op, node.graph.path, operand
@@ -289,11 +303,15 @@ def _sites(
 def _applied(
     job: Job, rewrite: Rewrite | ModelRewrite, node: Node, edits: Sequence[Edit], applier: Applier
 ) -> Node | None:
-    """The node after its edits, which are counted; None where they are refused: the sites say why."""
+    """Return the node after its edits, and count the edits.
+
+    Return None if the format refuses the edits; then a site with the reason is added.
+    """
     try:
         after = applier(node)
     except Refused as why:
-        places = dict.fromkeys((edit.code, operand_of(edit)) for edit in edits)  # a lift and what follows it are one
+        # A lift and the stretch of the same operand share one site.
+        places = dict.fromkeys((edit.code, operand_of(edit)) for edit in edits)
         job.report.sites += [left(code, node, operand, str(why), rewrite.name) for code, operand in places]
         return None
     except Exception as error:
@@ -305,6 +323,9 @@ def _applied(
 
 
 def _own_fault(rewrite: Rewrite, node: Node, error: Exception) -> RewriteError:
-    """Edits of the user's own that can't be carried out are an error of one line; of graphfix's they are a defect."""
+    """Return the one-line error for edits of the user's own rewrite that can't be carried out.
+
+    For a rewrite of graphfix such an exception is a defect, and is not converted.
+    """
     what = f"{type(error).__name__}: {' '.join(str(error).split())}"
     return RewriteError(f"{rewrite.source}: {node.op} '{node.label}': its edits can't be carried out: {what}")

@@ -1,7 +1,9 @@
-"""What a report says of a run: a site for each edit or operand left alone, names of nodes, and unknown operators.
+"""Make the sites of a run, the names of nodes in reports, and the note about unknown operators.
 
-`Labels` names a node that has no name in the file `Op#index`, with its index in the file that was read. A format builds
-its view again where edits made more known, and a new view counts the nodes of the file together with inserted ones.
+A run has a site for each edit and for each operand that is left alone.
+
+`Labels` gives a node without a name the label `Op#index`, with its index in the file that was read. This index must be
+stored, because a format rebuilds its view after edits and then also counts inserted nodes.
 """
 
 from __future__ import annotations
@@ -35,23 +37,23 @@ from graphfix.results.sites import Sites
 from graphfix.shapes.shape import with_axes
 
 SiteFields: TypeAlias = tuple[str, int | None, JsonShape, JsonShape]
-"""Of one edit: its code, the operand, and the operand's shape before and after."""
+"""The fields of a site that follow from an edit: code, operand, and the operand's shape before and after."""
 
 
 MOST_LISTED = 3
-"""The most operators that the note lists by name."""
+"""The most operators that the note about unknown operators lists by name."""
 Names = Mapping[tuple[str, str], str]
-"""By graph and by label in a view: the name of the node in reports."""
+"""By graph and label of a node in a view: the name of the node in reports."""
 
 
 def left(code: str, node: Node, operand: int | None, reason: str, rewrite: str | None) -> Site:
-    """The site of what was left alone."""
+    """Return the site of an operand (or of a node, if `operand` is None) that is left alone for `reason`."""
     shape = _json(node.operands[operand]) if operand is not None else None
     return Site(code, node.label, node.op, node.graph.path, operand, shape, None, "left", rewrite, reason)
 
 
 def kept(node: Node, edits: Sequence[Edit], rewrite: str | None) -> Iterator[Site]:
-    """The sites of those that are no edits: operands that stay as they are."""
+    """Yield the sites of `Leave` and `Assume`, which change no operand."""
     for edit in edits:
         if isinstance(edit, Leave):
             found = left(edit.code, node, edit.operand, edit.reason, rewrite)
@@ -62,7 +64,10 @@ def kept(node: Node, edits: Sequence[Edit], rewrite: str | None) -> Iterator[Sit
 
 
 def fields(edit: Edit, before: Sequence[Value | None], after: Sequence[Value | None]) -> SiteFields:
-    """What a site says of an edit, from the node's operands before and after it."""
+    """Return the fields of a site for an edit.
+
+    `before` and `after` are the node's operands before and after the edit.
+    """
     operand = operand_of(edit)
     was = _json(before[operand or 0]) if before else None
     match edit:
@@ -96,7 +101,7 @@ def stated_in_file(edit: Edit, node: Node) -> str | None:
 
 
 def operand_of(edit: Edit) -> int | None:
-    """The operand that an edit is about; None where it is about the node."""
+    """Return the index of the operand that an edit changes; None if it changes the node or the file."""
     match edit:
         case Lift() | Stretch() | Bypass() | Restate() | Fold():
             return edit.operand
@@ -111,7 +116,7 @@ def _json(value: Value | None) -> JsonShape:
 
 
 def unknown_operators(graphs: Sequence[Graph]) -> Iterator[str]:
-    """Yield a note about the nodes whose operators are in neither list of the catalogue, if there are any.
+    """Yield a note about the nodes whose operators are not in the catalogue, if there are any.
 
     A call of one of the model's functions is not unknown.
     """
@@ -136,14 +141,14 @@ def unknown_operators(graphs: Sequence[Graph]) -> Iterator[str]:
 
 @dataclass(slots=True)
 class Labels:
-    """The names that reports use for nodes: those of the view with which a run began."""
+    """The names of nodes in reports: the labels of the view with which a run began."""
 
     first: Sequence[Graph]
     began: Mapping[str, Sequence[Node]] = field(init=False)
     known: dict[tuple[str, str], str] = field(default_factory=dict)
-    """By graph and first result: the label of a node of the file."""
+    """By graph and first result: the label of an unnamed node of the file."""
     latest: tuple[Graph | None, Names] = (None, {})
-    """The main graph of the view that `names` read last, and the names that it returned."""
+    """The main graph of the last view that was passed to `names`, and the names that were returned for it."""
 
     def __post_init__(self) -> None:
         """Copy the lists of nodes, because edits change the lists of the graphs."""
@@ -152,7 +157,7 @@ class Labels:
     def names(self, graphs: Sequence[Graph]) -> Names | None:
         """Return the names of the nodes whose labels in this view differ from those in the file.
 
-        Returns None for the view that the run began with.
+        Return None for the view with which the run began.
         """
         main = graphs[0]
         if main is self.first[0]:
@@ -179,7 +184,7 @@ class Labels:
                 sites.rename(at, name)
 
     def of(self, node: Node, names: Names | None) -> str:
-        """Return the name of a node in the file; `names` is what `names` returned for the view of the node."""
+        """Return the name of a node in the file. `names` is the result of the method `names` for the node's view."""
         if names is not None:
             return names.get((node.graph.path, node.label), node.label)
         return node.name or self.began[node.graph.path][node.index].label

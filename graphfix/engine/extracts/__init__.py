@@ -1,1 +1,1 @@
-"""What is taken out of a view for people to read: the lines of `show`, the nodes around sites, the pairs of a diff."""
+"""Extract parts of a view for people: the lines of `show`, the nodes around sites, and the lines of a diff."""

@@ -1,4 +1,4 @@
-"""Collect the claims of the view about sizes that broadcasting operators read, for comparison with runs."""
+"""Collect the shapes that the view claims for operands of broadcasting operators, for comparison with runs."""
 
 from __future__ import annotations
 
@@ -31,7 +31,10 @@ def claims_of(model: Model) -> Claims:
 
 
 def _operands(graphs: Sequence[Graph]) -> Iterator[Value]:
-    """Yield each value of inferred rank, constants aside, that an operator with a row reads; each value once."""
+    """Yield each value that a broadcasting operator reads and whose rank was inferred; constants are left out.
+
+    A value is yielded once, however many operators read it.
+    """
     seen: set[Value] = set()  # values are equal by identity
     for graph in graphs:
         for node in graph.nodes:

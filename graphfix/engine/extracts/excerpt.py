@@ -1,4 +1,4 @@
-"""What a report draws of a model: the nodes that sites are about and those around them, before and after the edits."""
+"""Extract the nodes that a report draws: nodes with sites and their neighbours, before and after the edits."""
 
 from __future__ import annotations
 
@@ -14,25 +14,25 @@ from graphfix.results.excerpt import Excerpt, NodeExcerpt, OperandAxis, OperandE
 from graphfix.results.records import dataclass
 
 STEPS = 2
-"""How many edges away from a site's node a node may be."""
+"""The most edges between a node with a site and a neighbour that is drawn."""
 BITS = r"[a-z]+(\d+)"
 Key = tuple[str, str]
-"""The path of a graph, and the first result of a node: edits keep both."""
+"""A node's identity: the path of its graph and its first result's name. Edits keep both."""
 
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """The nodes of a view as they were at one time, in order, and what each reads of the others."""
+    """A copy of a view's nodes at one time, in order, with the edges between them."""
 
     nodes: Mapping[Key, Node]
     reads: Mapping[Key, tuple[Key, ...]]
-    """Of each node: those whose results it reads, in bodies inside too."""
+    """By node: the nodes whose results it reads, also inside its bodies."""
     dead: AbstractSet[Key]
-    """The nodes whose results serve no output."""
+    """The nodes whose results contribute to no output."""
 
 
 def snapshot(graphs: Sequence[Graph]) -> Snapshot:
-    """The view as it is now: what an edit made stands in front of its first reader."""
+    """Return the present nodes of all graphs. An inserted node precedes its first reader."""
     nodes = {_key(node): node.reading(node.operands) for graph in graphs for node in _in_order(graph)}
     makers = {result: key for key, node in nodes.items() for result in node.results if result is not None}
     reads = {key: tuple(dict.fromkeys(_makers(node, makers))) for key, node in nodes.items()}
@@ -40,7 +40,7 @@ def snapshot(graphs: Sequence[Graph]) -> Snapshot:
 
 
 def excerpt(before: Snapshot, after: Snapshot, sites: Sequence[Site]) -> Excerpt:
-    """The nodes of the sites and those at most STEPS edges away, in the model before the edits and after them."""
+    """Return the nodes with sites and the nodes at most STEPS edges away, before and after the edits."""
     after = without_taken(after, before)
     both = merged(list(before.nodes), list(after.nodes))
     named = _named(sites, before, after)
@@ -50,7 +50,10 @@ def excerpt(before: Snapshot, after: Snapshot, sites: Sequence[Site]) -> Excerpt
 
 
 def without_taken(after: Snapshot, before: Snapshot) -> Snapshot:
-    """Without the nodes that edits took out: they stand where they stood, but read nothing, or nothing reads them."""
+    """Return the snapshot `after` without the nodes that edits removed.
+
+    A removed node stays in the view, but it reads nothing, or no output depends on it any more.
+    """
     dead = after.dead - before.dead
     nodes = {
         key: node
@@ -62,6 +65,7 @@ def without_taken(after: Snapshot, before: Snapshot) -> Snapshot:
 
 
 def _dead(nodes: dict[Key, Node], reads: Mapping[Key, Sequence[Key]]) -> AbstractSet[Key]:
+    """Return the nodes whose results contribute to no output; `nodes` are in execution order."""
     dead: set[Key] = set()
     read: set[Key] = set()
     for key, node in reversed(nodes.items()):
@@ -73,12 +77,12 @@ def _dead(nodes: dict[Key, Node], reads: Mapping[Key, Sequence[Key]]) -> Abstrac
 
 
 def _in_order(graph: Graph) -> Iterator[Node]:
-    """The nodes that are there, each after the made ones that it reads."""
+    """Yield the nodes of a graph; each inserted node precedes the first node that reads it."""
     made = {result: node for node in graph.made if node.operands for result in node.results}
     seen: set[int] = set()
     for node in graph.nodes:
         waiting = [node]
-        while waiting:  # what is made in front of a node may stand in a row of many
+        while waiting:  # A stack instead of recursion: a long chain of inserted nodes may precede one node.
             last = waiting[-1]
             missing = [made[value] for value in last.operands if value in made and made[value].index not in seen]
             if missing:
@@ -98,7 +102,10 @@ def _key(node: Node) -> Key:
 
 
 def _named(sites: Sequence[Site], before: Snapshot, after: Snapshot) -> dict[Key, str]:
-    """The nodes of the sites, and what they call them: a node without a name is counted in the view of its site."""
+    """Return by key the name that sites use for each node with a site.
+
+    The label of an unnamed node contains its index in a view, so both views are searched.
+    """
     keys: dict[tuple[str, str], Key] = {}
     for view in (before, after):
         for key, node in view.nodes.items():
@@ -112,7 +119,7 @@ def _makers(node: Node, makers: Mapping[Value, Key]) -> Iterator[Key]:
 
 
 def merged(before: Sequence[Key], after: Sequence[Key]) -> list[Key]:
-    """Both in one order: what is after alone stands in front of the next node that is in both."""
+    """Return the nodes of both lists in one order: a node of `after` alone precedes the next node that is in both."""
     known = set(before)
     follows: dict[Key | None, list[Key]] = {}
     waiting: list[Key] = []
@@ -126,6 +133,7 @@ def merged(before: Sequence[Key], after: Sequence[Key]) -> list[Key]:
 
 
 def _near(named: set[Key], before: Snapshot, after: Snapshot) -> set[Key]:
+    """Return the keys at most STEPS edges away from those in `named`, along edges of either snapshot."""
     edges: dict[Key, set[Key]] = {}
     for reads in (before.reads, after.reads):
         for key, makers in reads.items():
@@ -141,7 +149,7 @@ def _near(named: set[Key], before: Snapshot, after: Snapshot) -> set[Key]:
 
 
 def _node(key: Key, before: Snapshot, after: Snapshot, near: set[Key], name: str | None) -> NodeExcerpt:
-    """One node; `name` is what sites call it, None where none is about it."""
+    """Return the excerpt of one node; `name` is the name that its sites use, or None if it has no site."""
     was, now = before.nodes.get(key), after.nodes.get(key)
     node = was or after.nodes[key]
     alignment = aligned(was) if was is not None and name is not None else None
@@ -179,7 +187,7 @@ def _operands(alignment: Alignment) -> Iterator[OperandExcerpt]:
 
 
 def _itemsize(dtype: str) -> int | None:
-    """Bytes of an element; None for texts, and for elements smaller than a byte."""
+    """Return the bytes of an element; None for texts, and for elements smaller than a byte."""
     bits = re.match(BITS, dtype)
     if bits is None:
         return 1 if dtype == "bool" else None
@@ -187,7 +195,7 @@ def _itemsize(dtype: str) -> int | None:
 
 
 def changes(before: Snapshot, after: Snapshot) -> Iterator[Change]:
-    """Yield the notation of each node before the edits and after them, in one order: the lines of a diff.
+    """Yield each node's notation before and after the edits, in one order, for the lines of a diff.
 
     The time is linear in the number of nodes. A node is identified by its graph and its first result.
     """

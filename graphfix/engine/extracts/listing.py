@@ -1,4 +1,4 @@
-"""What `show` prints: a record for each node, how its operands broadcast, and the indexing maps."""
+"""Build the records that `show` prints: nodes, how their operands broadcast, and the indexing maps."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from graphfix.shapes.dim import Incompatible, Undecided, same
 TRANSPOSED = (("adj_x", "transA"), ("adj_y", "transB"))
 """The attributes that swap the matrix axes of the left and the right operand of a matrix product."""
 ELEMENTS = 8
-"""Of a constant with more elements none is shown."""
+"""The most elements of a constant that are printed; of a larger constant no element is printed."""
 TEXT = 40
-"""Of an element that is a text only so many letters are shown."""
+"""The most characters that are printed of an element that is a text."""
 
 
 def listing(model: Model, selection: NodeSelection) -> Listing:
-    """The nodes that were asked for, by scope. Raises GraphfixError for a node or a scope that is not there."""
+    """Return the selected nodes, by graph. Raises GraphfixError if a selected node or graph does not exist."""
     wanted = selected(model.graphs, selection)
     counts: Counter[str] = Counter()
     scopes = [
@@ -44,7 +44,10 @@ def listing(model: Model, selection: NodeSelection) -> Listing:
 def _scope(
     graph: Graph, wanted: frozenset[int] | None, selection: NodeSelection, counts: Counter[str]
 ) -> ListedScope | None:
-    """One scope, None where nothing of it was asked for; `wanted` are the places of nodes, None: all."""
+    """Return the listing of one graph; None if no node of it is selected.
+
+    `wanted` are the indices of the selected nodes; None selects all nodes.
+    """
     nodes = []
     for node in graph.nodes:
         alignment, trouble = _aligned(node)
@@ -58,7 +61,10 @@ def _scope(
 
 
 def _count(alignment: Alignment | None, trouble: str | None, counts: Counter[str]) -> bool:
-    """Count what an operator lifts and stretches; return whether it broadcasts implicitly, as far as that is known."""
+    """Add the lifted and stretched operands of one node to `counts`; return whether the node broadcasts implicitly.
+
+    If the operands can't be aligned (`trouble` is the reason), the node counts as unknown, and the result is True.
+    """
     if alignment is None:
         counts["unknown"] += trouble is not None
         return trouble is not None
@@ -111,7 +117,10 @@ def _value(value: Value, *, constant: bool = False) -> ListedValue:
 
 
 def _elements(value: Value) -> str | None:
-    """`[1, 1, -1]`, `0.5` for a scalar; None where there are many, or none that can be read."""
+    """Return the elements of a constant as text: `[1, 1, -1]`, or `0.5` for a scalar.
+
+    Return None for a value that is not a constant, for many elements, and for elements that can't be read.
+    """
     if value.kind != "constant" or not value.shape.static or math.prod(value.shape.numbers) > ELEMENTS:
         return None
     literal = value.literal
@@ -122,7 +131,7 @@ def _elements(value: Value) -> str | None:
 
 
 def _element(element: Scalar, dtype: str) -> str:
-    """`1e-05` for the number of 32 bits that is nearest to it."""
+    """Return an element as text; a float of 32 or fewer bits has 7 significant digits: `1e-05`."""
     if isinstance(element, str):
         return repr(element[:TEXT])
     return str(float(f"{element:.7g}")) if dtype in ("float32", "float16", "bfloat16") else str(element)
@@ -133,7 +142,7 @@ def _lifted(alignment: Alignment, operand: BroadcastOperand) -> int:
 
 
 def _marks(alignment: Alignment, operand: BroadcastOperand) -> tuple[AxisMark, ...]:
-    """What happens along each axis of the operand; nothing happens along the axes of a matrix."""
+    """Return for each axis of an operand whether it is stretched; an axis of a matrix is always "plain"."""
     offset = alignment.result.rank - operand.shape.rank
     stretched = alignment.stretches(operand)[offset:]
     pairs = zip(operand.shape.dims, stretched, strict=True)
@@ -165,11 +174,14 @@ def _maps(node: Node, alignment: Alignment, *, product: bool) -> Iterator[str]:
 
 
 MAPPED = {"plain": "d{}", "stretched": "0", "maybe": "d{}?"}
-"""How a map writes an axis."""
+"""The notation of an axis in a map."""
 
 
 def _matrix_axes(position: int, operand_rank: int, batch: int, *, swapped: bool) -> list[str]:
-    """[M, K] on the left, [K, N] on the right, the other way round where swapped; a vector has K alone."""
+    """Return the axes of a matrix in a map: [M, K] on the left, [K, N] on the right; reversed if `swapped`.
+
+    A vector has the axis K alone. `position` is 0 for the left operand and 1 for the right one.
+    """
     rows, columns, summed = (f"d{batch + axis}" for axis in range(3))
     if operand_rank == 1:
         return [summed]

@@ -1,4 +1,4 @@
-"""Which nodes of a model `show` is asked for: by name or operator, around a node, in a scope."""
+"""Select the nodes that `show` prints: by name or operator, around a node, or in a graph."""
 
 from __future__ import annotations
 
@@ -12,24 +12,24 @@ from graphfix.results.error_texts import hint, shown
 from graphfix.results.records import dataclass
 
 Place: TypeAlias = tuple[int, int]
-"""A graph (by identity) and a place in it."""
+"""A node's position: the identity of its graph, and its index in that graph."""
 MOST_NAMES = 20_000
-"""Of more names no similar one is looked for: that takes seconds."""
+"""The most names among which a similar name is searched; the search takes seconds for more."""
 
 
 @dataclass(frozen=True, slots=True)
 class NodeSelection:
-    """What `show` was asked: nodes are shown that all of these take."""
+    """The nodes that `show` prints: those that fulfil all of these conditions."""
 
     maps: bool = False
-    """Whether the indexing maps are shown too."""
+    """Whether the indexing maps are printed too."""
     broadcasts_only: bool = False
     nodes: str | None = None
-    """A pattern for names and operators."""
+    """A pattern for names and operators of nodes."""
     around: tuple[str, int] | None = None
-    """A node (its name, `Op#index`, or what it makes), and how many edges away from it."""
+    """A node (its name, `Op#index`, or the name of a result), and the most edges between it and a printed node."""
     graphs: str | None = None
-    """A pattern for scopes' paths."""
+    """A pattern for the paths of graphs."""
 
     def __post_init__(self) -> None:
         """Check the types. Raises GraphfixError."""
@@ -44,12 +44,12 @@ class NodeSelection:
 
     @property
     def whole(self) -> bool:
-        """Whether nothing is left out."""
+        """Return whether all nodes are selected."""
         return not self.broadcasts_only and self.nodes is None and self.around is None and self.graphs is None
 
     @property
     def only_scopes(self) -> bool:
-        """Whether whole scopes are shown."""
+        """Return whether all nodes of the selected graphs are selected."""
         return not self.broadcasts_only and self.nodes is None and self.around is None
 
 
@@ -60,9 +60,9 @@ def _is_node_and_number(around: object) -> bool:
 
 
 def selected(graphs: Sequence[Graph], selection: NodeSelection) -> Mapping[int, frozenset[int] | None]:
-    """By identity of a graph: the places of the nodes that are shown; None where all are, and nothing for none.
+    """Return by identity of a graph the indices of its selected nodes; None if all nodes are selected.
 
-    Raises GraphfixError for a node or a scope that is not there.
+    Raises GraphfixError for a node or a graph that does not exist.
     """
     scopes = _scopes(graphs, selection.graphs)
     taken: dict[int, frozenset[int] | None] = {id(graph): frozenset() for graph in graphs}
@@ -88,12 +88,15 @@ def _scopes(graphs: Sequence[Graph], pattern: str | None) -> Sequence[Graph]:
 
 
 def matches(text: str, pattern: str) -> bool:
-    """Whether a pattern takes a text: `*` is any letters, `?` is one; brackets are letters, they stand in names."""
+    """Return whether `text` fits a pattern: `*` stands for any characters, `?` for one.
+
+    Brackets have no special meaning, because names of nodes contain them.
+    """
     return fnmatchcase(text, pattern.replace("[", "[[]"))
 
 
 def _refuse_unmatched(nodes: Sequence[Node], pattern: str) -> None:
-    """An empty listing would say that there is nothing to see, of a name that was misspelt."""
+    """Raise GraphfixError if no node fits the pattern. An empty listing of a misspelt name would be misleading."""
     if not any(_matches(node, pattern) for node in nodes):
         known = dict.fromkeys(name for node in nodes for name in (node.op, node.label))
         raise GraphfixError(f"no node {pattern!r}{_known(pattern, list(known))}")
@@ -104,7 +107,7 @@ def _matches(node: Node, pattern: str) -> bool:
 
 
 def _around(graphs: Sequence[Graph], scopes: Iterable[Graph], name: str, edges: int) -> set[Place]:
-    """The places of the nodes that are at most so many edges away from those of a name."""
+    """Return the positions of the nodes at most `edges` edges away from the nodes or results called `name`."""
     if edges < 0:
         raise GraphfixError(f"around {name!r}: a number of edges is at least 0, not {edges}")
     reached = [node for graph in scopes for node in graph.nodes if name in _names(node)]
@@ -130,7 +133,7 @@ def _place(node: Node) -> Place:
 
 
 def _neighbours(node: Node) -> Iterator[Node]:
-    """The nodes that make what it reads, and those that read what it makes."""
+    """Yield the nodes that produce the node's operands, and the nodes that read its results."""
     for value in node.operands:
         if value is not None and value.producer is not None:
             yield value.producer
