@@ -22,7 +22,9 @@ def _of_rank(call: Call, at: int, rank: int) -> Sizes | None:
 
 
 def _divided(call: Call, size: Size | None, by: int) -> Size | None:
-    """Return `size` divided by `by`; None if the size is unknown, the divisor is below 1, or the quotient is not exact.
+    """Return `size` divided by `by`.
+
+    Return None if the size is unknown, the divisor is below 1, or the quotient is not exact for all sizes.
     """
     return None if size is None or by < 1 else call.table.arithmetic.quotient(size, by)
 
@@ -192,7 +194,8 @@ def _grouped_cache(past: int) -> SizesRule:
 def _grouped_length(call: Call, past: int, before: Sizes | None) -> Size | None:
     """Return the number of positions in the present cache: all positions, or those of a longer past cache.
 
-    Return None if it is unknown. `past` is the index of the operand that is the past cache, and `before` its shape.
+    With the attribute `sliding_window_cache` the past cache keeps its length. Return None if the number is unknown.
+    `past` is the index of the operand that is the past cache, and `before` its shape.
     """
     if call.integer("sliding_window_cache", 0):
         return before[2] if before is not None and len(before) == BY_HEAD else None

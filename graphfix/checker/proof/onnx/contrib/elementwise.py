@@ -20,7 +20,9 @@ _TOKENS = 2
 
 
 def _embedded(call: Call) -> Dims:
-    """Return the dims of an embedding of tokens[batch,positions] by a table[words,hidden]: [batch, positions, hidden].
+    """Return the dims of an embedding: [batch, positions, hidden].
+
+    Operand 0 is tokens[batch,positions], and operand 2 is a table[words,hidden].
     """
     tokens, words = call.sizes(0), call.sizes(2)
     if tokens is None or words is None or len(tokens) != _TOKENS or len(words) != _TOKENS:

@@ -143,7 +143,9 @@ def _tokens(call: Call) -> Dims:
 
 
 def _cropped(call: Call) -> Dims:
-    """Return the dims of a CropAndResize: [regions, channels, rows, columns], where operand 3 states rows and columns.
+    """Return the dims of a CropAndResize: [regions, channels, rows, columns].
+
+    Operand 3 states rows and columns, which are None if it is not constant.
     """
     data, regions = call.sizes(0), call.sizes(1)
     if data is None or regions is None or len(data) != IMAGE or len(regions) != MATRIX:

@@ -37,7 +37,9 @@ def _extracted(call: Call) -> Dims:
 
 
 def _other_text(call: Call) -> Kind:
-    """Return the type of a CategoryMapper or LabelEncoder 1: int64 for strings, string for int64; None for other types.
+    """Return the type of a CategoryMapper or LabelEncoder 1: int64 for strings, string for int64.
+
+    Return None for an operand of another type.
     """
     kind = kind_of(0)(call)
     return _OTHER.get(kind) if isinstance(kind, int) else None
@@ -54,7 +56,9 @@ def _encoded(call: Call) -> Kind:
 
 
 def _label_kind(call: Call) -> Kind:
-    """Return the type of a classifier's label: string if the class labels are strings, int64 for integers, else None.
+    """Return the type of a classifier's label: string if the class labels are strings, int64 for integers.
+
+    Return None if the node has no class labels.
     """
     names = call.attributes.get("classlabels_strings")
     if names is not None and names.strings:

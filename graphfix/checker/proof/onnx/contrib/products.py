@@ -18,7 +18,9 @@ MATRIX = 2
 
 
 def _weights(inner: str, outer: str) -> SizesRule:
-    """Return the rule for a product of A[...,inner] with result [...,outer]; both parameters are names of attributes.
+    """Return the rule for a product of A[...,inner], whose result is [...,outer].
+
+    `inner` and `outer` are names of attributes that contain these sizes.
     """
 
     def rule(call: Call) -> Dims:
@@ -31,7 +33,9 @@ def _weights(inner: str, outer: str) -> SizesRule:
 
 
 def _bnb4(call: Call) -> Dims:
-    """Return the dims of a MatMulBnb4: A[...,K] and weights [N,K] -> [...,N], or with `transB` 0 A[...,N] -> [...,K].
+    """Return the dims of a MatMulBnb4: A[...,K] and weights [N,K] -> [...,N].
+
+    If the attribute `transB` is 0, the dims are A[...,N] -> [...,K].
     """
     turned = call.flag("transB", default=True)
     return None if turned is None else _weights("K", "N")(call) if turned else _weights("N", "K")(call)
@@ -91,7 +95,9 @@ def _gemm_kind(call: Call) -> Kind:
 
 
 def _beside_skip(call: Call) -> Dims:
-    """Return the dims of a result that exists only with a skip operand: the shape of operand 0; None without operand 1.
+    """Return the dims of a result that exists only with a skip operand: the shape of operand 0.
+
+    Return None without operand 1.
     """
     return call.sizes(0) if call.operand(1) is not None else None
 

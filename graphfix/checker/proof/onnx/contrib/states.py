@@ -1,5 +1,4 @@
-"""Rules for operators of com.microsoft that keep a state between calls, and for operators that hash n-grams of tokens.
-"""
+"""Rules for operators of com.microsoft that keep a state between calls, or that hash n-grams of tokens."""
 
 from __future__ import annotations
 

@@ -1,5 +1,4 @@
-"""ONNX operators whose results are terms that read the operands by indexing maps: broadcasts, quantization, products.
-"""
+"""Rules for ONNX operators that read their operands by indexing maps: broadcasts, quantization, products."""
 
 from __future__ import annotations
 

@@ -26,8 +26,9 @@ def joined(call: Call, shapes: Sequence[Sizes | None]) -> Dims:
     """Return the dims of a result that joins operands of these shapes along the attribute `axis`.
 
     All other sizes come from an operand that certainly has elements, because onnxruntime does not check the other sizes
-    of operands without elements. Without such an operand, a size is unknown if the operands differ in it. Return None
-    if no rank is known, the ranks differ, or the axis is out of range.
+    of operands without elements. Without such an operand, a size is unknown if the operands differ in it. All sizes are
+    unknown if the rank of one operand is unknown. Return None if no rank is known, the ranks differ, or the axis is out
+    of range.
     """
     known = next((sizes for sizes in shapes if sizes is not None), None)
     axis = call.integer("axis", 1)

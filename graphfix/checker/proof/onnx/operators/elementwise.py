@@ -74,7 +74,9 @@ def _have_equal_sizes(call: Call) -> bool:
 
 
 def _neg_view(call: Call) -> View | None:
-    """Return the known integers of operand 0 with the opposite sign; None if an integer is unknown or leaves its type.
+    """Return the known integers of operand 0 with the opposite sign.
+
+    Return None if an integer is unknown, or does not fit its type.
     """
     content, view = call.content(0), call.views[0]
     kind = None if view is None else integer_type(view)
@@ -212,7 +214,9 @@ def _not_view(call: Call) -> View | None:
 
 
 def _where_view(call: Call) -> View | None:
-    """Return the known integers that a Where selects by known conditions; None if a condition or an integer is unknown.
+    """Return the known integers that a Where selects by known conditions.
+
+    Return None if a condition or an integer is unknown.
     """
     if len(call.views) != _TRIPLE or None in call.views:
         return None
@@ -230,7 +234,9 @@ def _where_view(call: Call) -> View | None:
 
 
 def _where_fold(_: Call, arrays: Sequence[Array | None]) -> Array | None:
-    """Compute a Where of constants; None if the types differ, the result is large, or an element is -0.0 or not finite.
+    """Compute a Where of constants.
+
+    Return None if the types differ, the result is large, or an element is -0.0 or not finite.
     """
     condition, one, two = arrays
     if condition is None or one is None or two is None or one.dtype != two.dtype:
@@ -249,7 +255,9 @@ def _cast_like_view(call: Call) -> View | None:
 
 
 def _cast_to(call: Call, to: str | None) -> View | None:
-    """Return the known integers of operand 0 in the integer type `to`; None if an integer is unknown or does not fit.
+    """Return the known integers of operand 0 in the integer type `to`.
+
+    A small float constant of integers is accepted too. Return None if an integer is unknown or does not fit the type.
     """
     content, view = call.content(0), call.views[0]
     if view is None or to is None or not _is_plain_cast(call):

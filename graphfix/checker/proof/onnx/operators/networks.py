@@ -48,8 +48,8 @@ def has_both_batches(call: Call, one: Sizes, two: Sizes, summed: Sizes) -> bool:
     """Return whether the result of a matrix product has the broadcast of the batch shapes `one` and `two`, as in numpy.
 
     If the sum is over a size of 0, onnxruntime returns the batch of the first operand instead. `summed` is the size
-    that is summed over, for each operand. If the batches differ and this size may be 0, the proof assumes that it is
-    not.
+    that is summed over, for each operand. If it may be 0, and the first batch is not the broadcast, the proof assumes
+    that it is not 0.
     """
     if (1,) * (len(two) - len(one)) + one == call.table.algebra.broadcast_shape(one, two):
         return True
@@ -79,7 +79,9 @@ def _recurrent(call: Call, index: int) -> Dims:
 
 
 def directions(call: Call) -> int | None:
-    """Return the number of directions of a recurrent operator, 1 or 2; None if its attribute `direction` is not valid.
+    """Return the number of directions of a recurrent operator, 1 or 2.
+
+    Return None if the attribute `direction` is not valid.
     """
     return {b"forward": 1, b"reverse": 1, b"bidirectional": 2}.get(call.text("direction", b"forward"))
 
@@ -137,7 +139,9 @@ def _roi_align(call: Call) -> Dims:
 
 
 def _instance_norm(call: Call) -> Dims:
-    """Return the dims of an InstanceNormalization of X[batch,channels,...]: those of X, or None if the image is empty.
+    """Return the dims of an InstanceNormalization of X[batch,channels,...], which are those of X.
+
+    Return None if the image is empty.
     """
     data = call.sizes(0)
     return data if data is not None and _has_pixels(call, data) else None

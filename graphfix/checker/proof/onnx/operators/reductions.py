@@ -57,7 +57,7 @@ def _reduced_sizes(call: Call, sizes: Sizes, axes: Sequence[int], *, keep: bool)
     """Return `sizes` without the reduced `axes`, or with size 1 on them if `keep`.
 
     If there are no elements, onnxruntime does not reduce axes that are counted from the end. So the dims are unknown if
-    a size is 0. If a size may be 0, the proof assumes that it is not.
+    a size is 0. If a size may be 0 and an axis is negative, the proof assumes that no size is 0.
     """
     if 0 in sizes:
         return unknown_sizes(len(sizes)) if keep else None

@@ -110,7 +110,9 @@ def _tile_sizes(call: Call) -> Dims:
 
 
 def _tile_view(call: Call) -> View | None:
-    """Return the result of a Tile that repeats axes of size 1, as operand 0 with another map; None for any other Tile.
+    """Return the result of a Tile that repeats axes of size 1, as operand 0 with another map.
+
+    Return None for any other Tile.
     """
     repeats = call.vector(1)
     if call.since < _OLD_TILE or repeats is None or call.views[0] is None:

@@ -163,7 +163,9 @@ def _float_range(call: Call) -> list[Size]:
 
 
 def _whole_number(call: Call, view: View) -> Size | None:
-    """Return a constant of one integer, or the size from which a float32 value was converted; None for any other value.
+    """Return a constant of one integer, or the size from which a float32 value was converted.
+
+    Return None for any other value.
     """
     array = constant_folding.literal(view)
     if array is None:
@@ -172,7 +174,9 @@ def _whole_number(call: Call, view: View) -> Size | None:
 
 
 def _range_fold(_: Call, arrays: Sequence[Array | None]) -> Array | None:
-    """Compute a Range of constants; None unless start, limit and step are scalars of one type on which runtimes agree.
+    """Compute a Range of constants.
+
+    Return None unless start, limit and step are scalars of one type, and runtimes agree on the result.
     """
     start, limit, step = arrays
     if start is None or limit is None or step is None or {start.shape, limit.shape, step.shape} != {()}:

@@ -156,7 +156,9 @@ def backwards(call: Call, among: Among) -> View | None:
 
 
 def _slice_of(call: Call, bounds: Sequence[tuple[int, int, int, int]]) -> list[NodeProto]:
-    """Return the nodes that slice `x` by `bounds`, each (axis, start, end, step); an empty list if there are no bounds.
+    """Return the nodes that slice `x` by `bounds`, each (axis, start, end, step).
+
+    The list is empty if there are no bounds.
     """
     if not bounds:
         return []

@@ -52,8 +52,8 @@ def _part_size(call: Call, size: Size, index: int) -> Size | None:
 def equal_part(size: int, count: int, index: int) -> int | None:
     """Return the length of part `index` of an axis that is split into `count` equal parts: 7 by 3 -> 3, 3, 1.
 
-    The last part may be smaller. Return None if there are more parts than elements, or if nothing is left for the last
-    part.
+    The last part may be smaller. Return None if there are more parts than elements, or if the other parts together are
+    longer than the axis, as for 5 by 4.
     """
     most = -(-size // count)
     last = size - most * (count - 1)

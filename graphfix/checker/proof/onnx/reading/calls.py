@@ -58,7 +58,7 @@ def call_of(
     are the values of the operands, None for an operand without a name. `attributes` are the node's attributes, in which
     a function's references are already resolved.
 
-    A node whose older form can't be converted keeps its version. A Concat loses its operands without elements.
+    A node whose older form can't be converted keeps its version. A Concat loses its operands of size 0 along its axis.
     """
     operands, named = ends
     op, stated = node.op_type, node.domain

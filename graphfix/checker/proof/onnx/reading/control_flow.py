@@ -130,7 +130,7 @@ def _repeated(reader: Reader, call: Call, environment: Environment) -> list[View
 
     Trips are read one by one if `reader.unrolled` is set and the trip count is constant, because the second file may
     contain the trips instead of the loop. The loop itself is read first in any case, so that its terms are in the table
-    too. Its stateful operators are then dropped.
+    too. The stateful operators of only one reading are counted.
     """
     whole = _scan if call.op == "Scan" else _loop
     if not reader.unrolled:

@@ -119,7 +119,9 @@ def is_named(name: str) -> bool:
 
 
 def declared_dims(info: ValueInfoProto) -> list[int | None] | None:
-    """Return the declared shape of a value, with None for each size that is not a number; None if no shape is declared.
+    """Return the declared shape of a value, with None for each size that is not a number.
+
+    Return None if no shape is declared.
     """
     kind = info.type.tensor_type
     return list(map(_size, kind.shape.dim)) if kind.HasField("shape") else None

@@ -133,8 +133,9 @@ class NodeMemo:
     def _from_memo(self, entry: MemoEntry, node: NodeProto, index: int, operands: Names, results: Names) -> bool:
         """Enter the result of a node by an entry of the memo.
 
-        Return False if the rules have to read the node: it has not exactly one named result, or its name or term is in
-        use. `index` is the node's position in the graph. `operands` and `results` are names.
+        Return False if the rules have to read the node. That is so unless it has exactly one named result with an
+        unused name, and `_term` returns a core. `index` is the node's position in the graph. `operands` and `results`
+        are names.
         """
         values, form, view = self.values, entry.form, entry.view
         name = results[0] if len(results) == 1 else ""

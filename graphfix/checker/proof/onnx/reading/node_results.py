@@ -76,7 +76,9 @@ def view_or_term(call: Call) -> View | None:
 
 
 def _viewed(call: Call) -> View | None:
-    """Return the result of a node that moves the data of operand 0 or computes known integers; None for any other node.
+    """Return the result of a node that moves the data of operand 0 or computes known integers.
+
+    Return None for any other node.
     """
     rule = VIEWS.get(call.op) if not call.domain else None
     if rule is None or not call.views or call.views[0] is None:

@@ -219,7 +219,9 @@ Adding leading axes to operand 0 shifts the axis that `axis` means.
 
 @cache
 def _node_form(op: str, domain: str, version: int) -> NodeForm | None:
-    """Return what an operator allows for its nodes; None if the operator set does not define it, or has deprecated it.
+    """Return the form that an operator allows for its nodes.
+
+    Return None if the operator set does not define the operator, or has deprecated it.
     """
     if domain == MS and (domain, op) in QUANTIZING:
         return _QUANTIZER

@@ -135,7 +135,7 @@ def _clip(constants: FileConstants, node: VersionedNode) -> VersionedNode | None
 def _batch_normalization(_: FileConstants, node: VersionedNode) -> VersionedNode | None:
     """Return a BatchNormalization that does not train, without its old attributes; None for any other one.
 
-    Before set 7 it trained unless `is_test` was 1. Before set 14 it trained if it had more than one result. With
+    Before set 7 it trained unless `is_test` was set. Before set 14 it trained if it had more than one result. With
     `spatial` 0 it had statistics for each element.
     """
     spatial = node.attributes.get("spatial")

@@ -125,8 +125,7 @@ class Call:
         return None if attribute is None else tuple(attribute.ints)
 
     def content(self, index: int) -> Sizes | None:
-        """Return the elements of operand `index`, a scalar or vector of integers; None if they are not known as terms.
-        """
+        """Return the elements of operand `index`, a scalar or vector of known integers; None for any other value."""
         view = self.operand(index)
         return None if view is None else view.content
 
@@ -156,7 +155,9 @@ class Call:
         )
 
     def _holds(self, index: int) -> bool:
-        """Return whether the file stores operand `index`; True for an operand without a name, which was an attribute.
+        """Return whether the file stores operand `index`.
+
+        Return True also for an operand without a name, because it was an attribute.
         """
         name = self.inputs[index] if index < len(self.inputs) else ""
         return not name or self.scope is None or self.scope.holds(name)
@@ -206,7 +207,9 @@ class Call:
         )
 
     def axes(self) -> tuple[int, ...] | None:
-        """Return the axes of a Squeeze or Unsqueeze, from the attribute or operand 1; None if absent or not constant.
+        """Return the axes of a Squeeze or Unsqueeze, from the attribute or operand 1.
+
+        Return None if they are absent or not constant.
         """
         given = self.integers("axes")
         return numbers(self.vector(1)) if given is None else given

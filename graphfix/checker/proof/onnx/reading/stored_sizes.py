@@ -1,4 +1,6 @@
-"""Sizes that the first file stores and the proof trusts: for operators without a rule, or on request for all operators.
+"""Sizes that the first file stores and the proof trusts.
+
+They are trusted for operators without a rule, or on request for all operators.
 """
 
 from __future__ import annotations

@@ -44,7 +44,9 @@ def is_uninferred(size: object) -> bool:
 
 @cache
 def type_name(data_type: int) -> str:
-    """Return the numpy name of a TensorProto type, such as `float32`; `no type` for a number that onnx does not define.
+    """Return the numpy name of a TensorProto type, such as `float32`.
+
+    Return `no type` for a number that onnx does not define.
     """
     name: str = TensorProto.DataType.Name(data_type).lower() if data_type in KNOWN_TYPES else "no type"
     return NAMES.get(name, name)

@@ -38,8 +38,7 @@ AXES_ARE_READ_SINCE: Final = 13
 
 
 class Reader(Protocol):
-    """The interface of the reader of graphs (`Reading` in reader.py), which reads bodies for the rules of control flow.
-    """
+    """The interface of `Reading` (reader.py), which the rules of control flow use to read bodies."""
 
     table: TermTable
     functions: dict[FunctionKey, FunctionProto]
@@ -50,7 +49,9 @@ class Reader(Protocol):
     constants: FileConstants
 
     def among(self, nodes: Sequence[NodeProto], version: int, values: dict[str, View]) -> View:
-        """Read nodes of the standard operator set of this version on these values; return the result of the last node.
+        """Read nodes of the standard operator set of this version; return the result of the last node.
+
+        The nodes read and extend `values`.
         """
 
     def occurrence(self, key: object) -> int:
@@ -132,7 +133,9 @@ def _scan(reader: Reader, call: Call, environment: Environment, given: list[View
 
 
 def _each(call: Call, name: str, count: int) -> tuple[int, ...]:
-    """Return an integer attribute with one number for each of `count` values; zeros if the node has no such attribute.
+    """Return the attribute `name`, which has one integer for each of `count` values.
+
+    Return zeros if the node does not have it, or if its length is not `count`.
     """
     given = call.integers(name)
     return tuple(given) if given is not None and len(given) == count else (0,) * count

@@ -59,9 +59,10 @@ def meaning(op: str, domain: str, version: int, given: frozenset[str]) -> int:
 
 @cache
 def unlifted(op: str, domain: str, version: int, given: frozenset[str]) -> int:
-    """Return the version of an operator's meaning, where only versions up to operator set 8 are merged.
+    """Return the version of an operator's meaning, where versions below set 8 may count as set 8's version.
 
-    Unlike `meaning`, this does not treat an attribute that later became an operand as that operand. `given` are the
+    They do if they only accept less than set 8, or if indexing maps express the difference (legacy broadcasts). Unlike
+    `meaning`, this function does not treat an attribute that later became an operand as that operand. `given` are the
     names of the node's attributes.
     """
     own = since(op, domain, version)
@@ -135,6 +136,5 @@ def compared_attributes(
 
 
 def inference_mode(attributes: Mapping[str, AttributeProto]) -> bool:
-    """Return whether a Dropout or BatchNormalization before operator set 7 does not train, because `is_test` is not 0.
-    """
+    """Return whether a Dropout or BatchNormalization before set 7 does not train, because `is_test` is not 0."""
     return "is_test" in attributes and attributes["is_test"].i != 0
