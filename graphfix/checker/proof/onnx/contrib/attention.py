@@ -44,7 +44,7 @@ def _value_size(call: Call) -> Size | None:
     """
     stated = call.integers("qkv_hidden_sizes")
     if stated:
-        return stated[2] if len(stated) == 3 and stated[2] > 0 else None  # noqa: PLR2004 - queries, keys, values
+        return stated[2] if len(stated) == 3 and stated[2] > 0 else None  # noqa: PLR2004 - sizes of queries, keys and values
     weights = _of_rank(call, 1, MATRIX)
     columns = None if weights is None else weights[1]
     # If the number of columns is a symbol, onnxruntime infers 0.
@@ -109,7 +109,10 @@ def _multi_head(call: Call) -> Dims:
 
 
 def _width(call: Call) -> Size | None:
-    """Return the size of all heads of the values (operand 2) together; None if the rank is neither 3 nor 4."""
+    """Return the size of all heads of the values (operand 2) together.
+
+    Return None if the shape is unknown or its rank is neither 3 nor 4.
+    """
     values = call.sizes(2)
     if values is None or len(values) not in (IN_A_ROW, BY_HEAD):
         return None
@@ -216,6 +219,7 @@ def _cache_kind(past: int) -> KindRule:
 
     The rule returns None for a quantized cache without a past.
     """
+
     def rule(call: Call) -> Kind:
         if call.operand(past) is not None:
             return kind_of(past)(call)

@@ -17,7 +17,10 @@ KindRule: TypeAlias = "Callable[[Call], Kind]"
 
 
 class Result(NamedTuple):
-    """The rules of one result: they return its sizes and its type for a call, or None if they do not apply."""
+    """The rules of one result: `sizes` returns its dims and `kind` its element type for a call.
+
+    A rule returns None if it does not apply.
+    """
 
     sizes: SizesRule
     kind: KindRule

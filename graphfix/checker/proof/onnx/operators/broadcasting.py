@@ -49,7 +49,7 @@ def _unary(call: Call) -> View | None:
     """Return the term of an operator that computes each element from one element of operand 0.
 
     The other operands are parameters of all elements. Return None for a FastGelu with a bias, because the bias differs
-    from element to element. A Cast to int64 of integers that were int64 before returns these.
+    from element to element. A Cast of int32 to int64 returns an earlier int64 value if that contains the same numbers.
     """
     view = call.views[0]
     if view is None:
@@ -101,7 +101,7 @@ def _beside_neutral(call: Call, one: View, two: View) -> View | None:
 def _pair(call: Call, one: View, two: View) -> View:
     """Return the term of an operator of two operands. A power by a constant of one element, 2 or 3, is a product.
 
-    onnxruntime computes such a power as a product, bit for bit, whatever the exponent's type. It does not if the
+    onnxruntime computes such a power as a product, bit for bit, whatever the exponent's type. It does not do so if the
     exponent has several elements or more axes than the base, or if the base may have only one element.
     """
     key = (*call.key, ())
@@ -156,7 +156,7 @@ def _padded(axes: Axes | None, front: int, behind: int) -> Axes:
 
 
 def _quantizing(call: Call) -> View | None:
-    """Return the term of a QuantizeLinear or DequantizeLinear; None if it is read exactly.
+    """Return the term of a QuantizeLinear or DequantizeLinear; None if maps can't express how it reads its operands.
 
     Scale and zero point follow one axis of operand 0, or apply to all of it. If they have one element, `axis` means
     nothing. The term contains the axis only in the maps of the parameters. So the term does not change if operand 0
@@ -202,7 +202,10 @@ def _along(call: Call, data: View, parameters: Sequence[View]) -> View | None:
 
 
 def _onto(call: Call) -> View | None:
-    """Return the term of an operator that broadcasts its other operands onto operand 0; None if it is read exactly."""
+    """Return the term of an operator that broadcasts its other operands onto operand 0.
+
+    Return None if indexing maps can't express how it reads its operands.
+    """
     data, indices = call.views[0], onnx_ops.ONTO[call.domain, call.op]
     if data is None:
         return None
@@ -273,9 +276,9 @@ def _statistics_sizes(call: Call) -> Dims:
 
 
 def _product(call: Call) -> View | None:
-    """Return the term of a matrix product; None if it is read exactly.
+    """Return the term of a matrix product; None if maps can't express how it reads its operands.
 
-    Return None for transposed batches, and for scales or zero points with several elements.
+    That is so for transposed batches, and for scales or zero points with several elements.
     """
     indices = onnx_ops.PRODUCTS[call.domain, call.op]
     one, two = (call.operand(index) for index in indices)
@@ -296,7 +299,7 @@ def _product(call: Call) -> View | None:
 
 
 def _gemm(call: Call) -> View | None:
-    """Return the term of a Gemm, with operand C broadcast to [rows, columns]; None if it is read exactly.
+    """Return the term of a Gemm, with operand C broadcast to [rows, columns]; None if maps can't express that.
 
     A and B must be matrices, and C must have at most two axes. Before operator set 7, C must have the shape of the
     result unless `broadcast` is 1.

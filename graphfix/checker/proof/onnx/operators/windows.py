@@ -120,7 +120,7 @@ def _term_places(call: Call, size: Size, window: Window) -> Size | None:
 def _pools_of_nothing(call: Call, size: Size, added: int, stride: int) -> bool:
     """Return whether runtimes count the windows of a pool equally if a size is 0.
 
-    onnxruntime executes such a pool only for an empty batch. It rounds a negative number up, so that one window
+    onnxruntime executes such a pool only for an empty batch. It rounds a negative quotient up, so that one window
     remains. If this may happen, the proof assumes that no size is 0. `added` is the padding minus the window's reach.
     """
     batch = (call.sizes(0) or (0,))[0]

@@ -180,7 +180,7 @@ def enter_call(
     attributes: Mapping[str, AttributeProto],
     environment: Environment,
 ) -> None:
-    """Record a function call as odd in the closed world if its names or attributes do not match the function's.
+    """Record a function call as odd if its operands, results or attributes do not match the function's parameters.
 
     A call is odd if it lists another number of operands or results, has an empty name, lacks an attribute without a
     default or passes an undeclared attribute. It is also odd if its domain is not imported. The second file may have an

@@ -315,7 +315,7 @@ def _scan(reader: Reader, call: Call, environment: Environment) -> list[View]:
 
     The body's inputs are the states, then one part of each scanned value, without the scanned axis.
     """
-    skipped = 0 if call.since > 8 else 1  # noqa: PLR2004 - until then operand 0 holds lengths, and a batch is in front
+    skipped = 0 if call.since > 8 else 1  # noqa: PLR2004 - a Scan 8 has lengths as operand 0, and a batch axis
     count = len(call.views) - skipped - call.integer("num_scan_inputs", 0)
     owner = ("scan", *call.full, tuple(call.views))
     shapes: list[Sizes | None] = []

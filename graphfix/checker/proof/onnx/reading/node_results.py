@@ -67,7 +67,7 @@ def _results(rule: Fold, call: Call) -> list[Array]:
 
 
 def view_or_term(call: Call) -> View | None:
-    """Return the result of a node that moves data or reads its operands by maps; None if it reads them exactly."""
+    """Return the result of a node that moves data or reads its operands by maps; None for any other node."""
     if len(call.outputs) == 1:
         seen = _viewed(call)
         if seen is not None:
@@ -89,7 +89,7 @@ def _viewed(call: Call) -> View | None:
 
 
 def read(call: Call) -> View | None:
-    """Return the result of an operator that reads its operands by indexing maps; None if it reads them exactly.
+    """Return the result of an operator that reads its operands by indexing maps; None if no map expresses that.
 
     Return None also if a result after the first has a name, because a rule returns only the first result.
     """
@@ -101,7 +101,7 @@ def read(call: Call) -> View | None:
 
 
 def exact(call: Call, bodies: tuple[object, ...] = ()) -> list[View]:
-    """Return the results of an operator that reads its operands exactly: each is a term of all operands.
+    """Return the results of an operator that reads its operands exactly, without maps: terms of all operands.
 
     `bodies` are parts of the term beside the operands, such as the outputs of the node's bodies.
     """

@@ -56,7 +56,10 @@ Parts: TypeAlias = tuple[str, str, str, int, bool, tuple[tuple[str, AttributeFor
 
 
 class NodeSignature(NamedTuple):
-    """A node without its names. A runtime loads all nodes of one signature and equal operand types, or none of them."""
+    """A node without its names.
+
+    A runtime loads either all nodes of one signature and equal operand types, or no such node.
+    """
 
     op: str
     domain: str
@@ -120,8 +123,8 @@ def ends_named(given: Pattern) -> bool:
 def attribute_form(attribute: AttributeProto) -> AttributeForm | None:
     """Return the comparable form of an attribute: its type and its serialized value, without name and documentation.
 
-    Return the form `ODD` with all bytes if the attribute has anything beside a value of its type. Return None if such
-    an attribute of another type contains tensors or bodies, which the caller has to compare.
+    Return the form `ODD` with all bytes if the attribute has anything beside a value of its type. Return None for a
+    regular attribute that contains tensors or bodies, because the caller has to compare these.
     """
     if attribute.type in _NUMBERS:
         return _number_form(attribute.SerializeToString(deterministic=True))

@@ -119,7 +119,7 @@ def _clip(constants: FileConstants, node: VersionedNode) -> VersionedNode | None
     becomes an operand. Before set 6 the specification states the largest number of the data's type, but the schema has
     no default. So None is returned there if a bound is absent.
     """
-    if node.since < 6 and not {"min", "max"} <= node.attributes.keys():  # noqa: PLR2004 - where it has a default
+    if node.since < 6 and not {"min", "max"} <= node.attributes.keys():  # noqa: PLR2004 - the first version with default bounds
         return None
     plain = bool(node.views) and node.views[0] is not None and dtype(node.views[0].core) == TensorProto.FLOAT
     largest = float(onnx.helper.tensor_dtype_to_np_dtype(TensorProto.FLOAT).type("3.4028235e38"))
@@ -148,8 +148,8 @@ def _batch_normalization(_: FileConstants, node: VersionedNode) -> VersionedNode
 def _softmax(_: FileConstants, node: VersionedNode) -> VersionedNode | None:
     """Return a Softmax (or LogSoftmax, Hardmax) over one axis; None if it normalizes over several axes together.
 
-    Before set 13 it normalized over all axes from `axis` on. That is one axis if all other axes of them have size 1.
-    Return None also if the shape is unknown.
+    Before set 13 it normalized over all axes from `axis` on. These are one axis if all other axes from `axis` on have
+    size 1. Return None also if the shape is unknown.
     """
     data, given = node.views[0] if node.views else None, node.attributes.get("axis")
     if data is None or not data.sizes:
@@ -186,7 +186,10 @@ def _enlarged(constants: FileConstants, node: VersionedNode) -> VersionedNode | 
 
 
 def _may_shrink(node: VersionedNode) -> bool:
-    """Return whether a node that selects nearest elements may shrink an axis: an Upsample has scales of at least 1."""
+    """Return whether a node that selects nearest elements may shrink an axis. An Upsample never does.
+
+    Only a Resize in mode nearest may shrink an axis here, because an Upsample has scales of at least 1.
+    """
     mode = node.attributes.get("mode")
     return node.op == "Resize" and (mode is None or mode.s == b"nearest")
 
@@ -202,7 +205,7 @@ def _resize(constants: FileConstants, node: VersionedNode) -> VersionedNode | No
 
     Set 11 requires an empty tensor in place of absent scales, and runtimes accept an empty tensor in later sets too.
     """
-    if node.since < 11:  # noqa: PLR2004 - where coordinates are attributes
+    if node.since < 11:  # noqa: PLR2004 - the first version with coordinate modes
         return _enlarged(constants, node)
     return replace(node, views=tuple(None if view is None or view.sizes == (0,) else view for view in node.views))
 

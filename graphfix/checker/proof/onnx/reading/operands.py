@@ -81,9 +81,9 @@ class Call:
         return self.views[index] if index < len(self.views) else None
 
     def named(self, *names: str) -> dict[str, View]:
-        """Return the operands that are present, by these names, which are given in the order of the operands.
+        """Return the operands that are present, by name.
 
-        An operand with an empty name is skipped.
+        `names` contains a name for each operand, in order. An operand whose name there is empty is skipped.
         """
         return {name: view for name, view in zip(names, self.views, strict=False) if name and view is not None}
 
@@ -219,8 +219,8 @@ class Call:
 class Environment:
     """The values that the nodes of one graph can read by name, and the operator sets that this graph imports.
 
-    `outer` is the environment of the graph around a body. `depth` counts the bodies and functions around, and `path`
-    names them for reports.
+    For a body, `outer` is the environment of the surrounding graph. `depth` is the number of surrounding bodies and
+    functions, and `path` is their description for reports.
     """
 
     versions: Mapping[str, int]
@@ -314,7 +314,7 @@ def trimmed(outputs: Sequence[str]) -> Sequence[str]:
 
 
 def domain_of(domain: str) -> str:
-    """Return the domain of an operator set; the standard set has two names, for which the empty string is returned."""
+    """Return the domain of an operator set, with the empty string for both names of the standard set."""
     return "" if domain == "ai.onnx" else domain
 
 

@@ -90,9 +90,9 @@ class Reading:
         )
 
     def occurrence(self, key: object) -> int:
-        """Return how many nodes with this key were read before, and count this one.
+        """Return how many nodes with this key were read before, and count this node.
 
-        Such nodes compute different values.
+        The count distinguishes nodes that compute different values although they are equal, such as random numbers.
         """
         count = self.occurrences[key] = self.occurrences.get(key, -1) + 1
         return count
@@ -132,11 +132,11 @@ class Reading:
     ) -> tuple[View, ...]:
         """Read a body with the values `parameters` as its inputs; return the values of its outputs.
 
-        `outer` is the environment around the body. `place` is the condition under which the body runs, which is equal
-        in both files; None if it always runs. `label` is the node and the attribute that contain the body.
+        `outer` is the environment of the surrounding graph. `place` is the condition under which the body runs, which
+        is equal in both files; None if it always runs. `label` is the node and the attribute that contain the body.
 
-        Raises UnprovedError for bodies nested too deeply, another number of inputs, and an output that the second file
-        takes directly from the graph around.
+        Raises UnprovedError if bodies are nested too deeply, or if the number of inputs is wrong. In the second file,
+        an output of the body must not be a value of the surrounding graph.
         """
         if outer.depth > _DEEPEST:
             raise UnprovedError("bodies are nested too deeply to be read")
@@ -223,8 +223,8 @@ class Reading:
     def _shaped(self, call: Call, results: Sequence[View | None], stored: StoredSizes) -> Sequence[View | None]:
         """Return the results of a node; if its operator has no rule, add the shapes that the first file stores.
 
-        Only a result of unknown rank, for which the file stores a shape, changes. The proof then reports that it trusts
-        this stored shape.
+        A result changes only if its rank is unknown and the file stores its shape. The proof then reports that it
+        trusts this stored shape.
         """
         from graphfix.checker.proof.onnx import contrib  # Most models have no operators of other domains.
 
@@ -306,7 +306,7 @@ class Reading:
         """
         core, new = self.table.core(("parameter", owner, index, sizes), f"input {index} of a body", counted=False)
         if new and sizes is not None:
-            core.sizes = self.table.named_sizes(core, sizes)  # type: ignore[arg-type]  # sizes are opaque to the key only
+            core.sizes = self.table.named_sizes(core, sizes)  # type: ignore[arg-type]  # the key accepts any objects as sizes
         return whole(core)
 
     # --- functions --------------------------------------------------------------------------------------------

@@ -55,11 +55,9 @@ class StoredSizes:
         return cls(graph, arithmetic, known, all_sizes)
 
     def _stored(self, name: str) -> tuple[int | str | None, ...] | None:
-        """Return the stored shape of a value: numbers, symbols or formulas as text, None for no size.
+        """Return the stored shape of a value: numbers, symbols or formulas as text, None for a size without value.
 
-        None if none is stored.
-
-        The shapes are indexed at the first call, because few proofs need them.
+        Return None if no shape is stored. The shapes are indexed at the first call, because few proofs need them.
         """
         if self._infos is None:
             infos = (*self.graph.value_info, *self.graph.output)

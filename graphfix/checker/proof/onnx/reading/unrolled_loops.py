@@ -71,9 +71,9 @@ LOOPS: Final = frozenset({b"Loop", b"Scan"})
 
 
 def written_out(one: ModelProto, two: ModelProto) -> bool:
-    """Return whether some result of a loop in the first file is no result of a loop in the second file, by name.
+    """Return whether a loop of the first file has a result that no loop of the second file has, compared by name.
 
-    Then the second file may contain the trips of that loop instead.
+    If so, the second file may contain the trips of that loop instead.
     """
     return not _loop_results(one) <= _loop_results(two)
 

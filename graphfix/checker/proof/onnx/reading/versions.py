@@ -102,7 +102,7 @@ def effective(
 
 
 def _only_hints(old: OpSchema, new: OpSchema, given: frozenset[str]) -> bool:
-    """Return whether operator set 8 changed nothing but to drop the memory hint `consumed_inputs` of operator set 1.
+    """Return whether operator set 8 only dropped the attribute `consumed_inputs`, a hint about memory.
 
     `given` are the names of the node's attributes. An absent attribute must have the same default in both sets.
     """
