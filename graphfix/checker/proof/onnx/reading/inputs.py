@@ -103,8 +103,10 @@ class FreeSizes:
         return part if isinstance(part, int) else self._symbol(part, ("input", part))
 
     def _symbol(self, label: str, key: tuple[object, ...]) -> Symbol:
-        # A name that is not valid UTF-8 is a bytes object.
-        """Return the symbol of a label. `key` identifies the symbol if the inputs do not declare the label."""
+        """Return the symbol of a label. `key` identifies the symbol if the inputs do not declare the label.
+
+        A label that is not valid UTF-8 is a bytes object.
+        """
         return self.arithmetic.algebra.symbol(self.keys.get(label, key), str(label))
 
 

@@ -179,9 +179,8 @@ class Call:
     def target(self, index: int) -> Sizes | None:
         """Return the elements of operand `index` as a target shape; None if an element is unknown or may be negative.
 
-        A number may be negative, but a term may not.
-
-        A negative element of a target shape is not a size, but means for example an inferred size.
+        A number may be negative, but a term may not. A negative element means another size: -1 is the size that the
+        other sizes determine.
         """
         given = self.vector(index)
         known = self.table.arithmetic.is_size
