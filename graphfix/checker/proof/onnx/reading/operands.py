@@ -177,10 +177,10 @@ class Call:
         return -rank if self.version >= COUNTED_BACK_SINCE else 0
 
     def target(self, index: int) -> Sizes | None:
-        """Return the elements of operand `index` as a target shape; None if an element is unknown or may be negative.
+        """Return the elements of operand `index`, a target shape such as that of a Reshape.
 
-        A number may be negative, but a term may not. A negative element means another size: -1 is the size that the
-        other sizes determine.
+        Return None if an element is unknown, or is a term that may be negative. A negative element does not state its
+        own size, so a term must be a size. Negative numbers are returned.
         """
         given = self.vector(index)
         known = self.table.arithmetic.is_size
