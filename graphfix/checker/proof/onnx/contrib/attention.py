@@ -241,4 +241,4 @@ OPERATORS: Operators = {
     **dict.fromkeys(("PagedAttention", "SparsePagedAttention"), (moved(0, unknown), like(3), like(4))),
     "DynamicSparseAttention": (moved(0, _grouped),),
 }  # fmt: skip
-"""Operators of com.microsoft."""
+"""The rules of the operators of com.microsoft, by operator."""

@@ -123,7 +123,7 @@ OPERATORS: Operators = {
     "MoEGroupRouter": (moved(0, _experts), moved(1, _experts), moved(1, _experts)),
     "MoEPacked": (like(0),),
 }  # fmt: skip
-"""Operators of com.microsoft."""
+"""The rules of the operators of com.microsoft, by operator."""
 STANDARD: Operators = {
     **dict.fromkeys(
         "Affine ImageScaler ParametricSoftplus Scale ScaledTanh MemcpyFromHost MemcpyToHost".split(), (like(0),)
@@ -131,4 +131,4 @@ STANDARD: Operators = {
     # Its sizes are computed like those of the operators in `operators.ONTO`.
     "SimplifiedLayerNormalization": (Result(unknown, kind_of(1)), typed(TensorProto.FLOAT, unknown)),
 }
-"""Operators of the standard domain."""
+"""The rules of onnxruntime's own operators in the standard domain, by operator."""

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from graphfix.checker.proof.onnx.reading.operands import Call
 
 MATRIX, TOKENS, IMAGE = 2, 3, 4
-"""Ranks: a matrix, [batch,positions,hidden], [batch,channels,rows,columns]."""
+"""Ranks: of a matrix, of tokens [batch,positions,hidden], and of an image [batch,channels,rows,columns]."""
 PARTS = 3
 """The number of operands of QLinearConcat for each tensor: the tensor, its scale and its zero point."""
 BYTE = 8
@@ -228,6 +228,6 @@ OPERATORS: Operators = {
     "GreedySearch": (typed(TensorProto.INT32, ranked(2)),),
     "Sampling": (typed(TensorProto.INT32, ranked(2)),),
 }  # fmt: skip
-"""Operators of com.microsoft."""
+"""The rules of the operators of com.microsoft, by operator."""
 STANDARD: Operators = {"Crop": (moved(0, _cut_out),), "DynamicSlice": (moved(0, slice_sizes),)}
-"""Operators of the standard domain."""
+"""The rules of onnxruntime's own operators in the standard domain, by operator."""

@@ -127,4 +127,4 @@ OPERATORS: Operators = {
     "GemmFastGelu": (moved(0, _by_last),),
     "CDist": (moved(0, _distances),),
 }  # fmt: skip
-"""Operators of com.microsoft."""
+"""The rules of the operators of com.microsoft, by operator."""

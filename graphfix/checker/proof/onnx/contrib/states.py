@@ -142,4 +142,4 @@ OPERATORS: Operators = {
     "ConvStateReplay": (like(2),),
     "GatedDeltaNetStateReplay": (like(2),),
 }  # fmt: skip
-"""Operators of com.microsoft."""
+"""The rules of the operators of com.microsoft, by operator."""

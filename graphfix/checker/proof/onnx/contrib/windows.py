@@ -107,7 +107,7 @@ MICROSOFT: Operators = {
     "ConvTransposeWithDynamicPads": (moved(0, _batch_only),),
     "GridSample": (moved(0, _of_operand_0(grid_sample)),),
 }
-"""Operators of com.microsoft."""
+"""The rules of the operators of com.microsoft, by operator."""
 BLOCKED: Operators = {
     "Conv": (moved(0, _of_operand_0(_convolution(1))),),
     "MaxPool": (moved(0, _of_operand_0(pooled)),),
@@ -118,7 +118,10 @@ BLOCKED: Operators = {
     "ReorderOutput": (moved(0, _out_of_blocks),),
     "Upsample": (moved(0, _upsampled),),
 }
-"""Operators of com.microsoft.nchwc, whose channels are in blocks of the size of the processor's vectors."""
+"""The rules of the operators of com.microsoft.nchwc, by operator.
+
+Channels are in blocks of the size of the processor's vectors.
+"""
 CHANNELS_LAST: Operators = {
     **dict.fromkeys(("BatchNormalization", "InstanceNormalization", "LRN"), (like(0),)),
     "Conv": (moved(0, _channels_last_rule(_convolution(1))),),
@@ -136,7 +139,9 @@ CHANNELS_LAST: Operators = {
     "DepthToSpace": (moved(0, _channels_last_rule(depth_to_space)),),
     "SpaceToDepth": (moved(0, _channels_last_rule(space_to_depth)),),
 }  # fmt: skip
-"""Operators of com.ms.internal.nhwc: standard operators with the channels last, in operand 0 and the result.
+"""The rules of the operators of com.ms.internal.nhwc, by operator.
+
+These are standard operators whose operand 0 and result have the channels as the last axis.
 
 Filters have the layout of the standard operators. Source: onnxruntime's layout transformation (`NhwcInferenceContext`).
 """

@@ -36,7 +36,7 @@ MATRIX = 2
 PER_AXIS_SINCE = 13
 """From this version on, a quantization may have a parameter for each element of an axis."""
 BIASED = "FastGelu"
-"""The elementwise operator with an optional second operand that differs from element to element."""
+"""The unary operator with an optional operand 1, a bias, which differs from element to element."""
 ITSELF = frozenset({"Max", "Or"})
 """Operators that return x unchanged for the operands x and x, in every bit: NaN and the sign of zero too."""
 BYTES = frozenset(number for name, number in TensorProto.DataType.items() if name.startswith("FLOAT8"))

@@ -49,7 +49,7 @@ _TWO_TYPES_SINCE = 12
 _RAISED = frozenset({TensorProto.FLOAT, TensorProto.DOUBLE, TensorProto.INT32, TensorProto.INT64})
 """The types for which onnxruntime has a kernel of Pow."""
 PRODUCTS = "a power by 2 and a PRelu of float32 have the bits of the products that they are, as in onnxruntime"
-"""The assumption of a proof that compares one of these operators with a product."""
+"""The assumption of a proof that compares a power by 2, or a PRelu, with a product."""
 
 # --- arithmetic -----------------------------------------------------------------------------------------------------
 

@@ -182,9 +182,9 @@ def enter_call(
 ) -> None:
     """Record a function call as odd if its operands, results or attributes do not match the function's parameters.
 
-    A call is odd if it lists another number of operands or results, has an empty name, lacks an attribute without a
-    default or passes an undeclared attribute. It is also odd if its domain is not imported. The second file may have an
-    odd call only if the first file has an equal one.
+    A call is odd if it lists another number of operands or results, or an empty name. It is also odd if it lacks an
+    attribute without a default, passes an undeclared attribute, or is of a domain that is not imported. The second file
+    may have an odd call only if the first file has an equal one.
     """
     version = environment.versions.get(domain_of(node.domain), NOT_IMPORTED)
     written = constants.attributes(attributes) if attributes else ()

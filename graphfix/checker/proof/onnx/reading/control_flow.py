@@ -128,7 +128,7 @@ def _joined(pair: Sequence[Sizes | None]) -> Guess:
 def _repeated(reader: Reader, call: Call, environment: Environment) -> list[View]:
     """Return the results of a Loop or Scan, computed by the rules for loops, or trip by trip.
 
-    Trips are read one by one if `reader.unrolled` is set and the trip count is constant, because the second file may
+    Trips are read one by one if `reader.unrolled` is set and the trip count is constant. The second file may then
     contain the trips instead of the loop. The loop itself is read first in any case, so that its terms are in the table
     too. The stateful operators of only one reading are counted.
     """
@@ -210,8 +210,8 @@ def _settled(
     """Read a body until the shapes of its states do not change; return the shapes of its inputs, and its outputs.
 
     The returned shapes are true in each iteration. `place` is the condition under which the body runs. `types` are the
-    element types of the body's inputs. `values` contains the shapes of the inputs before the first iteration, the slice
-    of the inputs that are states, and how many of the body's outputs precede the states.
+    element types of the body's inputs. `values` has three parts: the shapes of the inputs before the first iteration,
+    the slice of the inputs that are states, and how many outputs of the body precede the states.
 
     A state is first assumed to keep its shape. If the body returns another shape, each differing size becomes unknown
     (None), and the body is read again.

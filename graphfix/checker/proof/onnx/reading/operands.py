@@ -238,7 +238,10 @@ class Environment:
     believed: StoredSizes | None = None
     """In the first file's main graph: the stored sizes that are trusted where no rule derives the size."""
     stored: set[str] = field(default_factory=set)
-    """The names of values that the file stores: initializers and results of Constant nodes."""
+    """The names of values that the file stores: initializers, and results of Constant nodes.
+
+    In a function, also the operands that the file stores.
+    """
 
     def holds(self, name: str) -> bool:
         """Return whether the file stores the value `name` as a constant, so that runtimes read it before they run."""
@@ -268,8 +271,8 @@ def attributes_of(node: NodeProto, environment: Environment) -> dict[str, Attrib
     """Return the attributes of a node by name. In a function, references are replaced by attributes of the call.
 
     A reference to an attribute that the call does not pass is dropped. Raises UnprovedError for two attributes of one
-    name, a name that is not UTF-8, and a reference outside a function, to an undeclared attribute or to one of another
-    type.
+    name, and for a name that is not UTF-8. Raises it also for a reference outside a function, to an undeclared
+    attribute, or to an attribute of another type.
     """
     found: dict[str, AttributeProto] = {}
     seen: set[str] = set()

@@ -18,15 +18,15 @@ if TYPE_CHECKING:
 KNOWN_TYPES = frozenset(TensorProto.DataType.values())
 """Element types that onnx defines."""
 _FREE = frozenset({"declared", "input"})
-"""The kinds of symbols for sizes that an input may have freely."""
+"""The kinds of symbols for sizes of inputs that the file does not fix."""
 NAMES = {"float": "float32", "double": "float64"}
 """Numpy's names of the types that onnx calls otherwise."""
 
 
 def is_free(size: object) -> bool:
-    """Return whether a size is the symbol of a size that an input may have freely.
+    """Return whether a size is a symbol for an input's size that the file does not fix.
 
-    No runtime infers a number for it.
+    No runtime infers a number for such a size.
     """
     return isinstance(size, Symbol) and size.key[0] in _FREE
 
@@ -34,8 +34,8 @@ def is_free(size: object) -> bool:
 def is_uninferred(size: object) -> bool:
     """Return whether runtimes infer no number for a size.
 
-    Such a size is a symbol of a size that an input may have freely, a size of a Loop that was marked so, or a broadcast
-    of such sizes.
+    Such a size is a symbol for an input's size that the file does not fix, or a size of a Loop that was marked so. A
+    broadcast of only such sizes is another one.
     """
     if not isinstance(size, Symbol) or is_free(size) or size.is_uninferred:
         return isinstance(size, Symbol)

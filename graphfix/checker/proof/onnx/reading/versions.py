@@ -17,7 +17,10 @@ if TYPE_CHECKING:
 UPGRADED = 8
 """Operator sets below this set are compared as this set, because making legacy broadcasts explicit upgrades a file."""
 PRESENT = 17
-"""The operator set as which older sets are read. The operators in WIDENED_SINCE only accept more up to this set."""
+"""Nodes of older operator sets are read as nodes of this set.
+
+The operators in WIDENED_SINCE only accept more up to this set.
+"""
 WIDENED_SINCE: Mapping[str, int] = {
     **dict.fromkeys(
         "ArgMax ArgMin Conv DepthToSpace Flatten Gather Identity If LRN Loop MatMul ReduceL1 ReduceL2 ReduceLogSum"
