@@ -243,7 +243,7 @@ class NodeMemo:
 
 
 def _is_bare(node: NodeProto) -> bool:
-    """Return whether a node is of the standard operator set and has no attributes, overload or device settings."""
+    """Return whether a node has no domain (the standard operator set), attributes, overload or device settings."""
     return not (node.attribute or node.domain or node.overload or node.device_configurations)
 
 
