@@ -1,8 +1,8 @@
-"""The sizes and element types of operators that onnx does not define, and of ai.onnx.ml: one entry an operator.
+"""Rules for the sizes and element types of operators that onnx does not define, and of the domain ai.onnx.ml.
 
-The rules are derived from the documents of onnxruntime's operators and from its CPU kernels. A rule holds for nodes
-that a runtime runs. If onnxruntime's inference at load and its kernel disagree on a size, the size is unknown.
-`operators.registry` calls `sizes`, and `closed_world.operator_types` calls `kind`.
+The rules are derived from the documentation of onnxruntime's operators and from its CPU kernels. A rule is true for
+nodes that a runtime executes. If onnxruntime's inference at load and its kernel disagree on a size, the size is
+unknown. `operators.registry` calls `sizes`, and `closed_world.operator_types` calls `kind`.
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ OPERATORS: Mapping[str, Operators] = {
     CHANNELS_LAST: windows.CHANNELS_LAST,
     LEARNING: learning.OPERATORS,
 }  # fmt: skip
-"""The operators of each domain."""
+"""The rules of the results of each operator, by domain."""
 VERSIONED = frozenset({"", LEARNING, CHANNELS_LAST})
-"""Domains with several versions of operator sets. Of the other domains only version 1 is known."""
+"""Domains with several versions of operator sets. Of each other domain, only version 1 has rules."""
 
 
 def sizes(call: Call, index: int) -> Dims:
-    """Return the dims of result `index`, None for each unknown size; None if the rank is unknown."""
+    """Return the dims of result `index`, with None for each unknown size; None if the rank is unknown."""
     results = _results(call)
     return results[index].sizes(call) if index < len(results) else None
 
@@ -43,18 +43,19 @@ def sizes(call: Call, index: int) -> Dims:
 def kind(call: Call, index: int) -> Kind:
     """Return the element type of result `index`; None if it is unknown.
 
-    It depends only on the node's operator and attributes and on the types of its operands.
+    The type depends only on the node's operator and attributes and on the types of its operands.
     """
     results = _results(call)
     return results[index].kind(call) if index < len(results) else None
 
 
 def is_ruled(call: Call) -> bool:
-    """Return whether an operator of a domain other than the standard one has rules, even if they yield nothing."""
+    """Return whether the call's operator has rules in this package, even if the rules return nothing for the call."""
     return bool(_results(call))
 
 
 def _results(call: Call) -> tuple[Result, ...]:
+    """Return the rules of the operator's results, in order; empty for an operator or version without rules."""
     if call.version != 1 and call.domain not in VERSIONED:
         return ()
     return OPERATORS.get(call.domain, {}).get(call.op, ())

@@ -1,4 +1,4 @@
-"""Operators of onnxruntime whose results have the shape of an operand: activations, normalizations, experts."""
+"""Rules for onnxruntime's operators whose results have an operand's shape: activations, normalizations, experts."""
 
 from __future__ import annotations
 
@@ -20,7 +20,10 @@ _TOKENS = 2
 
 
 def _embedded(call: Call) -> Dims:
-    """Embed tokens[batch,positions] by a table[words,hidden]."""
+    """Return the dims of an embedding: [batch, positions, hidden].
+
+    Operand 0 is tokens[batch,positions], and operand 2 is a table[words,hidden].
+    """
     tokens, words = call.sizes(0), call.sizes(2)
     if tokens is None or words is None or len(tokens) != _TOKENS or len(words) != _TOKENS:
         return None
@@ -28,12 +31,16 @@ def _embedded(call: Call) -> Dims:
 
 
 def _of_each_text(call: Call) -> Dims:
+    """Return the dims of a result with one element for each text: [batch], for tokens[batch,positions]."""
     tokens = call.sizes(0)
     return None if tokens is None or len(tokens) != _TOKENS else tokens[:1]
 
 
 def _premixed(call: Call) -> Dims:
-    """Reduce streams [...,branches,features], or [...,branches*features] with `num_branches`, to [...,features]."""
+    """Return the dims of a HyperConnectionPreMix, which reduces branches: [..., features].
+
+    Operand 0 is [...,branches,features], or [...,branches*features] with the attribute `num_branches`.
+    """
     streams, branches = call.sizes(0), call.integer("num_branches", 0)
     if streams is None or branches < 0 or len(streams) < (1 if branches else _TOKENS):
         return None
@@ -43,7 +50,10 @@ def _premixed(call: Call) -> Dims:
 
 
 def _softmax(call: Call) -> Dims:
-    """QLinearSoftmax: the operand's shape. If a size is 0, onnxruntime returns no value at all."""
+    """Return the dims of a QLinearSoftmax: the operand's shape, or None if a size is 0.
+
+    If a size is 0, onnxruntime returns no value at all. If a size may be 0, the proof assumes that it is not.
+    """
     sizes = call.sizes(0)
     if sizes is not None and numbers(sizes) is None:
         call.table.assumes[SOME_SCORES] = None
@@ -51,18 +61,21 @@ def _softmax(call: Call) -> Dims:
 
 
 def _halved(call: Call) -> Dims:
-    """Return the shape of one half of the last axis."""
+    """Return the shape of operand 0 with half of the last axis."""
     data = call.sizes(0)
     return None if not data else (*data[:-1], call.table.arithmetic.quotient(data[-1], 2))
 
 
 def _gated(call: Call) -> Dims:
-    """SwiGLU: without operand 1, operand 0 has both halves."""
+    """Return the dims of a SwiGLU: the shape of operand 0. Without operand 1, operand 0 contains both halves."""
     return _halved(call) if call.operand(1) is None else call.sizes(0)
 
 
 def _experts(call: Call) -> Dims:
-    """MoEGroupRouter: [tokens,experts] of logits [...,experts], or of data[tokens,width] and projection weights."""
+    """Return the dims of a result of MoEGroupRouter: [tokens, experts].
+
+    Operand 0 is logits[...,experts], or data[tokens,width] for projection weights. Operand 1 is a bias for each expert.
+    """
     logits, bias = call.sizes(0), call.sizes(1)
     if not logits or bias is None or len(bias) != 1:
         return None
@@ -70,6 +83,7 @@ def _experts(call: Call) -> Dims:
 
 
 def _hashed(call: Call) -> Kind:
+    """Return the type of a MurmurHash3: uint32, or int32 if the attribute `positive` is 0; None if it is not valid."""
     positive = call.flag("positive", default=True)
     return None if positive is None else TensorProto.UINT32 if positive else TensorProto.INT32
 
@@ -84,7 +98,7 @@ OPERATORS: Operators = {
     ),
     "QLinearSoftmax": (moved(0, _softmax),),
     "NGramRepeatBlock": (like(1),),
-    # The sizes of the next four are known from their terms, which are by maps.
+    # The sizes of the next four operators are computed with their terms, which read the operands by maps.
     "QLinearAdd": (moved(0, unknown),),
     "QLinearMul": (moved(0, unknown),),
     "QLinearWhere": (moved(1, unknown),),
@@ -92,7 +106,7 @@ OPERATORS: Operators = {
     "QuantizeLinear": (Result(like(0).sizes, lambda call: next(iter(call.kinds[2:]), TensorProto.UINT8)),),
     "DequantizeLinear": (Result(like(0).sizes, kind_of(1)),),
     "MurmurHash3": (Result(like(0).sizes, _hashed),),
-    # CPU kernels compute no mean and no inverse deviation.
+    # CPU kernels compute neither the mean nor the inverse deviation.
     "SkipLayerNormalization": (like(0), UNKNOWN, UNKNOWN, like(0)),
     "SkipSimplifiedLayerNormalization": (like(0), UNKNOWN, UNKNOWN, like(0)),
     "SkipGroupNorm": (like(0), like(0)),
@@ -109,12 +123,12 @@ OPERATORS: Operators = {
     "MoEGroupRouter": (moved(0, _experts), moved(1, _experts), moved(1, _experts)),
     "MoEPacked": (like(0),),
 }  # fmt: skip
-"""Of com.microsoft."""
+"""The rules of the operators of com.microsoft, by operator."""
 STANDARD: Operators = {
     **dict.fromkeys(
         "Affine ImageScaler ParametricSoftplus Scale ScaledTanh MemcpyFromHost MemcpyToHost".split(), (like(0),)
     ),
-    # Its sizes are those of the operators in `operators.ONTO`.
+    # Its sizes are computed like those of the operators in `operators.ONTO`.
     "SimplifiedLayerNormalization": (Result(unknown, kind_of(1)), typed(TensorProto.FLOAT, unknown)),
 }
-"""Of the standard domain."""
+"""The rules of onnxruntime's own operators in the standard domain, by operator."""

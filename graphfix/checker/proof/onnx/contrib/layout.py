@@ -1,4 +1,4 @@
-"""Operators of com.microsoft that move, look up or count elements, and those that split texts."""
+"""Rules for operators of com.microsoft that move, look up or count elements, and for operators that split texts."""
 
 from __future__ import annotations
 
@@ -19,20 +19,21 @@ if TYPE_CHECKING:
     from graphfix.checker.proof.onnx.reading.operands import Call
 
 MATRIX, TOKENS, IMAGE = 2, 3, 4
-"""Ranks: a matrix, [batch,positions,hidden], [batch,channels,rows,columns]."""
+"""Ranks: of a matrix, of tokens [batch,positions,hidden], and of an image [batch,channels,rows,columns]."""
 PARTS = 3
-"""The operands of QLinearConcat for each tensor: the tensor, its scale and its zero point."""
+"""The number of operands of QLinearConcat for each tensor: the tensor, its scale and its zero point."""
 BYTE = 8
-"""Bits of a byte."""
+"""The number of bits of a byte."""
 
 
 def _free(call: Call, more: int = 0) -> Dims:
+    """Return dims that are all unknown, of operand 0's rank plus `more`; None if the rank is unknown."""
     rank = call.rank(0)
     return None if rank is None else (None,) * (rank + more)
 
 
 def _expanded(call: Call) -> Dims:
-    """ExpandDims: insert an axis of size 1; operand 1 is its position."""
+    """Return the dims of an ExpandDims, which inserts an axis of size 1; operand 1 is the position."""
     sizes, axis = call.sizes(0), numbers(call.content(1))
     if sizes is None or axis is None or len(axis) != 1 or not -len(sizes) - 1 <= axis[0] <= len(sizes):
         return _free(call, 1)
@@ -41,12 +42,16 @@ def _expanded(call: Call) -> Dims:
 
 
 def _gathered_points(call: Call) -> Dims:
-    """GatherND of points with as many coordinates as data has axes; for fewer, onnxruntime infers an axis too many."""
+    """Return the dims of a GatherND whose points have as many coordinates as the data has axes, else None.
+
+    For fewer coordinates, onnxruntime infers one axis too many.
+    """
     data, indices = call.sizes(0), call.sizes(1)
     return indices[:-1] if data and indices and indices[-1] == len(data) else None
 
 
 def _padded(call: Call) -> Dims:
+    """Return the dims of a Pad; all are unknown if the padding (operand 1) is unknown."""
     sizes, pads = call.sizes(0), call.content(1)
     if sizes is None or pads is None or len(pads) != 2 * len(sizes):
         return _free(call)
@@ -55,11 +60,15 @@ def _padded(call: Call) -> Dims:
 
 
 def _natural(size: Size | None) -> Size | None:
+    """Return `size`, or None if it is a number below 0."""
     return None if isinstance(size, int) and size < 0 else size
 
 
 def _counted(call: Call) -> Dims:
-    """Range of known integers; the default of the step is 1."""
+    """Return the length of a Range of known integers, in a tuple; None in the tuple if it is unknown.
+
+    Operand 2, the step, is 1 by default.
+    """
     ends = [call.content(at) for at in range(2 if call.operand(2) is None else 3)]
     known = numbers([end[0] if end else None for end in ends])
     kinds = {None if view is None else integer_type(view) for view in call.views}
@@ -70,7 +79,11 @@ def _counted(call: Call) -> Dims:
 
 
 def _unfolded(call: Call) -> Dims:
-    """UnfoldTensor: windows of `size` elements along an axis, `step` apart; their elements are a new last axis."""
+    """Return the dims of an UnfoldTensor: [..., windows, ..., elements of a window].
+
+    It reads windows of `size` elements along the axis `dim`, with a distance of `step`. The elements of a window are a
+    new last axis.
+    """
     sizes, size, step, axis = call.sizes(0), call.integer("size", 0), call.integer("step", 1), call.integer("dim", -1)
     if sizes is None or size < 1 or step < 1 or not -len(sizes) <= axis < len(sizes):
         return _free(call, 1)
@@ -84,13 +97,17 @@ def _unfolded(call: Call) -> Dims:
 
 
 def _concatenated(call: Call) -> Dims:
+    """Return the dims of a QLinearConcat; None if the number of operands is not 2 plus a multiple of 3."""
     if (len(call.views) - 2) % PARTS:
         return None
     return joined(call, [call.sizes(at) for at in range(2, len(call.views), PARTS)])
 
 
 def _looked_up(call: Call) -> Dims:
-    """GatherBlockQuantized: parts of data along `gather_axis`; bytes hold several elements of the last axis."""
+    """Return the dims of a GatherBlockQuantized, where the axes of the indices replace `gather_axis`.
+
+    The elements of uint8 data are bytes that contain several elements of the last axis. The result has these elements.
+    """
     data, indices, axis = call.sizes(0), call.sizes(1), call.integer("gather_axis", 0)
     kind = kind_of(0)(call)
     if not data or indices is None or kind is None or not -len(data) <= axis < len(data):
@@ -105,22 +122,31 @@ def _looked_up(call: Call) -> Dims:
 
 
 def _by_packed_rows(call: Call) -> Dims:
+    """Return the dims of a GatherPacked: the indices' shape, then rows of K elements."""
     indices, width = call.sizes(1), call.integer("K", 0)
     return None if indices is None or width < 1 else (*indices, width)
 
 
 def _embedded(call: Call) -> Dims:
+    """Return the dims of a TorchEmbedding: the indices' shape, then the row size of the table."""
     table, indices = call.sizes(0), call.sizes(1)
     return None if table is None or indices is None or len(table) != MATRIX else (*indices, table[1])
 
 
 def _tokens(call: Call) -> Dims:
-    """Tokenizer: one more axis, unless there are no texts."""
+    """Return the dims of a Tokenizer: the operand's shape and a new last axis; None unless all sizes are above 0.
+
+    A size that is not a number may be 0, so None is returned for it too.
+    """
     sizes = call.sizes(0)
     return (*sizes, None) if sizes and all(isinstance(size, int) and size for size in sizes) else None
 
 
 def _cropped(call: Call) -> Dims:
+    """Return the dims of a CropAndResize: [regions, channels, rows, columns].
+
+    Operand 3 states rows and columns, which are None if it is not constant.
+    """
     data, regions = call.sizes(0), call.sizes(1)
     if data is None or regions is None or len(data) != IMAGE or len(regions) != MATRIX:
         return None
@@ -129,7 +155,10 @@ def _cropped(call: Call) -> Dims:
 
 
 def _cut_out(call: Call) -> Dims:
-    """Crop images: to a stated `scale`, [rows,columns], or by a stated border: left, top, right, bottom."""
+    """Return the dims of a Crop of an image, whose attribute `border` states left, top, right, bottom.
+
+    If the attribute `scale` is present, it states rows and columns of the result.
+    """
     data, border, plane = call.sizes(0), call.integers("border"), call.integers("scale")
     if data is None or len(data) != IMAGE or border is None or len(border) != IMAGE:
         return _free(call)
@@ -143,6 +172,7 @@ def _cut_out(call: Call) -> Dims:
 
 
 def _restored(call: Call) -> Dims:
+    """Return the dims of a RestorePadding: [batch, positions, hidden], for tokens[count,hidden]."""
     tokens, places = call.sizes(0), call.sizes(1)
     if tokens is None or places is None or len(tokens) != MATRIX or len(places) != MATRIX:
         return None
@@ -150,21 +180,25 @@ def _restored(call: Call) -> Dims:
 
 
 def _compressed(call: Call) -> Dims:
+    """Return the dims of a RemovePadding's result 0: [tokens, hidden], where the number of tokens is unknown."""
     data = call.sizes(0)
     return (None, data[2] if data is not None and len(data) == TOKENS else None)
 
 
 def _places(call: Call) -> Dims:
+    """Return the dims of a RemovePadding's result 1, the positions of tokens: [batch, positions]."""
     data = call.sizes(0)
     return data[:2] if data is not None and len(data) == TOKENS else None
 
 
 def _ends(call: Call) -> Dims:
+    """Return the dims of a RemovePadding's result 2, the first token of each text and the end: [batch + 1]."""
     data = call.sizes(0)
     return (call.table.arithmetic.add(data[0], 1),) if data else None
 
 
 def _stated(call: Call) -> Kind:
+    """Return the element type that the attribute `output_dtype` states; bfloat16 by default."""
     return call.integer("output_dtype", TensorProto.BFLOAT16)
 
 
@@ -188,12 +222,12 @@ OPERATORS: Operators = {
         moved(0, _compressed), moved(1, _places), moved(1, _ends), moved(1, lambda _: (1,)),
     ),
     "RestorePadding": (moved(0, _restored),),
-    # Searches: [batch,...]; the length of the texts is known only when the model runs.
+    # Searches return [batch, ...]. The length of the texts is known only when the model runs.
     "BeamSearch": (typed(TensorProto.INT32, ranked(3)), moved(5, ranked(2)), moved(5, ranked(4))),
     "WhisperBeamSearch": (typed(TensorProto.INT32, ranked(3)),),
     "GreedySearch": (typed(TensorProto.INT32, ranked(2)),),
     "Sampling": (typed(TensorProto.INT32, ranked(2)),),
 }  # fmt: skip
-"""Of com.microsoft."""
+"""The rules of the operators of com.microsoft, by operator."""
 STANDARD: Operators = {"Crop": (moved(0, _cut_out),), "DynamicSlice": (moved(0, slice_sizes),)}
-"""Of the standard domain."""
+"""The rules of onnxruntime's own operators in the standard domain, by operator."""

@@ -1,4 +1,4 @@
-"""Operators of ai.onnx.ml: encoders, classifiers, regressors and ensembles of trees."""
+"""Rules for the operators of ai.onnx.ml: encoders, classifiers, regressors and ensembles of trees."""
 
 from __future__ import annotations
 
@@ -25,7 +25,10 @@ _VALUES = {
 
 
 def _extracted(call: Call) -> Dims:
-    """ArrayFeatureExtractor: columns of data[...,features]; a vector becomes a row."""
+    """Return the dims of an ArrayFeatureExtractor: columns of data[...,features].
+
+    A vector becomes a row, [1, columns].
+    """
     data, indices = call.sizes(0), call.sizes(1)
     if not data or indices is None:
         return None
@@ -34,13 +37,16 @@ def _extracted(call: Call) -> Dims:
 
 
 def _other_text(call: Call) -> Kind:
-    """Return the type of CategoryMapper, and of LabelEncoder 1: strings become integers, and integers strings."""
+    """Return the type of a CategoryMapper or LabelEncoder 1: int64 for strings, string for int64.
+
+    Return None for an operand of another type.
+    """
     kind = kind_of(0)(call)
     return _OTHER.get(kind) if isinstance(kind, int) else None
 
 
 def _encoded(call: Call) -> Kind:
-    """Return the type of LabelEncoder: that of the attribute which has the values."""
+    """Return the type of a LabelEncoder: the type of the attribute that contains the values; None if it is unknown."""
     if call.version == 1:
         return _other_text(call)
     found = [int(kind) for name, kind in _VALUES.items() if name in call.attributes]
@@ -50,7 +56,10 @@ def _encoded(call: Call) -> Kind:
 
 
 def _label_kind(call: Call) -> Kind:
-    """Return the type of a label: string if the classes are strings."""
+    """Return the type of a classifier's label: string if the class labels are strings, int64 for integers.
+
+    Return None if the node has no class labels.
+    """
     names = call.attributes.get("classlabels_strings")
     if names is not None and names.strings:
         return TensorProto.STRING
@@ -62,23 +71,31 @@ _NUMBERED = ("classlabels_ints", "classlabels_int64s")
 
 
 def _rows(call: Call) -> Size | None:
+    """Return the number of rows of data[rows,features]; None if operand 0 is not a matrix."""
     data = call.sizes(0)
     return None if data is None or len(data) != MATRIX else data[0]
 
 
 def _labels(call: Call) -> Dims:
+    """Return the dims of a classifier's labels: [rows]."""
     rows = _rows(call)
     return None if rows is None else (rows,)
 
 
 def _scores(call: Call) -> Dims:
-    """Return (rows, unknown): a classifier of two classes may return one score."""
+    """Return the dims [rows, None] of scores.
+
+    Their number is unknown, because a classifier of two classes may return one score.
+    """
     rows = _rows(call)
     return None if rows is None else (rows, None)
 
 
 def _targets(name: str) -> Result:
-    """Return the rules of [rows,targets]; the attribute `name` is the number of targets."""
+    """Return the rules of a float32 result [rows, targets].
+
+    The attribute `name` contains the number of targets, 1 by default.
+    """
 
     def rule(call: Call) -> Dims:
         rows, count = _rows(call), call.integer(name, 1)
@@ -88,6 +105,7 @@ def _targets(name: str) -> Result:
 
 
 def _one_hot(call: Call) -> Dims:
+    """Return the dims of a OneHotEncoder: the operand's shape, then the number of categories."""
     data, names = call.sizes(0), call.attributes.get("cats_strings")
     numbered = call.attributes.get("cats_int64s")
     counts = [len(given) for given in (names and names.strings, numbered and numbered.ints) if given]
@@ -95,7 +113,10 @@ def _one_hot(call: Call) -> Dims:
 
 
 def _joined(call: Call) -> Dims:
-    """FeatureVectorizer: the features of all operands, side by side; `inputdimensions` has their numbers."""
+    """Return the dims of a FeatureVectorizer, which joins the features of all operands: [rows, features].
+
+    The attribute `inputdimensions` contains the number of features of each operand.
+    """
     rows, counts = _rows(call), call.integers("inputdimensions")
     if rows is None:
         return None

@@ -1,4 +1,4 @@
-"""Matrix products of onnxruntime, with weights quantized or not."""
+"""Rules for onnxruntime's matrix products, with or without quantized weights."""
 
 from __future__ import annotations
 
@@ -18,7 +18,10 @@ MATRIX = 2
 
 
 def _weights(inner: str, outer: str) -> SizesRule:
-    """Return the rule of A[...,`inner`] to [...,`outer`], where both names are attributes of the node."""
+    """Return the rule for a product of A[...,inner], whose result is [...,outer].
+
+    `inner` and `outer` are names of attributes that contain these sizes.
+    """
 
     def rule(call: Call) -> Dims:
         data, size = call.sizes(0), call.integer(outer, 0)
@@ -30,21 +33,25 @@ def _weights(inner: str, outer: str) -> SizesRule:
 
 
 def _bnb4(call: Call) -> Dims:
-    """MatMulBnb4: A[...,K] by weights [N,K], or A[...,N] where `transB` is 0."""
+    """Return the dims of a MatMulBnb4: A[...,K] and weights [N,K] -> [...,N].
+
+    If the attribute `transB` is 0, the dims are A[...,N] -> [...,K].
+    """
     turned = call.flag("transB", default=True)
     return None if turned is None else _weights("K", "N")(call) if turned else _weights("N", "K")(call)
 
 
 def _of_stated_weights(call: Call) -> Dims:
-    """MatMulFpQ4: operand 2 holds the shape of the weights [K,N]."""
+    """Return the dims of a MatMulFpQ4: [..., N], where operand 2 contains the shape [K,N] of the weights."""
     data, stated = call.sizes(0), constant(call, 2, MATRIX)
     return None if not data or stated is None else (*data[:-1], stated[1])
 
 
 def _fused(call: Call) -> Dims:
-    """FusedMatMul: MatMul of operands that may be transposed; a vector is not.
+    """Return the dims of a FusedMatMul: those of a MatMul of operands that may be transposed, but vectors are not.
 
-    With transBatch an operand is [rows,batch...,columns] in place of [batch...,rows,columns].
+    With the attribute `transBatchA` or `transBatchB`, that operand is [rows,batch...,columns] instead of
+    [batch...,rows,columns].
     """
     turns = [call.flag(name) for name in ("transA", "transB", "transBatchA", "transBatchB")]
     one, two = call.sizes(0), call.sizes(1)
@@ -57,38 +64,46 @@ def _fused(call: Call) -> Dims:
 
 
 def _unbatched(sizes: Sizes) -> Sizes:
-    """[rows,batch...,columns] -> [batch...,rows,columns]."""
+    """Return the sizes of [rows,batch...,columns] in the order [batch...,rows,columns]."""
     return (*sizes[1:-1], sizes[0], sizes[-1])
 
 
 def _turned(sizes: Sizes) -> Sizes:
+    """Return the shape with the last two axes swapped; a vector or scalar is returned unchanged."""
     return sizes if len(sizes) < MATRIX else (*sizes[:-2], sizes[-1], sizes[-2])
 
 
 def _plain(call: Call) -> Dims:
+    """Return the dims of the matrix product of operands 0 and 1."""
     return stacked(call, call.sizes(0), call.sizes(1))
 
 
 def _distances(call: Call) -> Dims:
+    """Return the dims of a CDist of two matrices: [rows of operand 0, rows of operand 1]."""
     one, two = call.sizes(0), call.sizes(1)
     return (_rows(one), _rows(two))
 
 
 def _rows(sizes: Sizes | None) -> Size | None:
+    """Return the number of rows of a matrix; None for any other shape."""
     return sizes[0] if sizes is not None and len(sizes) == MATRIX else None
 
 
 def _gemm_kind(call: Call) -> Kind:
-    """QGemm: float32 unless a zero point of the result is given."""
+    """Return the type of a QGemm: float32, or the type of the result's zero point (operand 8) if that is present."""
     return TensorProto.FLOAT if call.operand(8) is None else kind_of(8)(call)
 
 
 def _beside_skip(call: Call) -> Dims:
+    """Return the dims of a result that exists only with a skip operand: the shape of operand 0.
+
+    Return None without operand 1.
+    """
     return call.sizes(0) if call.operand(1) is not None else None
 
 
 def _by_last(call: Call) -> Dims:
-    """GemmFastGelu: X[...,K] by W[K,N]."""
+    """Return the dims of a GemmFastGelu: X[...,K] and W[K,N] -> [...,N]."""
     data, weights = call.sizes(0), call.sizes(1)
     return None if not data or weights is None or len(weights) != MATRIX else (*data[:-1], weights[1])
 
@@ -112,4 +127,4 @@ OPERATORS: Operators = {
     "GemmFastGelu": (moved(0, _by_last),),
     "CDist": (moved(0, _distances),),
 }  # fmt: skip
-"""Of com.microsoft."""
+"""The rules of the operators of com.microsoft, by operator."""

@@ -1,4 +1,4 @@
-"""The rules of one result of an operator, for its sizes and for its element type, and how they are built."""
+"""The rules for one result of an operator, its sizes and its element type, and functions that create such rules."""
 
 from __future__ import annotations
 
@@ -11,20 +11,23 @@ if TYPE_CHECKING:
     from graphfix.checker.proof.onnx.reading.operands import Call
 
 Kind: TypeAlias = "int | bytes | None"
-"""A TensorProto type; None if it is unknown."""
+"""An element type as a number of TensorProto, or the bytes of another type; None if it is unknown."""
 SizesRule: TypeAlias = "Callable[[Call], Dims]"
 KindRule: TypeAlias = "Callable[[Call], Kind]"
 
 
 class Result(NamedTuple):
-    """The rules of one result; a rule returns None if it does not apply."""
+    """The rules of one result: `sizes` returns its dims and `kind` its element type for a call.
+
+    A rule returns None if it does not apply.
+    """
 
     sizes: SizesRule
     kind: KindRule
 
 
 Operators: TypeAlias = "Mapping[str, tuple[Result, ...]]"
-"""The rules of the results of each operator, in order. Further results are unknown."""
+"""The rules of the results of each operator, in the order of the results. Results without rules are unknown."""
 
 
 def kind_of(at: int) -> KindRule:
@@ -38,17 +41,17 @@ def like(at: int) -> Result:
 
 
 def typed(kind: int, sizes: SizesRule) -> Result:
-    """Return the rules of a result of one element type, whatever the operands are."""
+    """Return the rules of a result that always has the element type `kind`, with the rule `sizes`."""
     return Result(sizes, lambda _: kind)
 
 
 def moved(at: int, sizes: SizesRule) -> Result:
-    """Return the rules of a result with the element type of operand `at` and other sizes."""
+    """Return the rules of a result with the element type of operand `at`, and with the rule `sizes`."""
     return Result(sizes, kind_of(at))
 
 
 def unknown(_: Call) -> None:
-    """Return None: the size or the type is unknown."""
+    """Return None: a rule for an unknown shape or an unknown type."""
 
 
 UNKNOWN = Result(unknown, unknown)
@@ -60,9 +63,10 @@ def ranked(rank: int) -> SizesRule:
 
 
 def constant(call: Call, at: int, length: int | None = None) -> Sequence[Size] | None:
-    """Return the elements of an operand if all are known and can be sizes, else None.
+    """Return the elements of operand `at` if all are known and can be sizes, else None.
 
-    None is returned too if there are not `length` elements. A term counts if it is a size; other terms may be negative.
+    Return None also if there are not `length` elements. A term is accepted if it is a size; other terms may be
+    negative.
     """
     content = call.content(at)
     if content is None or (length is not None and len(content) != length):

@@ -1,4 +1,4 @@
-"""Convolutions and pools of onnxruntime: fused, quantized, with the channels last, or in blocks."""
+"""Rules for onnxruntime's convolutions and pools: fused, quantized, with the channels last, or in blocks."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ IMAGE = 4
 
 
 def _channels_second(sizes: Sizes | None) -> Sizes | None:
-    """[batch,...,channels] -> [batch,channels,...]."""
+    """Return the sizes of [batch,...,channels] in the order [batch,channels,...]; None if they are unknown."""
     return None if not sizes else (sizes[0], sizes[-1], *sizes[1:-1])
 
 
 def _channels_last(dims: Dims) -> Dims:
-    """[batch,channels,...] -> [batch,...,channels]."""
+    """Return the dims of [batch,channels,...] in the order [batch,...,channels]; None if they are unknown."""
     return None if dims is None else (dims[0], *dims[2:], dims[1])
 
 
@@ -36,7 +36,7 @@ def _channels_last_rule(rule: Callable[[Call, Sizes | None], Dims]) -> SizesRule
 
 
 def _either(rule: Callable[[Call, Sizes | None], Dims]) -> SizesRule:
-    """Return a rule that reads from the attribute `channels_last` where the channels are."""
+    """Return the rule for data whose channels are the last axis if the attribute `channels_last` is 1, else axis 1."""
 
     def chosen(call: Call) -> Dims:
         last = call.flag("channels_last")
@@ -46,26 +46,28 @@ def _either(rule: Callable[[Call, Sizes | None], Dims]) -> SizesRule:
 
 
 def _convolution(weight: int) -> Callable[[Call, Sizes | None], Dims]:
-    """Return the rule of a convolution by operand `weight` [made,channels,...]."""
+    """Return the rule for a convolution by the filters of operand `weight`, [made,channels,...]."""
     return lambda call, data: convolved(call, data, call.sizes(weight))
 
 
 def _global_pool(_: Call, data: Sizes | None) -> Dims:
+    """Return the shape of a global pool of data[batch,channels,...]: [batch,channels,1,...]."""
     return globally_pooled(data)
 
 
 def _of_operand_0(rule: Callable[[Call, Sizes | None], Dims]) -> SizesRule:
+    """Return the rule that applies `rule` to the shape of operand 0."""
     return lambda call: rule(call, call.sizes(0))
 
 
 def _batch_only(call: Call) -> Dims:
-    """Return the batch of operand 0, and unknown sizes for its other axes."""
+    """Return the batch size of operand 0, and None for its other sizes."""
     data = call.sizes(0)
     return None if not data else (data[0], *(None,) * (len(data) - 1))
 
 
 def _upsampled(call: Call) -> Dims:
-    """Upsample: multiply each axis of an image by its scale, an integer."""
+    """Return the dims of an Upsample of an image: each size times its scale, an integer of at least 1."""
     data, scales = call.sizes(0), call.integers("scales")
     if data is None or scales is None or len(data) != IMAGE or len(scales) != IMAGE or min(scales) < 1:
         return None
@@ -73,7 +75,10 @@ def _upsampled(call: Call) -> Dims:
 
 
 def _into_blocks(call: Call) -> Dims:
-    """ReorderInput pads the channels to whole blocks, whose size depends on the processor."""
+    """Return the dims of a ReorderInput: [batch, None, rows, columns].
+
+    It pads the channels to complete blocks, whose size depends on the processor.
+    """
     data, last = call.sizes(0), call.flag("channels_last")
     if data is None or len(data) != IMAGE or last is None:
         return None
@@ -82,7 +87,7 @@ def _into_blocks(call: Call) -> Dims:
 
 
 def _out_of_blocks(call: Call) -> Dims:
-    """ReorderOutput: the attribute `channels` is the number of channels."""
+    """Return the dims of a ReorderOutput; the attribute `channels` is the number of channels."""
     data, last, channels = call.sizes(0), call.flag("channels_last"), call.integer("channels", 0)
     if data is None or len(data) != IMAGE or last is None or channels < 1:
         return None
@@ -102,7 +107,7 @@ MICROSOFT: Operators = {
     "ConvTransposeWithDynamicPads": (moved(0, _batch_only),),
     "GridSample": (moved(0, _of_operand_0(grid_sample)),),
 }
-"""Of com.microsoft."""
+"""The rules of the operators of com.microsoft, by operator."""
 BLOCKED: Operators = {
     "Conv": (moved(0, _of_operand_0(_convolution(1))),),
     "MaxPool": (moved(0, _of_operand_0(pooled)),),
@@ -113,7 +118,10 @@ BLOCKED: Operators = {
     "ReorderOutput": (moved(0, _out_of_blocks),),
     "Upsample": (moved(0, _upsampled),),
 }
-"""Of com.microsoft.nchwc: channels are in blocks of the size of the processor's vectors."""
+"""The rules of the operators of com.microsoft.nchwc, by operator.
+
+Channels are in blocks of the size of the processor's vectors.
+"""
 CHANNELS_LAST: Operators = {
     **dict.fromkeys(("BatchNormalization", "InstanceNormalization", "LRN"), (like(0),)),
     "Conv": (moved(0, _channels_last_rule(_convolution(1))),),
@@ -131,8 +139,9 @@ CHANNELS_LAST: Operators = {
     "DepthToSpace": (moved(0, _channels_last_rule(depth_to_space)),),
     "SpaceToDepth": (moved(0, _channels_last_rule(space_to_depth)),),
 }  # fmt: skip
-"""Of com.ms.internal.nhwc: operators of the standard set with the channels of data last, in operand 0 and the result.
+"""The rules of the operators of com.ms.internal.nhwc, by operator.
 
-Filters have the layout of the standard operators. Source: onnxruntime's layout transformation
-(`NhwcInferenceContext`).
+These are standard operators whose operand 0 and result have the channels as the last axis.
+
+Filters have the layout of the standard operators. Source: onnxruntime's layout transformation (`NhwcInferenceContext`).
 """

@@ -1,4 +1,4 @@
-"""What the proof knows of ONNX's standard operators: shapes, views, known integers, and what constants are folded to.
+"""The proof's rules for ONNX's standard operators: result sizes, data movement, integer arithmetic, constant folding.
 
-The rules of one operator, or of a family of operators, stand in one module. `registry` collects them.
+Each module contains the rules of one operator or of a family of operators. `registry` collects them.
 """

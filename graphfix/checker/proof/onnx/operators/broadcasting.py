@@ -1,4 +1,4 @@
-"""Operators that read their operands by maps: those that broadcast, quantize, or multiply matrices. They are terms."""
+"""Rules for ONNX operators that read their operands by indexing maps: broadcasts, quantization, products."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ if TYPE_CHECKING:
     from graphfix.checker.proof.onnx.reading.operands import Call
 
 MATRIX = 2
-"""The rank of a matrix."""
+"""The rank of a matrix, and the number of operands of a binary operator."""
 PER_AXIS_SINCE = 13
-"""From this version on a quantization may have parameters for each element of an axis."""
+"""From this version on, a quantization may have a parameter for each element of an axis."""
 BIASED = "FastGelu"
-"""The elementwise operator whose optional second operand differs from element to element."""
+"""The unary operator with an optional operand 1, a bias, which differs from element to element."""
 ITSELF = frozenset({"Max", "Or"})
-"""Operators that return a value and itself unchanged, every bit: NaN and the sign of zero too."""
+"""Operators that return x unchanged for the operands x and x, in every bit: NaN and the sign of zero too."""
 BYTES = frozenset(number for name, number in TensorProto.DataType.items() if name.startswith("FLOAT8"))
 SQUARING = frozenset({"Mul", "Pow"})
 
@@ -46,12 +46,16 @@ SQUARING = frozenset({"Mul", "Pow"})
 
 
 def _unary(call: Call) -> View | None:
-    """Return the term of an operator of one operand; the other operands are parameters of all elements."""
+    """Return the term of an operator that computes each element from one element of operand 0.
+
+    The other operands are parameters of all elements. Return None for a FastGelu with a bias, because the bias differs
+    from element to element. A Cast of int32 to int64 returns an earlier int64 value if that contains the same numbers.
+    """
     view = call.views[0]
     if view is None:
         return None
     if call.op == BIASED and call.operand(1) is not None:
-        return None  # a bias follows the last axis
+        return None  # A bias follows the last axis of the data.
     if call.op == "Cast" and view.core in call.table.widened and call.integer("to", 0) == TensorProto.INT64:
         return view._replace(core=call.table.widened[view.core])
     result = broadcast.unary(call.table, (*call.key, tuple(call.views[1:])), view, call.description)
@@ -61,7 +65,10 @@ def _unary(call: Call) -> View | None:
 
 
 def _each(call: Call) -> View | None:
-    """Return the term of an elementwise operator of several operands."""
+    """Return the term of an elementwise operator of several operands.
+
+    Return None if an operand is absent, or if the shapes differ where the operator set does not broadcast.
+    """
     if call.version < onnx_ops.LEGACY_END and not call.domain and call.op in onnx_ops.LEGACY:
         return _legacy(call)
     taking = onnx_ops.EACH[call.domain, call.op]
@@ -83,18 +90,19 @@ def _each(call: Call) -> View | None:
 
 
 def _beside_neutral(call: Call, one: View, two: View) -> View | None:
-    """Return the operand beside a neutral constant: x + 0, x * 1."""
+    """Return the operand that the result equals, if the other operand is a neutral constant (x * 1), else None."""
     if dtype(one.core) is None or dtype(one.core) != dtype(two.core):
         return None
     found = neutral_elements.beside(call.table.algebra, call.op.upper(), one, two)
-    return found if found is not None and loads(call) else None  # most operands are no neutral constants
+    # The check of the node comes last, because most operands are not neutral constants.
+    return found if found is not None and loads(call) else None
 
 
 def _pair(call: Call, one: View, two: View) -> View:
-    """Return the term of two operands; a power by a constant of one element that is 2 or 3 is a product.
+    """Return the term of an operator of two operands. A power by a constant of one element, 2 or 3, is a product.
 
-    onnxruntime computes it so, bit for bit and whatever the exponent's type. It does not if the exponent has several
-    elements, or more axes than the base, or if the base may have one element alone.
+    onnxruntime computes such a power as a product, bit for bit, whatever the exponent's type. It does not do so if the
+    exponent has several elements or more axes than the base, or if the base may have only one element.
     """
     key = (*call.key, ())
     if call.op not in SQUARING:
@@ -114,9 +122,10 @@ def _pair(call: Call, one: View, two: View) -> View:
 
 
 def _legacy(call: Call) -> View | None:
-    """Return the term of a broadcast before operator set 7.
+    """Return the term of a broadcast before operator set 7; None if a rank is unknown or the shapes do not fit.
 
-    Operand 1 follows the axes of operand 0 from `axis` on, if `broadcast` is 1.
+    If the attribute `broadcast` is 1, operand 1 follows the axes of operand 0 from `axis` on. Otherwise both operands
+    must have one shape.
     """
     one, two = call.operand(0), call.operand(1)
     if one is None or two is None or one.sizes is None or two.sizes is None:
@@ -131,13 +140,15 @@ def _legacy(call: Call) -> View | None:
     if axis < 0 or behind < 0:
         return None
     if call.table.closed and any(size not in (1, own) for size, own in zip(two.sizes, one.sizes[axis:], strict=False)):
-        return None  # operand 0 is never stretched: where the first file runs it is not, the second has to say so
+        # Operand 0 is never stretched. In the first file this is certain because the file runs. In the second file the
+        # sizes must show it.
+        return None
     padded = View(two.core, _padded(two.axes, axis, behind), (1,) * axis + two.sizes + (1,) * behind)
     return _pair(call, one, padded)
 
 
 def _padded(axes: Axes | None, front: int, behind: int) -> Axes:
-    """Return axes with this number of repeated axes in front and behind."""
+    """Return the map `axes` with `front` repeated axes in front and `behind` repeated axes behind."""
     return (None,) * front + (axes or ()) + (None,) * behind
 
 
@@ -145,20 +156,23 @@ def _padded(axes: Axes | None, front: int, behind: int) -> Axes:
 
 
 def _quantizing(call: Call) -> View | None:
-    """Return the term of a QuantizeLinear or DequantizeLinear.
+    """Return the term of a QuantizeLinear or DequantizeLinear; None if maps can't express how it reads its operands.
 
-    Scale and zero point follow one axis of operand 0, or serve all of it. With a scale of one element `axis` means
-    nothing. The term names the axis through the parameters' maps, so it does not change when operand 0 is lifted and
-    `axis` with it.
+    Scale and zero point follow one axis of operand 0, or apply to all of it. If they have one element, `axis` means
+    nothing. The term contains the axis only in the maps of the parameters. So the term does not change if operand 0
+    gets leading axes and `axis` changes with it.
+
+    Return None for a block size, a parameter that is absent or has several axes, and a node that does not load.
     """
     data = call.views[0]
     parameters = all_known(call.views[1:])
     if data is None or call.integer("block_size", 0) or parameters is None:
         return None
     if data.sizes == () and dtype(data.core) in BYTES:
-        return None  # onnxruntime returns a vector
+        return None  # onnxruntime returns a vector for a scalar of float8.
     if not call.domain and not loads(call):
-        return None  # maps show what `axis` says, but not that its operator set has none
+        # Maps express the value of `axis`, but not that this version of the operator has no such attribute.
+        return None
     if any(view.sizes is None or len(view.sizes) > 1 for view in parameters):
         return None
     if all(all(size == 1 for size in view.sizes or ()) for view in parameters):
@@ -167,7 +181,10 @@ def _quantizing(call: Call) -> View | None:
 
 
 def _along(call: Call, data: View, parameters: Sequence[View]) -> View | None:
-    """Return the term of a quantization by parameters of one axis: they have its size, and nothing is stretched."""
+    """Return the term of a quantization whose parameters follow one axis; None if they do not have its size.
+
+    Nothing is stretched. `parameters` are the scale and the zero point.
+    """
     if data.sizes is None or data.axes is None or (not call.domain and call.version < PER_AXIS_SINCE):
         return None
     axis = call.integer("axis", 1)
@@ -185,7 +202,10 @@ def _along(call: Call, data: View, parameters: Sequence[View]) -> View | None:
 
 
 def _onto(call: Call) -> View | None:
-    """Return the term of an operator whose other operands broadcast onto operand 0."""
+    """Return the term of an operator that broadcasts its other operands onto operand 0.
+
+    Return None if indexing maps can't express how it reads its operands.
+    """
     data, indices = call.views[0], onnx_ops.ONTO[call.domain, call.op]
     if data is None:
         return None
@@ -193,7 +213,9 @@ def _onto(call: Call) -> View | None:
     if call.domain and any(
         part.sizes is None or part.sizes[-MATRIX:] != (data.sizes or ())[-MATRIX:] for part in parts
     ):
-        return None  # the skip of com.microsoft's kernels lacks the batch, or has 1 of it
+        # com.microsoft's kernels also accept a skip operand without the batch axis or with a batch of 1. The last two
+        # axes must be equal.
+        return None
     if call.op == "PRelu" and call.version < onnx_ops.LEGACY_END:
         slopes = all_known(channels(data, part) for part in parts)
         if slopes is None:
@@ -201,16 +223,18 @@ def _onto(call: Call) -> View | None:
         parts = slopes
     rest = tuple(view for index, view in enumerate(call.views) if index and index not in indices)
     given = tuple(call.operand(index) is not None for index in indices)
-    # a runtime may choose a kernel by the number of results, and results without a name count
+    # A runtime may choose a kernel by the number of results. Results without a name count.
     key = (*call.key, rest, given) if len(call.outputs) == 1 else (*call.key, rest, given, len(call.outputs))
     keeps = bool(call.domain) or call.op == onnx_ops.ADDED
     return broadcast.onto(call.table, key, data, parts, call.description, keeps=keeps)
 
 
 def channels(data: View, part: View) -> View | None:
-    """Return a PRelu's slope of an operator set before 7 with the axes that it follows.
+    """Return the slope of a PRelu before operator set 7 with unit axes behind the axis that it follows.
 
-    It is a scalar or follows axis 1, whatever the rank of operand 0. Returns None for any other slope.
+    Such a slope is a scalar or follows axis 1, whatever the rank of operand 0 (`data`). Return None for a slope
+    (`part`) of unknown rank or with more than one axis. If the rank of `data` is unknown or below 2, return the slope
+    unchanged.
     """
     if part.sizes is None or len(part.sizes) > 1:
         return None
@@ -221,12 +245,12 @@ def channels(data: View, part: View) -> View | None:
 
 
 def onto_operator_sizes(call: Call, index: int) -> Dims:
-    """Return the sizes of a result of an operator whose other operands broadcast onto operand 0."""
+    """Return the dims of result `index` of an operator that broadcasts its other operands onto operand 0."""
     return _statistics_sizes(call) if index else _onto_sizes(call)
 
 
 def _onto_sizes(call: Call) -> Dims:
-    """Return the sizes of the first result: those of operand 0, with what the other operands state of them."""
+    """Return the dims of the first result: those of operand 0, with None for a size that another operand may change."""
     if call.op == onnx_ops.ADDED:
         return call.sizes(0)
     parts = [call.sizes(index) for index in onnx_ops.ONTO["", call.op] if call.operand(index) is not None]
@@ -234,13 +258,17 @@ def _onto_sizes(call: Call) -> Dims:
 
 
 def _statistics_sizes(call: Call) -> Dims:
-    """Return the sizes of the mean and the deviation of a LayerNormalization: normalized axes have size 1."""
+    """Return the dims of the mean or the inverse deviation of a LayerNormalization: normalized axes have size 1.
+
+    Return None if the shape of operand 0 is unknown or the axis is out of range.
+    """
     sizes, axis = call.sizes(0), call.integer("axis", -1)
     if call.op == "PRelu" or sizes is None or not -len(sizes) <= axis < len(sizes):
         return None
     kept = axis % len(sizes)
     if call.op == onnx_ops.ADDED and kept != len(sizes) - 1:
-        return None  # onnxruntime infers 1 for the first of the normalized axes alone, and computes 1 for all of them
+        # onnxruntime infers size 1 only for the first normalized axis, but its kernel returns size 1 for all of them.
+        return None
     return (*sizes[:kept], *(1,) * (len(sizes) - kept))
 
 
@@ -248,15 +276,20 @@ def _statistics_sizes(call: Call) -> Dims:
 
 
 def _product(call: Call) -> View | None:
-    """Return the term of a product of matrices."""
+    """Return the term of a matrix product; None if maps can't express how it reads its operands.
+
+    That is so for transposed batches, and for scales or zero points with several elements.
+    """
     indices = onnx_ops.PRODUCTS[call.domain, call.op]
     one, two = (call.operand(index) for index in indices)
     if one is None or two is None or call.integer("transBatchA", 0) or call.integer("transBatchB", 0):
         return None
-    # An operand that is not given is part of the term too: the others keep their places.
+    # An absent operand is also part of the term, so that the other operands keep their positions.
     others = tuple(view for index, view in enumerate(call.views) if index not in indices)
     if any(view is not None and view.sizes not in ((), (1,)) for view in others):
-        return None  # scales and zero points of columns: what shape they have to have depends on the matrix's rank
+        # The operands are scales and zero points of columns. The shape that they need depends on the rank of the
+        # matrix.
+        return None
     outer = (-1 if call.integer("transA", 0) else -2, -2 if call.integer("transB", 0) else -1)
     if one.sizes and two.sizes:
         summed = (*sides(one.sizes, outer[0])[1], *sides(two.sizes, outer[1])[1])
@@ -266,7 +299,11 @@ def _product(call: Call) -> View | None:
 
 
 def _gemm(call: Call) -> View | None:
-    """Return the term of a Gemm."""
+    """Return the term of a Gemm, with operand C broadcast to [rows, columns]; None if maps can't express that.
+
+    A and B must be matrices, and C must have at most two axes. Before operator set 7, C must have the shape of the
+    result unless `broadcast` is 1.
+    """
     indices = onnx_ops.GEMMS[call.domain, call.op]
     a, b, c = (call.operand(index) for index in indices)
     if a is None or b is None or a.sizes is None or b.sizes is None or len(a.sizes) != MATRIX or len(b.sizes) != MATRIX:
@@ -294,4 +331,4 @@ TERMS: Mapping[tuple[str, str], Callable[[Call], View | None]] = {
     **dict.fromkeys(onnx_ops.PRODUCTS, _product),
     **dict.fromkeys(onnx_ops.GEMMS, _gemm),
 }
-"""The rules by domain and operator, for nodes whose operand 0 is given."""
+"""The rules by domain and operator, for nodes that have operand 0."""

@@ -1,4 +1,4 @@
-"""Concat: its sizes, the known elements of joined vectors, and constants that are joined."""
+"""Rules for Concat: result sizes, known elements of joined vectors, and folding of constants."""
 
 from __future__ import annotations
 
@@ -23,9 +23,12 @@ if TYPE_CHECKING:
 
 
 def joined(call: Call, shapes: Sequence[Sizes | None]) -> Dims:
-    """Return the sizes of `shapes` that are joined along the attribute `axis`.
+    """Return the dims of a result that joins operands of these shapes along the attribute `axis`.
 
-    onnxruntime skips operands without elements, whatever their other sizes are.
+    All other sizes come from an operand that certainly has elements, because onnxruntime does not check the other sizes
+    of operands without elements. Without such an operand, a size is unknown if the operands differ in it. All sizes are
+    unknown if the rank of one operand is unknown. Return None if no rank is known, the ranks differ, or the axis is out
+    of range.
     """
     known = next((sizes for sizes in shapes if sizes is not None), None)
     axis = call.integer("axis", 1)
@@ -43,13 +46,14 @@ def joined(call: Call, shapes: Sequence[Sizes | None]) -> Dims:
         for at, column in enumerate(zip(*given, strict=True))
     ]
     lengths = [sizes[axis] for sizes in given]
-    # one without elements is skipped: it has to be one by its own length, or all have none
+    # An operand without elements need not fit the other operands. So the lengths are added only if they are all
+    # numbers, or if all other sizes are known.
     counted = numbers(lengths) is not None or None not in (*dims[:axis], *dims[axis + 1 :])
     return (*dims[:axis], call.table.arithmetic.add(*lengths) if counted else None, *dims[axis + 1 :])
 
 
 def _concat_view(call: Call) -> View | None:
-    """Return the known integers of vectors that are joined."""
+    """Return the known integers of joined vectors as one vector; None if an integer is unknown or the types differ."""
     contents = [call.content(index) for index in range(len(call.views))]
     dtypes = {integer_type(view) for view in call.views if view is not None}
     dtype = dtypes.pop() if len(dtypes) == 1 else None
@@ -62,7 +66,11 @@ def _concat_view(call: Call) -> View | None:
 
 
 def enter_elements(call: Call, core: Core) -> None:
-    """Enter the known elements of a vector that a Concat returns, if not all of them are known."""
+    """Record the elements of a Concat's result that are known, for example of a partly known shape.
+
+    Nothing is recorded unless an element is known and all operands are short int64 vectors. `core` is the core of the
+    result.
+    """
     parts = [_known_elements(view) for view in call.views]
     if None in parts or all(element is None for part in parts for element in part or ()):
         return
@@ -72,7 +80,10 @@ def enter_elements(call: Call, core: Core) -> None:
 
 
 def _known_elements(view: View | None) -> Dims:
-    """Return the elements of a vector of int64, None for an unknown element; None for any other value."""
+    """Return the elements of a vector of int64, with None for each unknown element; None for any other value.
+
+    Return None also if the length is unknown or too large.
+    """
     if view is None or view.sizes is None or len(view.sizes) != 1:
         return None
     if view.content is not None:
@@ -84,7 +95,7 @@ def _known_elements(view: View | None) -> Dims:
 
 
 def _concat_fold(call: Call, arrays: Sequence[Array | None]) -> Array | None:
-    """Compute a Concat of constants of one type."""
+    """Compute a Concat of constants; None unless all have one type and the operator set allows the axis."""
     given = [array for array in arrays if array is not None]
     axis = allowed_axis(call, 1, given[0].ndim) if given else None
     if axis is None or len(given) < len(arrays) or len({array.dtype for array in given}) > 1:

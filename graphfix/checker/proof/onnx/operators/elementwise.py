@@ -1,4 +1,4 @@
-"""Elementwise operators on known integers and on constants: arithmetic, comparisons, Where, Cast, Identity, Dropout."""
+"""Rules for elementwise operators on known integers and on constants: arithmetic, comparisons, Where, Cast, Dropout."""
 
 from __future__ import annotations
 
@@ -28,37 +28,40 @@ if TYPE_CHECKING:
     from graphfix.checker.proof.onnx.reading.operands import Call
 
 _EXACT = {"int32": 1 << 31, "int64": 1 << 53}
-"""Numbers below are the same in both types."""
+"""Integers whose magnitude is below this number are exact in both the integer type and a float of 64 bits."""
 _FLOATS: Mapping[object, str] = {"float64": "<d", "float32": "<f"}
-"""How elements of floats are stored."""
+"""The storage format of one element, as the module `struct` writes it."""
 _BOOL = "bool"
 _PAIR, _TRIPLE = 2, 3
 COUNTING = frozenset({"Add", "Sub", "Mul", "Div", "Mod", "Max", "Min"})
-"""Arithmetic that is read as known integers. Most sums have other elements: the type of operand 0 is asked first."""
+"""Arithmetic that is computed on known integers.
+
+Most sums have other elements, so the type of operand 0 is checked first.
+"""
 _TRAINING_AT = 2
-"""The operand of Dropout that states whether it trains."""
+"""The index of Dropout's operand that states whether it trains."""
 DIFFERING_SHAPES_SINCE = 8
-"""The first operator set in which operands of all broadcasting operators may have different shapes."""
+"""The first operator set in which the operands of all broadcasting operators may have different shapes."""
 SQUARE, CUBE = 2, 3
 _WHOLE = frozenset({TensorProto.INT32, TensorProto.INT64})
 _TWO_TYPES_SINCE = 12
-"""From this version on a power takes integers, and an exponent of another type than the base's."""
+"""From this version on, a power accepts integers, and an exponent of another type than the base."""
 _RAISED = frozenset({TensorProto.FLOAT, TensorProto.DOUBLE, TensorProto.INT32, TensorProto.INT64})
-"""The types of which onnxruntime has a power."""
+"""The types for which onnxruntime has a kernel of Pow."""
 PRODUCTS = "a power by 2 and a PRelu of float32 have the bits of the products that they are, as in onnxruntime"
-"""What is assumed where one of them is compared with a product."""
+"""The assumption of a proof that compares a power by 2, or a PRelu, with a product."""
 
 # --- arithmetic -----------------------------------------------------------------------------------------------------
 
 
 def _arithmetic(rule: str) -> Callable[[Call], View | None]:
-    """Return the rule for the known integers of an operator of two operands."""
+    """Return the rule that computes an operator on known integers. `rule` is the operation in `integer_values`."""
 
     def counted(call: Call) -> View | None:
         kinds = {None if view is None else integer_type(view) for view in call.views}
         if len(kinds) != 1 or (call.version < LEGACY_END and not _have_equal_sizes(call)):
             return None
-        if call.flag("fmod") is None:  # onnxruntime refuses it
+        if call.flag("fmod") is None:  # onnxruntime refuses the node.
             return None
         return integer_values.computed(call.table, rule, call.views, kinds.pop())
 
@@ -71,7 +74,10 @@ def _have_equal_sizes(call: Call) -> bool:
 
 
 def _neg_view(call: Call) -> View | None:
-    """Return known integers with the other sign."""
+    """Return the known integers of operand 0 with the opposite sign.
+
+    Return None if an integer is unknown, or does not fit its type.
+    """
     content, view = call.content(0), call.views[0]
     kind = None if view is None else integer_type(view)
     if content is None or kind not in SIZE_TYPE_NUMBERS:
@@ -82,21 +88,27 @@ def _neg_view(call: Call) -> View | None:
 
 
 def _elementwise_result(call: Call, elements: Sizes, dtype: str) -> View:
-    """Return these elements as the result of an elementwise operator: a scalar if all operands are scalars."""
+    """Return these elements as the result of an elementwise operator.
+
+    The result is a scalar if all operands are scalars, else a vector. `dtype` is its element type.
+    """
     return call.table.integers(
         elements, dtype, scalar=all(view is not None and view.sizes == () for view in call.views)
     )
 
 
 def _fit_each_other(call: Call, arrays: Sequence[Array | None]) -> bool:
-    """Return whether operands have shapes that their operator set accepts: equal ones before it broadcasts."""
+    """Return whether the operator set accepts operands of these shapes: equal shapes before the operator broadcasts.
+
+    If shapes must be equal, the node must not have attributes either.
+    """
     if call.version >= (onnx_ops.LEGACY_END if call.op in onnx_ops.LEGACY else DIFFERING_SHAPES_SINCE):
         return True
     return not call.attributes and len({None if array is None else array.shape for array in arrays}) == 1
 
 
 def _pair_fold(rule: str) -> Fold:
-    """Return the rule that computes an operator of two constants."""
+    """Return the rule that computes an operator of two constants. `rule` is the operation in `constant_folding`."""
 
     def computed_pair(call: Call, arrays: Sequence[Array | None]) -> Array | None:
         one, two = arrays
@@ -108,7 +120,7 @@ def _pair_fold(rule: str) -> Fold:
 
 
 def _all_fold(rule: str) -> Fold:
-    """Return the rule that computes an operator of any number of constants."""
+    """Return the rule that computes an operator of any number of constants, from left to right."""
 
     def computed_all(call: Call, arrays: Sequence[Array | None]) -> Array | None:
         found = arrays[0] if _fit_each_other(call, arrays) else None
@@ -120,12 +132,12 @@ def _all_fold(rule: str) -> Fold:
 
 
 def _single_fold(rule: str) -> Fold:
-    """Return the rule that computes an operator of one constant."""
+    """Return the rule that computes an operator of one constant. `rule` is the operation in `constant_folding`."""
     return lambda _, arrays: None if arrays[0] is None else constant_folding.single(rule, arrays[0])
 
 
 def _mod_fold(call: Call, arrays: Sequence[Array | None]) -> Array | Sequence[Array] | None:
-    """Compute a Mod of constants; None for `fmod`, whose sign differs."""
+    """Compute a Mod of constants; None if `fmod` is set, because the sign of its result is different."""
     return None if call.integer("fmod", 0) else _pair_fold("mod")(call, arrays)
 
 
@@ -133,17 +145,21 @@ def _mod_fold(call: Call, arrays: Sequence[Array | None]) -> Array | Sequence[Ar
 
 
 def is_looped_over(base: View) -> bool:
-    """Return whether the last axis has several elements: only then onnxruntime checks a scalar exponent once."""
+    """Return whether the last axis certainly has several elements.
+
+    Only then does onnxruntime check a scalar exponent once for a row.
+    """
     last = base.sizes[-1] if base.sizes else 1
     return isinstance(last, int) and last > 1
 
 
 def multiplies(call: Call, base: View, exponent: View, number: int) -> bool:
-    """Return whether onnxruntime computes a power by `number` as a product.
+    """Return whether onnxruntime computes a power by `number` (2 or 3) as a product.
 
-    The exponent has to be that number, and has to be known as the smaller operand. A base of one element is raised by
-    another routine, which is wrong in the last bit. So are rows of one element: of whole numbers that overflow the
-    routine makes other numbers.
+    The exponent must be a constant of one element that equals `number`, with at most as many axes as the base.
+    onnxruntime raises a base of one element by another routine, whose last bit may differ. So some size of the base
+    must be a number other than 1. For integers the last axis must have several elements, because for rows of one
+    element that routine returns other numbers on overflow.
     """
     kinds = {dtype(base.core), dtype(exponent.core)}
     return (
@@ -159,7 +175,7 @@ def multiplies(call: Call, base: View, exponent: View, number: int) -> bool:
 
 
 def _power_fold(call: Call, arrays: Sequence[Array | None]) -> Array | None:
-    """Compute a square of a constant as a product, as onnxruntime does."""
+    """Compute the square of a constant as a product, as onnxruntime does; None for any other power."""
     base, (data, exponent) = arrays[0], call.views
     if base is None or data is None or exponent is None or not multiplies(call, data, exponent, SQUARE):
         return None
@@ -171,7 +187,10 @@ def _power_fold(call: Call, arrays: Sequence[Array | None]) -> Array | None:
 
 
 def _comparison(relation: str) -> Callable[[Call], View | None]:
-    """Return the rule for a comparison of known integers that has one result for all sizes."""
+    """Return the rule that compares known integers; it returns None unless the result is the same for all sizes.
+
+    `relation` is equal, or begins with less or greater and may end in equal.
+    """
 
     def rule(call: Call) -> View | None:
         kinds = {None if view is None else integer_type(view) for view in call.views}
@@ -187,7 +206,7 @@ def _comparison(relation: str) -> Callable[[Call], View | None]:
 
 
 def _not_view(call: Call) -> View | None:
-    """Return a vector of known booleans, negated."""
+    """Return known booleans, negated; None for any other value."""
     content = call.content(0)
     if content is None or call.views[0] is None or integer_type(call.views[0]) != _BOOL:
         return None
@@ -195,7 +214,10 @@ def _not_view(call: Call) -> View | None:
 
 
 def _where_view(call: Call) -> View | None:
-    """Return the known integers that known conditions choose."""
+    """Return the known integers that a Where selects by known conditions.
+
+    Return None if a condition or an integer is unknown.
+    """
     if len(call.views) != _TRIPLE or None in call.views:
         return None
     views = [view for view in call.views if view is not None]
@@ -212,7 +234,10 @@ def _where_view(call: Call) -> View | None:
 
 
 def _where_fold(_: Call, arrays: Sequence[Array | None]) -> Array | None:
-    """Compute a Where of constants."""
+    """Compute a Where of constants.
+
+    Return None if the types differ, the result is large, or an element is -0.0 or not finite.
+    """
     condition, one, two = arrays
     if condition is None or one is None or two is None or one.dtype != two.dtype:
         return None
@@ -224,13 +249,16 @@ def _where_fold(_: Call, arrays: Sequence[Array | None]) -> Array | None:
 
 
 def _cast_like_view(call: Call) -> View | None:
-    """Return the known integers of a CastLike."""
+    """Return the known integers of a CastLike, in the integer type of operand 1; None for any other CastLike."""
     kind = type_of(call.operand(1))
     return _cast_to(call, SIZE_TYPES.get(kind)) if isinstance(kind, int) else None
 
 
 def _cast_to(call: Call, to: str | None) -> View | None:
-    """Return the known integers of operand 0 in another integer type, if that type holds all of them."""
+    """Return the known integers of operand 0 in the integer type `to`.
+
+    A small float constant of integers is accepted too. Return None if an integer is unknown or does not fit the type.
+    """
     content, view = call.content(0), call.views[0]
     if view is None or to is None or not _is_plain_cast(call):
         return None
@@ -243,14 +271,14 @@ def _cast_to(call: Call, to: str | None) -> View | None:
 
 
 def _is_plain_cast(call: Call) -> bool:
-    """Return whether a Cast has no attribute for float8 alone, with which onnxruntime returns anything."""
+    """Return whether a Cast has no attribute for float8, with which onnxruntime's results are arbitrary."""
     return "round_mode" not in call.attributes and call.flag("saturate", default=True) is True
 
 
 def _whole_floats(table: TermTable, view: View, to: str) -> View | None:
-    """Return a small constant of whole floats as known integers.
+    """Return a small constant of floats that are integers as known integers; None for any other value.
 
-    Exporters wrote shapes in this way before operator set 9.
+    Exporters wrote shapes in this way before operator set 9. `to` is the integer type of the result.
     """
     key = view.core.key
     form = _FLOATS.get(key[1]) if key[0] == "constant" else None
@@ -267,7 +295,7 @@ def _whole_floats(table: TermTable, view: View, to: str) -> View | None:
 
 
 def _cast_fold(call: Call, arrays: Sequence[Array | None]) -> Array | None:
-    """Compute a Cast of a constant."""
+    """Compute a Cast of a constant; None if an element does not fit the type, or if runtimes may disagree."""
     if arrays[0] is None or not _is_plain_cast(call):
         return None
     return constant_folding.converted(arrays[0], type_name(call.integer("to", 0)))
@@ -277,9 +305,9 @@ def _cast_fold(call: Call, arrays: Sequence[Array | None]) -> Array | None:
 
 
 def _dropout_view(call: Call) -> View | None:
-    """Return operand 0, which a Dropout returns unless it trains.
+    """Return operand 0, which a Dropout returns unless it trains; None if it may train or its ratio is not valid.
 
-    Before set 7 it trains unless an attribute states otherwise.
+    Before set 7 a Dropout trains unless `is_test` is set.
     """
     training = len(call.views) > _TRAINING_AT and call.views[_TRAINING_AT] is not None
     if training or (call.version < LEGACY_END and not inference_mode(call.attributes)):
@@ -287,7 +315,7 @@ def _dropout_view(call: Call) -> View | None:
     ratio = call.operand(1)
     if ratio is None:
         return call.views[0]
-    given = constant_folding.literal(ratio)  # runtimes look at it all the same
+    given = constant_folding.literal(ratio)  # Runtimes check the ratio even if they do not use it.
     return call.views[0] if given is not None and given.ndim == 0 and 0 <= given < 1 else None
 
 
@@ -295,7 +323,10 @@ def _dropout_view(call: Call) -> View | None:
 
 
 def _string_split_sizes(call: Call, index: int) -> Dims:
-    """Return the sizes of a StringSplit: the parts of each text on a new last axis, then their numbers."""
+    """Return the dims of a result of a StringSplit.
+
+    Result 0 has a new last axis for the parts of each text. Result 1 is the number of parts of each text.
+    """
     sizes = call.sizes(0)
     return None if sizes is None or index > 1 else sizes if index else (*sizes, None)
 
@@ -305,11 +336,11 @@ _NAMES: Mapping[str, str] = {
     "Equal": "equal", "Greater": "greater", "Less": "less",
     "GreaterOrEqual": "greater or equal", "LessOrEqual": "less or equal",
 }  # fmt: skip
-"""By operator its name in `neutral.integer_values` and `neutral.constant_folding`."""
+"""The name of each operator in `neutral.integer_values` and `neutral.constant_folding`."""
 
 
 def _named(ops: str, rule: Callable[[str], Operator]) -> Operators:
-    """Return the entries of these operators, each made by `rule` of its name."""
+    """Return the entries of these operators. `rule` creates an entry from the operator's name in `_NAMES`."""
     return {op: rule(_NAMES[op]) for op in ops.split()}
 
 
@@ -331,7 +362,7 @@ OPERATORS: Operators = {
     "CastLike": Operator(view=_cast_like_view),
     "Identity": Operator(view=lambda call: call.views[0]),
     "Dropout": Operator(each_size=lambda call, _: call.sizes(0), view=_dropout_view),
-    # A scalar of float8 is a vector for onnxruntime.
+    # onnxruntime returns a vector for a scalar of float8.
     **dict.fromkeys(("QuantizeLinear", "DequantizeLinear"), Operator(sizes=lambda call: call.sizes(0) or None)),
     "RegexFullMatch": Operator(sizes=lambda call: call.sizes(0)),
     "StringSplit": Operator(each_size=_string_split_sizes),

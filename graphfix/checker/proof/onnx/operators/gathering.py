@@ -1,4 +1,4 @@
-"""Operators that select elements by indices or by values: Gather, GatherND, OneHot, TopK, Compress, NonZero."""
+"""Rules for operators that select elements by index or by value: Gather, GatherND, OneHot, TopK, Compress, NonZero."""
 
 from __future__ import annotations
 
@@ -21,7 +21,12 @@ if TYPE_CHECKING:
 
 
 def _gather_sizes(call: Call) -> Dims:
-    """Return the sizes of a Gather: those of the indices take the place of the axis."""
+    """Return the dims of a Gather: the axes of the indices replace `axis`.
+
+    Data [4,5,6], indices [2,3], axis 1: [4,2,3,6].
+
+    Return None if a shape is unknown, the data is a scalar, or the axis is out of range.
+    """
     data, indices, axis = call.sizes(0), call.sizes(1), call.integer("axis", 0)
     if not data or indices is None or not -len(data) <= axis < len(data):
         return None
@@ -30,7 +35,10 @@ def _gather_sizes(call: Call) -> Dims:
 
 
 def _gather_view(call: Call) -> View | None:
-    """Return the known integers that a Gather selects from a vector."""
+    """Return the integers that a Gather selects from a vector of known integers.
+
+    Return None for any other data, and for an index that is unknown or invalid.
+    """
     content, indices = call.content(0), call.content(1)
     view = call.views[0]
     dtype = integer_type(view) if view is not None else None
@@ -47,7 +55,10 @@ def _gather_view(call: Call) -> View | None:
 
 
 def _gather_fold(call: Call, arrays: Sequence[Array | None]) -> Array | None:
-    """Compute a Gather of constants."""
+    """Compute a Gather of constants.
+
+    Return None if the result is large, or if the operator set does not allow the axis or an index.
+    """
     data, indices = arrays
     axis = None if data is None else allowed_axis(call, 0, data.ndim)
     if data is None or indices is None or axis is None:
@@ -60,7 +71,10 @@ def _gather_fold(call: Call, arrays: Sequence[Array | None]) -> Array | None:
 
 
 def _gather_nd_sizes(call: Call) -> Dims:
-    """Return the sizes of a GatherND; the last axis of the indices holds the coordinates."""
+    """Return the dims of a GatherND.
+
+    The last axis of the indices contains coordinates, so its size must be a number.
+    """
     data, indices, batch = call.sizes(0), call.sizes(1), call.integer("batch_dims", 0)
     if data is None or not indices or not isinstance(indices[-1], int):
         return None
@@ -69,7 +83,7 @@ def _gather_nd_sizes(call: Call) -> Dims:
 
 
 def _one_hot_sizes(call: Call) -> Dims:
-    """Return the sizes of a OneHot: the new axis has as many elements as `depth` states."""
+    """Return the dims of a OneHot: a new axis of `depth` elements, where `depth` is operand 1."""
     sizes, axis, depth = call.sizes(0), call.integer("axis", -1), call.content(1)
     if not sizes or not -len(sizes) - 1 <= axis <= len(sizes):
         return None
@@ -78,7 +92,7 @@ def _one_hot_sizes(call: Call) -> Dims:
 
 
 def _top_k_sizes(call: Call, _: int) -> Dims:
-    """Return the sizes of both results of a TopK."""
+    """Return the dims of either result of a TopK: the axis has k elements, where k is operand 1."""
     sizes, axis, count = call.sizes(0), call.integer("axis", -1), call.vector(1)
     if not sizes or not -len(sizes) <= axis < len(sizes):
         return None
@@ -87,7 +101,10 @@ def _top_k_sizes(call: Call, _: int) -> Dims:
 
 
 def _compress_sizes(call: Call) -> Dims:
-    """Return the sizes of a Compress; without an axis it returns a vector."""
+    """Return the dims of a Compress: the length of the compressed axis is unknown.
+
+    Without `axis` it returns a vector.
+    """
     if "axis" not in call.attributes:
         return (None,)
     sizes, axis = call.sizes(0), call.attributes["axis"].i
@@ -97,7 +114,7 @@ def _compress_sizes(call: Call) -> Dims:
 
 
 def _non_zero_fold(_: Call, arrays: Sequence[Array | None]) -> Array | None:
-    """Compute a NonZero of a constant."""
+    """Compute a NonZero of a constant: the indices of elements other than 0, as int64."""
     return None if arrays[0] is None else np.array(np.nonzero(arrays[0]), np.int64)
 
 
@@ -108,6 +125,6 @@ OPERATORS: Operators = {
     "OneHot": Operator(sizes=_one_hot_sizes),
     "TopK": Operator(each_size=_top_k_sizes),
     "Compress": Operator(sizes=_compress_sizes),
-    # Both sizes are unknown for a scalar, where runtimes disagree.
+    # Both sizes are unknown for a scalar, because runtimes disagree on them.
     "NonZero": Operator(sizes=lambda call: (call.rank(0) or None, None), fold=_non_zero_fold),
 }

@@ -1,4 +1,4 @@
-"""The sizes of products, recurrent networks, losses, and operators on regions of images."""
+"""Rules for the result sizes of matrix products, recurrent networks, losses, and operators on regions of images."""
 
 from __future__ import annotations
 
@@ -20,7 +20,10 @@ MATRIX, STATES, GRIDS = 2, 3, 4
 
 
 def gemm(call: Call, a: int, b: int) -> Dims:
-    """Return [rows,columns] of the product of operands `a` and `b`; a third operand does not stretch them."""
+    """Return the dims [rows, columns] of the product of operands `a` and `b` (indices), which may be transposed.
+
+    A size is None if it is unknown. A third operand, which is added, never changes the shape.
+    """
     one, two = call.sizes(a), call.sizes(b)
     first, second = call.flag("transA"), call.flag("transB")
     rows = one[int(first)] if one is not None and len(one) == MATRIX and first is not None else None
@@ -29,7 +32,10 @@ def gemm(call: Call, a: int, b: int) -> Dims:
 
 
 def stacked(call: Call, one: Sizes | None, two: Sizes | None) -> Dims:
-    """Return the shape of a product of two stacks of matrices; a vector has no axis in it, as in numpy."""
+    """Return the shape of the product of two stacks of matrices, as numpy's matmul does; None if it is unknown.
+
+    `one` and `two` are the operands' shapes. A vector has no axis in the result: [5,2,3] and [3] -> [5,2].
+    """
     if not one or not two:
         return None
     batch = call.table.algebra.broadcast_shape(one[:-MATRIX], two[:-MATRIX])
@@ -39,10 +45,11 @@ def stacked(call: Call, one: Sizes | None, two: Sizes | None) -> Dims:
 
 
 def has_both_batches(call: Call, one: Sizes, two: Sizes, summed: Sizes) -> bool:
-    """Return whether the result of a matrix product has the broadcast of these two batches, as in numpy.
+    """Return whether the result of a matrix product has the broadcast of the batch shapes `one` and `two`, as in numpy.
 
-    Over a size of 0 onnxruntime returns the batch of the first operand. `summed` is the size that is summed over, by
-    each operand. Where the batches differ and it may be 0, that is assumed away.
+    If the sum is over a size of 0, onnxruntime returns the batch of the first operand instead. `summed` is the size
+    that is summed over, for each operand. If it may be 0, and the first batch is not the broadcast, the proof assumes
+    that it is not 0.
     """
     if (1,) * (len(two) - len(one)) + one == call.table.algebra.broadcast_shape(one, two):
         return True
@@ -52,9 +59,10 @@ def has_both_batches(call: Call, one: Sizes, two: Sizes, summed: Sizes) -> bool:
 
 
 def _recurrent(call: Call, index: int) -> Dims:
-    """Return the sizes of a result of LSTM, GRU or RNN: Y[seq,directions,batch,hidden], or [directions,batch,hidden].
+    """Return the dims of result `index` of an LSTM, GRU or RNN.
 
-    With `layout` 1 the batch is in front, in the first operand too.
+    Result 0 is Y[seq,directions,batch,hidden], and the others are states [directions,batch,hidden]. With `layout` 1 the
+    batch is axis 0, in operand 0 too.
     """
     data, weights, layout = call.sizes(0), call.sizes(2), call.flag("layout")
     if layout is None or index > MATRIX:
@@ -71,12 +79,15 @@ def _recurrent(call: Call, index: int) -> Dims:
 
 
 def directions(call: Call) -> int | None:
-    """Return the number of directions of a recurrent operator; None if its attribute `direction` is no known one."""
+    """Return the number of directions of a recurrent operator, 1 or 2.
+
+    Return None if the attribute `direction` is not valid.
+    """
     return {b"forward": 1, b"reverse": 1, b"bidirectional": 2}.get(call.text("direction", b"forward"))
 
 
 def _einsum(call: Call) -> Dims:
-    """Return the sizes of an Einsum by the letters of its equation; None for an ellipsis or an invalid equation."""
+    """Return the dims of an Einsum by the letters of its equation; None for an ellipsis or an invalid equation."""
     equation = call.text("equation").decode("ascii", "replace").replace(" ", "")
     left, arrow, right = equation.partition("->")
     terms = left.split(",")
@@ -91,7 +102,11 @@ def _einsum(call: Call) -> Dims:
 
 
 def _letter(letter: str, terms: Sequence[str], shapes: Sequence[Sizes | None]) -> Size | None:
-    """Return the size of a letter. A size of 1 is stretched, so a known size above 1 is that of the result."""
+    """Return the size of a letter of an Einsum; None if it is unknown.
+
+    A size of 1 is stretched. So if exactly one number above 1 occurs for the letter, that number is the size. `terms`
+    are the operands' letters and `shapes` their shapes.
+    """
     found: set[Size | None] = set()
     for term, sizes in zip(terms, shapes, strict=True):
         if letter in term:
@@ -101,7 +116,10 @@ def _letter(letter: str, terms: Sequence[str], shapes: Sequence[Sizes | None]) -
 
 
 def grid_sample(call: Call, data: Sizes | None) -> Dims:
-    """Return the shape of data[batch,channels,...] at a grid[batch,...,coordinates], operand 1."""
+    """Return the shape of a GridSample of data[batch,channels,...] at operand 1, a grid[batch,...,coordinates].
+
+    `data` is the shape of the data. Return None if a rank is unknown, below 4, or different.
+    """
     grid = call.sizes(1)
     if data is None or grid is None or len(data) < GRIDS or len(grid) != len(data):
         return None
@@ -109,7 +127,11 @@ def grid_sample(call: Call, data: Sizes | None) -> Dims:
 
 
 def _roi_align(call: Call) -> Dims:
-    """Return the sizes of a RoiAlign of X[batch,channels,rows,columns], with regions[count,4]."""
+    """Return the dims of a RoiAlign: [count, channels, height, width].
+
+    Operand 0 is X[batch,channels,rows,columns], and operand 1 is regions[count,4]. Height and width are attributes.
+    Return None if the image is empty or a rank is unknown.
+    """
     data, regions = call.sizes(0), call.sizes(1)
     if data is None or regions is None or len(data) != GRIDS or len(regions) != MATRIX or not _has_pixels(call, data):
         return None
@@ -117,7 +139,10 @@ def _roi_align(call: Call) -> Dims:
 
 
 def _instance_norm(call: Call) -> Dims:
-    """Return the sizes of an InstanceNormalization, which normalizes each channel of X[batch,channels,..]."""
+    """Return the dims of an InstanceNormalization of X[batch,channels,...], which are those of X.
+
+    Return None if the image is empty.
+    """
     data = call.sizes(0)
     return data if data is not None and _has_pixels(call, data) else None
 
@@ -131,15 +156,15 @@ def _has_pixels(call: Call, data: Sizes) -> bool:
 
 
 def _determinant(call: Call) -> Dims:
-    """Return the sizes of a Det, whose last two axes are matrices."""
+    """Return the dims of a Det: those of its operand without the last two axes, which are matrices."""
     data = call.sizes(0)
     return None if data is None or len(data) < MATRIX else data[:-MATRIX]
 
 
 def _loss(call: Call, index: int) -> Dims:
-    """Return the sizes of a result of a loss of scores[batch,classes,..] for labels[batch,..].
+    """Return the dims of a result of a loss of scores[batch,classes,...] for labels[batch,...].
 
-    The first result is a loss for each label, or one number; the second is the logarithm of the scores.
+    Result 0 is a loss for each label if `reduction` is none, else one number. Result 1 is the logarithm of the scores.
     """
     if index:
         return call.sizes(0)
@@ -147,6 +172,7 @@ def _loss(call: Call, index: int) -> Dims:
 
 
 def _multinomial(call: Call) -> Dims:
+    """Return the dims of a Multinomial: [batch, sample_size]."""
     data, count = call.sizes(0), call.integer("sample_size", 1)
     return None if data is None or len(data) != MATRIX or count < 0 else (data[0], count)
 

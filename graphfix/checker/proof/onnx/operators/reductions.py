@@ -1,4 +1,4 @@
-"""Reductions over axes: ReduceSum and its like, ArgMax and ArgMin."""
+"""Rules for reductions over axes: ReduceSum and similar operators, ArgMax and ArgMin."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ _REDUCTIONS = (
     " ReduceSumSquare".split()
 )
 _FOLDED = {f"Reduce{rule.title()}": rule for rule in constant_folding.REDUCTIONS}
-"""By operator the reduction that is computed of constants."""
+"""The operation in `constant_folding` for each reduction that is computed for constants."""
 
 
 def _reduce_sizes(call: Call) -> Dims:
-    """Return the sizes of a reduction."""
+    """Return the dims of a reduction. If the axes are unknown, only the rank is known, and only if axes are kept."""
     sizes, keep, idle = call.sizes(0), call.flag("keepdims", default=True), call.flag("noop_with_empty_axes")
     if sizes is None or keep is None or idle is None:
         return None
@@ -54,9 +54,10 @@ def _reduce_sizes(call: Call) -> Dims:
 
 
 def _reduced_sizes(call: Call, sizes: Sizes, axes: Sequence[int], *, keep: bool) -> Dims:
-    """Return `sizes` without these axes, or with size 1 on them.
+    """Return `sizes` without the reduced `axes`, or with size 1 on them if `keep`.
 
-    If there are no elements, onnxruntime keeps axes that are counted from the end.
+    If there are no elements, onnxruntime does not reduce axes that are counted from the end. So the dims are unknown if
+    a size is 0. If a size may be 0 and an axis is negative, the proof assumes that no size is 0.
     """
     if 0 in sizes:
         return unknown_sizes(len(sizes)) if keep else None
@@ -67,7 +68,7 @@ def _reduced_sizes(call: Call, sizes: Sizes, axes: Sequence[int], *, keep: bool)
 
 
 def _arg_sizes(call: Call) -> Dims:
-    """Return the sizes of an ArgMax or ArgMin."""
+    """Return the dims of an ArgMax or ArgMin; None for a scalar, an unknown shape or an axis out of range."""
     sizes, axis, keep = call.sizes(0), call.integer("axis", 0), call.flag("keepdims", default=True)
     if not sizes or keep is None or not -len(sizes) <= axis < len(sizes):
         return None
@@ -75,7 +76,10 @@ def _arg_sizes(call: Call) -> Dims:
 
 
 def _product_view(call: Call) -> View | None:
-    """Return the known product of all elements of a vector, by a ReduceProd."""
+    """Return the product of all elements of a vector of known integers, by a ReduceProd; None for any other operand.
+
+    Return None also if the product does not fit its type.
+    """
     content, view, keep = call.content(0), call.views[0], call.flag("keepdims", default=True)
     kind = None if view is None else integer_type(view)
     axes = call.axes()
@@ -94,7 +98,7 @@ def _product_view(call: Call) -> View | None:
 
 
 def _reduction_fold(rule: str) -> Fold:
-    """Return the rule that computes a reduction of a constant."""
+    """Return the rule that computes a reduction of a constant. `rule` is the operation in `constant_folding`."""
 
     def computed_reduction(call: Call, arrays: Sequence[Array | None]) -> Array | None:
         data, keep, idle = arrays[0], call.flag("keepdims", default=True), call.flag("noop_with_empty_axes")

@@ -1,7 +1,9 @@
-"""The registry of ONNX's standard operators: their rules for sizes, views, known integers and folded constants.
+"""The registry of the proof's rules for ONNX's standard operators.
 
-A size that no rule derives from the operands is unknown, and is a size of the term. Networks, windows and states are
-imported when a model has one of their operators. Most models have none.
+The rules compute result sizes, data movement, known integers and folded constants.
+
+A size that no rule derives from the operands is unknown, and becomes a symbol of the result's term. The modules for
+networks, windows and states are imported when a model has one of their operators, because most models have none.
 """
 
 from __future__ import annotations
@@ -42,7 +44,7 @@ OPERATORS: Operators = {
     **slice_and_pad.OPERATORS,
     **split.OPERATORS,
 }
-"""The operators of the standard set that models of all kinds have."""
+"""The rules of the standard operators that models of all kinds have."""
 VIEWS: Mapping[str, Callable[[Call], View | None]] = {
     op: rules.view for op, rules in OPERATORS.items() if rules.view is not None
 }
@@ -51,7 +53,7 @@ _SIZED: Operators = {op: rules for op, rules in OPERATORS.items() if rules.sizes
 
 
 def sizes(call: Call, index: int) -> Dims:
-    """Return the dims of result `index`, None for each unknown size; None if the rank is unknown."""
+    """Return the dims of result `index`, with None for each unknown size; None if the rank is unknown."""
     if call.domain:
         from graphfix.checker.proof.onnx import contrib  # most models have no operators of other domains
 
@@ -72,7 +74,7 @@ def sizes(call: Call, index: int) -> Dims:
 
 @cache
 def _imported(op: str) -> Operator | None:
-    """Return the rules of an operator of the modules that few models need."""
+    """Return the rules of an operator from the modules that few models need; None if no module has the operator."""
     from graphfix.checker.proof.onnx.operators import networks, states, windows  # many models have none of these
 
     return next((module.OPERATORS[op] for module in (networks, windows, states) if op in module.OPERATORS), None)

@@ -1,4 +1,4 @@
-"""Operators that repeat elements: Expand, Tile, and Resize, which also interpolates them or leaves some out."""
+"""Rules for operators that repeat elements: Expand, Tile, and Resize, which may also interpolate or drop elements."""
 
 from __future__ import annotations
 
@@ -24,39 +24,46 @@ if TYPE_CHECKING:
     from graphfix.checker.proof.onnx.reading.operands import Among, Call
 
 _OLD_TILE = 6
-"""Before this version a Tile repeats one axis."""
+"""Before this version a Tile repeats only one axis."""
 _OLD_OPERANDS = 2
 """The number of operands of an Upsample, and of a Resize of set 10: data and scales."""
 _SCALES, _SIZES = 2, 3
-"""The operands of a Resize in its present form."""
+"""The indices of the operands of a Resize in its present form."""
 _REPEATING: Mapping[bytes, tuple[bytes, ...]] = {
     b"asymmetric": (b"floor",),
     b"half_pixel": (b"round_prefer_floor", b"round_prefer_ceil"),
     b"pytorch_half_pixel": (b"round_prefer_floor", b"round_prefer_ceil"),
 }
-"""Coordinates and roundings by which element i comes from i // factor: (i + 1/2) / factor - 1/2 is never a half."""
+"""For each coordinate mode, the roundings by which element i of the result is element i // factor of the data.
+
+With these modes the coordinate (i + 1/2) / factor - 1/2 is never exactly between two elements.
+"""
 _NEARLY = Fraction(1, 1 << 20)
-"""How near to a whole number a scaled size, computed in float32, may fall on either side of it."""
+"""The relative error by which float32 may compute a scaled size too small or too large."""
 _FINEST, _COARSEST = 64, 64
-"""Scales of terms are whole numbers, halves, quarters ... in these bounds."""
+"""The largest denominator and the largest numerator of a scale by which a term is multiplied."""
 EXACT_IN_FLOAT32 = "sizes that a Resize scales are below 2**18: float32 holds what they are scaled to"
 _OF_SIZES = frozenset({"axes", "keep_aspect_ratio_policy", "antialias"})
-"""Attributes of a Resize that change the meaning of the sizes, or what is computed of them."""
+"""Attributes of a Resize that change the meaning of the stated sizes, or how the result is computed."""
 _COORDINATES = "coordinate_transformation_mode"
 _CROPPED = b"tf_crop_and_resize"
-"""The coordinates that use the operand roi."""
+"""The coordinate mode that uses the operand roi."""
 
 # --- Expand ---------------------------------------------------------------------------------------------------------
 
 
 def _expand_view(call: Call) -> View | None:
-    """Return the view that an Expand makes; None if it may stretch in a way that maps do not show."""
+    """Return the result of an Expand: operand 0, stretched by its map. Return None if maps can't express the stretch.
+
+    If a rank is unknown, the result contains the set of shapes that are broadcast together. Return None for a target of
+    another type than int64, and for an unknown target that is not the Shape of a value.
+    """
     view, target = call.views[0], call.operand(1)
     if view is None or target is None:
         return None
     content = call.vector(1)
     if content is None and target.content is not None:
-        return None  # no vector of int64
+        return None  # The target is not a vector of int64.
     sizes = _target_elements(call, target) if content is None else content
     call.table.arithmetic.need(sizes or ())
     if sizes is not None and view.axes is not None and view.sizes is not None:
@@ -70,13 +77,16 @@ def _expand_view(call: Call) -> View | None:
 
 
 def _stretched(table: TermTable, view: View) -> View:
-    """Return the view, and enter that the shapes in it have to fit each other."""
+    """Return `view` unchanged, and record that the shapes in `view.more` have to fit together."""
     table.check_fit(view.more)
     return view
 
 
 def _target_elements(call: Call, target: View) -> Sizes | None:
-    """Return the elements of a computed vector of known length as sizes; a symbol for an unknown element."""
+    """Return the elements of a computed target of known length, with a symbol for each unknown element.
+
+    Return None if the length is unknown or too large.
+    """
     table = call.table
     count = target.sizes[0] if target.sizes is not None and len(target.sizes) == 1 else None
     if not isinstance(count, int) or count > MOST_ELEMENTS:
@@ -91,7 +101,7 @@ def _target_elements(call: Call, target: View) -> Sizes | None:
 
 
 def _tile_sizes(call: Call) -> Dims:
-    """Return the sizes of a Tile, and an unknown size for each axis whose repeats are unknown."""
+    """Return the dims of a Tile, with None for each axis whose number of repeats is unknown."""
     sizes, repeats = call.sizes(0), call.partial_vector(1)
     if sizes is None or repeats is None or len(repeats) != len(sizes):
         return unknown_sizes(call.rank(0))
@@ -100,7 +110,10 @@ def _tile_sizes(call: Call) -> Dims:
 
 
 def _tile_view(call: Call) -> View | None:
-    """Return the view that a Tile of known repeats makes."""
+    """Return the result of a Tile that repeats axes of size 1, as operand 0 with another map.
+
+    Return None for any other Tile.
+    """
     repeats = call.vector(1)
     if call.since < _OLD_TILE or repeats is None or call.views[0] is None:
         return None
@@ -112,7 +125,7 @@ def _tile_view(call: Call) -> View | None:
 
 
 def _resize_sizes(call: Call) -> Dims:
-    """Return the sizes that a Resize states, or those that its scales make if no rounding is in doubt."""
+    """Return the dims of a Resize or Upsample: the stated sizes, or the scaled sizes where no rounding is in doubt."""
     own = call.sizes(0)
     if own is None:
         return None
@@ -133,12 +146,12 @@ def _resize_sizes(call: Call) -> Dims:
 
 
 def _is_stretched(call: Call) -> bool:
-    """Return whether the sizes of a Resize are taken as they are, whatever the aspect ratio."""
+    """Return whether a Resize uses the stated sizes as they are, without keeping the aspect ratio."""
     return call.text("keep_aspect_ratio_policy", b"stretch") == b"stretch"
 
 
 def _scaled_size(call: Call, size: Size, scale: float) -> Size | None:
-    """Return the size of an axis that is scaled; None if float32 may round it to another number."""
+    """Return the size of an axis that is scaled and rounded down; None if float32 may round it to another number."""
     if scale == 1:
         return size
     if not 0 < scale < float("inf"):
@@ -152,9 +165,10 @@ def _scaled_size(call: Call, size: Size, scale: float) -> Size | None:
 
 
 def _scaled_term(call: Call, size: Size, scale: Fraction) -> Size | None:
-    """Return a term times a power of 2 or a whole number.
+    """Return the term `size` times `scale`, rounded down; None if that is not a term.
 
-    float32 rounds no such product of sizes below 2**24.
+    The scale must be a simple fraction. A simple fraction has a numerator and a denominator up to 64. The proof then
+    assumes sizes below 2**18. Their products are below 2**24, which float32 represents exactly.
     """
     if scale.denominator > _FINEST or scale.numerator > _COARSEST:
         return None
@@ -166,7 +180,7 @@ def _scaled_term(call: Call, size: Size, scale: Fraction) -> Size | None:
 
 
 def _resize_view(call: Call) -> View | None:
-    """Return the view that a Resize makes if it repeats elements; None for any other.
+    """Return the result of a Resize that repeats each element an integer number of times; None for any other Resize.
 
     Source: the operator's specification, set 13.
     """
@@ -182,7 +196,7 @@ def _resize_view(call: Call) -> View | None:
 
 
 def _repeats_elements(call: Call) -> bool:
-    """Return whether a Resize takes the nearest element, by coordinates that repeat each element equally often."""
+    """Return whether a Resize selects the nearest element, by coordinates that repeat each element equally often."""
     roundings = _REPEATING.get(call.text(_COORDINATES, b"half_pixel"), ())
     return (
         call.text("mode", b"nearest") == b"nearest"
@@ -194,7 +208,10 @@ def _repeats_elements(call: Call) -> bool:
 
 
 def _whole_factors(call: Call) -> tuple[int, ...] | None:
-    """Return the whole factor of each axis, from the scales or from the stated sizes; None if one is not whole."""
+    """Return the integer factor by which each axis grows, from the scales or from the stated sizes.
+
+    Return None if a factor is not an integer of at least 1, if a size is 0, or if something is unknown.
+    """
     have = numbers(call.sizes(0))
     scales, sizes = ([*call.views, None, None, None][at] for at in (_SCALES, _SIZES))
     if have is None or 0 in have or (scales is None) == (sizes is None):
@@ -207,7 +224,11 @@ def _whole_factors(call: Call) -> tuple[int, ...] | None:
 
 
 def by_scales(call: Call, among: Among) -> View | None:
-    """Return a linear Resize by sizes as the Resize by the scales that onnxruntime computes: quotients in float32."""
+    """Return a linear Resize by sizes as the Resize by scales that onnxruntime computes, with quotients in float32.
+
+    `among` reads the nodes of that Resize. Return None for any other Resize, if a size is unknown, or if the scales do
+    not lead to exactly the stated sizes.
+    """
     data, asked = call.operand(0), call.content(_SIZES)
     if call.text("mode") != b"linear" or data is None or asked is None or call.text(_COORDINATES) == _CROPPED:
         return None

@@ -1,6 +1,7 @@
-"""Operators that keep every element and change the axes: Reshape, Squeeze, Unsqueeze, Flatten, Transpose, DepthToSpace.
+"""Rules for operators that keep all elements and change the axes.
 
-Known integers are read as vectors. Exporters reverse the pads of a Pad as a matrix of pairs, so matrices are read too.
+They are Reshape, Squeeze, Unsqueeze, Flatten, Transpose, DepthToSpace and SpaceToDepth. Known integers are vectors.
+They may also be matrices, because exporters reverse the pads of a Pad as a matrix of pairs.
 """
 
 from __future__ import annotations
@@ -27,26 +28,32 @@ if TYPE_CHECKING:
     from graphfix.checker.proof.onnx.reading.operands import Call
 
 TARGET_AS_OPERAND = 5
-"""From this version on Reshape's target is an operand. Until then it is an attribute, and a 0 in it copies a size."""
+"""From this version on Reshape's target is an operand. Before, it is an attribute, in which a 0 copies a size."""
 _MOST_AXES = 1 << 31
 PLANES = 4
 """The rank of operators on images: [batch,channels,rows,columns]."""
 _MATRIX = "matrix"
-"""The kind of the terms of matrices. They are no constants: at least one element is known as a term only."""
+"""The kind of the terms of matrices of known integers.
+
+A matrix is not a constant, because at least one element is a term that is not a number.
+"""
 MATRIX_RANK = 2
 
 # --- Reshape --------------------------------------------------------------------------------------------------------
 
 
 def sizes_of_length(sizes: Sizes | None) -> Dims:
-    """Return dims of the rank that a shape vector with these `sizes` describes; None if it is unknown."""
+    """Return the dims, all unknown, of a value whose shape vector has these `sizes`: [3] -> (None, None, None).
+
+    Return None if the length of the vector is unknown or too large.
+    """
     if sizes is None or len(sizes) != 1 or not isinstance(sizes[0], int) or sizes[0] > MOST_ELEMENTS:
         return None
     return unknown_sizes(sizes[0])
 
 
 def _reshape_sizes(call: Call) -> Dims:
-    """Return the sizes that the target of a Reshape states; the rank alone if the target is unknown."""
+    """Return the dims that the target of a Reshape states; only the rank if the target is unknown."""
     if call.since < TARGET_AS_OPERAND:
         return None
     target, copies = call.partial_target(1), call.flag("allowzero")
@@ -63,7 +70,8 @@ def _reshape_sizes(call: Call) -> Dims:
 def _target_size(call: Call, axis: int, size: Size | None) -> Size | None:
     """Return the size that an element of a Reshape's target means; None for -1, and for a 0 that copies a size.
 
-    A term may be such a 0: the proof then assumes that no size is 0.
+    A term could be 0 at run time and then copy a size, so the proof assumes that no size is 0. `axis` is the element's
+    position.
     """
     own = call.sizes(0) or ()
     allows_zero = bool(call.integer("allowzero", 0))
@@ -75,12 +83,15 @@ def _target_size(call: Call, axis: int, size: Size | None) -> Size | None:
 
 
 def _zero_with(call: Call, own: Size, size: Size) -> bool:
-    """Return whether the operand's size is 0 wherever the target's size is 0."""
+    """Return whether the operand's size `own` is 0 wherever the target's size `size` is 0."""
     return own == size or call.table.arithmetic.quotient(own, size) is not None
 
 
 def _with_open_size(call: Call, own: Sizes, target: Sequence[Size | None], dims: tuple[Size | None, ...]) -> Dims:
-    """Return `dims` with the size that a -1 in `target` leaves open, if all other sizes are known."""
+    """Return `dims` with the size that a -1 in `target` means, if all other sizes are known and not 0.
+
+    `own` is the shape of the reshaped operand.
+    """
     known = [size for size in dims if size is not None and size != 0]
     if len(known) != len(dims) - 1 or target.count(-1) != 1 or not own:
         return dims
@@ -91,7 +102,10 @@ def _with_open_size(call: Call, own: Sizes, target: Sequence[Size | None], dims:
 
 
 def _reshape_view(call: Call) -> View | None:
-    """Return the view that a Reshape makes, or the known integers that it returns."""
+    """Return the result of a Reshape that only changes unit axes or joins repeated elements, or its known integers.
+
+    Return None for any other Reshape.
+    """
     view = call.views[0]
     target = call.integers("shape") if call.since < TARGET_AS_OPERAND else call.target(1)
     copies = call.flag("allowzero")
@@ -108,7 +122,7 @@ def _reshape_view(call: Call) -> View | None:
 
 
 def _reshape_vector(table: TermTable, view: View, target: Sizes) -> View | None:
-    """Return known integers that are reshaped to a vector; None for any other value or target."""
+    """Return a vector or scalar of known integers, reshaped to a vector; None for any other value or target."""
     content, dtype = view.content, integer_type(view)
     if content is None or dtype is None or target not in ((-1,), (len(content),)):
         return None
@@ -116,7 +130,11 @@ def _reshape_vector(table: TermTable, view: View, target: Sizes) -> View | None:
 
 
 def _reshape_matrix(call: Call, target: Sizes, kind: str | None) -> View | None:
-    """Return a vector of terms that is reshaped to a matrix, or a matrix that is reshaped to a vector."""
+    """Return a vector of terms as a matrix of the target's shape, or a matrix of known integers as a vector.
+
+    `kind` is the element type. Return None for any other value or target, and for a vector that contains only numbers,
+    because constant folding computes that.
+    """
     view, wanted = call.views[0], numbers(target)
     if view is None or wanted is None:
         return None
@@ -137,7 +155,7 @@ def _reshape_matrix(call: Call, target: Sizes, kind: str | None) -> View | None:
 
 
 def _reshape_fold(call: Call, arrays: Sequence[Array | None]) -> Array | None:
-    """Compute a Reshape of a constant."""
+    """Compute a Reshape of a constant; None if the target is not valid, or if runtimes may disagree."""
     data, target = arrays
     if data is None or target is None or target.ndim != 1 or call.flag("allowzero") is None:
         return None
@@ -151,7 +169,7 @@ def _reshape_fold(call: Call, arrays: Sequence[Array | None]) -> Array | None:
 
 
 def matrix_rows(view: View | None) -> list[Sizes] | None:
-    """Return the rows of a matrix of known integers that no view changes; None for any other value."""
+    """Return the rows of a matrix of known integers that is read as it is; None for any other value."""
     if view is None or view.core.key[0] != _MATRIX or view != View(view.core, (0, 1), view.core.sizes):
         return None
     content, width = view.core.content or (), (numbers(view.core.sizes) or (0, 1))[1]
@@ -159,7 +177,10 @@ def matrix_rows(view: View | None) -> list[Sizes] | None:
 
 
 def enter_matrix(table: TermTable, rows: Sequence[Sequence[Size]], kind: str) -> View | None:
-    """Return rows of equal length as a matrix; None if there are fewer than two rows or columns."""
+    """Return rows of equal length as a matrix of known integers; None if there are fewer than two rows or columns.
+
+    `kind` is the element type.
+    """
     sizes = len(rows), len(rows[0]) if rows else 0
     if min(sizes) <= 1:
         return None
@@ -171,7 +192,7 @@ def enter_matrix(table: TermTable, rows: Sequence[Sequence[Size]], kind: str) ->
 
 
 def matrix_type(call: Call) -> str:
-    """Return the element type of the matrix that operand 0 is."""
+    """Return the element type of operand 0, which is a matrix of known integers."""
     view = call.views[0]
     return "" if view is None else str(view.core.key[1])
 
@@ -180,7 +201,7 @@ def matrix_type(call: Call) -> str:
 
 
 def _transpose_sizes(call: Call) -> Dims:
-    """Return the sizes of a Transpose."""
+    """Return the dims of a Transpose; None if the rank is unknown or `perm` is no permutation of the axes."""
     sizes = call.sizes(0)
     if sizes is None:
         return None
@@ -190,7 +211,7 @@ def _transpose_sizes(call: Call) -> Dims:
 
 
 def _transpose_view(call: Call) -> View | None:
-    """Return the transpose of a matrix of known integers."""
+    """Return the transpose of a matrix of known integers; None for any other operand."""
     rows = matrix_rows(call.operand(0))
     if rows is None or call.integers("perm") not in (None, (1, 0)):
         return None
@@ -198,7 +219,7 @@ def _transpose_view(call: Call) -> View | None:
 
 
 def _transpose_fold(call: Call, arrays: Sequence[Array | None]) -> Array | None:
-    """Compute a Transpose of a constant."""
+    """Compute a Transpose of a constant; None if `perm` is no permutation of the axes."""
     data, order = arrays[0], call.integers("perm")
     if data is None or (order is not None and sorted(order) != list(range(data.ndim))):
         return None
@@ -209,7 +230,10 @@ def _transpose_fold(call: Call, arrays: Sequence[Array | None]) -> Array | None:
 
 
 def _squeeze_sizes(call: Call) -> Dims:
-    """Return the sizes of a Squeeze."""
+    """Return the dims of a Squeeze; None if the rank or the axes are unknown or not valid.
+
+    Without axes, every axis of size 1 is dropped, so no size may be a symbol that could be 1.
+    """
     sizes, axes = call.sizes(0), call.axes()
     if sizes is None:
         return None
@@ -221,11 +245,14 @@ def _squeeze_sizes(call: Call) -> Dims:
 
 
 def _squeeze_view(call: Call) -> View | None:
-    """Return the view that a Squeeze makes."""
+    """Return the result of a Squeeze: operand 0 with another map.
+
+    Return None if the axes are unknown or not allowed.
+    """
     axes = call.axes()
     given = "axes" in call.attributes or call.operand(1) is not None
     if call.views[0] is None or (given and not axes) or min(axes or (), default=0) < call.lowest(_MOST_AXES):
-        return None  # runtimes do not agree on what no axes are
+        return None  # Runtimes do not agree on the meaning of an empty list of axes.
     if axes and normalized_axes(axes, call.rank(0) or 0) is None:
         return None
     gone = axes if given else views.unit_axes(call.table.arithmetic, call.sizes(0))
@@ -233,7 +260,7 @@ def _squeeze_view(call: Call) -> View | None:
 
 
 def _unsqueeze_sizes(call: Call) -> Dims:
-    """Return the sizes of an Unsqueeze."""
+    """Return the dims of an Unsqueeze; None if the rank or the axes are unknown or not valid."""
     sizes, axes = call.sizes(0), call.axes()
     if sizes is None or axes is None:
         return None
@@ -243,7 +270,10 @@ def _unsqueeze_sizes(call: Call) -> Dims:
 
 
 def _unsqueeze_view(call: Call) -> View | None:
-    """Return the view that an Unsqueeze makes."""
+    """Return the result of an Unsqueeze: operand 0 with another map.
+
+    Return None if the axes are unknown or not allowed.
+    """
     axes = call.axes()
     if call.views[0] is None or not axes or min(axes) < call.lowest(_MOST_AXES):
         return None
@@ -251,7 +281,7 @@ def _unsqueeze_view(call: Call) -> View | None:
 
 
 def _flatten_sizes(call: Call) -> Dims:
-    """Return the two sizes of a Flatten."""
+    """Return the two sizes of a Flatten, None for each unknown size: [2,3,4] with axis 1 -> [2,12]."""
     sizes, axis = call.sizes(0), call.integer("axis", 1)
     if sizes is None or not call.lowest(len(sizes)) <= axis <= len(sizes):
         return (None, None)
@@ -260,7 +290,10 @@ def _flatten_sizes(call: Call) -> Dims:
 
 
 def _flatten_view(call: Call) -> View | None:
-    """Return the view that a Flatten makes."""
+    """Return the result of a Flatten that only adds or drops unit axes: operand 0 with another map.
+
+    Else return None.
+    """
     axis = call.integer("axis", 1)
     if call.views[0] is None or axis < call.lowest(_MOST_AXES):
         return None
@@ -271,13 +304,19 @@ def _flatten_view(call: Call) -> View | None:
 
 
 def depth_to_space(call: Call, sizes: Sizes | None) -> Dims:
-    """Return the shape of data[batch,channels,rows,columns] whose channels became blocks of rows and columns."""
+    """Return the shape of data[batch,channels,rows,columns] after channels are moved into blocks of rows and columns.
+
+    With blocks of 2 by 2: [1,8,3,5] -> [1,2,6,10]. `sizes` is the shape before.
+    """
     arithmetic = call.table.arithmetic
     return _with_blocks(call, sizes, arithmetic.quotient, arithmetic.mul)
 
 
 def space_to_depth(call: Call, sizes: Sizes | None) -> Dims:
-    """Return the shape of data[batch,channels,rows,columns] whose blocks of rows and columns became channels."""
+    """Return the shape of data[batch,channels,rows,columns] after blocks of rows and columns are moved into channels.
+
+    With blocks of 2 by 2: [1,2,6,10] -> [1,8,3,5]. `sizes` is the shape before.
+    """
     arithmetic = call.table.arithmetic
     return _with_blocks(call, sizes, arithmetic.mul, arithmetic.quotient)
 
@@ -285,7 +324,10 @@ def space_to_depth(call: Call, sizes: Sizes | None) -> Dims:
 def _with_blocks(
     call: Call, sizes: Sizes | None, deep: Callable[[Size, int], Size | None], wide: Callable[[Size, int], Size | None]
 ) -> Dims:
-    """Return the shape with the channels changed by `deep`, and each axis of the plane changed by `wide`."""
+    """Return the shape with the channels changed by `deep`, and rows and columns each changed by `wide`.
+
+    `deep` gets the number of elements of a block, and `wide` the length of a block.
+    """
     block = call.integer("blocksize", 0)
     if sizes is None or len(sizes) != PLANES or block < 1:
         return None

@@ -1,4 +1,4 @@
-"""Operators that read a shape, or make a value of a stated shape: Shape, Size, ConstantOfShape, Range, RandomNormal."""
+"""Rules for operators that read a shape, or create a value of a stated shape: Shape, Size, ConstantOfShape, Range."""
 
 from __future__ import annotations
 
@@ -30,16 +30,19 @@ if TYPE_CHECKING:
     from graphfix.checker.proof.onnx.reading.operands import Call
 
 EXACT_SPAN = 1 << 53
-"""Below this number runtimes that count a range in float64 count it exactly."""
+"""Below this number a range is exact in runtimes that count it in float64."""
 COUNTED_BY_FLOATS = "sizes that a Range of float32 counts to or from are below 2**23"
 WHOLE = 1 << 23
-"""Up to this number float32 represents the difference of any two whole numbers."""
+"""Up to this number float32 represents the difference of any two integers exactly."""
 
 # --- Shape, Size ----------------------------------------------------------------------------------------------------
 
 
 def _shape_view(call: Call) -> View | None:
-    """Return the sizes of operand 0 as known integers; if the rank is unknown, a vector of unknown length."""
+    """Return the sizes of operand 0 as known integers; if the rank is unknown, a vector of unknown length.
+
+    Return None if there are too many sizes.
+    """
     view = call.views[0]
     if view is None:
         return None
@@ -52,7 +55,7 @@ def _shape_view(call: Call) -> View | None:
 
 
 def _shape_of(call: Call, view: View) -> View:
-    """Return the shape of a value whose rank is unknown, as a vector that no operator computes."""
+    """Return the shape of a value of unknown rank, as a vector that is not counted as the result of an operator."""
     core, new = call.table.core(("shape", *call.key, view), call.description, counted=False)
     if new:
         core.sizes = call.table.named_sizes(core, (None,))
@@ -61,7 +64,7 @@ def _shape_of(call: Call, view: View) -> View:
 
 
 def _size_view(call: Call) -> View | None:
-    """Return the number of elements of operand 0 as a known integer."""
+    """Return the number of elements of operand 0 as a known integer; None if it is unknown."""
     sizes = call.sizes(0)
     count = None if sizes is None else call.table.arithmetic.mul(*sizes)
     return None if count is None else call.table.integers((count,), "int64", scalar=True)
@@ -71,7 +74,7 @@ def _size_view(call: Call) -> View | None:
 
 
 def _filled_sizes(call: Call) -> Dims:
-    """Return the sizes of a ConstantOfShape, which operand 0 states."""
+    """Return the dims of a ConstantOfShape, which operand 0 states; None if the rank is unknown."""
     sizes = call.partial_target(0)
     if sizes is None:
         return sizes_of_length(call.sizes(0))
@@ -79,9 +82,9 @@ def _filled_sizes(call: Call) -> Dims:
 
 
 def _filled_view(call: Call) -> View | None:
-    """Return the known integers of a ConstantOfShape that is a scalar or a short vector of a `value` without axes.
+    """Return the known integers of a ConstantOfShape whose `value` is a tensor without axes; None for any other node.
 
-    One with an axis is read by `filled`.
+    The result must be a scalar or a short vector. The function `filled` reads a `value` with an axis.
     """
     target, given = call.vector(0), call.attributes.get("value")
     if given is None or target is None or len(target) > 1:
@@ -97,13 +100,16 @@ def _filled_view(call: Call) -> View | None:
 
 
 def filled(constants: Constants, call: Call) -> View | None:
-    """Return the result of a ConstantOfShape of known sizes: one stored element, stretched to them."""
+    """Return the result of a ConstantOfShape of known sizes: one constant element, stretched to these sizes.
+
+    Return None if a size is unknown or negative, or if `value` is not one element in the model file.
+    """
     sizes, given = call.vector(0), _filling_element(call.attributes.get("value"))
     if sizes is None or given is None or any(isinstance(size, int) and size < 0 for size in sizes):
         return None
     call.table.arithmetic.need(sizes)
     known = numbers(sizes)
-    if known is not None and 0 in known:  # no element to stretch
+    if known is not None and 0 in known:  # There are no elements, so none can be stretched.
         if len(known) > MOST_AXES or prod(filter(None, known)) > constant_folding.MOST_BYTES:
             return None
         return constant_folding.as_constant(constants, np.zeros(known, given.dtype), call.description)
@@ -113,7 +119,10 @@ def filled(constants: Constants, call: Call) -> View | None:
 
 
 def _filling_element(value: AttributeProto | None) -> Array | None:
-    """Return the element of the attribute `value`; None unless it is one element in the model file."""
+    """Return the attribute `value` of a ConstantOfShape as an array of one element; float32 0 if it is absent.
+
+    Return None for a tensor of another shape than [1], for external data, and for types without arithmetic.
+    """
     if value is None:
         return np.zeros(1, np.float32)
     given = elements(value.t) if list(value.t.dims) == [1] else None
@@ -124,9 +133,9 @@ def _filling_element(value: AttributeProto | None) -> Array | None:
 
 
 def _range_sizes(call: Call) -> Dims:
-    """Return the length of a Range of known integers, or of whole floats that are counted in steps of 1.
+    """Return the length of a Range of known integers, or of float32 integers that are counted in steps of 1 or -1.
 
-    Runtimes round other floats differently.
+    The length is unknown for other floats, because runtimes round them differently.
     """
     ends = [call.content(index) for index in range(3)]
     known = [end[0] for end in ends if end and (not isinstance(end[0], int) or abs(end[0]) < EXACT_SPAN)]
@@ -140,7 +149,10 @@ def _range_sizes(call: Call) -> Dims:
 
 
 def _float_range(call: Call) -> list[Size]:
-    """Return the bounds and the step of a Range of float32 if all are whole numbers, else an empty list."""
+    """Return start, limit and step of a float32 Range that are integers, with at least one term; else an empty list.
+
+    The step must be 1 or -1. The proof then assumes that the sizes are small enough for exact floats.
+    """
     views = [view for view in call.views if view is not None and dtype(view.core) == TensorProto.FLOAT]
     known = [_whole_number(call, view) for view in views]
     found = [number for number in known if number is not None and (not isinstance(number, int) or abs(number) <= WHOLE)]
@@ -151,7 +163,10 @@ def _float_range(call: Call) -> list[Size]:
 
 
 def _whole_number(call: Call, view: View) -> Size | None:
-    """Return a constant of one whole number, or the size that a value of float32 was cast from."""
+    """Return a constant of one integer, or the size from which a float32 value was converted.
+
+    Return None for any other value.
+    """
     array = constant_folding.literal(view)
     if array is None:
         return call.table.counts.get(view.core)
@@ -159,7 +174,10 @@ def _whole_number(call: Call, view: View) -> Size | None:
 
 
 def _range_fold(_: Call, arrays: Sequence[Array | None]) -> Array | None:
-    """Compute a Range of constants of one type."""
+    """Compute a Range of constants.
+
+    Return None unless start, limit and step are scalars of one type, and runtimes agree on the result.
+    """
     start, limit, step = arrays
     if start is None or limit is None or step is None or {start.shape, limit.shape, step.shape} != {()}:
         return None
@@ -170,7 +188,7 @@ def _range_fold(_: Call, arrays: Sequence[Array | None]) -> Array | None:
 
 
 def _random_sizes(call: Call) -> Dims:
-    """Return the attribute `shape` of a RandomNormal or RandomUniform."""
+    """Return the attribute `shape` of a RandomNormal or RandomUniform; None if it is absent or has a negative size."""
     shape = call.integers("shape")
     return None if shape is None or min(shape, default=0) < 0 else shape
 

@@ -1,4 +1,4 @@
-"""Slice and Pad: they shorten and lengthen axes."""
+"""Rules for Slice and Pad, which shorten and lengthen axes."""
 
 from __future__ import annotations
 
@@ -26,17 +26,20 @@ if TYPE_CHECKING:
     from graphfix.checker.proof.onnx.reading.operands import Among, Call
 
 AXES_OF_PAD = 3
-"""The operand of Pad that lists the padded axes."""
+"""The index of the operand of Pad that lists the padded axes."""
 _SLICE_OPERANDS = 5
 """The number of operands of Slice: data, starts, ends, axes, steps."""
 _STEPS = 4
-"""The operand of Slice that holds the steps."""
+"""The index of the operand of Slice that contains the steps."""
 
 # --- Slice ----------------------------------------------------------------------------------------------------------
 
 
 def slice_sizes(call: Call) -> Dims:
-    """Return the sizes of a Slice; unknown sizes on the axes that it cuts if its bounds are unknown."""
+    """Return the dims of a Slice; None if the rank is unknown.
+
+    If the bounds are unknown, the sliced axes have unknown sizes. If the axes are unknown too, all sizes are unknown.
+    """
     sizes = call.sizes(0)
     if sizes is None:
         return None
@@ -47,13 +50,14 @@ def slice_sizes(call: Call) -> Dims:
         return unknown_sizes(len(sizes))
     by = (1,) * len(at) if call.operand(4) is None else steps
     if starts is None or ends is None or by is None or not len(at) == len(by) == len(starts) == len(ends):
-        return tuple([None if axis in at else size for axis, size in enumerate(sizes)])  # only these axes are cut
+        # The other axes are not sliced.
+        return tuple([None if axis in at else size for axis, size in enumerate(sizes)])
     cuts = dict(zip(at, zip(starts, ends, by, strict=True), strict=True))
     return tuple(_cut_size(call, size, cuts[axis]) if axis in cuts else size for axis, size in enumerate(sizes))
 
 
 def _cut_size(call: Call, size: Size, bounds: tuple[Size, Size, Size]) -> Size | None:
-    """Return the length of an axis that is cut by (start, end, step)."""
+    """Return the length of an axis of `size` that is sliced by `bounds`: start, end, step. None if it is unknown."""
     known = numbers((size, *bounds))
     if known is None:
         return cut_size(call.table.arithmetic, size, *bounds)
@@ -62,7 +66,10 @@ def _cut_size(call: Call, size: Size, bounds: tuple[Size, Size, Size]) -> Size |
 
 
 def _slice_vector(call: Call) -> View | None:
-    """Return the elements that a Slice returns of a vector of known integers."""
+    """Return the elements that a Slice selects from a vector of known integers; None for any other node.
+
+    The step must be positive, and all bounds must be numbers.
+    """
     content, view = call.content(0), call.views[0]
     dtype = integer_type(view) if view is not None else None
     given = [
@@ -81,7 +88,10 @@ def _slice_vector(call: Call) -> View | None:
 
 
 def _slice_matrix(call: Call) -> View | None:
-    """Return the rows or columns that a Slice returns of a matrix of known integers."""
+    """Return the rows or columns that a Slice selects from a matrix of known integers; None for any other node.
+
+    The Slice must have one axis, with bounds that are numbers.
+    """
     rows = matrix_rows(call.operand(0))
     given = [call.indices(at) for at in range(1, len(call.views))]
     bounds = [numbers(part) for part in given]
@@ -98,7 +108,10 @@ def _slice_matrix(call: Call) -> View | None:
 
 
 def _slice_fold(call: Call, arrays: Sequence[Array | None]) -> Array | None:
-    """Compute a Slice of constants; its bounds, axes and steps have one shape and one type."""
+    """Compute a Slice of constants; None if runtimes may disagree.
+
+    Its bounds, axes and steps must have one shape and one type.
+    """
     data, starts, ends, axes, steps = [*arrays, None, None][:_SLICE_OPERANDS]
     given = [part for part in (starts, ends, axes, steps) if part is not None]
     if data is None or starts is None or ends is None or starts.ndim != 1:
@@ -118,10 +131,11 @@ def _slice_fold(call: Call, arrays: Sequence[Array | None]) -> Array | None:
 
 
 def backwards(call: Call, among: Among) -> View | None:
-    """Return a Slice with negative steps as a Gather on each of these axes, behind a Slice of the others.
+    """Return a Slice with negative steps as a Slice of the other axes, and a Gather on each axis with a negative step.
 
-    Returns None if all steps are positive, or if a size, a bound or a step that matters is not a known number. Known
-    integers stay with their own rule: exporters turn the pads of a Pad around as a matrix of pairs.
+    `among` reads these nodes. Return None if all steps are positive, or if a bound, a step or a needed size is not a
+    number. Return None also for known integers, whose own rule slices them: exporters reverse the pads of a Pad as a
+    matrix of pairs.
     """
     data, sizes, bounds = call.operand(0), call.sizes(0), _known_bounds(call)
     if data is None or sizes is None or not bounds or min(step for *_, step in bounds) > 0:
@@ -131,7 +145,8 @@ def backwards(call: Call, among: Among) -> View | None:
     nodes = _slice_of(call, [bound for bound in bounds if bound[-1] > 0])
     for axis, *bound in (bound for bound in bounds if bound[-1] <= 0):
         size = sizes[axis]
-        taken = cut(size, *bound) if isinstance(size, int) else None  # None for a step of 0, which runtimes refuse
+        # The result is None for a step of 0, which runtimes refuse.
+        taken = cut(size, *bound) if isinstance(size, int) else None
         if not taken:
             return None
         name, picked = nodes[-1].output[0] if nodes else "x", numpy_helper.from_array(np.array(taken, np.int64))
@@ -141,7 +156,10 @@ def backwards(call: Call, among: Among) -> View | None:
 
 
 def _slice_of(call: Call, bounds: Sequence[tuple[int, int, int, int]]) -> list[NodeProto]:
-    """Return the nodes of a Slice of `x` by (axis, start, end, step); none for no axis."""
+    """Return the nodes that slice `x` by `bounds`, each (axis, start, end, step).
+
+    The list is empty if there are no bounds.
+    """
     if not bounds:
         return []
     columns = dict(zip(("axes", "starts", "ends", "steps"), zip(*bounds, strict=True), strict=True))
@@ -150,7 +168,7 @@ def _slice_of(call: Call, bounds: Sequence[tuple[int, int, int, int]]) -> list[N
 
 
 def _known_bounds(call: Call) -> list[tuple[int, int, int, int]] | None:
-    """Return (axis, start, end, step) of each axis of a Slice that states its steps; None if one is unknown."""
+    """Return (axis, start, end, step) for each axis of a Slice that states its steps; None if a number is unknown."""
     steps = numbers(call.indices(_STEPS)) if call.operand(_STEPS) is not None else None
     starts, ends, axes = (numbers(call.indices(at)) for at in range(1, _STEPS))
     if starts is None or ends is None or steps is None:
@@ -165,7 +183,7 @@ def _known_bounds(call: Call) -> list[tuple[int, int, int, int]] | None:
 
 
 def _pad_sizes(call: Call) -> Dims:
-    """Return the sizes of a Pad, and an unknown size for each axis whose padding is unknown."""
+    """Return the dims of a Pad, with None for each axis whose padding is unknown; None if the rank is unknown."""
     sizes = call.sizes(0)
     if sizes is None:
         return None
@@ -179,7 +197,7 @@ def _pad_sizes(call: Call) -> Dims:
 
 
 def _padded_size(call: Call, size: Size, pads: Sequence[Size | None]) -> Size | None:
-    """Return the size of an axis with padding in front and behind; None if it is unknown or below 0."""
+    """Return the size of an axis with padding in front and behind (`pads`); None if it is unknown or below 0."""
     known = [pad for pad in pads if pad is not None]
     whole = call.table.arithmetic.add(size, *known) if len(known) == len(pads) else None
     return None if isinstance(whole, int) and whole < 0 else whole

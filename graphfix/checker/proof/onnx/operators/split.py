@@ -1,4 +1,4 @@
-"""Split and sequences: exporters write a split as a SplitToSequence, and a SequenceAt for each part."""
+"""Rules for Split and for sequences. Exporters write a split as a SplitToSequence and a SequenceAt for each part."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ COUNTED_PARTS = 18
 
 
 def _split_sizes(call: Call, index: int) -> Dims:
-    """Return the sizes of part `index` of a Split."""
+    """Return the dims of part `index` of a Split; None if the rank is unknown or the axis is out of range."""
     sizes, axis = call.sizes(0), call.integer("axis", 0)
     if sizes is None or not -len(sizes) <= axis < len(sizes):
         return None
@@ -37,7 +37,7 @@ def _split_sizes(call: Call, index: int) -> Dims:
 
 
 def _part_size(call: Call, size: Size, index: int) -> Size | None:
-    """Return the length of part `index` of an axis of this size."""
+    """Return the length of part `index` of an axis of this size; None if it is unknown."""
     count = len(call.outputs)
     if call.operand(1) is not None:
         parts = call.vector(1)
@@ -50,9 +50,10 @@ def _part_size(call: Call, size: Size, index: int) -> Size | None:
 
 
 def equal_part(size: int, count: int, index: int) -> int | None:
-    """Return the length of part `index` of an axis that is split into `count` equal parts.
+    """Return the length of part `index` of an axis that is split into `count` equal parts: 7 by 3 -> 3, 3, 1.
 
-    The last part may be smaller. Returns None if there are more parts than elements.
+    The last part may be smaller. Return None if there are more parts than elements, or if the other parts together are
+    longer than the axis, as for 5 by 4.
     """
     most = -(-size // count)
     last = size - most * (count - 1)
@@ -60,9 +61,9 @@ def equal_part(size: int, count: int, index: int) -> int | None:
 
 
 def _split_fold(call: Call, arrays: Sequence[Array | None]) -> Sequence[Array] | None:
-    """Compute a Split of a constant: by sizes, or from set 18 on by the number of parts.
+    """Compute a Split of a constant: by sizes, by the number of parts, or (before set 18) into equal parts.
 
-    From set 18 on a node that states both, or neither, does not load: None.
+    Return None if the node is not valid. From set 18 on, a node must state either sizes or the number of parts.
     """
     data, parts = [*arrays, None][:2]
     axis, count = None if data is None else allowed_axis(call, 0, data.ndim), len(call.outputs)
@@ -80,7 +81,10 @@ def _split_fold(call: Call, arrays: Sequence[Array | None]) -> Sequence[Array] |
 
 
 def _split_array(data: Array, sizes: Sequence[int], axis: int, count: int) -> Sequence[Array] | None:
-    """Split an array along an axis into parts of these sizes; None if they do not add up to its length."""
+    """Split an array along an axis into parts of these sizes; None if they do not add up to its length.
+
+    `count` is the number of results that the node has, which must be the number of sizes.
+    """
     fits = sum(sizes) == data.shape[axis] and len(sizes) == count and min(sizes) >= 0
     return np.split(data, np.cumsum(sizes)[:-1], axis) if fits else None
 
@@ -89,7 +93,10 @@ def _split_array(data: Array, sizes: Sequence[int], axis: int, count: int) -> Se
 
 
 def enter_parts(call: Call, core: Core) -> None:
-    """Enter the shapes of the parts that a SplitToSequence returns, if the sizes of the parts are known."""
+    """Record the shapes of the parts that a SplitToSequence returns, if the sizes of the parts are known.
+
+    `core` is the core of the sequence.
+    """
     sizes, keep = call.sizes(0), call.flag("keepdims", default=True)
     at = None if sizes is None else normalized_axes((call.integer("axis", 0),), len(sizes))
     if sizes is None or at is None or keep is None or (call.operand(1) is not None and not keep):
@@ -105,9 +112,10 @@ def enter_parts(call: Call, core: Core) -> None:
 
 
 def _part_sizes(call: Call, size: Size) -> Sizes | None:
-    """Return the sizes of the parts of an axis: each is 1, as a vector states, or as a scalar states.
+    """Return the sizes of the parts into which a SplitToSequence splits an axis of `size`; None if they are unknown.
 
-    The last part of those that a scalar states may be smaller.
+    Operand 1 states the sizes. A vector contains the size of each part. A scalar is the size of all parts but the last,
+    which may be smaller. Without operand 1 each part has size 1.
     """
     given = (1,) if call.operand(1) is None else call.content(1)
     if given is None or call.rank(1) == 1:
@@ -119,7 +127,10 @@ def _part_sizes(call: Call, size: Size) -> Sizes | None:
 
 
 def part_at(call: Call, among: Among) -> View | None:
-    """Return the part that a SequenceAt of a split takes, as a Slice; None if the place or the parts are unknown."""
+    """Return the part that a SequenceAt selects from a split tensor, as a Slice of that tensor.
+
+    `among` reads the nodes of that Slice. Return None if the position or the sizes of the parts are not numbers.
+    """
     sequence, place = call.operand(0), call.content(1)
     split = None if sequence is None else call.table.splits.get(sequence.core)
     if split is None or place is None or call.rank(1) != 0 or not isinstance(place[0], int):
@@ -141,7 +152,10 @@ def part_at(call: Call, among: Among) -> View | None:
 
 
 def _element_sizes(call: Call) -> Dims:
-    """Return the shape of the tensor that a SequenceAt takes; a negative place counts from the end."""
+    """Return the shape of the tensor that a SequenceAt selects; None if it is unknown.
+
+    A negative position counts from the end.
+    """
     sequence, place = call.operand(0), call.content(1)
     held: Sequence[Sizes] = () if sequence is None else call.table.parts.get(sequence.core, ())
     if place is None or call.rank(1) != 0 or not isinstance(place[0], int) or not -len(held) <= place[0] < len(held):

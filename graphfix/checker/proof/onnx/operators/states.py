@@ -1,4 +1,4 @@
-"""The sizes of Attention and of operators with a state, which are new since operator set 23."""
+"""Rules for the result sizes of Attention and of operators with a state, which exist since operator set 23."""
 
 from __future__ import annotations
 
@@ -12,13 +12,18 @@ if TYPE_CHECKING:
     from graphfix.checker.proof.onnx.reading.operands import Call
 
 IN_A_ROW, BY_HEAD = 3, 4
-"""Ranks of data with heads in a row, [batch,positions,hidden], or apart, [batch,heads,positions,size]."""
+"""Ranks of data whose heads share one axis, [batch,positions,hidden], or have an axis, [batch,heads,positions,size]."""
 KEY, VALUE, PAST_KEY = 1, 2, 4
-"""Operands of Attention. The past of operand i is operand i + 3."""
+"""Indices of Attention's operands. The past of keys or values, operand i, is operand i + 3."""
 
 
 def _heads(call: Call, at: int) -> tuple[Size, Size | None, Size, Size | None] | None:
-    """Return [batch,heads,positions,size] of the queries (0), keys (1) or values (2)."""
+    """Return [batch, heads, positions, size] of operand `at`: queries (0), keys (1) or values (2).
+
+    `size` is that of a head.
+
+    A size is None if it is unknown. Return None if the rank is neither 3 nor 4.
+    """
     sizes = call.sizes(at)
     if sizes is None or len(sizes) not in (IN_A_ROW, BY_HEAD):
         return None
@@ -31,10 +36,10 @@ def _heads(call: Call, at: int) -> tuple[Size, Size | None, Size, Size | None] |
 
 
 def _attention(call: Call, index: int) -> Dims:
-    """Return the sizes of a result of Attention.
+    """Return the dims of result `index` of Attention; None if the shape of the queries is unknown.
 
-    The first has the axes of the queries with the heads of the values. Then come the caches, and the scores of queries
-    by all keys.
+    Result 0 has the axes of the queries, and heads of the values' size. Results 1 and 2 are the caches of keys and
+    values. Result 3 contains the scores of each query with each key.
     """
     asked, values = _heads(call, 0), _heads(call, VALUE)
     if asked is None:
@@ -49,17 +54,21 @@ def _attention(call: Call, index: int) -> Dims:
     if call.rank(0) == BY_HEAD:
         return batch, heads, positions, size
     if not isinstance(size, int):
-        size = None  # onnx infers 0 for all heads where the size of the values is a symbol
+        size = None  # If the size of the values is a symbol, onnx infers 0 for the size of all heads together.
     return batch, positions, None if size is None or heads is None else call.table.arithmetic.mul(size, heads)
 
 
 def _cache(call: Call, at: int) -> Dims:
-    """Return the sizes of the cache of the keys or values: [batch,heads,past+new,size]."""
+    """Return the dims of the cache of the keys (`at` 1) or values (2): [batch, heads, past + new positions, size]."""
     own = _heads(call, at)
     return None if own is None else (own[0], own[1], _total(call, at + 3, own[2]), own[3])
 
 
 def _total(call: Call, past: int, new: Size) -> Size | None:
+    """Return the number of positions in a cache: those of operand `past`, if it is present, plus `new`.
+
+    None if unknown.
+    """
     if call.operand(past) is None:
         return new
     before = call.sizes(past)
@@ -67,7 +76,10 @@ def _total(call: Call, past: int, new: Size) -> Size | None:
 
 
 def linear_attention(call: Call, index: int) -> Dims:
-    """Return the sizes of [batch,positions,heads*size], or of the state [batch,heads,key size,value size]."""
+    """Return the dims of result `index` of a LinearAttention; None if they are unknown.
+
+    Result 0 is [batch, positions, heads * size], and result 1 is the state [batch, heads, key size, value size].
+    """
     asked, keys, values = (_row(call, at) for at in range(3))
     heads, own = call.integer("q_num_heads", 0), call.integer("kv_num_heads", 0)
     if asked is None or heads < 1 or own < 1 or index > 1:
@@ -80,12 +92,16 @@ def linear_attention(call: Call, index: int) -> Dims:
 
 
 def _row(call: Call, at: int) -> Sizes | None:
+    """Return the shape of operand `at` if its rank is 3, else None."""
     sizes = call.sizes(at)
     return sizes if sizes is not None and len(sizes) == IN_A_ROW else None
 
 
 def causal_convolution(call: Call, index: int) -> Dims:
-    """Return the sizes of [batch,channels,positions], or of the state of (filter-1)*dilation positions."""
+    """Return the dims of result `index` of a causal convolution; None if they are unknown.
+
+    Result 0 is [batch, channels, positions]. Result 1 is the state, with (filter size - 1) * dilation positions.
+    """
     data, filters = call.sizes(0), call.sizes(1)
     if not index:
         return data

@@ -1,4 +1,4 @@
-"""The sizes of convolutions and pools, which slide a window over the axes behind batch and channels."""
+"""Rules for the result sizes of convolutions and pools, which slide a window over the axes after batch and channels."""
 
 from __future__ import annotations
 
@@ -17,28 +17,31 @@ if TYPE_CHECKING:
 
 CONVOLUTIONS = frozenset({"Conv", "ConvInteger", "QLinearConv", "DeformConv", "FusedConv", "NhwcConv", "NhwcFusedConv"})
 FRONT = 2
-"""The number of axes in front of those that a window slides over: batch and channels."""
+"""The number of axes in front of those over which a window slides: batch and channels."""
 SAME = (b"SAME_UPPER", b"SAME_LOWER")
 
 
 class Window(NamedTuple):
-    """The window of one axis."""
+    """The window of one axis: sizes of the kernel, stride and dilation in elements, and the padding on both sides."""
 
     kernel: int
     stride: int
     dilation: int
     front: int
-    """The number of elements that are added in front; `behind` holds those that are added behind."""
+    """The number of padding elements in front of the axis; `behind` is the number after the axis."""
     behind: int
 
     @property
     def reach(self) -> int:
-        """Return the number of elements from the first to the last one that a window reads."""
+        """Return the number of elements from the first to the last element that the window reads, both included."""
         return (self.kernel - 1) * self.dilation + 1
 
 
 def _windows(call: Call, kernel: tuple[int, ...] | None) -> list[Window] | None:
-    """Return the windows of the axes; None if an attribute has another length, or is out of range."""
+    """Return the window of each axis after the channels; None if an attribute has another length or is out of range.
+
+    `kernel` is the length of the window on each axis, or None if it is unknown.
+    """
     if not kernel:
         return None
     ones, zeros = (1,) * len(kernel), (0,) * 2 * len(kernel)
@@ -52,16 +55,21 @@ def _windows(call: Call, kernel: tuple[int, ...] | None) -> list[Window] | None:
 
 
 def _stated(call: Call, name: str, default: tuple[int, ...]) -> tuple[int, ...]:
+    """Return the attribute `name`, a list of integers, or `default` if the node does not have it."""
     given = call.integers(name)
     return default if given is None else given
 
 
 def _padding(call: Call) -> bytes:
+    """Return the attribute `auto_pad`, which states how the padding is computed."""
     return call.text("auto_pad", b"NOTSET")
 
 
 def _places(call: Call, size: Size, window: Window) -> Size | None:
-    """Return the number of windows along an axis; None if runtimes and the specification disagree about it."""
+    """Return the number of positions of the window along an axis of `size`.
+
+    Return None if it is unknown, or if runtimes and the specification disagree.
+    """
     if not isinstance(size, int):
         return _term_places(call, size, window)
     if size < 1:
@@ -80,9 +88,10 @@ def _places(call: Call, size: Size, window: Window) -> Size | None:
 def _rounded_up(size: int, window: Window, rest: int, padding: bytes) -> int | None:
     """Return the number of windows of a pool with `ceil_mode`; None if runtimes and the specification disagree.
 
-    The last window may reach beyond the end. If it would start behind the last element, onnxruntime drops it and onnx's
-    inference counts it. For VALID the specification has a different formula, which gives the same number only if no
-    window reaches beyond the end.
+    `rest` is the number of elements after the first window on the padded axis. The last window may reach beyond the end
+    of that axis. If it would start after the last element, onnxruntime drops it, but onnx's inference counts it. For
+    VALID the specification has another formula, which results in the same number only if no window reaches beyond the
+    end.
     """
     steps = -(-rest // window.stride)
     if steps * window.stride >= size + window.front or (padding == b"VALID" and rest % window.stride):
@@ -91,9 +100,9 @@ def _rounded_up(size: int, window: Window, rest: int, padding: bytes) -> int | N
 
 
 def _term_places(call: Call, size: Size, window: Window) -> Size | None:
-    """Return the number of windows along an axis of any size.
+    """Return the number of windows along an axis whose size is a term; None if it is unknown or runtimes disagree.
 
-    If a window may have no place, a convolution fails, and runtimes disagree about pools.
+    If the window may not fit at all, a convolution fails, and runtimes disagree about pools.
     """
     padding, arithmetic = _padding(call), call.table.arithmetic
     if call.flag("ceil_mode") is not False or padding not in (b"NOTSET", b"VALID", *SAME):
@@ -109,9 +118,10 @@ def _term_places(call: Call, size: Size, window: Window) -> Size | None:
 
 
 def _pools_of_nothing(call: Call, size: Size, added: int, stride: int) -> bool:
-    """Return whether runtimes count the windows of a pool alike if a size is 0.
+    """Return whether runtimes count the windows of a pool equally if a size is 0.
 
-    onnxruntime runs such a pool for an empty batch only. It rounds a number below 0 up, so that one window is left.
+    onnxruntime executes such a pool only for an empty batch. It rounds a negative quotient up, so that one window
+    remains. If this may happen, the proof assumes that no size is 0. `added` is the padding minus the window's reach.
     """
     batch = (call.sizes(0) or (0,))[0]
     if added < 0 and stride > 1 and call.table.arithmetic.least(size) < 1 and not (isinstance(batch, int) and batch):
@@ -120,7 +130,10 @@ def _pools_of_nothing(call: Call, size: Size, added: int, stride: int) -> bool:
 
 
 def _behind(call: Call, sizes: Sizes, kernel: tuple[int, ...] | None) -> tuple[Size | None, ...]:
-    """Return the sizes of the result behind the channels."""
+    """Return the sizes of the result after the channels; None for each unknown size.
+
+    `sizes` is the shape of the data.
+    """
     windows = _windows(call, kernel)
     if windows is None or len(windows) != len(sizes) - FRONT:
         return (None,) * (len(sizes) - FRONT)
@@ -128,29 +141,38 @@ def _behind(call: Call, sizes: Sizes, kernel: tuple[int, ...] | None) -> tuple[S
 
 
 def _pool(call: Call, index: int) -> Dims:
-    """Return the sizes of a result of a pool. The second result of MaxPool, its indices, has the sizes of the first."""
+    """Return the dims of result `index` of a pool.
+
+    Result 1 of MaxPool contains indices and has the shape of result 0.
+    """
     return None if index > 1 else pooled(call, call.sizes(0))
 
 
 def pooled(call: Call, sizes: Sizes | None) -> Dims:
-    """Return the shape of a pool of data[batch,channels,...]."""
+    """Return the shape of a pool of data[batch,channels,...]; None if the shape of the data, `sizes`, is unknown."""
     if sizes is None or len(sizes) <= FRONT:
         return None
     return (*sizes[:FRONT], *_behind(call, sizes, call.integers("kernel_shape")))
 
 
 def globally_pooled(sizes: Sizes | None) -> Dims:
-    """Return the shape of a pool over all of data[batch,channels,...] behind the channels."""
+    """Return the shape of a global pool of data[batch,channels,...]: [batch,channels,1,...].
+
+    `sizes` is the data's shape.
+    """
     return None if sizes is None or len(sizes) <= FRONT else (*sizes[:FRONT], *(1,) * (len(sizes) - FRONT))
 
 
 def _convolution(weight: int) -> Callable[[Call], Dims]:
-    """Return the rule for a convolution whose filters are operand `weight`."""
+    """Return the rule for the sizes of a convolution whose filters are operand `weight`."""
     return lambda call: convolved(call, call.sizes(0), call.sizes(weight))
 
 
 def convolved(call: Call, data: Sizes | None, filters: Sizes | None) -> Dims:
-    """Return the shape of a convolution of data[batch,channels,...] by filters[made,channels,...]."""
+    """Return the shape of a convolution of data[batch,channels,...] by filters[made,channels,...]: [batch,made,...].
+
+    `data` and `filters` are shapes. A size is None if it is unknown.
+    """
     if data is None or len(data) <= FRONT:
         return None
     if filters is None or len(filters) != len(data):
@@ -159,9 +181,10 @@ def convolved(call: Call, data: Sizes | None, filters: Sizes | None) -> Dims:
 
 
 def transposed_convolution(call: Call, data: Sizes | None) -> Dims:
-    """Return the sizes of a ConvTranspose of data[batch,channels,...].
+    """Return the dims of a ConvTranspose of data[batch,channels,...]; `data` is the shape of operand 0.
 
-    They are known for stated padding only: runtimes disagree about automatic padding and about a stated shape.
+    Sizes after the channels are known only for stated padding. Runtimes disagree about automatic padding and about the
+    attribute `output_shape`.
     """
     filters, groups = call.sizes(1), call.integer("group", 1)
     if data is None or len(data) <= FRONT:
@@ -185,7 +208,10 @@ def transposed_convolution(call: Call, data: Sizes | None) -> Dims:
 
 
 def _spread(call: Call, size: Size, window: Window, added: int) -> Size | None:
-    """Return the size that windows side by side cover. Runtimes fail for a result below 1."""
+    """Return the size that the windows of a transposed convolution cover along one axis; None if it is unknown.
+
+    `added` is the attribute `output_padding`. Return None also for a result below 1, for which runtimes fail.
+    """
     arithmetic, more = call.table.arithmetic, window.reach + added - window.front - window.behind - window.stride
     whole = arithmetic.mul(size, window.stride)
     made = None if whole is None or size == 0 else arithmetic.add(whole, more)

@@ -1,4 +1,4 @@
-"""Make a call of each node of a file, which the rules read, and find the nodes that call a function."""
+"""Convert each node of an ONNX file to a `Call`, which the proof's rules read, and find nodes that call a function."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ if TYPE_CHECKING:
 
 _NONE: frozenset[str] = frozenset()
 IDLE_RESULTS = frozenset({"Dropout", "BatchNormalization"})
-"""Operators whose first result does not depend on the number of empty names behind it.
+"""Operators whose first result does not depend on how many empty names follow it.
 
-Terms of all other operators contain that number: another result may change the meaning (Split) or select another kernel
-(MaxPool, which then treats NaN differently). Before operator set 14 a BatchNormalization with five results trains; its
-proof does no harm, because onnxruntime aborts on such a model.
+Terms of all other operators contain the number of results. For them, another result may change the meaning (Split) or
+select another kernel (MaxPool, which then treats NaN differently). Before operator set 14 a BatchNormalization with
+five results trains. This does no harm, because onnxruntime aborts on such a model.
 """
 
 
@@ -50,9 +50,15 @@ def call_of(
     views: Sequence[View | None],
     attributes: Mapping[str, AttributeProto],
 ) -> Call:
-    """Return a node of a graph as a call, in its present form if it is of an older operator set.
+    """Return a node of a graph as a `Call`.
 
-    `ends` are the names of its operands and of its results.
+    A node of an older operator set is converted to its form in operator set 17.
+
+    `index` is the node's position in its graph, and `ends` are the names of its operands and of its results. `views`
+    are the values of the operands, None for an operand without a name. `attributes` are the node's attributes, in which
+    a function's references are already resolved.
+
+    A node whose older form can't be converted keeps its version. A Concat loses its operands of size 0 along its axis.
     """
     operands, named = ends
     op, stated = node.op_type, node.domain
@@ -77,7 +83,9 @@ def call_of(
         since, older = meaning(op, domain, version, given_names), unlifted(op, domain, version, given_names)
         fixed = True
         if since != older and not accepted(op, domain, version, kinds):
-            since = older  # later versions take more types: none reads this one otherwise
+            # The version accepts fewer types than later versions do. A node of other types is not compared as the later
+            # version.
+            since = older
         elif op in CHANGED and not domain and memo.is_allowed and accepted(op, domain, version, kinds):
             changed = present_form(constants, VersionedNode(op, older, tuple(views), attributes, len(names)))
             op, since, views, attributes = changed.op, changed.since, changed.views, changed.attributes
@@ -109,8 +117,9 @@ def call_of(
 def _without_empty_operands(call: Call) -> Call:
     """Return a Concat without its operands of size 0 along the axis, or an Identity if only one operand remains.
 
-    Returns the call as it is unless all operands have one type, and equal sizes on all other axes: runtimes refuse any
-    other Concat, with or without the empty operands.
+    The call is returned unchanged if every operand or no operand has size 0 there, or if a rank is unknown. It is also
+    unchanged unless all operands have one type and equal sizes on all other axes. Runtimes refuse a Concat that
+    violates this, with or without the empty operands.
     """
     shapes = [view.sizes for view in call.views if view is not None and view.sizes is not None]
     axis, rank = call.integer("axis", 1), len(shapes[0]) if shapes else 0
@@ -135,7 +144,9 @@ def _keys(
 ) -> Keys:
     """Return the version of an operator's meaning, and the beginning of its terms: without and with all attributes.
 
-    `written` are the forms of these attributes, if they are known.
+    The shorter beginning omits the attributes that the indexing maps already express. `operator` contains domain, name,
+    version of the operator set and version of the meaning. `written` are the comparable forms of the attributes, or
+    None if they must still be computed.
     """
     domain, op, version, since = operator
     every = constants.attributes(attributes) if written is None else written
@@ -147,11 +158,15 @@ def _keys(
 def function_of(
     functions: Mapping[FunctionKey, FunctionProto], node: NodeProto, versions: Mapping[str, int]
 ) -> FunctionProto | None:
-    """Return the function that a node calls. Raises UnprovedError if a runtime may have such an operator."""
+    """Return the function of the model that a node calls, or None if runtimes execute the node as an operator.
+
+    `functions` are the model's functions, and `versions` the operator sets that the node's graph imports. Raises
+    UnprovedError if the function's domain belongs to runtimes, because a runtime may have an operator of this name.
+    """
     domain = domain_of(node.domain)
     function = functions.get((domain, node.op_type, node.overload))
     if function is None or schema(node.op_type, domain, versions.get(domain, NOT_IMPORTED)) is not None:
-        return None  # runtimes execute the operator
+        return None  # onnx defines an operator of this name, and runtimes execute that operator instead of the function
     if is_of_runtimes(domain):
         raise UnprovedError(f"{node.op_type} is a function in the domain {domain!r}, whose operators runtimes have")
     return function
@@ -165,7 +180,12 @@ def enter_call(
     attributes: Mapping[str, AttributeProto],
     environment: Environment,
 ) -> None:
-    """Enter a call that does not pass all operands, results and attributes of the function, or passes more."""
+    """Record a function call as odd if its operands, results or attributes do not match the function's parameters.
+
+    A call is odd if it lists another number of operands or results, or an empty name. It is also odd if it lacks an
+    attribute without a default, passes an undeclared attribute, or is of a domain that is not imported. The second file
+    may have an odd call only if the first file has an equal one.
+    """
     version = environment.versions.get(domain_of(node.domain), NOT_IMPORTED)
     written = constants.attributes(attributes) if attributes else ()
     ends = pattern(operands), pattern(node.output[:])

@@ -1,4 +1,4 @@
-"""The constants and attributes that an ONNX file stores."""
+"""Read the constants and attributes that an ONNX file stores, as values of the proof."""
 
 from __future__ import annotations
 
@@ -31,21 +31,29 @@ _TYPES = frozenset(TensorProto.DataType.values())
 
 @dataclass(frozen=True, slots=True)
 class FileConstants:
-    """The constants and attributes of one file."""
+    """The constants and attributes of one file: reads them from `source` and creates their terms."""
 
     source: Source
     shared: Constants
-    """The constants of both files."""
+    """The constants of both files; equal constants share one core."""
     world: ClosedWorld = field(default_factory=ClosedWorld)
-    """The closed world, where odd constants are entered."""
+    """The record of nodes and oddities of the first file, where unusual constants are entered."""
 
     def attributes(self, attributes: Mapping[str, AttributeProto]) -> tuple[tuple[str, AttributeForm], ...]:
-        """Return the comparable form of attributes: of a tensor the constant in it, of a body only the type."""
+        """Return each attribute's name and comparable form, sorted by name.
+
+        The form is the type with the content. Tensors are constants of the proof. A body has only its type, because its
+        nodes are compared elsewhere.
+        """
         if not attributes:
             return ()
         return tuple([(name, attribute_form(each) or self._held(each)) for name, each in sorted(attributes.items())])
 
     def _held(self, given: AttributeProto) -> AttributeForm:
+        """Return the comparable form of an attribute that contains tensors or bodies.
+
+        The form of a body is only its type.
+        """
         if given.type in (AttributeProto.TENSOR, AttributeProto.TENSORS):
             tensors = [given.t] if given.type == AttributeProto.TENSOR else given.tensors
             return given.type, tuple([self.constant(tensor, given.name, alone=False) for tensor in tensors])
@@ -55,7 +63,13 @@ class FileConstants:
         return given.type, None
 
     def constant(self, tensor: TensorProto, description: str, *, alone: bool = True) -> View:
-        """Return a tensor of the file as a value; `alone` states that no attribute holds it."""
+        """Return a tensor of the file as a value of the proof.
+
+        `alone` is False if a node's attribute contains the tensor.
+
+        `description` identifies the constant in reports. Raises UnprovedError for an unknown element type, a negative
+        size, or a storage form that can't be read.
+        """
         self._check(tensor, description, alone=alone)
         if tensor.data_type not in _TYPES:
             raise UnprovedError(
@@ -71,7 +85,11 @@ class FileConstants:
         return view
 
     def _check(self, tensor: TensorProto, description: str, *, alone: bool) -> None:
-        """Enter each odd way in which a tensor is stored into the closed world."""
+        """Record in the closed world whether a tensor is stored in a way that some runtime refuses.
+
+        Such a way is an unusual location of external data, damaged content, or external data of an attribute. The
+        second file may store a tensor so only if the first file does too.
+        """
         location = odd_location(tensor)
         if location is not None:
             why = f"the constant {description!r} of the second file lies at {location!r}, which not every runtime reads"
@@ -84,9 +102,12 @@ class FileConstants:
             self.world.odd(("tensor", self.source.stored(tensor)), why)
 
     def sparse(self, sparse: SparseTensorProto) -> View:
-        """Return a sparse tensor of the file, compared as it is stored.
+        """Return a sparse tensor of the file as a value.
 
-        No rule decides which sparse tensors runtimes load, so the first file has to have it too.
+        Its stored elements, indices and shape are compared as they are.
+
+        No rule decides which sparse tensors runtimes can load. So the second file may have a sparse tensor only if the
+        first file has an equal one.
         """
         parts = self.constant(sparse.values, sparse.values.name), self.constant(sparse.indices, sparse.values.name)
         core, new = self.shared.table.core(("sparse", parts, tuple(sparse.dims)), sparse.values.name, counted=False)
@@ -97,16 +118,17 @@ class FileConstants:
         return whole(core)
 
     def node(self, call: Call) -> View:
-        """Return the value of a Constant node: of a tensor, of a sparse tensor, or of numbers and strings.
+        """Return the value of a Constant node: a tensor, a sparse tensor, or numbers and strings in an attribute.
 
-        Raises UnprovedError for any other attribute.
+        Raises UnprovedError if the node has no such attribute, has several attributes, or does not load in a runtime.
         """
         description = call.description
         if len(call.attributes) != 1 or not loads(call):
             raise UnprovedError(f"{description} holds no constant of a known form; check the model")
         name, given = next(iter(call.attributes.items()))
         if name == "value":
-            (_, (_, held)) = call.signature_memo.signature.attributes[0]  # the tensor has been read for its signature
+            # The node's signature was computed before, and already contains the tensor.
+            (_, (_, held)) = call.signature_memo.signature.attributes[0]
             read = held[0] if isinstance(held, tuple) else None
             return read if isinstance(read, View) else self.constant(given.t, description, alone=False)
         if name == "sparse_value":

@@ -1,4 +1,7 @@
-"""Read the bodies of If, Loop and Scan as terms. The state of a loop keeps the shape that the body returns."""
+"""Read the bodies of If, Loop and Scan as terms. A loop's state is assumed to keep its shape until the body changes it.
+
+`Reading` in reader.py calls these rules through `FLOW`.
+"""
 
 from __future__ import annotations
 
@@ -34,7 +37,10 @@ Guess: TypeAlias = "tuple[Size | None, ...] | None"
 
 
 def _taken(call: Call) -> str | None:
-    """Return the branch that an If of a constant condition takes; None if unknown, or if the If does not load."""
+    """Return the attribute of the branch that an If with a constant condition runs: `then_branch` or `else_branch`.
+
+    Return None if the condition is not a constant of one element, or if no runtime loads the node.
+    """
     condition = constant_folding.literal(call.operand(0))
     if condition is None or condition.size != 1 or not loads(call):
         return None
@@ -42,7 +48,10 @@ def _taken(call: Call) -> str | None:
 
 
 def _if(reader: Reader, call: Call, environment: Environment) -> list[View]:
-    """Return the results of an If; if its condition is known they are those of the branch that it takes."""
+    """Return the results of an If. If its condition is constant, they are the results of the branch that runs.
+
+    Otherwise each result is a term of the condition and of everything that both branches return.
+    """
     taken = _taken(call)
     branches = []
     for name in ("then_branch", "else_branch"):
@@ -54,7 +63,7 @@ def _if(reader: Reader, call: Call, environment: Environment) -> list[View]:
         )
         if taken == name:
             chosen = branches[-1]
-        elif taken is not None:  # it never runs: what it would do does not count
+        elif taken is not None:  # This branch never runs, so its stateful operators are not counted.
             del reader.effects[effects:]
             reader.occurrences = occurrences
     _check_branches(reader.table, call, branches)
@@ -71,7 +80,11 @@ def _if(reader: Reader, call: Call, environment: Environment) -> list[View]:
 
 
 def _check_branches(table: TermTable, call: Call, branches: Sequence[Sequence[View]]) -> None:
-    """Raise UnprovedError unless both branches of the second file return as many values as the node, of equal types."""
+    """Raise UnprovedError if the branches of an If of the second file do not fit the node or each other.
+
+    Each branch must return as many values as the node has results. Types that are known in both branches must be equal.
+    The first file is not checked.
+    """
     if not table.closed:
         return
     for branch in branches:
@@ -83,7 +96,11 @@ def _check_branches(table: TermTable, call: Call, branches: Sequence[Sequence[Vi
 
 
 def _check_count(call: Call, count: int) -> None:
-    """Raise UnprovedError unless the node names every value that its body returns: runtimes load no other node."""
+    """Raise UnprovedError if the node has another number of results than its body returns values.
+
+    Results without a name count. Runtimes do not load such a node. `count` is the number of values that the body
+    returns.
+    """
     given = call.signature_memo.signature.results
     named = given if isinstance(given, int) else len(given)
     if named != count:
@@ -91,13 +108,17 @@ def _check_count(call: Call, count: int) -> None:
 
 
 def _body(call: Call) -> GraphProto:
+    """Return the body of a Loop or Scan. Raises UnprovedError if the node has none."""
     if "body" not in call.attributes:
         raise UnprovedError(f"{call.description} has no body; check the model")
     return call.attributes["body"].g
 
 
 def _joined(pair: Sequence[Sizes | None]) -> Guess:
-    """Return the sizes that both branches have, and None for the others."""
+    """Return the shape of a result of an If: the sizes that are equal in both branches, and None for each other size.
+
+    `pair` contains the shapes that the two branches return. Return None if a rank is unknown or the ranks differ.
+    """
     one, two = pair if len(pair) == 2 else (None, None)  # noqa: PLR2004 - the two branches
     if one is None or two is None or len(one) != len(two):
         return None
@@ -105,7 +126,12 @@ def _joined(pair: Sequence[Sizes | None]) -> Guess:
 
 
 def _repeated(reader: Reader, call: Call, environment: Environment) -> list[View]:
-    """Read a Loop or Scan. If its trip count is known, and the second file may write the trips out, read them too."""
+    """Return the results of a Loop or Scan, computed by the rules for loops, or trip by trip.
+
+    Trips are read one by one if `reader.unrolled` is set and the trip count is constant. The second file may then
+    contain the trips instead of the loop. The loop itself is read first in any case, so that its terms are in the table
+    too. The stateful operators of only one reading are counted.
+    """
     whole = _scan if call.op == "Scan" else _loop
     if not reader.unrolled:
         return whole(reader, call, environment)
@@ -122,9 +148,10 @@ def _repeated(reader: Reader, call: Call, environment: Environment) -> list[View
 
 
 def _loop(reader: Reader, call: Call, environment: Environment) -> list[View]:
-    """Return the results of a Loop.
+    """Return the results of a Loop, whose body is read once for all iterations.
 
-    The number of the iteration and the condition enter the body before the states; a condition leaves it.
+    The body's inputs are the iteration number, the condition, and the states. The body returns a condition, the states,
+    and the values that the Loop stacks.
     """
     owner = ("loop", *call.full, tuple(call.views))
     states = [None if view is None else view.sizes for view in call.views[2:]]
@@ -137,7 +164,11 @@ def _loop(reader: Reader, call: Call, environment: Environment) -> list[View]:
 
 
 def _surely_runs(call: Call) -> bool:
-    """Return whether a Loop has an iteration: their number is at least 1, and the condition is true or absent."""
+    """Return whether a Loop certainly has an iteration.
+
+    Its trip count must be at least 1, and its condition true or absent. The result is False if one of them is not known
+    before the run, or if the node has no trip count.
+    """
     count, condition = call.content(0), call.operand(1)
     if count is None or len(count) != 1 or not _is_positive(call.table, count[0]):
         return False
@@ -146,19 +177,25 @@ def _surely_runs(call: Call) -> bool:
 
 
 def _is_positive(table: TermTable, size: Size) -> bool:
-    """Return whether a number is at least 1: it is known, or it is a size whose range the user stated."""
+    """Return whether a size is certainly at least 1.
+
+    It is a number of at least 1, or a size for which the user stated a range from 1 or above.
+    """
     if isinstance(size, int):
         return size >= 1
     return size in table.algebra.ranges and table.algebra.asked_range(size)[0] >= 1
 
 
 def _sizes_outside(shapes: Sequence[Sizes | None]) -> frozenset[Size]:
-    """Return the sizes of values that enter a loop: these sizes are the same in each iteration."""
+    """Return all sizes in the shapes of values that enter a loop. These sizes are the same in each iteration."""
     return frozenset(size for sizes in shapes for size in sizes or ())
 
 
 def _scalar(value: ValueInfoProto) -> Sizes | None:
-    """Return the shape of a number that the runtime makes: onnxruntime adds axes if the body declares them."""
+    """Return the shape of the iteration number or condition, which the runtime creates: () for a scalar.
+
+    Return None (unknown rank) if the body declares axes for `value`, because onnxruntime then adds axes.
+    """
     return None if value.type.tensor_type.shape.dim else ()
 
 
@@ -170,11 +207,14 @@ def _settled(
     types: Sequence[int | bytes | None],
     values: tuple[Sequence[Sizes | None], slice, int],
 ) -> tuple[tuple[Guess, ...], tuple[View, ...]]:
-    """Read a body; return the shapes of its inputs that hold in each iteration, and the values that it returns.
+    """Read a body until the shapes of its states do not change; return the shapes of its inputs, and its outputs.
 
-    `types` are those of the inputs. `values` holds the shapes of the inputs at first, which of them are states, and how
-    many results precede the states' results. A state is assumed to keep its shape. If the body returns another shape,
-    the differing sizes become unknown, and the body is read again.
+    The returned shapes are true in each iteration. `place` is the condition under which the body runs. `types` are the
+    element types of the body's inputs. `values` has three parts: the shapes of the inputs before the first iteration,
+    the slice of the inputs that are states, and how many outputs of the body precede the states.
+
+    A state is first assumed to keep its shape. If the body returns another shape, each differing size becomes unknown
+    (None), and the body is read again.
     """
     shapes, states, ahead = values
     before, noted = len(reader.effects), len(reader.notes.taken) if reader.notes is not None else 0
@@ -187,7 +227,8 @@ def _settled(
         parameters = [reader.parameter(place, index, guess) for index, guess in enumerate(guesses)]
         for parameter, kind, declared in zip(parameters, types, _body(call).input, strict=False):
             set_type(parameter.core, kind)
-            if call.op == "Loop":  # its states may change their shape, so runtimes do not infer one from the operands
+            # The states of a Loop may change their shape, so runtimes do not infer it from the node's operands.
+            if call.op == "Loop":
                 mark_uninferred(parameter.core, undeclared(declared, len(parameter.sizes or ())))
         given = reader.body(_body(call), environment, parameters, place, f"{call.label}.body")
         for index, view in zip(range(len(guesses))[states], given[ahead:], strict=False):
@@ -198,7 +239,11 @@ def _settled(
 
 
 def _widened(guess: Guess, parameter: View, given: View) -> Guess:
-    """Return a guess without the sizes that the body does not return; None if the body returns another rank."""
+    """Return the assumed shape of a state with None for each size that the body changes.
+
+    `guess` is the shape so far. `parameter` is the state as the body's input, and `given` is the state that the body
+    returns. Return None if a rank is unknown or the body changes the rank.
+    """
     if guess is None or parameter.sizes is None or given.sizes is None or len(given.sizes) != len(guess):
         return None
     return tuple(
@@ -219,8 +264,14 @@ def _looped(
 ) -> list[View]:
     """Return the results of a loop: the states after the last iteration, then the values of all iterations, stacked.
 
-    `turns` holds the number of iterations, which is the axis in front; None if the results are not stacked in front.
-    `outside` holds the sizes that are the same in each iteration; None if there may be no iteration.
+    `key` is the beginning of the results' terms. `states` are the shapes of the states. `given` and `outputs` are the
+    values that the body returns and their declarations, both without a Loop's condition.
+
+    `turns` contains the number of iterations, which becomes axis 0 of stacked values; the number is None if it is
+    unknown. `turns` is None if values are not stacked along axis 0. `outside` contains the sizes that are the same in
+    each iteration, or None if there may be no iteration.
+
+    Raises UnprovedError if the body of the second file returns a number of values that does not fit the node.
     """
     body, scans = _body(call), call.op == "Scan"
     enter_uncopied(reader.constants.world, key, body, call.description)
@@ -243,7 +294,13 @@ def _looped(
 
 
 def _stacked(output: ValueInfoProto, sizes: Sizes | None, turns: Guess, outside: frozenset[Size] | None) -> Guess:
-    """Return the shape of stacked values. If there may be no iteration, only sizes that the body declares are known."""
+    """Return the shape of a loop's stacked values: the number of iterations, then the sizes of one value.
+
+    `sizes` is the shape in one iteration. If `outside` is a set, a size is known if it is a number or in that set. If
+    `outside` is None, there may be no iteration. Then only a number that the body declares, and that equals the
+    computed size, is known. Each unknown size is None. Return None if the rank is unknown, or if the values are not
+    stacked along axis 0 (`turns` is None).
+    """
     if sizes is None or turns is None:
         return None
     if outside is not None:
@@ -254,8 +311,11 @@ def _stacked(output: ValueInfoProto, sizes: Sizes | None, turns: Guess, outside:
 
 
 def _scan(reader: Reader, call: Call, environment: Environment) -> list[View]:
-    """Return the results of a Scan; the scanned values enter the body without the scanned axis."""
-    skipped = 0 if call.since > 8 else 1  # noqa: PLR2004 - until then operand 0 holds lengths, and a batch is in front
+    """Return the results of a Scan, whose body is read once for all iterations.
+
+    The body's inputs are the states, then one part of each scanned value, without the scanned axis.
+    """
+    skipped = 0 if call.since > 8 else 1  # noqa: PLR2004 - a Scan 8 has lengths as operand 0, and a batch axis
     count = len(call.views) - skipped - call.integer("num_scan_inputs", 0)
     owner = ("scan", *call.full, tuple(call.views))
     shapes: list[Sizes | None] = []
@@ -277,6 +337,10 @@ def _scan(reader: Reader, call: Call, environment: Environment) -> list[View]:
 
 
 def _sliced(sizes: Sizes, call: Call, index: int) -> Sizes | None:
+    """Return the shape of one part of a scanned value: `sizes` without the scanned axis.
+
+    `index` is the number of the value among the Scan's scanned operands. Return None if the axis is out of range.
+    """
     axes = call.integers("scan_input_axes") or ()
     axis = axes[index] if index < len(axes) else 0
     if not -len(sizes) <= axis < len(sizes):

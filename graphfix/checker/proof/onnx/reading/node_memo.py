@@ -1,12 +1,14 @@
-"""Read a node that is like an earlier node of the graph as that node was read, without asking the rules again.
+"""A memo of the nodes of one graph: a node that is like an earlier node is read without applying the rules again.
 
-For the operators below, and a node without attributes, the rules return the same for all values of one form: a term of
-the operands, or a view of one of them. So the memo keeps what the rules returned by the operator and the forms of the
-operands. For the next such node it makes the same term, or view, of the new operands.
+For the operators listed below, and for nodes without attributes, the rules depend only on the forms of the operands. A
+form is everything that these rules read of a value. If the rules may read a constant's elements or look into a term,
+the form contains the value's core, so that no other value has this form.
 
-A form is everything that those rules read of a value. If they may read the elements of a constant, or look into a term,
-the form is that value alone. A memo serves one graph of one file. The rules also enter sizes that have to fit there;
-they did so for the first node.
+The memo stores what the rules returned, by the operator and the forms of the operands: a term of the operands, or an
+operand read by another map. For the next such node it creates the same result from the new operands.
+
+A memo serves one graph of one file. The rules also record which sizes must fit there, and they did so for the first
+node.
 """
 
 from __future__ import annotations
@@ -38,72 +40,89 @@ if TYPE_CHECKING:
 Names: TypeAlias = Sequence[str]
 MemoKey: TypeAlias = tuple[object, ...]
 Rules: TypeAlias = "Callable[[NodeProto, int, tuple[Names, Names]], Sequence[View | None]]"
-"""Reads a node by the rules. Takes the node, its index in the graph, and the names of its operands and results."""
+"""Reads a node by the rules and returns its results.
+
+The arguments are the node, its position in the graph, and the names of its operands and of its results.
+"""
 
 _MAPPED = frozenset(op for domain, op in (onnx_ops.EACH.keys() | onnx_ops.UNARY) - TWO_WAYS if not domain)
-"""Operators whose results are terms by maps, and for which the table keeps nothing but the terms."""
+"""Operators whose results are terms that read by maps, and for which the table stores nothing but these terms."""
 _MOVING = frozenset("Identity Reshape Unsqueeze Squeeze Flatten Expand".split())
-"""Operators whose results may be views of operand 0. Their rules may read the elements of the other operands."""
+"""Operators whose result may be operand 0 read by another map. Their rules may read the elements of other operands."""
 _SHAPE = "Shape"
 _REPEATED = _MAPPED | _MOVING | {_SHAPE}
 _EXACTLY = "whole"
 _OPAQUE = frozenset(
     {"input", "parameter", _EXACTLY, EACH, "onto", "onto exactly", "product", "product exactly", "gemm"}
 )
-"""The kinds of terms into which those rules do not look."""
+"""The kinds of terms into which the rules for these operators do not look."""
 _MOST_OPERANDS = 2
 _tuple = tuple.__new__
-"""Makes a view without the defaults of its class, which take as long as everything else in `_from_memo`."""
+"""Creates a value faster than its class does. The class's defaults take as long as the rest of `_from_memo`."""
 _NO_MORE: frozenset[Extent] = frozenset()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ValueForm:
-    """Everything that the rules read of a value, except its identity. Equal forms are one object."""
+    """Everything that the rules read of a value, except its identity. Equal forms are one object.
+
+    `axes` and `sizes` are the value's map and shape, `core_sizes` is the shape of its core, and `kind` is the element
+    type.
+    """
 
     axes: Axes
     sizes: Sizes
     core_sizes: Sizes | None
     kind: int | bytes
     held: Core | bool
-    """The core of the value, if the rules may read more of it. Else whether it is a constant of several elements."""
+    """The core of the value, if the rules may read more of it; otherwise, whether the value is a constant.
+
+    Such a constant has several different elements.
+    """
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class MemoEntry:
-    """What the rules returned for a node: a term of the operands, a view of an operand, or a fixed value."""
+    """The result that the rules returned for a node, in a form that can be created again for other operands.
+
+    If `nest` is set, the result is a term of the operands' cores. Else, if `view` is set, the result is always that
+    value. Otherwise the result reads the core of operand `operand` by the map in `form`.
+    """
 
     form: ValueForm
     """The form of the result."""
     nest: Nest | None = None
-    """The iteration space of the term over the operands' cores."""
+    """The iteration space and maps by which the term reads the operands' cores; None if the result is no such term."""
     is_pair: bool = False
     """Whether the term has two operands."""
     operand: int = 0
-    """If there is no nest, the index of the operand that the result is a view of."""
+    """The index of the operand whose core the result reads, if neither `nest` nor `view` is set."""
     view: View | None = None
-    """The result itself, if the forms alone decide it."""
+    """The result itself, if the forms alone determine it."""
 
 
 @dataclass(slots=True, eq=False)
 class NodeMemo:
-    """The nodes of one graph that were read, by operator and forms of operands."""
+    """The nodes of one graph that were read so far, by operator and forms of the operands."""
 
     table: TermTable
     values: dict[str, View]
-    """The values of the graph by name. Values of the graphs around it have no form here."""
+    """The values of the graph by name. Values of graphs around this graph are not in it."""
     unvalued: set[str]
     """Names of the graph that have no value."""
     learns: bool
-    """Whether entries are kept. They are not if each node has to be read by the rules."""
+    """Whether entries are stored. They are not if the rules have to read each node."""
     _forms: dict[str, ValueForm] = field(default_factory=dict)
-    """The forms of values by name, after the first call of `_form_of`."""
+    """The form of each value for which `_form_of` was called, by the value's name."""
     _distinct_forms: dict[MemoKey, ValueForm] = field(default_factory=dict)
     _entries: dict[MemoKey, MemoEntry] = field(default_factory=dict)
-    """By operator and the operands' forms."""
+    """Entries by operator and the operands' forms."""
 
     def read(self, nodes: Iterable[NodeProto], rules: Rules) -> None:
-        """Read nodes in their order, each from the memo or by the rules. Raises UnprovedError."""
+        """Read the nodes in their order and enter their results into `values`.
+
+        Each node is read from the memo, or else by `rules`. Raises UnprovedError if two values have one name.
+        """
         entry_of, form_of, from_memo = self._entries.get, self._forms.get, self._from_memo
         for index, node in enumerate(nodes):
             operands, results = node.input[:], node.output[:]
@@ -112,7 +131,12 @@ class NodeMemo:
                 self._by_rules(node, index, (operands, results), rules)
 
     def _from_memo(self, entry: MemoEntry, node: NodeProto, index: int, operands: Names, results: Names) -> bool:
-        """Enter the result of a node by an entry of the memo; return False if the node has to be read by the rules."""
+        """Enter the result of a node by an entry of the memo.
+
+        Return False if the rules have to read the node. That is so unless it has exactly one named result with an
+        unused name, and `_term` returns a core. `index` is the node's position in the graph. `operands` and `results`
+        are names.
+        """
         values, form, view = self.values, entry.form, entry.view
         name = results[0] if len(results) == 1 else ""
         if not name or name in values or name in self.unvalued:
@@ -128,9 +152,11 @@ class NodeMemo:
         return True
 
     def _term(self, entry: MemoEntry, ends: tuple[Core, Core], node: NodeProto, index: int) -> Core | None:
-        """Return the term of a node of one or two operands; None if the node has to be read by the rules.
+        """Return the core of a node of one or two operands; None if the rules have to read the node.
 
-        That is so for an operator of a value and itself, and for a product that another operator computes too.
+        Return None if both operands are one core, if the core exists with another type, or if the core is a product.
+        Several operators can compute one product, which the rules have to distinguish. `ends` are the cores of the
+        first and the last operand.
         """
         key: MemoKey = (EACH, entry.nest, *ends) if entry.is_pair else (EACH, entry.nest, ends[0])
         core, table = self.table.cores.get(key), self.table
@@ -146,10 +172,16 @@ class NodeMemo:
         return core
 
     def _by_rules(self, node: NodeProto, index: int, ends: tuple[Names, Names], rules: Rules) -> None:
-        """Read a node by the rules, unless the memo has it after the forms of its operands are known."""
+        """Read a node by the rules, and store what they returned if later nodes may be read like it.
+
+        The memo is tried once more first, because the forms of the operands may become known only here. Raises
+        UnprovedError if a result has the name of another value of the graph. `ends` are the names of operands and
+        results.
+        """
         (operands, names), op = ends, node.op_type
         repeats = self.learns and op in _REPEATED and len(operands) <= _MOST_OPERANDS and _is_bare(node)
-        # Before results are entered: one of a body may have the name of an operand, a value of the graph around it.
+        # The forms are read before the results are entered. A result in a body may have the name of an operand that
+        # belongs to the graph around the body.
         forms = [form for name in operands if (form := self._form_of(name)) is not None] if repeats else []
         repeats = repeats and len(forms) == len(operands) > 0
         entry = self._entries.get((op, *forms)) if repeats else None
@@ -170,7 +202,11 @@ class NodeMemo:
     # --- forms and entries --------------------------------------------------------------------------------------------
 
     def _learn(self, op: str, forms: Sequence[ValueForm], cores: tuple[Core, ...], result: View | None) -> None:
-        """Keep what the rules returned for a node, if the forms of its operands decide it."""
+        """Store what the rules returned for a node, if the forms of the operands determine it.
+
+        `forms` and `cores` belong to the operands, and `result` is None if the node has no result. If two operands have
+        one core, nothing is stored.
+        """
         form = None if result is None else self._form(result)
         if result is None or form is None or len(set(cores)) < len(cores):
             return
@@ -179,7 +215,10 @@ class NodeMemo:
             self._entries[(op, *forms)] = entry
 
     def _form_of(self, name: str) -> ValueForm | None:
-        """Return the form of a value of the graph, and keep it; None for an operand without a name."""
+        """Return the form of the value `name` of the graph, and cache it.
+
+        Return None for an empty name, for a value of another graph, and if the rank or type is unknown.
+        """
         known = self._forms.get(name)
         view = self.values.get(name) if known is None and name else None
         if view is not None and (found := self._form(view)) is not None:
@@ -204,16 +243,22 @@ class NodeMemo:
 
 
 def _is_bare(node: NodeProto) -> bool:
-    """Return whether a node has nothing but an operator of the standard set, its name, and the names of values."""
+    """Return whether a node has no domain (the standard operator set), attributes, overload or device settings."""
     return not (node.attribute or node.domain or node.overload or node.device_configurations)
 
 
 def _entry_of(
     op: str, forms: Sequence[ValueForm], cores: tuple[Core, ...], result: View, form: ValueForm
 ) -> MemoEntry | None:
-    """Return how operands of these forms decide a result; None if other operands of these forms may have another."""
+    """Return how operands of these forms determine the result as a `MemoEntry`.
+
+    Return None if other operands of these forms may have another result.
+
+    `cores` are the operands' cores. `result` is the value that the rules returned, and `form` is its form.
+    """
     if all(isinstance(each.held, Core) for each in forms):
-        # The node is a repetition. For operands that are read exactly it also matters whether the file stores them.
+        # Every form contains its core, so the node repeats an earlier node. Operands that are read exactly are an
+        # exception: the result also depends on whether the file stores them.
         return None if result.core.key[0] == _EXACTLY else MemoEntry(form, view=result)
     if all(map(_is_literal, forms)):
         return None
@@ -225,12 +270,12 @@ def _entry_of(
     key = result.core.key
     if key[0] == EACH and key[2:] == cores and isinstance(key[1], Nest):
         return MemoEntry(form, key[1], is_pair=len(cores) == _MOST_OPERANDS)
-    # An operator of a value and a neutral constant returns the value.
+    # The result is an operand if the operator combines that operand with a neutral constant, such as x + -0.0.
     return MemoEntry(form, operand=cores.index(result.core)) if result.core in cores else None
 
 
 def _is_literal(form: ValueForm) -> bool:
-    """Return whether the elements of a value may be known, so that rules may compute with them."""
+    """Return whether the elements of a value may be known as numbers, so that rules may compute with them."""
     if not isinstance(form.held, Core):
         return form.held
     content = form.held.content

@@ -1,4 +1,4 @@
-"""The results of one ONNX node: computed constants, a view, a term that reads by maps, or terms of exact operands."""
+"""The results of one ONNX node: folded constants, moved data, a term that reads by maps, or terms of exact operands."""
 
 from __future__ import annotations
 
@@ -26,13 +26,17 @@ if TYPE_CHECKING:
 
 
 def computed(constants: Constants, call: Call) -> list[View] | None:
-    """Return the results of a node whose operands are all small constants; None if it is not computed."""
+    """Return the results of a node whose operands are all small constants, as constants; None if they are not computed.
+
+    They are not computed if an operand is not constant, the operator has no rule, runtimes may disagree, or a result is
+    too large.
+    """
     first = call.views[0] if call.views else None
     if call.op == "ConstantOfShape" and not call.domain and loads(call):
         made = filled(constants, call)
         return None if made is None else [made]
     if first is not None and not constant_folding.is_constant(first):
-        return None  # most nodes end here
+        return None  # Most nodes return here.
     rule = FOLDS.get(call.op) if not call.domain and call.views else None
     if (
         rule is None
@@ -47,7 +51,7 @@ def computed(constants: Constants, call: Call) -> list[View] | None:
 
 
 def _results(rule: Fold, call: Call) -> list[Array]:
-    """Return the arrays that a rule computes; none where it does not apply."""
+    """Return the arrays that a folding rule computes; an empty list if the rule does not apply."""
     arrays = [constant_folding.literal(view) for view in call.views]
     if any(array is None and view is not None for array, view in zip(arrays, call.views, strict=True)):
         return []
@@ -55,7 +59,7 @@ def _results(rule: Fold, call: Call) -> list[Array]:
         return []
     try:
         found = rule(call, arrays)
-    except (ValueError, IndexError, TypeError):  # operands that do not fit: a runtime refuses them as well
+    except (ValueError, IndexError, TypeError):  # The operands do not fit, so a runtime refuses the node too.
         return []
     if found is None:
         return []
@@ -63,7 +67,7 @@ def _results(rule: Fold, call: Call) -> list[Array]:
 
 
 def view_or_term(call: Call) -> View | None:
-    """Return the result of a node that is a view or reads by maps; None if its operands are read exactly."""
+    """Return the result of a node that moves data or reads its operands by maps; None for any other node."""
     if len(call.outputs) == 1:
         seen = _viewed(call)
         if seen is not None:
@@ -72,19 +76,22 @@ def view_or_term(call: Call) -> View | None:
 
 
 def _viewed(call: Call) -> View | None:
-    """Return the view that a node makes of operand 0, or the integers that it computes; None if it is a term."""
+    """Return the result of a node that moves the data of operand 0 or computes known integers.
+
+    Return None for any other node.
+    """
     rule = VIEWS.get(call.op) if not call.domain else None
     if rule is None or not call.views or call.views[0] is None:
         return None
     if call.op in COUNTING and integer_type(call.views[0]) is None:
-        return None  # most sums are of elements that nobody knows
+        return None  # Most sums are of elements that are unknown before the run.
     return rule(call) if loads(call) else None
 
 
 def read(call: Call) -> View | None:
-    """Return the result of an operator that reads its operands by maps; None where it reads them exactly.
+    """Return the result of an operator that reads its operands by indexing maps; None if no map expresses that.
 
-    None of several results: a rule returns the first alone.
+    Return None also if a result after the first has a name, because a rule returns only the first result.
     """
     rule = None if any(call.outputs[1:]) else TERMS.get((call.domain, call.op))
     result = rule(call) if rule is not None and call.views and call.views[0] is not None else None
@@ -94,7 +101,10 @@ def read(call: Call) -> View | None:
 
 
 def exact(call: Call, bodies: tuple[object, ...] = ()) -> list[View]:
-    """Return the results of an operator that reads its operands exactly, as terms of them and of its `bodies`."""
+    """Return the results of an operator that reads its operands exactly, without maps: terms of all operands.
+
+    `bodies` are parts of the term beside the operands, such as the outputs of the node's bodies.
+    """
     given = tuple(bool(name) for name in call.outputs)
     key = ("whole", *call.full, tuple(call.views), bodies, given)
     results = []
@@ -110,5 +120,5 @@ def exact(call: Call, bodies: tuple[object, ...] = ()) -> list[View]:
             if call.op == "SplitToSequence" and not call.domain:
                 enter_parts(call, core)
     if not results:
-        call.table.core(key, call.description)  # an operator without results is executed all the same
+        call.table.core(key, call.description)  # An operator without results is executed all the same.
     return results

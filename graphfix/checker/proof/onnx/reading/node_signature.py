@@ -1,4 +1,7 @@
-"""A node's signature: what a runtime checks of a node before it runs, and whether the operator set allows it."""
+"""The signature of a node: everything that a runtime checks of the node before it runs, without the names.
+
+It also decides whether the operator set allows a node of this signature.
+"""
 
 from __future__ import annotations
 
@@ -16,11 +19,14 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
 Pattern: TypeAlias = int | tuple[bool, ...]
-"""How many names a node lists; where some are empty, which are given."""
+"""The number of names that a node lists; if some are empty, a boolean for each name: True if it is not empty."""
 Kinds: TypeAlias = "tuple[int | bytes | None, ...]"
-"""Types of values, None for one that is not known."""
+"""Element types of values; None for each unknown type."""
 AttributeForm: TypeAlias = tuple[object, object]
-"""The type of an attribute and what it holds; `ODD` and its bytes where it holds anything but a value of its type."""
+"""The type of an attribute and its content.
+
+The type is `ODD` and the content the serialized attribute, if the attribute has anything beside a value of its type.
+"""
 
 ODD = "odd"
 _OPTION = OpSchema.FormalParameterOption
@@ -32,71 +38,80 @@ _FIELDS: Mapping[int, str] = {
     AttributeProto.TENSORS: "tensors", AttributeProto.GRAPHS: "graphs",
     AttributeProto.SPARSE_TENSORS: "sparse_tensors", AttributeProto.TYPE_PROTOS: "type_protos",
 }  # fmt: skip
-"""The field that holds the value of each type of attribute."""
+"""The protobuf field that contains the value, for each type of attribute."""
 _NUMBERS = frozenset(_FIELDS) - {
     AttributeProto.TENSOR, AttributeProto.TENSORS, AttributeProto.GRAPH, AttributeProto.GRAPHS,
     AttributeProto.SPARSE_TENSOR, AttributeProto.SPARSE_TENSORS,
 }  # fmt: skip
-"""Types of attributes that hold no tensor and no body."""
+"""Types of attributes that contain no tensor and no body."""
 
 
 Keys: TypeAlias = tuple[int, tuple[object, ...], tuple[object, ...]]
-"""The version of an operator's meaning; what a term begins with, without attributes that maps show and with all."""
+"""The version of an operator's meaning, and two beginnings of its terms.
+
+The first beginning omits attributes that indexing maps express. The second contains all attributes.
+"""
 Parts: TypeAlias = tuple[str, str, str, int, bool, tuple[tuple[str, AttributeForm], ...], Pattern, Pattern]
 """The fields of a NodeSignature."""
 
 
 class NodeSignature(NamedTuple):
-    """A node without its names. A runtime loads all nodes of one signature and equal operand types, or none."""
+    """A node without its names.
+
+    A runtime loads either all nodes of one signature and equal operand types, or no such node.
+    """
 
     op: str
     domain: str
-    """As the file states it: the standard operator set has two names."""
+    """The domain as the file states it: the standard operator set has two names."""
     overload: str
     version: int
-    """Of the operator set that the node's scope imports."""
+    """The version of the operator set that the node's graph imports."""
     inside: bool
-    """Whether it is in a body or a function."""
+    """Whether the node is in a body or a function."""
     attributes: tuple[tuple[str, AttributeForm], ...]
-    """By name, in order."""
+    """The names and forms of the attributes, sorted by name."""
     operands: Pattern
     results: Pattern
 
 
 @dataclass(slots=True, eq=False)
 class SignatureMemo:
-    """What is known of all nodes of one signature. Most nodes of a file have one of a few signatures."""
+    """Facts that are cached for all nodes of one signature. Most nodes of a file share a few signatures.
+
+    `is_in_first` is True once the first file has a node of this signature.
+    """
 
     signature: NodeSignature
     is_allowed: bool
-    """Whether the operator set has the operator with all that the node states; its last names may be empty."""
+    """Whether the operator set allows a node of this signature. Its last names may be empty."""
     loads_with: dict[Kinds, bool] = field(default_factory=dict)
-    """By the types of the operands whether the operator accepts them."""
+    """Whether the operator accepts operands of these types."""
     keys: dict[Kinds, Keys] = field(default_factory=dict)
-    """The beginning of the nodes' terms, by the types of the operands, if nothing else decides it."""
+    """The beginnings of the nodes' terms, by the types of the operands, if nothing else determines them."""
     result_kinds: dict[tuple[Kinds, int], int | bytes | None] = field(default_factory=dict)
-    """The type of the result at an index, by the types of the operands."""
+    """The type of a result, by the types of the operands and the index of the result."""
     entered_types: set[Kinds] = field(default_factory=set)
-    """The types of the operands of nodes that the first file has, or that the second file may have."""
+    """The types of operands with which the first file has such a node, or the second file may have one."""
     is_in_first: bool = False
 
 
 class NodeForm(NamedTuple):
-    """What a node of an operator may look like."""
+    """The attributes, operands and results that the definition of an operator allows for a node."""
 
     attributes: Mapping[str, object]
-    """Type by name."""
+    """The type of each attribute, by name."""
     required: frozenset[str]
     operands: Sequence[tuple[object, int]]
-    """Of each formal operand whether it may be absent or repeated, and how often it is repeated at least."""
+    """For each formal operand, whether it is required, optional or variadic, and how often it occurs at least."""
     results: Sequence[tuple[object, int]]
     least: tuple[int, int]
-    """Operands, results."""
+    """The minimal numbers of operands and of results."""
     most: tuple[int, int]
 
 
 def pattern(names: Sequence[str]) -> Pattern:
-    """Return which names are given."""
+    """Return how many names there are; if some are empty, return for each name whether it is not empty."""
     return len(names) if "" not in names else tuple(map(bool, names))
 
 
@@ -106,7 +121,11 @@ def ends_named(given: Pattern) -> bool:
 
 
 def attribute_form(attribute: AttributeProto) -> AttributeForm | None:
-    """Return the form of an attribute; None for one that holds tensors or bodies, as its type says."""
+    """Return the comparable form of an attribute: its type and its serialized value, without name and documentation.
+
+    Return the form `ODD` with all bytes if the attribute has anything beside a value of its type. Return None for a
+    regular attribute that contains tensors or bodies, because the caller has to compare these.
+    """
     if attribute.type in _NUMBERS:
         return _number_form(attribute.SerializeToString(deterministic=True))
     return None if is_plain(attribute) else (ODD, attribute.SerializeToString(deterministic=True))
@@ -114,6 +133,7 @@ def attribute_form(attribute: AttributeProto) -> AttributeForm | None:
 
 @lru_cache(maxsize=1 << 12)
 def _number_form(data: bytes) -> AttributeForm:
+    """Return the form of a serialized attribute whose type contains no tensors or bodies."""
     attribute = AttributeProto()
     attribute.ParseFromString(data)
     if not is_plain(attribute):
@@ -131,15 +151,15 @@ def _number_form(data: bytes) -> AttributeForm:
 
 
 def is_plain(attribute: AttributeProto) -> bool:
-    """Whether an attribute holds a value of its type, and nothing else."""
+    """Return whether an attribute contains a value of its type (or no value) and no other field."""
     held = {field.name for field, _ in attribute.ListFields()} - _BESIDE
     return held <= {_FIELDS.get(attribute.type)} and not len(UnknownFieldSet(attribute))
 
 
 def allowed(signature: NodeSignature) -> bool:
-    """Return whether a node's operator set has the operator, and everything that the node gives.
+    """Return whether the node's operator set defines the operator with the node's attributes, operands and results.
 
-    Names of optional operands and results may be empty, also at the end; `ends_named` finds the latter.
+    Names of optional operands and results may be empty, also at the end. Use `ends_named` to find an empty last name.
     """
     op, domain, overload, version, _, attributes, operands, results = signature
     if overload:
@@ -151,6 +171,10 @@ def allowed(signature: NodeSignature) -> bool:
 def _allowed(
     op: str, domain: str, version: int, attributes: tuple[tuple[str, object], ...], ends: tuple[Pattern, Pattern]
 ) -> bool:
+    """Return `allowed` for parts of a signature.
+
+    `attributes` are the names with the types, and `ends` are operands and results.
+    """
     form = _node_form(op, domain, version)
     if form is None:
         return False
@@ -162,10 +186,11 @@ def _allowed(
 
 
 def _fits(formals: Sequence[tuple[object, int]], given: Pattern, least: int, most: int) -> bool:
-    """Return whether the operator accepts this number of names, and each empty name belongs to an optional parameter.
+    """Return whether a parameter list accepts these names: enough, not too many, and empty ones only where optional.
 
-    An empty name at the end means the same as no name, except for a variadic parameter: a Split has as many parts as
-    results, with or without a name.
+    `formals` contains for each formal parameter its option and its minimal number of repetitions. `least` and `most`
+    limit the number of names. An empty name at the end means the same as no name, except for a variadic parameter: a
+    Split has as many parts as results, with or without names.
     """
     named = (True,) * given if isinstance(given, int) else given
     if not least <= len(named) <= most:
@@ -189,11 +214,18 @@ _QUANTIZER = NodeForm(
     (2, 1),
     (3, 1),
 )
-"""The form of onnxruntime's quantizing operators, which onnx does not define. A lift of operand 0 moves the axis."""
+"""The form of onnxruntime's quantizing operators, which onnx does not define.
+
+Adding leading axes to operand 0 shifts the axis that `axis` means.
+"""
 
 
 @cache
 def _node_form(op: str, domain: str, version: int) -> NodeForm | None:
+    """Return the form that an operator allows for its nodes.
+
+    Return None if the operator set does not define the operator, or has deprecated it.
+    """
     if domain == MS and (domain, op) in QUANTIZING:
         return _QUANTIZER
     known = schema(op, domain, version)

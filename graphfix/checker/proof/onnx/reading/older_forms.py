@@ -1,4 +1,4 @@
-"""Nodes of older operator sets in the form of set 17: an attribute that became an operand is read as an operand.
+"""Convert nodes of older operator sets to their form in set 17: an attribute that became an operand is read as operand.
 
 Source: the changelog of the ONNX operators. A node whose meaning changed stays as it is, and keeps its version.
 """
@@ -28,7 +28,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class VersionedNode:
-    """The parts of a node that depend on the version of its operator."""
+    """The parts of a node that depend on the version of its operator.
+
+    `views` are the values of the operands, None for each absent operand.
+    """
 
     op: str
     since: int
@@ -36,17 +39,20 @@ class VersionedNode:
     views: tuple[View | None, ...]
     attributes: Mapping[str, AttributeProto]
     outputs: int
-    """The number of results, up to the last that has a name."""
+    """The number of results, up to the last result that has a name."""
 
 
 EVERY_VERSION = 2**31
-"""The version of an operator whose nodes are changed in all operator sets."""
+"""A version above all versions: marks operators whose nodes are converted in all operator sets."""
 Rule: TypeAlias = "Callable[[FileConstants, VersionedNode], VersionedNode | None]"
-"""Returns the node in its present form; None if that form cannot express it."""
+"""Returns the node in its present form; None if that form can't express the node."""
 
 
 def present_form(constants: FileConstants, node: VersionedNode) -> VersionedNode:
-    """Return a node of one of the operators below in the form of operator set 17, if that form can express it."""
+    """Return a node of an operator in `CHANGED` in the form of operator set 17.
+
+    A node that this form can't express is returned unchanged.
+    """
     until, rule = CHANGED[node.op]
     if node.since >= until:
         return replace(node, since=meaning(node.op, "", node.since, frozenset(node.attributes)))
@@ -61,17 +67,21 @@ def present_form(constants: FileConstants, node: VersionedNode) -> VersionedNode
 
 
 def _without(node: VersionedNode, *names: str) -> dict[str, AttributeProto]:
+    """Return the node's attributes except those with these names."""
     return {name: given for name, given in node.attributes.items() if name not in names}
 
 
 def _with(node: VersionedNode, at: int, view: View | None) -> tuple[View | None, ...]:
-    """Return the operands with one more at index `at`; operands before it that are not given are absent."""
+    """Return the node's operands with `view` at index `at`; operands before it that the node lacks are None."""
     padded = (*node.views, *(None,) * (at - len(node.views)))
     return (*padded[:at], view, *padded[at + 1 :])
 
 
 def _integers(*names: str) -> Rule:
-    """Return the rule for attributes that are integers, and became operands 1, 2 ... of int64."""
+    """Return the rule for integer attributes that became operands 1, 2, ... of type int64, in this order.
+
+    The rule returns None if a node has both the attribute and the operand.
+    """
 
     def rule(constants: FileConstants, node: VersionedNode) -> VersionedNode | None:
         for at, name in enumerate(names, 1):
@@ -88,26 +98,28 @@ def _integers(*names: str) -> Rule:
 
 
 def _scalar(constants: FileConstants, value: float) -> View:
-    """Return a scalar of float32, for an attribute that became an operand."""
+    """Return a float32 scalar as a constant, for an attribute that became an operand."""
     return constants.constant(onnx.helper.make_tensor("", TensorProto.FLOAT, (), [value]), str(value))
 
 
 def _pad(constants: FileConstants, node: VersionedNode) -> VersionedNode | None:
-    """Return a Pad with its pads and its value as operands."""
+    """Return a Pad whose attributes `pads` and `value` are operands 1 and 2."""
     node = _integers("pads")(constants, node) or node
     value = node.attributes.get("value")
-    if value is None or (value.f == 0 and copysign(1, value.f) > 0):  # absent it is 0, of whichever type
+    # The default of the operand is 0 of the data's type, so a value of 0 is dropped.
+    if value is None or (value.f == 0 and copysign(1, value.f) > 0):
         return replace(node, attributes=_without(node, "value"))
     return replace(node, views=_with(node, 2, _scalar(constants, value.f)), attributes=_without(node, "value"))
 
 
 def _clip(constants: FileConstants, node: VersionedNode) -> VersionedNode | None:
-    """Return a Clip with its bounds as operands.
+    """Return a Clip whose attributes `min` and `max` are operands 1 and 2.
 
-    An absent bound was float32's largest number, whatever the type: for other types it becomes an operand. Before set 6
-    the text states the largest number of the operand's type, and the schema none.
+    The default of a bound was the largest float32 number, for all types. For types other than float32, this default
+    becomes an operand. Before set 6 the specification states the largest number of the data's type, but the schema has
+    no default. So None is returned there if a bound is absent.
     """
-    if node.since < 6 and not {"min", "max"} <= node.attributes.keys():  # noqa: PLR2004 - where it has a default
+    if node.since < 6 and not {"min", "max"} <= node.attributes.keys():  # noqa: PLR2004 - the first version with default bounds
         return None
     plain = bool(node.views) and node.views[0] is not None and dtype(node.views[0].core) == TensorProto.FLOAT
     largest = float(onnx.helper.tensor_dtype_to_np_dtype(TensorProto.FLOAT).type("3.4028235e38"))
@@ -121,10 +133,10 @@ def _clip(constants: FileConstants, node: VersionedNode) -> VersionedNode | None
 
 
 def _batch_normalization(_: FileConstants, node: VersionedNode) -> VersionedNode | None:
-    """Return a BatchNormalization that does not train, without the attributes that it had; None for any other.
+    """Return a BatchNormalization that does not train, without its old attributes; None for any other one.
 
-    Before set 7 it trained unless `is_test` stated otherwise, until 14 if it had more than one result. `spatial` 0 had
-    statistics for each element.
+    Before set 7 it trained unless `is_test` was set. Before set 14 it trained if it had more than one result. With
+    `spatial` 0 it had statistics for each element.
     """
     spatial = node.attributes.get("spatial")
     trained = node.since < LEGACY_END and not inference_mode(node.attributes)
@@ -134,9 +146,10 @@ def _batch_normalization(_: FileConstants, node: VersionedNode) -> VersionedNode
 
 
 def _softmax(_: FileConstants, node: VersionedNode) -> VersionedNode | None:
-    """Return a Softmax over one axis; None if it has to be taken over several.
+    """Return a Softmax (or LogSoftmax, Hardmax) over one axis; None if it normalizes over several axes together.
 
-    It was taken over all axes from `axis` on: over one alone, if all the others have size 1.
+    Before set 13 it normalized over all axes from `axis` on. These are one axis if all other axes from `axis` on have
+    size 1. Return None also if the shape is unknown.
     """
     data, given = node.views[0] if node.views else None, node.attributes.get("axis")
     if data is None or not data.sizes:
@@ -154,9 +167,9 @@ def _softmax(_: FileConstants, node: VersionedNode) -> VersionedNode | None:
 
 
 def _enlarged(constants: FileConstants, node: VersionedNode) -> VersionedNode | None:
-    """Return an Upsample, or a Resize of set 10, as a Resize that scales coordinates and truncates them.
+    """Return an Upsample, or a Resize of set 10, as a present Resize with asymmetric coordinates that are rounded down.
 
-    Returns None where it takes fewer of the nearest elements: onnxruntime rounds up there.
+    Return None for a Resize that selects nearest elements and may shrink an axis, because onnxruntime rounds up there.
     """
     given, views = node.attributes.get("scales"), node.views
     if given is not None:
@@ -173,12 +186,16 @@ def _enlarged(constants: FileConstants, node: VersionedNode) -> VersionedNode | 
 
 
 def _may_shrink(node: VersionedNode) -> bool:
-    """Return whether the nearest of fewer elements may be taken: an Upsample has scales of 1 and more."""
+    """Return whether a node that selects nearest elements may shrink an axis. An Upsample never does.
+
+    Only a Resize in mode nearest may shrink an axis here, because an Upsample has scales of at least 1.
+    """
     mode = node.attributes.get("mode")
     return node.op == "Resize" and (mode is None or mode.s == b"nearest")
 
 
 def _grows(scales: View | None) -> bool:
+    """Return whether the scales are constants of at least 1 each."""
     factors = literal(scales)
     return factors is not None and bool((factors >= 1).all())
 
@@ -186,15 +203,18 @@ def _grows(scales: View | None) -> bool:
 def _resize(constants: FileConstants, node: VersionedNode) -> VersionedNode | None:
     """Return a Resize whose operands without elements are absent.
 
-    Set 11 needs an empty tensor in place of scales; runtimes accept an empty tensor in later sets too.
+    Set 11 requires an empty tensor in place of absent scales, and runtimes accept an empty tensor in later sets too.
     """
-    if node.since < 11:  # noqa: PLR2004 - where coordinates are attributes
+    if node.since < 11:  # noqa: PLR2004 - the first version with coordinate modes
         return _enlarged(constants, node)
     return replace(node, views=tuple(None if view is None or view.sizes == (0,) else view for view in node.views))
 
 
 def _transposed_convolution(_: FileConstants, node: VersionedNode) -> VersionedNode | None:
-    """Return a ConvTranspose; None for automatic padding, which was split the other way round before set 11."""
+    """Return a ConvTranspose unchanged; None if it states `output_shape` or automatic padding other than VALID.
+
+    Before set 11, automatic padding was distributed the other way round.
+    """
     automatic = node.attributes.get("auto_pad")
     if "output_shape" in node.attributes or (automatic is not None and automatic.s not in (b"NOTSET", b"VALID")):
         return None
@@ -202,13 +222,13 @@ def _transposed_convolution(_: FileConstants, node: VersionedNode) -> VersionedN
 
 
 def _aligned(_: FileConstants, node: VersionedNode) -> VersionedNode | None:
-    """Return a RoiAlign with the coordinates that were its only ones."""
+    """Return a RoiAlign with the coordinate mode `output_half_pixel`, which was the only one before set 16."""
     given = onnx.helper.make_attribute("coordinate_transformation_mode", "output_half_pixel")
     return replace(node, attributes={**node.attributes, "coordinate_transformation_mode": given})
 
 
 def _renamed(op: str) -> Rule:
-    """Return the rule for an operator that has another name now."""
+    """Return the rule for an operator that was renamed to `op`."""
     return lambda _, node: replace(node, op=op)
 
 
@@ -227,4 +247,4 @@ CHANGED: Mapping[str, tuple[int, Rule]] = {
     "RoiAlign": (16, _aligned),
     "Scatter": (17, _renamed("ScatterElements")),
 }
-"""By operator the version from which it has its present form, and the rule that changes an older node."""
+"""For each operator, the version from which it has its present form, and the rule that converts an older node."""

@@ -1,4 +1,4 @@
-"""A call: one node as the rules read it, with its operands and attributes, and the environment of its names."""
+"""A call: one node as the rules read it, with its operands and attributes, and the environment that defines names."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from graphfix.checker.proof.onnx.reading.stored_sizes import StoredSizes
 
 Among: TypeAlias = "Callable[[Sequence[NodeProto], int, dict[str, View]], View]"
-"""Reads nodes of a version of the standard operator set on these values; returns the result of the last node."""
+"""Reads nodes of the standard operator set of a version on these values; returns the result of the last node."""
 _NUMBERS = {
     "value_int": (AttributeProto.INT, "i", TensorProto.INT64),
     "value_ints": (AttributeProto.INTS, "ints", TensorProto.INT64),
@@ -32,7 +32,8 @@ _NUMBERS = {
     "value_string": (AttributeProto.STRING, "s", TensorProto.STRING),
     "value_strings": (AttributeProto.STRINGS, "strings", TensorProto.STRING),
 }
-"""The attributes that a Constant node may have in place of a tensor: their type, their field, the tensor's type."""
+"""The attributes that a Constant node may have in place of a tensor: attribute type, protobuf field, and element type.
+"""
 
 
 COUNTED_BACK_SINCE = 11
@@ -42,19 +43,22 @@ _NOTHING = SignatureMemo(NodeSignature("", "", "", 0, False, (), 0, 0), is_allow
 
 @dataclass(slots=True)
 class Call:
-    """A node with its operands."""
+    """One node as the rules read it, in its present form: operator, operands, attributes and names of results.
+
+    `views` are the values of the operands; None for an operand that is absent.
+    """
 
     label: str
-    """The node's name, or `Op#index` if it has none."""
+    """The node's name, or `Op#index` if it has no name."""
     domain: str
     op: str
     version: int
-    """The version of the operator set that the node's scope imports."""
+    """The version of the operator set that the node's graph imports."""
     since: int
-    """The version of the operator's meaning."""
+    """The version of the operator's meaning. Versions of one meaning share this number."""
     views: Sequence[View | None]
     inputs: Sequence[str]
-    """The names of the operands; empty for an operand that is not given."""
+    """The names of the operands; empty for an operand that is absent."""
     outputs: Sequence[str]
     """The names of the results; empty for a result that is not used."""
     attributes: Mapping[str, AttributeProto]
@@ -62,111 +66,137 @@ class Call:
     table: TermTable = field(repr=False)
     """The terms of both files, where results are entered."""
     key: tuple[object, ...] = field(default=())
-    """The beginning of a term that reads by maps: the operator, and the attributes that the maps do not show."""
+    """The beginning of a term that reads by maps: the operator, and the attributes that the maps do not express."""
     full: tuple[object, ...] = field(default=())
     """The beginning of a term that reads exactly: the operator and all its attributes."""
     signature_memo: SignatureMemo = field(default=_NOTHING, repr=False)
-    """What is known of the signature that the node has in the file; the other fields are those of its present form."""
+    """Cached facts about the node's signature in the file. The other fields describe the present form of the node."""
     kinds: Kinds = ()
-    """The types of the operands as the file has them; None for each unknown type."""
+    """The types of the operands in the file; None for each unknown type."""
     scope: Environment | None = field(default=None, repr=False)
-    """The environment in which the operands' names are found."""
+    """The environment that defines the operands' names."""
 
     def operand(self, index: int) -> View | None:
-        """Return an operand; None if it is not given, even if the operator needs it."""
+        """Return operand `index`; None if the node does not have it, even if the operator requires it."""
         return self.views[index] if index < len(self.views) else None
 
     def named(self, *names: str) -> dict[str, View]:
-        """Return the operands that are given, by names for all in order; one without a name is left out."""
+        """Return the operands that are present, by name.
+
+        `names` contains a name for each operand, in order. An operand whose name there is empty is skipped.
+        """
         return {name: view for name, view in zip(names, self.views, strict=False) if name and view is not None}
 
     def sizes(self, index: int) -> Sizes | None:
-        """Return the shape of an operand; None if it is not given or its rank is unknown."""
+        """Return the shape of operand `index`; None if the operand is absent or its rank is unknown."""
         view = self.operand(index)
         return None if view is None else view.sizes
 
     def rank(self, index: int) -> int | None:
-        """Return the rank of an operand; None if it is unknown."""
+        """Return the rank of operand `index`; None if the operand is absent or its rank is unknown."""
         sizes = self.sizes(index)
         return None if sizes is None else len(sizes)
 
     def integer(self, name: str, default: int) -> int:
-        """Return an integer attribute, or `default` if the node has none."""
+        """Return the integer attribute `name`, or `default` if the node does not have it."""
         attribute = self.attributes.get(name)
         return default if attribute is None else attribute.i
 
     def flag(self, name: str, *, default: bool = False) -> bool | None:
-        """Return an integer attribute that is 0 or 1; None for any other number, which runtimes read in two ways."""
+        """Return an integer attribute as a boolean; None for any number but 0 and 1.
+
+        Runtimes interpret such a number in two ways. `default` is returned if the node does not have the attribute.
+        """
         return {0: False, 1: True}.get(self.integer(name, int(default)))
 
     def text(self, name: str, default: bytes = b"") -> bytes:
-        """Return a text attribute, or `default` if the node has none."""
+        """Return the string attribute `name` as bytes, or `default` if the node does not have it."""
         attribute = self.attributes.get(name)
         return default if attribute is None else attribute.s
 
     def number(self, name: str, default: float) -> float:
-        """Return a float attribute, or `default` if the node has none."""
+        """Return the float attribute `name`, or `default` if the node does not have it."""
         attribute = self.attributes.get(name)
         return default if attribute is None else attribute.f
 
     def integers(self, name: str) -> tuple[int, ...] | None:
-        """Return an attribute that is a list of integers; None if the node has none."""
+        """Return the attribute `name` that is a list of integers; None if the node does not have it."""
         attribute = self.attributes.get(name)
         return None if attribute is None else tuple(attribute.ints)
 
     def content(self, index: int) -> Sizes | None:
-        """Return the elements of an operand that is a vector of known integers or terms."""
+        """Return the elements of operand `index`, a scalar or vector of known integers; None for any other value."""
         view = self.operand(index)
         return None if view is None else view.content
 
     def vector(self, index: int) -> Sizes | None:
-        """Return the elements of an operand that has to be a vector of int64, such as a target or repeats."""
+        """Return the elements of operand `index`, a vector of int64; None if they are not known as terms.
+
+        Return None also for another type or rank. Such operands are target shapes and repeats.
+        """
         view = self.operand(index)
         return None if view is None or integer_type(view) != "int64" or self.rank(index) != 1 else view.content
 
     def indices(self, index: int) -> Sizes | None:
-        """Return the elements of an operand that has to be a vector of int32 or int64, such as bounds or axes."""
+        """Return the elements of operand `index`, a vector of int32 or int64; None if they are not known as terms.
+
+        Return None also for another type or rank. Such operands are bounds and axes.
+        """
         view = self.operand(index)
         return None if view is None or integer_type(view) not in INDEX_TYPES or self.rank(index) != 1 else view.content
 
     def stored(self) -> tuple[int, ...]:
-        """Return the indices of the operands that the file stores, as a tensor or an attribute."""
+        """Return the indices of the constant operands that the file stores, as tensors or attributes.
+
+        Constants that nodes compute are omitted.
+        """
         return tuple(
             [at for at, view in enumerate(self.views) if view is not None and is_constant(view) and self._holds(at)]
         )
 
     def _holds(self, index: int) -> bool:
+        """Return whether the file stores operand `index`.
+
+        Return True also for an operand without a name, because it was an attribute.
+        """
         name = self.inputs[index] if index < len(self.inputs) else ""
         return not name or self.scope is None or self.scope.holds(name)
 
     def completed(self, index: int, dims: Dims) -> Dims:
-        """Return the dims of a result, in the main graph of the first file with the stored sizes that are believed."""
+        """Return the dims of result `index`, with trusted sizes that the first file stores in place of unknown sizes.
+
+        This applies only to named results in the main graph of the first file. `dims` is returned unchanged otherwise.
+        """
         scope = self.scope
         if scope is None or scope.believed is None or self.table.closed or not self.outputs[index]:
             return dims
         return scope.believed.complete(self.outputs[index], dims)
 
     def lowest(self, rank: int) -> int:
-        """Return the lowest axis of a value of this rank: before operator set 11 axes are not counted from the end."""
+        """Return the lowest axis that the operator set allows for this rank: -rank, or 0 before operator set 11."""
         return -rank if self.version >= COUNTED_BACK_SINCE else 0
 
     def target(self, index: int) -> Sizes | None:
-        """Return the elements of a target shape; None if one is a term that may be negative: it means another size."""
+        """Return the elements of operand `index`, a target shape such as that of a Reshape.
+
+        Return None if an element is unknown, or is a term that may be negative. A negative element does not state its
+        own size, so a term must be a size. Negative numbers are returned.
+        """
         given = self.vector(index)
         known = self.table.arithmetic.is_size
         return given if all(isinstance(size, int) or known(size) for size in given or ()) else None
 
     def partial_vector(self, index: int) -> Dims:
-        """Return the elements of a vector of int64, with None for an unknown element; None if no element is known."""
+        """Return the elements of an int64 vector, with None for each unknown element; None if no element is known."""
         view, given = self.operand(index), self.vector(index)
         if given is not None or view is None:
             return given
         return view.core.elements if view == whole(view.core) else None
 
     def partial_target(self, index: int) -> Dims:
-        """Return a target shape, with None for an element that is unknown or that may be negative.
+        """Return a target shape, with None for each element that is unknown or is a term that may be negative.
 
-        Returns None if no element is known.
+        Return None if no element is known.
         """
         elements, known = self.partial_vector(index), self.table.arithmetic.is_size
         if elements is None:
@@ -176,51 +206,61 @@ class Call:
         )
 
     def axes(self) -> tuple[int, ...] | None:
-        """Return the axes of a Squeeze or Unsqueeze: an attribute, or operand 1; None if they are unknown."""
+        """Return the axes of a Squeeze or Unsqueeze, from the attribute or operand 1.
+
+        Return None if they are absent or not constant.
+        """
         given = self.integers("axes")
         return numbers(self.vector(1)) if given is None else given
 
 
 @dataclass(slots=True, eq=False)
 class Environment:
-    """The values that a node can name, and the versions of the operator sets of its graph."""
+    """The values that the nodes of one graph can read by name, and the operator sets that this graph imports.
+
+    For a body, `outer` is the environment of the surrounding graph. `depth` is the number of surrounding bodies and
+    functions, and `path` is their description for reports.
+    """
 
     versions: Mapping[str, int]
     outer: Environment | None = None
     values: dict[str, View] = field(default_factory=dict)
     given: Mapping[str, AttributeProto] = field(default_factory=dict)
-    """In a function: the attributes of the call."""
+    """In a function: the attributes of the call, with the function's defaults for attributes that are not passed."""
     declared: frozenset[str] | None = None
-    """In a function: the names of the attributes that the function has."""
+    """In a function: the names of the attributes that the function declares."""
     absent: frozenset[str] = frozenset()
     """In a function: the names of the operands that the call does not pass."""
     depth: int = 0
     path: str = "main"
     of_file: bool = True
-    """Whether its nodes are nodes of the file, and not the definition of one of them."""
+    """Whether the nodes belong to the file. They do not if they are the formula of an operator."""
     believed: StoredSizes | None = None
-    """In the first file's main graph: the stored sizes that are believed where no rule derives the size."""
+    """In the first file's main graph: the stored sizes that are trusted where no rule derives the size."""
     stored: set[str] = field(default_factory=set)
-    """The names of values that the file stores: initializers and results of Constant nodes."""
+    """The names of values that the file stores: initializers, and results of Constant nodes.
+
+    In a function, also the operands that the file stores.
+    """
 
     def holds(self, name: str) -> bool:
-        """Return whether the file stores a value, so that runtimes read it before they run."""
+        """Return whether the file stores the value `name` as a constant, so that runtimes read it before they run."""
         owner = self._owner(name)
         return owner is not None and name in owner.stored
 
     def knows(self, name: str) -> bool:
-        """Return whether this graph, or one around it, has a value of this name."""
+        """Return whether this graph, or a graph around it, has a value of this name."""
         return self._owner(name) is not None
 
     def find(self, name: str) -> View:
-        """Return a value by its name, from the innermost graph that has it. Raises UnsortedError if there is none."""
+        """Return the value `name` of the innermost graph that has it. Raises UnsortedError if no graph has it."""
         owner = self._owner(name)
         if owner is None:
             raise UnsortedError(f"the value {name!r} is read before any node produces it; check the model")
         return owner.values[name]
 
     def _owner(self, name: str) -> Environment | None:
-        """Return the innermost environment that has a value of this name."""
+        """Return the innermost environment that has a value of this name; None if there is none."""
         environment: Environment | None = self
         while environment is not None and name not in environment.values:
             environment = environment.outer
@@ -228,9 +268,11 @@ class Environment:
 
 
 def attributes_of(node: NodeProto, environment: Environment) -> dict[str, AttributeProto]:
-    """Return the attributes of a node by name; in a function, references are replaced by attributes of the call.
+    """Return the attributes of a node by name. In a function, references are replaced by attributes of the call.
 
-    Raises UnprovedError for two attributes of one name, and for a reference outside a function or to no attribute.
+    A reference to an attribute that the call does not pass is dropped. Raises UnprovedError for two attributes of one
+    name, and for a name that is not UTF-8. Raises it also for a reference outside a function, to an undeclared
+    attribute, or to an attribute of another type.
     """
     found: dict[str, AttributeProto] = {}
     seen: set[str] = set()
@@ -252,7 +294,10 @@ def attributes_of(node: NodeProto, environment: Environment) -> dict[str, Attrib
 
 
 def _referenced(attribute: AttributeProto, environment: Environment) -> AttributeProto | None:
-    """Return the attribute of a call to which a function's node refers; None if the call does not pass it."""
+    """Return the attribute of a call to which an attribute in the function refers; None if the call does not pass it.
+
+    Raises UnprovedError if the function does not declare the attribute, or if the types differ.
+    """
     name = attribute.ref_attr_name
     if environment.declared is None or name not in environment.declared:
         raise UnprovedError(f"the attribute {attribute.name!r} stands for {name!r}, and no function around it has that")
@@ -271,12 +316,15 @@ def trimmed(outputs: Sequence[str]) -> Sequence[str]:
 
 
 def domain_of(domain: str) -> str:
-    """Return the name of an operator set; empty for both names of the standard one."""
+    """Return the domain of an operator set, with the empty string for both names of the standard set."""
     return "" if domain == "ai.onnx" else domain
 
 
 def tensor_of(name: str, attribute: AttributeProto) -> TensorProto | None:
-    """Return the tensor that numbers or strings of a Constant node stand for; None for any other attribute."""
+    """Return an attribute of a Constant node that contains numbers or strings, as a tensor.
+
+    For example, `value_ints` with 1 and 2 becomes an int64 tensor of shape [2]. Return None for any other attribute.
+    """
     kind, field_name, dtype = _NUMBERS.get(name, (None, "", TensorProto.UNDEFINED))
     if attribute.type != kind:
         return None

@@ -1,4 +1,4 @@
-"""Read an ONNX model into terms: graphs, the bodies of control flow, and functions, at each of their calls."""
+"""Read an ONNX model into terms: its graphs, the bodies of control flow, and a function's nodes at each call."""
 
 from __future__ import annotations
 
@@ -46,12 +46,16 @@ if TYPE_CHECKING:
 
 _FLOW = frozenset({"If", "Loop", "Scan"})
 _DEEPEST = 64
-"""The most nested calls and bodies. A function that calls itself is not a model."""
+"""The maximal depth of nested calls and bodies. It also stops a function that calls itself."""
 
 
 @dataclass(slots=True, eq=False)
 class Reading:
-    """One of the two models while it is read, with its values, effects and functions."""
+    """The state of reading one of the two ONNX models: its constants, functions, and stateful results so far.
+
+    `called` contains the functions that nodes call. `occurrences` counts equal stateful nodes, and `calls` caches the
+    results of function calls.
+    """
 
     table: TermTable
     constants: FileConstants
@@ -63,36 +67,43 @@ class Reading:
     occurrences: dict[object, int] = field(default_factory=dict)
     calls: dict[object, tuple[View | None, ...]] = field(default_factory=dict)
     notes: Notes | None = None
-    """Collects notes of the nodes, if a caller needs them."""
+    """Collects notes about nodes for a report; None if no caller needs them."""
     definitions: Definitions = field(default_factory=Definitions)
-    """The definitions of the first file's operators."""
+    """The formulas of operators of the first file."""
     unrolled: bool = False
-    """Whether the trips of loops with a known trip count are read one by one."""
+    """Whether loops with a constant trip count are read trip by trip."""
     scopes: list[tuple[GraphProto, Environment]] = field(default_factory=list)
     """The graphs of the second file that were read, each with its environment."""
     inlined: bool = False
-    """Whether the file may have a name that begins like the names that runtimes make."""
+    """Whether the file may contain a name that begins like the names that runtimes create when they inline functions.
+    """
 
     def __post_init__(self) -> None:
-        """Index the functions."""
+        """Index the model's functions by domain, name and overload."""
         self.functions = {key_of(each): each for each in self.model.functions}
         self.inlined = INLINED in self.constants.source.words
 
     def after(self, constants: FileConstants, model: ModelProto) -> Reading:
-        """Return the reading of the second file."""
+        """Create the reading of the second file, which shares the terms, notes and definitions of this one."""
         return Reading(
             self.table, constants, model, notes=self.notes, definitions=self.definitions, unrolled=self.unrolled
         )
 
     def occurrence(self, key: object) -> int:
-        """Return how many nodes with this key were read before: two such nodes are not one value."""
+        """Return how many nodes with this key were read before, and count this node.
+
+        The count distinguishes nodes that compute different values although they are equal, such as random numbers.
+        """
         count = self.occurrences[key] = self.occurrences.get(key, -1) + 1
         return count
 
     # --- graphs -----------------------------------------------------------------------------------------------
 
     def run(self, graph: GraphProto, environment: Environment) -> tuple[View, ...]:
-        """Read the nodes of a graph whose inputs are in the environment; return its outputs."""
+        """Read the constants and nodes of a graph whose inputs are in `environment`; return the values of its outputs.
+
+        Raises UnprovedError for a graph that runtimes may refuse or interpret differently.
+        """
         unique_names(graph)
         world = self.constants.world
         enter_node_names(world, graph.name, graph.node, inlined=self.inlined)
@@ -119,10 +130,13 @@ class Reading:
     def body(
         self, graph: GraphProto, outer: Environment, parameters: Sequence[View], place: object | None, label: str
     ) -> tuple[View, ...]:
-        """Read a body with these values as its inputs; return its outputs.
+        """Read a body with the values `parameters` as its inputs; return the values of its outputs.
 
-        `place` is the condition under which the body runs, equal in both files; None if it always runs. `label` is the
-        node and the attribute that hold the body.
+        `outer` is the environment of the surrounding graph. `place` is the condition under which the body runs, which
+        is equal in both files; None if it always runs. `label` is the node and the attribute that contain the body.
+
+        Raises UnprovedError if bodies are nested too deeply, or if the number of inputs is wrong. In the second file,
+        an output of the body must not be a value of the surrounding graph.
         """
         if outer.depth > _DEEPEST:
             raise UnprovedError("bodies are nested too deeply to be read")
@@ -145,7 +159,10 @@ class Reading:
         return given
 
     def nodes(self, graph: str, nodes: Sequence[NodeProto], environment: Environment) -> None:
-        """Read the nodes of a graph in their order. Raises UnprovedError."""
+        """Read the nodes of a graph or function in their order, and enter their results into the environment.
+
+        Raises UnprovedError, or TooLargeError if the nodes of bodies exceed the work that the proof may do.
+        """
         if environment.depth:
             self.table.budget.read(len(nodes), environment.path)
         learns = self.notes is None and not (self.table.closed and self.definitions.defined)
@@ -153,9 +170,12 @@ class Reading:
         memo.read(nodes, partial(self.node, graph, environment))
 
     def among(self, nodes: Sequence[NodeProto], version: int, values: dict[str, View]) -> View:
-        """Read nodes of the standard operator set on these values; return the result of the last node."""
+        """Read nodes of the standard operator set of this version, which are not in the file, such as a formula.
+
+        The nodes read and extend `values`. Return the result of the last node.
+        """
         environment = Environment({"": version}, values=values, of_file=False)
-        notes, self.notes = self.notes, None  # they are no nodes of the file
+        notes, self.notes = self.notes, None  # The nodes are not nodes of the file.
         self.nodes(environment.path, nodes, environment)
         self.notes = notes
         return environment.values[nodes[-1].output[0]]
@@ -165,11 +185,15 @@ class Reading:
     def node(
         self, graph: str, environment: Environment, node: NodeProto, index: int, ends: tuple[Names, Names]
     ) -> Sequence[View | None]:
-        """Return the results of a node; `ends` are the names of its operands and of its results."""
+        """Read one node: return its results, in the order of their names.
+
+        A result is None if the called function does not produce it. `graph` is the graph's name and `index` the node's
+        position. `ends` are the names of operands and results.
+        """
         operands, names = ends
         enter_devices(self.constants.world, graph, node)
         values = environment.values
-        if environment.absent:  # what a call does not give is an operand without a name
+        if environment.absent:  # An operand that a call of the function does not pass is an operand without a name.
             operands = ["" if name in environment.absent else name for name in operands]
         views = [values.get(name) or environment.find(name) if name else None for name in operands]
         while views and views[-1] is None:
@@ -197,13 +221,18 @@ class Reading:
         return results
 
     def _shaped(self, call: Call, results: Sequence[View | None], stored: StoredSizes) -> Sequence[View | None]:
-        """Return the results of a node; if its operator has no rule, with the shapes that the first file stores."""
-        from graphfix.checker.proof.onnx import contrib  # most models have no operators of other domains
+        """Return the results of a node; if its operator has no rule, add the shapes that the first file stores.
+
+        A result changes only if its rank is unknown and the file stores its shape. The proof then reports that it
+        trusts this stored shape.
+        """
+        from graphfix.checker.proof.onnx import contrib  # Most models have no operators of other domains.
 
         if contrib.is_ruled(call):
             return results
         shown = list(results)
-        for at, (view, name) in enumerate(zip(results, call.outputs, strict=False)):  # names may be empty at the end
+        # The names at the end may be empty.
+        for at, (view, name) in enumerate(zip(results, call.outputs, strict=False)):
             if view is None or view.core.sizes is not None or not name:
                 continue
             sizes = stored.shape(name, f"{call.domain}.{call.op}")
@@ -213,10 +242,10 @@ class Reading:
         return shown
 
     def _defined(self, call: Call, results: Sequence[View | None], environment: Environment) -> Sequence[View | None]:
-        """Enter the definition of an operator of the first file.
+        """Record an operator's formula in the first file, or recognize the formula in the second file.
 
-        In the second file, a result that is the definition of an operator of the first file is replaced by that
-        operator's result.
+        In the second file, a result that equals the formula of an operator of the first file is replaced by that
+        operator's result. Return the results.
         """
         inside = environment.depth > 0
         if self.table.closed:
@@ -225,7 +254,7 @@ class Reading:
         return results
 
     def _results(self, call: Call, environment: Environment) -> Sequence[View | None]:
-        """Return the results of an operator: constants, a view, a term by maps, or terms of exact operands."""
+        """Return the results of an operator: constants, moved data, or terms that read by maps or exactly."""
         if call.op == "Constant" and not call.domain:
             environment.stored.update(call.outputs)
             return [self.constants.node(call)]
@@ -245,7 +274,11 @@ class Reading:
         return results
 
     def _whole(self, call: Call, environment: Environment) -> list[View]:
-        """Return the results of an operator that reads its operands exactly; inputs of its bodies have any shape."""
+        """Return the results of an operator that reads its operands exactly, without indexing maps.
+
+        Bodies of the operator are read with inputs of unknown shape. If equal nodes may compute different values
+        (random, stateful or unknown operators), each node has its own terms, and is recorded among the effects.
+        """
         domain = call.domain
         found = [(name, graph) for name, given in sorted(call.attributes.items()) for graph in graphs(given)]
         separate = domain not in onnx_ops.KNOWN_DOMAINS or is_separate(call)
@@ -266,10 +299,14 @@ class Reading:
         return results
 
     def parameter(self, owner: tuple[object, ...], index: int, sizes: tuple[object, ...] | None) -> View:
-        """Return an input of a body, which is another value in each iteration."""
+        """Return the value of input `index` of a body. It represents a different value in each iteration.
+
+        `owner` identifies the body. `sizes` is the shape, in which each None becomes a new symbol; None if the rank is
+        unknown.
+        """
         core, new = self.table.core(("parameter", owner, index, sizes), f"input {index} of a body", counted=False)
         if new and sizes is not None:
-            core.sizes = self.table.named_sizes(core, sizes)  # type: ignore[arg-type]  # sizes are opaque to the key only
+            core.sizes = self.table.named_sizes(core, sizes)  # type: ignore[arg-type]  # the key accepts any objects as sizes
         return whole(core)
 
     # --- functions --------------------------------------------------------------------------------------------
@@ -282,10 +319,11 @@ class Reading:
         outputs: int,
         environment: Environment,
     ) -> tuple[View | None, ...]:
-        """Return the results of a function on the operands of a call.
+        """Return the results of a function for the operands of one call, computed from the function's nodes.
 
-        The term contains what the function computes, not that it is called. `given_operands` are the operands, with the
-        names of those that the file stores.
+        The terms contain what the function computes, not the call, so an inlined function has the same terms.
+        `given_operands` are the operands, with the names of the formal operands that the file stores. `outputs` is the
+        number of results that the node lists. Raises UnprovedError if functions are nested too deeply.
         """
         views, held = given_operands
         if environment.depth > _DEEPEST:

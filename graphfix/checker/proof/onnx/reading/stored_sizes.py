@@ -1,4 +1,7 @@
-"""Sizes that the first file stores and the proof believes: of operators without a rule; on request, of all."""
+"""Sizes that the first file stores and the proof trusts.
+
+They are trusted for operators without a rule, or on request for all operators.
+"""
 
 from __future__ import annotations
 
@@ -20,13 +23,17 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class StoredSizes:
-    """The sizes that the first file stores of the values of its main graph."""
+    """The shapes that the first file stores for values of its main graph (`value_info` and outputs).
+
+    `symbols` contains the size of an input for each symbol in these shapes. `believed` collects the stored sizes that
+    the proof trusted, for the report.
+    """
 
     graph: GraphProto
     arithmetic: Arithmetic
     symbols: Mapping[str, Size]
     all_sizes: bool
-    """Whether stored sizes are believed too if an operator with a rule leaves a size unknown."""
+    """Whether stored sizes also replace sizes that an operator's rule does not derive."""
     believed: dict[StoredSize | StoredShape, None] = field(default_factory=dict)
     _infos: dict[str, ValueInfoProto] | None = None
 
@@ -34,7 +41,12 @@ class StoredSizes:
     def of(
         cls, graph: GraphProto, arithmetic: Arithmetic, inputs: Mapping[str, View], *, all_sizes: bool
     ) -> StoredSizes:
-        """Return the stored sizes of a graph; its symbols stand for the sizes of the inputs that declare them."""
+        """Return the stored sizes of a graph.
+
+        A symbol in them represents the size of the input that declares the symbol.
+
+        `inputs` are the values of the inputs by name.
+        """
         known: dict[str, Size] = {}
         for text, name, axis in symbols(graph):
             sizes = inputs[name].sizes if name in inputs else None
@@ -43,14 +55,21 @@ class StoredSizes:
         return cls(graph, arithmetic, known, all_sizes)
 
     def _stored(self, name: str) -> tuple[int | str | None, ...] | None:
-        """Return the stored shape of a value, or None. The shapes are indexed at the first call: few proofs need it."""
+        """Return the stored shape of a value: numbers, symbols or formulas as text, None for a size without value.
+
+        Return None if no shape is stored. The shapes are indexed at the first call, because few proofs need them.
+        """
         if self._infos is None:
             infos = (*self.graph.value_info, *self.graph.output)
             self._infos = {info.name: info for info in infos if info.type.tensor_type.HasField("shape")}
         return stored_dims(self._infos[name]) if name in self._infos else None
 
     def complete(self, name: str, dims: Dims) -> Dims:
-        """Return the dims of a value, with stored sizes for those that are unknown."""
+        """Return `dims` of the value `name`, with each unknown size replaced by its stored size, if there is one.
+
+        If `all_sizes` is False or the stored rank is different, `dims` is returned unchanged. Each stored size that is
+        used is recorded in `believed`.
+        """
         if not self.all_sizes or dims is None or None not in dims:
             return dims
         stored = self._stored(name)
@@ -64,7 +83,10 @@ class StoredSizes:
         return tuple(sizes)
 
     def shape(self, name: str, operator: str) -> Dims:
-        """Return the stored shape of a result of `operator`, which has no rule; None if there is none."""
+        """Return the stored shape of the result `name` of `operator`, which has no rule; None if no shape is stored.
+
+        The shape is recorded in `believed`.
+        """
         stored = self._stored(name)
         if stored is None:
             return None
@@ -74,6 +96,7 @@ class StoredSizes:
         return sizes
 
     def _size(self, text: int | str | None) -> Size | None:
+        """Return a stored size as a size of the proof; None if it is absent or a formula that can't be computed."""
         size = computed(text, self.symbols, self.arithmetic) if isinstance(text, str) else text
-        # the size of a value is never below 0; a stored formula may be
+        # A value's size is never below 0, but a stored formula may be.
         return None if size is None else self.arithmetic.greater(size, 0)

@@ -1,8 +1,8 @@
-"""Read a Loop or Scan of known trip count as its trips: the body is read as often as it runs.
+"""Read a Loop or Scan with a constant trip count as its trips: the body is read once for each trip.
 
-A Loop has a known count if the number of trips is a constant, and each trip returns a constant condition. A Scan runs
-as often as its scanned axis is long. All other loops are read as loops, and so are loops with nodes whose results
-differ from run to run: they would not be the same nodes in each trip.
+A Loop has a constant trip count if the number of trips is constant and each trip returns a constant condition. A Scan
+has as many trips as its scanned axis has elements. All other loops are read as loops. So are loops with nodes whose
+results differ from run to run, because each trip would have other nodes.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ if TYPE_CHECKING:
     from graphfix.checker.proof.onnx.reading.operands import Call, Environment
 
 MOST_NODES: Final = 1 << 14
-"""The most nodes of all trips of one loop."""
+"""The maximal number of nodes of all trips of one loop together."""
 OPERANDS: Final = 2
-"""The operands of a Loop in front of its states: the number of trips and the condition."""
+"""How many operands of a Loop precede its states: the number of trips and the condition."""
 SCANS_ALONE_SINCE: Final = 9
 """Before this version a Scan has a batch axis in front."""
 AXES_ARE_READ_SINCE: Final = 13
@@ -38,7 +38,7 @@ AXES_ARE_READ_SINCE: Final = 13
 
 
 class Reader(Protocol):
-    """The reader of graphs, which calls the rules of control flow and reads bodies for them."""
+    """The interface of `Reading` (reader.py), which the rules of control flow use to read bodies."""
 
     table: TermTable
     functions: dict[FunctionKey, FunctionProto]
@@ -49,7 +49,10 @@ class Reader(Protocol):
     constants: FileConstants
 
     def among(self, nodes: Sequence[NodeProto], version: int, values: dict[str, View]) -> View:
-        """Read nodes of the standard operator set on these values; return the result of the last."""
+        """Read nodes of the standard operator set of this version; return the result of the last node.
+
+        The nodes read and extend `values`.
+        """
 
     def occurrence(self, key: object) -> int:
         """Return how many nodes with this key were read before."""
@@ -57,28 +60,35 @@ class Reader(Protocol):
     def body(
         self, graph: GraphProto, outer: Environment, parameters: Sequence[View], place: object | None, label: str
     ) -> tuple[View, ...]:
-        """Read a body with these values as its inputs; return its outputs."""
+        """Read a body with the values `parameters` as its inputs; return the values of its outputs."""
 
     def parameter(self, owner: tuple[object, ...], index: int, sizes: tuple[object, ...] | None) -> View:
-        """Return an input of a body."""
+        """Return the value of input `index` of a body."""
 
 
 LOOPS: Final = frozenset({b"Loop", b"Scan"})
-"""The names of the operators. A file without these words has no loop."""
+"""The names of the loop operators. A file without these words has no loop."""
 
 
 def written_out(one: ModelProto, two: ModelProto) -> bool:
-    """Return whether the second file computes a result of a loop of the first file without a loop."""
+    """Return whether a loop of the first file has a result that no loop of the second file has, compared by name.
+
+    If so, the second file may contain the trips of that loop instead.
+    """
     return not _loop_results(one) <= _loop_results(two)
 
 
 def _loop_results(model: ModelProto) -> set[str]:
+    """Return the names of all results of Loop and Scan nodes in the model, bodies included."""
     nodes = (node for graph in every_graph(model.graph) for node in graph.node)
     return {name for node in nodes if node.op_type in ("Loop", "Scan") for name in node.output}
 
 
 def as_trips(reader: Reader, call: Call, environment: Environment) -> list[View] | None:
-    """Return the results of a loop of known trip count; None if it has to be read as a loop."""
+    """Return the results of a loop, computed trip by trip; None if it has to be read as a loop.
+
+    Return None also if an operand is absent, or if a trip contains stateful nodes.
+    """
     ahead = OPERANDS if call.op == "Loop" else 0
     given = [view for view in call.views[ahead:] if view is not None]
     if len(given) != len(call.attributes["body"].g.input) - ahead or len(given) != len(call.views) - ahead:
@@ -93,7 +103,11 @@ def as_trips(reader: Reader, call: Call, environment: Environment) -> list[View]
 
 
 def _scan(reader: Reader, call: Call, environment: Environment, given: list[View]) -> list[View] | None:
-    """Return the results of a Scan, trip by trip, on the parts of its scanned values; None if its length is unknown."""
+    """Return the results of a Scan, computed trip by trip from slices of its scanned values.
+
+    `given` are the initial states, then the scanned values. Return None if the number of trips is unknown, 0 or too
+    large, or for a Scan before version 9.
+    """
     body, count = call.attributes["body"].g, call.integer("num_scan_inputs", 0)
     states, scanned = given[: len(given) - count], given[len(given) - count :]
     stacks: list[list[View]] = [[] for _ in body.output[len(states) :]]
@@ -119,19 +133,27 @@ def _scan(reader: Reader, call: Call, environment: Environment, given: list[View
 
 
 def _each(call: Call, name: str, count: int) -> tuple[int, ...]:
-    """Return an attribute with one number for each of `count` values; zeros if the node has none."""
+    """Return the attribute `name`, which has one integer for each of `count` values.
+
+    Return zeros if the node does not have it, or if its length is not `count`.
+    """
     given = call.integers(name)
     return tuple(given) if given is not None and len(given) == count else (0,) * count
 
 
 def _length(view: View, axis: int) -> int | None:
+    """Return the size of `view` along `axis`; None if it is not a number or the axis is out of range."""
     sizes = view.sizes
     size = sizes[axis] if sizes is not None and -len(sizes) <= axis < len(sizes) else None
     return size if isinstance(size, int) else None
 
 
 def _loop(reader: Reader, call: Call, environment: Environment, states: list[View]) -> list[View] | None:
-    """Return the results of a Loop, trip by trip until it ends; None if a condition is unknown."""
+    """Return the results of a Loop, computed trip by trip until it ends. `states` are the initial states.
+
+    Return None if the trip count or a condition is not constant, or if there are too many trips. Return None also for
+    values that are stacked over 0 trips.
+    """
     body, count = call.attributes["body"].g, _number(call.views[0])
     start = call.views[1]
     if (count is None and call.views[0] is not None) or (start is not None and _number(start) is None):
@@ -146,7 +168,8 @@ def _loop(reader: Reader, call: Call, environment: Environment, states: list[Vie
         own = _made(reader, body.input[0], np.int64(number))
         condition, *returned = reader.body(body, environment, (own, condition, *states), None, f"{call.label}.body")
         decision = _number(condition)
-        if decision is None or (start is None and decision == 0):  # onnxruntime stops then, the specification does not
+        # Without an initial condition, onnxruntime stops at a false condition, but the specification does not.
+        if decision is None or (start is None and decision == 0):
             return None
         states, goes_on = returned[: len(states)], decision != 0
         for parts, view in zip(stacks, returned[len(states) :], strict=True):
@@ -155,19 +178,19 @@ def _loop(reader: Reader, call: Call, environment: Environment, states: list[Vie
 
 
 def _number(view: View | None) -> int | None:
-    """Return the element of a constant of one element; None for any other value."""
+    """Return the element of a constant with one element as an integer; None for any other value."""
     array = constant_folding.literal(view)
     return int(array.item()) if array is not None and array.size == 1 else None
 
 
 def _made(reader: Reader, declared: ValueInfoProto, number: np.generic) -> View:
-    """Return a number that the runtime makes, with the rank that the body declares."""
+    """Return a number that the runtime creates for an input of the body, with the rank that the body declares."""
     rank = len(declared.type.tensor_type.shape.dim)
     return constant_folding.as_constant(reader.constants.shared, np.full([1] * rank, number), declared.name)
 
 
 def _stacked(reader: Reader, call: Call, parts: Sequence[View], axis: int = 0) -> View:
-    """Return the values of all trips, joined along a new axis."""
+    """Return the values of all trips, stacked along a new axis `axis`."""
     names = [f"part {at}" for at in range(len(parts))]
     values = dict(zip(names, parts, strict=True))
     version = call.version

@@ -1,4 +1,4 @@
-"""The versions of operators: versions with one meaning are one operator, whatever operator set a file imports."""
+"""Versions of operators: versions of one meaning are compared as one operator, whatever operator set a file imports."""
 
 from __future__ import annotations
 
@@ -15,9 +15,12 @@ if TYPE_CHECKING:
     from onnx.defs import OpSchema
 
 UPGRADED = 8
-"""The operator set as which sets below 7 are compared, when legacy broadcasts are made explicit."""
+"""Operator sets below this set are compared as this set, because making legacy broadcasts explicit upgrades a file."""
 PRESENT = 17
-"""The operator set as which older ones are read: up to it the operators below only accept more."""
+"""Nodes of older operator sets are read as nodes of this set.
+
+The operators in WIDENED_SINCE only accept more up to this set.
+"""
 WIDENED_SINCE: Mapping[str, int] = {
     **dict.fromkeys(
         "ArgMax ArgMin Conv DepthToSpace Flatten Gather Identity If LRN Loop MatMul ReduceL1 ReduceL2 ReduceLogSum"
@@ -35,14 +38,21 @@ WIDENED_SINCE: Mapping[str, int] = {
     **dict.fromkeys("GreaterOrEqual LessOrEqual".split(), 12),
     "BatchNormalization": 14,
 }  # fmt: skip
-"""The version since which later versions only accept more types, negative axes, and attributes with the old default."""
+"""For each operator, the version after which versions up to `PRESENT` only accept more than before.
+
+They accept more types, negative axes, and new attributes whose default is the old behavior.
+"""
 _SHOWN_BY_MAPS = frozenset({"broadcast", "axis"})
 _DROPPED = frozenset({"consumed_inputs"})
 
 
 @cache
 def meaning(op: str, domain: str, version: int, given: frozenset[str]) -> int:
-    """Return the version that names the meaning of an operator with these attributes."""
+    """Return the version that represents the meaning of an operator with the attributes `given`.
+
+    Versions up to set 17 that only accept more than an earlier version share one number. `version` is the operator set
+    that the node's graph imports.
+    """
     own = unlifted(op, domain, version, given)
     if domain or not WIDENED_SINCE.get(op, PRESENT + 1) <= own <= PRESENT:
         return own
@@ -52,7 +62,12 @@ def meaning(op: str, domain: str, version: int, given: frozenset[str]) -> int:
 
 @cache
 def unlifted(op: str, domain: str, version: int, given: frozenset[str]) -> int:
-    """Return the version of an operator's meaning, before attributes that became operands are read as operands."""
+    """Return the version of an operator's meaning, where versions below set 8 may count as set 8's version.
+
+    They do if they only accept less than set 8, or if indexing maps express the difference (legacy broadcasts). Unlike
+    `meaning`, this function does not treat an attribute that later became an operand as that operand. `given` are the
+    names of the node's attributes.
+    """
     own = since(op, domain, version)
     if domain or version >= UPGRADED:
         return own
@@ -60,7 +75,7 @@ def unlifted(op: str, domain: str, version: int, given: frozenset[str]) -> int:
     if old is None or new is None:
         return own
     if not given <= set(old.attributes):
-        return own  # an attribute that its version does not know
+        return own  # The node has an attribute that its version does not define.
     if op in onnx_ops.LEGACY or op in onnx_ops.EQUAL_BEFORE_8 or op in onnx_ops.WIDENED:
         return int(new.since_version)
     if op in ("Gemm", "PRelu") or _only_hints(old, new, given):
@@ -70,7 +85,7 @@ def unlifted(op: str, domain: str, version: int, given: frozenset[str]) -> int:
 
 @cache
 def _defaults(op: str, version: int) -> Mapping[str, AttributeProto]:
-    """Return the defaults of an older version that differ, or are absent, in the version as which it is compared."""
+    """Return the defaults of an older version's attributes that differ from set 8's, or do not exist there."""
     old, new = (schema(op, "", number) for number in (version, UPGRADED))
     if old is None or new is None or old.since_version == new.since_version:
         return {}
@@ -82,7 +97,7 @@ def _defaults(op: str, version: int) -> Mapping[str, AttributeProto]:
 def effective(
     op: str, domain: str, version: int, attributes: Mapping[str, AttributeProto]
 ) -> Mapping[str, AttributeProto]:
-    """Return the attributes of a node, with defaults that operator set 8 changed, such as those of Selu."""
+    """Return the attributes of a node, with explicit defaults where operator set 8 changed them, as for Selu."""
     if domain or version >= UPGRADED:
         return attributes
     was = _defaults(op, version)
@@ -90,9 +105,9 @@ def effective(
 
 
 def _only_hints(old: OpSchema, new: OpSchema, given: frozenset[str]) -> bool:
-    """Return whether operator set 8 only dropped the memory hint that operator set 1 has.
+    """Return whether operator set 8 only dropped the attribute `consumed_inputs`, a hint about memory.
 
-    An attribute without a default may have one later.
+    `given` are the names of the node's attributes. An absent attribute must have the same default in both sets.
     """
     hinted = "consumed_inputs" in old.attributes
     if not hinted or set(old.attributes) - _DROPPED != set(new.attributes) or len(old.inputs) != len(new.inputs):
@@ -107,7 +122,11 @@ def _only_hints(old: OpSchema, new: OpSchema, given: frozenset[str]) -> bool:
 def compared_attributes(
     op: str, domain: str, version: int, attributes: Mapping[str, AttributeProto]
 ) -> dict[str, AttributeProto]:
-    """Return the attributes to compare. Those of a legacy broadcast and of a quantized axis are part of the maps."""
+    """Return the attributes that terms contain.
+
+    Indexing maps express a legacy broadcast and a quantized axis, so terms do not contain these attributes. The memory
+    hint `consumed_inputs` is dropped too.
+    """
     name = (domain, op)
     if name in onnx_ops.QUANTIZING:
         return {key: given for key, given in attributes.items() if key != "axis"}
@@ -120,5 +139,5 @@ def compared_attributes(
 
 
 def inference_mode(attributes: Mapping[str, AttributeProto]) -> bool:
-    """Return whether a Dropout or BatchNormalization before operator set 7 does not train: `is_test` states it."""
+    """Return whether a Dropout or BatchNormalization before set 7 does not train, because `is_test` is not 0."""
     return "is_test" in attributes and attributes["is_test"].i != 0
